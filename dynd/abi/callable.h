@@ -1,0 +1,71 @@
+/* Deferred kernels: a function that can be turned into a kernel for any operands it accepts, again and again.
+ *
+ * Everything callable in the library is one of these; a stranger's C function becomes one by filling in the
+ * struct. Plain C11. */
+#ifndef DYND_ABI_CALLABLE_H
+#define DYND_ABI_CALLABLE_H
+
+#include "dynd/abi/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which prototypes the kernels have that a deferred kernel makes. */
+enum deferred_ckernel_prototype {
+  unary_operation_funcproto_id = 0,  /* unary_single_operation_t, unary_strided_operation_t */
+  expr_operation_funcproto_id = 1,   /* expr_single_operation_t, expr_strided_operation_t */
+  binary_predicate_funcproto_id = 2, /* binary_single_predicate_t */
+  multi_operation_funcproto_id = 3   /* multi_single_operation_t, multi_strided_operation_t */
+};
+
+/* What the engine may do with it. No flag is a promise the author has not made. */
+enum deferred_ckernel_flags {
+  dynd_callable_pure = 1,       /* the result depends on the arguments only */
+  dynd_callable_total = 2,      /* cannot fail on any value */
+  dynd_callable_harmless = 4,   /* may be called on garbage values whose results are thrown away */
+  dynd_callable_may_alias = 8,  /* the destination may be one of the sources */
+  dynd_callable_one_thread = 16 /* must be called on the calling thread only */
+};
+
+/* The layout of an operand: sizes and strides, no addresses. `stride` has nstreams rows of ndim. */
+typedef struct dynd_arrmeta {
+  uint32_t ndim, nstreams;
+  const intptr_t *size; /* ndim sizes; -1 for a `var` dimension */
+  const intptr_t *stride;
+} dynd_arrmeta;
+
+/* What a deferred kernel is instantiated for. Operands: destinations first, then sources. */
+typedef struct dynd_bind {
+  uint32_t size, version;
+  kernel_request_t request;
+  uint32_t noperands;
+  const char *const *type;             /* the concrete types, as datashape text */
+  const dynd_arrmeta *const *arrmeta;  /* NULL for a scalar */
+  char *error;                         /* where to write the reason of a failure, at most error_size bytes */
+  size_t error_size;
+} dynd_bind;
+
+typedef struct deferred_ckernel deferred_ckernel;
+struct deferred_ckernel {
+  uint32_t size, version;
+  uint32_t prototype;    /* deferred_ckernel_prototype */
+  uint32_t flags;        /* deferred_ckernel_flags */
+  const char *name;      /* for messages */
+  const char *signature; /* datashape text: "(int32) -> int32" */
+  const char *doc;       /* may be NULL */
+  void *data_ptr;        /* the author's own */
+  /* Puts a kernel at `offset` of `out` and returns the offset just past it, or a negative dynd_status.
+   * Re-entrant: it may run on several threads at once. */
+  intptr_t (*instantiate)(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                          const dynd_bind *bind);
+  /* Counted ownership; both may be NULL for a static one. A kernel that is made from it keeps it alive. */
+  void (*retain)(const deferred_ckernel *self);
+  void (*release)(const deferred_ckernel *self);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DYND_ABI_CALLABLE_H */

@@ -1,0 +1,115 @@
+// The compiled loops, one table for each CPU level (baseline, avx2, avx512), chosen once at start.
+//
+// These are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided, ragged or
+// of another type is brought into scratch by the fetch functions first. The units behind the tables hold nothing but
+// static functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere.
+// Results are bitwise the same at every level: no contraction, the same order of summation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dynd/type/scalar.h"
+
+namespace dynd {
+
+/// A row of elementwise.def.
+enum class op_id : uint8_t {
+#define DYND_ROW(name) name,
+#include "dynd/ops/elementwise_rows.h"
+#undef DYND_ROW
+};
+
+/// A row of reductions.def.
+enum class reduction_id : uint8_t {
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) name,
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+};
+
+inline constexpr size_t op_count = 0
+#define DYND_ROW(name) +1
+#include "dynd/ops/elementwise_rows.h"
+#undef DYND_ROW
+    ;
+
+inline constexpr size_t reduction_count = 0
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) +1
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+    ;
+
+/// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of rows that have one. Unused
+/// arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need only the alignment of
+/// the element. Returns 0, or 1 where some element is bad (the results are then unspecified). All arguments travel in
+/// registers.
+using block_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
+
+/// The same, single elements at any stride (sources in order; destinations first). Baseline only.
+using strided_fn = uint32_t (*)(char *const *data, const intptr_t *stride, size_t n);
+
+/// The elements of one logical row go to lanes: with L = 64 / sizeof(T) lanes and blocks of 64 elements, element i goes
+/// to lane i mod L of block i / 64; a lane adds its elements in rising i, starting with the first; lanes without an
+/// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
+/// binary counter, combine the two topmost as long as they stand for equally many blocks; at the end combine from the
+/// top down, acc = combine(lower, acc). Then the lanes fold by halves: lane j with lane j + L/2, and so on to lane 0.
+/// This order is the contract (architecture, decision 10): every way to reduce gives bitwise the same.
+struct reduce_functions {
+  /// lanes (64 bytes) of one block of n <= 64 contiguous elements
+  void (*block)(void *lanes, const void *x, size_t n);
+  /// lanes = combine(lanes, other), lane by lane
+  void (*combine)(void *lanes, const void *other);
+  /// *dst = the folded lanes
+  void (*fold)(void *dst, const void *lanes);
+  /// lanes of a whole row of n >= 1 contiguous elements (blocks and stack)
+  void (*lanes)(void *lanes, const void *x, size_t n);
+  /// Segmented: the element r of dst (at r * dst_stride bytes) is the reduced row x[offsets[r] .. offsets[r + 1]) for r <
+  /// rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
+  uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows);
+  /// The same for rows of one length >= 1 that follow each other.
+  void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
+};
+
+/// A row's place in a ragged operand whose rows are not those of the result: int64 offsets (start, next start) or
+/// {start, size} pairs.
+enum class slot_kind : uint32_t { none = 0, offsets64 = 1, pairs64 = 2 };
+
+/// How a block of an operand is brought into scratch. By item size; scratch may be written up to 64 bytes past the end,
+/// array memory never is, and is never read past an element.
+struct fetch_functions {
+  void (*splat)(char *dst, const char *value, size_t n);
+  void (*load_strided)(char *dst, const char *src, intptr_t stride, size_t n);
+  void (*store_strided)(char *dst, intptr_t stride, const char *src, size_t n); ///< src is scratch, dst array memory
+  /// Row r's value (at src + r * stride), offsets[r + 1] - offsets[r] times, for r < rows, one row after another.
+  void (*repeat)(char *dst, const char *src, intptr_t stride, const int64_t *offsets, size_t rows);
+  void (*repeat_fixed)(char *dst, const char *src, intptr_t stride, size_t length, size_t rows);
+  /// Rows from elsewhere: row r has offsets[r + 1] - offsets[r] elements in the result; its slot is at slots + r *
+  /// slot_stride, its elements at content + start * content_stride (of any stride); a source row of 1 element stretches.
+  void (*gather)(char *dst, const int64_t *offsets, size_t rows, const char *content, intptr_t content_stride,
+                 const char *slots, intptr_t slot_stride, slot_kind kind);
+  /// dst row i (i < rows, at dst + i * dst_stride) is contiguous in j < columns; source element (i, j) is at
+  /// src + i * itemsize + j * src_stride.
+  void (*transpose)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t rows, size_t columns);
+};
+
+struct level_table {
+  const char *name;
+  block_fn elementwise[op_count][scalar_count];        ///< null where the row does not take the type
+  block_fn elementwise_stream[op_count][scalar_count]; ///< with streaming stores (full cache lines of dst); may be null
+  block_fn convert[scalar_count][scalar_count];        ///< [to][from], unchecked; to == from copies
+  block_fn copy_stream[4];                             ///< by log2 of the item size
+  reduce_functions reduce[reduction_count][scalar_count]; ///< by accumulator type; null where there is none
+  fetch_functions fetch[4];                               ///< by log2 of the item size
+};
+
+/// The best table for this CPU, or the one named by the environment variable DYND_CPU_LEVEL when the CPU can run it.
+const level_table &level();
+
+/// All tables that this CPU can run, the baseline first; null-terminated.
+const level_table *const *runnable_levels();
+
+/// Generic strides, baseline only.
+extern const strided_fn strided_elementwise[op_count][scalar_count];
+extern const strided_fn strided_convert[scalar_count][scalar_count]; ///< [to][from]
+
+} // namespace dynd

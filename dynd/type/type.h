@@ -1,0 +1,71 @@
+// Types: interned and immortal, so that equality is a pointer comparison and a type costs nothing to hold.
+//
+// A type is a scalar or a dimension over an element type. Datashape text is the one notation for them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dynd/type/scalar.h"
+
+namespace dynd {
+
+enum class type_kind : uint8_t { scalar, fixed_dim, strided_dim, var_dim };
+
+inline constexpr int max_ndim = 32;
+
+/// What a type is. Made only by the functions below; never destroyed.
+struct type_data {
+  type_kind kind;
+  scalar_id scalar;         ///< of the elements at the bottom
+  uint8_t ndim;             ///< dimensions from here down
+  uint8_t var_count;        ///< how many of them are `var`
+  uint32_t id;              ///< never reused
+  intptr_t size;            ///< of a fixed dimension, else -1
+  const type_data *element; ///< of a dimension, else null
+  const char *text;         ///< datashape, zero-terminated
+};
+
+namespace ndt {
+
+/// A handle to a type: one pointer, copied freely, compared by address.
+class type {
+public:
+  type() = default; ///< no type
+  explicit type(const type_data *data) : data_(data) {}
+  explicit type(std::string_view datashape); ///< parses; the error shows line, column and a caret
+
+  const type_data *operator->() const { return data_; }
+  const type_data *get() const { return data_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  bool operator==(const type &other) const = default;
+
+  std::string_view str() const { return data_->text; }
+  type element() const { return type(data_->element); }
+  type scalar() const;         ///< the type at the bottom
+  type at_depth(int n) const;  ///< n dimensions removed
+
+private:
+  const type_data *data_ = nullptr;
+};
+
+type make_scalar(scalar_id id);
+type make_fixed_dim(intptr_t size, type element);
+type make_strided_dim(type element);
+type make_var_dim(type element);
+
+} // namespace ndt
+
+/// The type that operands of these two types are converted to: the array API standard's promotion. Mixed kinds go to
+/// the floating kind; uint64 with a signed integer goes to float64; bool gives way to anything.
+scalar_id promote(scalar_id a, scalar_id b);
+
+bool is_integer(scalar_id id); ///< bool is not
+bool is_signed_integer(scalar_id id);
+bool is_floating(scalar_id id);
+
+/// Every value of `from` is a value of `to`, or `to` is a floating type and `from` an integer (as in promotion).
+bool is_widening(scalar_id from, scalar_id to);
+
+} // namespace dynd
