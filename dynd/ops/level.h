@@ -1,7 +1,7 @@
 // The compiled loops, one table for each CPU level (baseline, avx2, avx512), chosen once at start.
 //
-// These are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided, ragged or
-// of another type is brought into scratch by the fetch functions first. The units behind the tables hold nothing but
+// These are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided, ragged
+// or of another type is brought into scratch by the fetch functions first. The units behind the tables hold nothing but
 // static functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere.
 // Results are bitwise the same at every level: no contraction, the same order of summation.
 #pragma once
@@ -63,8 +63,8 @@ struct reduce_functions {
   void (*fold)(void *dst, const void *lanes);
   /// lanes of a whole row of n >= 1 contiguous elements (blocks and stack)
   void (*lanes)(void *lanes, const void *x, size_t n);
-  /// Segmented: the element r of dst (at r * dst_stride bytes) is the reduced row x[offsets[r] .. offsets[r + 1]) for r <
-  /// rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
+  /// Segmented: the element r of dst (at r * dst_stride bytes) is the reduced row x[offsets[r] .. offsets[r + 1]) for r
+  /// < rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
   uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows);
   /// The same for rows of one length >= 1 that follow each other.
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
@@ -84,7 +84,8 @@ struct fetch_functions {
   void (*repeat)(char *dst, const char *src, intptr_t stride, const int64_t *offsets, size_t rows);
   void (*repeat_fixed)(char *dst, const char *src, intptr_t stride, size_t length, size_t rows);
   /// Rows from elsewhere: row r has offsets[r + 1] - offsets[r] elements in the result; its slot is at slots + r *
-  /// slot_stride, its elements at content + start * content_stride (of any stride); a source row of 1 element stretches.
+  /// slot_stride, its elements at content + start * content_stride (of any stride); a source row of 1 element
+  /// stretches.
   void (*gather)(char *dst, const int64_t *offsets, size_t rows, const char *content, intptr_t content_stride,
                  const char *slots, intptr_t slot_stride, slot_kind kind);
   /// dst row i (i < rows, at dst + i * dst_stride) is contiguous in j < columns; source element (i, j) is at
@@ -94,10 +95,12 @@ struct fetch_functions {
 
 struct level_table {
   const char *name;
-  block_fn elementwise[op_count][scalar_count];        ///< null where the row does not take the type
-  block_fn elementwise_stream[op_count][scalar_count]; ///< with streaming stores (full cache lines of dst); may be null
-  block_fn convert[scalar_count][scalar_count];        ///< [to][from], unchecked; to == from copies
-  block_fn copy_stream[4];                             ///< by log2 of the item size
+  block_fn elementwise[op_count][scalar_count]; ///< null where the row does not take the type
+  /// With streaming stores (full cache lines of dst); null for rows with two outputs. They are weakly ordered: whoever
+  /// makes the results visible to others executes one sfence after the last block.
+  block_fn elementwise_stream[op_count][scalar_count];
+  block_fn convert[scalar_count][scalar_count];           ///< [to][from], unchecked; to == from copies
+  block_fn copy_stream[4];                                ///< by log2 of the item size; sfence as above
   reduce_functions reduce[reduction_count][scalar_count]; ///< by accumulator type; null where there is none
   fetch_functions fetch[4];                               ///< by log2 of the item size
 };
@@ -109,7 +112,7 @@ const level_table &level();
 const level_table *const *runnable_levels();
 
 /// Generic strides, baseline only.
-extern const strided_fn strided_elementwise[op_count][scalar_count];
-extern const strided_fn strided_convert[scalar_count][scalar_count]; ///< [to][from]
+extern const strided_fn (&strided_elementwise)[op_count][scalar_count];
+extern const strided_fn (&strided_convert)[scalar_count][scalar_count]; ///< [to][from]
 
 } // namespace dynd

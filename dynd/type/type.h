@@ -21,7 +21,7 @@ struct type_data {
   scalar_id scalar;         ///< of the elements at the bottom
   uint8_t ndim;             ///< dimensions from here down
   uint8_t var_count;        ///< how many of them are `var`
-  uint32_t id;              ///< never reused
+  uint32_t id;              ///< never reused; of a scalar, the number of its scalar_id
   intptr_t size;            ///< of a fixed dimension, else -1
   const type_data *element; ///< of a dimension, else null
   const char *text;         ///< datashape, zero-terminated
@@ -43,13 +43,17 @@ public:
 
   std::string_view str() const { return data_->text; }
   type element() const { return type(data_->element); }
-  type scalar() const;         ///< the type at the bottom
-  type at_depth(int n) const;  ///< n dimensions removed
+  type scalar() const;        ///< the type at the bottom
+  type at_depth(int n) const; ///< n dimensions removed; an index error where there are fewer
 
 private:
   const type_data *data_ = nullptr;
 };
 
+// The same arguments give the same type, from any thread. A scalar costs an address, a strided or var dimension one
+// atomic load after its first use, a fixed dimension a look-up under a lock. Types are never released: a program that
+// makes ever new sizes should use strided dimensions. More than max_ndim dimensions, or a negative size, is a value
+// error; an element without a type is a type error.
 type make_scalar(scalar_id id);
 type make_fixed_dim(intptr_t size, type element);
 type make_strided_dim(type element);
@@ -57,15 +61,22 @@ type make_var_dim(type element);
 
 } // namespace ndt
 
-/// The type that operands of these two types are converted to: the array API standard's promotion. Mixed kinds go to
-/// the floating kind; uint64 with a signed integer goes to float64; bool gives way to anything.
+/// The type that operands of these two types are converted to: the array API standard's promotion. Integers of mixed
+/// signs go to the next larger signed one; bool gives way to anything. Where the standard leaves it open, as in NumPy:
+/// uint64 with a signed integer goes to float64; an integer with a floating type goes to the floating type, but not
+/// below the smallest that holds its values (int16 and float32: float32; int32 and float32: float64), and float64 is
+/// enough for 64 bits.
+///
+/// Symmetric. Not associative where float32 meets uint16 and int8 or int16: (uint16, int16), float32 gives float64 by
+/// way of int32; uint16, (int16, float32) gives float32.
 scalar_id promote(scalar_id a, scalar_id b);
 
 bool is_integer(scalar_id id); ///< bool is not
 bool is_signed_integer(scalar_id id);
 bool is_floating(scalar_id id);
 
-/// Every value of `from` is a value of `to`, or `to` is a floating type and `from` an integer (as in promotion).
+/// Every value of `from` is a value of `to`, or `to` is a floating type and `from` an integer (as in promotion). The
+/// second is about range and fraction, not precision: int64 to float32 is widening, although it may round.
 bool is_widening(scalar_id from, scalar_id to);
 
 } // namespace dynd

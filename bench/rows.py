@@ -1,0 +1,154 @@
+"""What is measured: the speed table, one `Row` for each line of it, and the operands the rows work on.
+
+A row is one expression; every library evaluates it with the operands bound to its own arrays. Where a
+library has to write it differently, the row says how. Nothing here knows how time is taken.
+"""
+
+from dataclasses import dataclass, field
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from floors import aligned
+
+ROOT_CHAIN = "a"
+for _ in range(8):
+    ROOT_CHAIN = f"sqrt({ROOT_CHAIN} / b + a)"
+
+
+class Ragged(NamedTuple):
+    offsets: np.ndarray
+    content: np.ndarray
+
+
+@dataclass
+class Row:
+    name: str
+    expression: str
+    operands: Callable[[], dict]  # name -> NumPy array or Ragged
+    bar: float
+    # What our time is divided by: "loop" (the row's own hand-written one), "loop FAMILY" (another), "numpy" or
+    # "ours EXPRESSION". "time": the bar is in seconds. "one thread": it is the least gain from two threads.
+    base: str = "loop"
+    loop: str = ""  # family of hand-written loops
+    waits: bool = False  # large enough for the result to wait: force it
+    sums: bool = False  # libraries add in different orders
+    peers: dict = field(default_factory=dict)  # library -> what it evaluates; NumPy always has its turn
+
+
+def _rng():
+    return np.random.default_rng(20140401)
+
+
+def vectors(names, count):
+    def make():
+        rng = _rng()
+        return {name: aligned(rng.random(count) + 0.5) for name in names}
+
+    return make
+
+
+def outer(rows, columns):
+    def make():
+        rng = _rng()
+        return {"a": aligned(rng.random((rows, 1))), "b": aligned(rng.random((1, columns)))}
+
+    return make
+
+
+def squares(side):
+    def make():
+        rng = _rng()
+        return {name: aligned(rng.random((side, side))) for name in "ab"}
+
+    return make
+
+
+def ragged(names, mean, count=1_000_000, shortest=0):
+    """`count` rows of Poisson lengths; `row` among the names is one value for each row."""
+
+    def make():
+        rng = _rng()
+        lengths = np.maximum(rng.poisson(mean, count), shortest)
+        offsets = aligned(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+        total = int(offsets[-1])
+        return {
+            name: aligned(rng.random(count)) if name == "row" else Ragged(offsets, aligned(rng.random(total)))
+            for name in names.split()
+        }
+
+    return make
+
+
+def three_rows():
+    offsets = np.array([0, 2, 3, 6], np.int64)
+    return {name: Ragged(offsets, np.arange(6.0)) for name in "ab"}
+
+
+def _small():
+    three = vectors("ab", 3)
+    return [
+        Row("a+b, 3", "a + b", three, 0.35, "numpy", peers={"numba": "add(a, b)"}),
+        Row("a[i]", "a[1]", three, 0.8, "numpy"),
+        Row("a[1:]", "a[1:]", three, 0.8, "numpy"),
+        Row("len(a)", "len(a)", three, 1.2, "numpy"),
+        Row("ragged a+b, 3 rows", "a + b", three_rows, 1e-6, "time", peers={"awkward": "a + b"}),
+    ]
+
+
+def _flat(count, label, bars):
+    fused, product = "a*b + c - d/e", "(a*b).sum()"
+    fused_peers = {"numexpr": f"evaluate('{fused}')", "numba": "fused(a, b, c, d, e)"}
+    dot_peers = {"numexpr": "evaluate('sum(a*b)')", "numba": "dot(a, b)"}
+    add_peers = {"numexpr": "evaluate('a + b')", "numba": "add(a, b)"}
+    return [
+        Row(f"a+b, {label}", "a + b", vectors("ab", count), bars[0], loop="add", waits=True, peers=add_peers),
+        Row(f"{fused}, {label}", fused, vectors("abcde", count), bars[1], loop="fused", waits=True, peers=fused_peers),
+        Row(f"{product}, {label}", product, vectors("ab", count), bars[2], loop="dot", sums=True, peers=dot_peers),
+    ]
+
+
+def _shaped():
+    peers = {"numexpr": "evaluate('a + b')", "numba": "add(a, b)"}
+    return [
+        Row("(N,1)+(1,M), 1000 x 1000", "a + b", outer(1000, 1000), 1.3, loop="outer", waits=True, peers=peers),
+        Row("(N,1)+(1,4), N = 4M", "a + b", outer(4_000_000, 4), 1.7, "loop fill", "outer4", waits=True, peers=peers),
+        Row("a + b.T, 4096 x 4096", "a + b.T", squares(4096), 1.6, "ours a + b", "add transposed", waits=True,
+            peers={"numba": "add(a, b.T)"}),
+    ]
+
+
+def _ragged(mean):
+    def row(name, expression, names, bar, loop, shortest=0, **more):
+        operands = ragged(names, mean, shortest=shortest)
+        return Row(f"ragged, mean {mean}: {name}", expression, operands, bar, loop=loop, **more)
+
+    fused = "a*b + row[:, None]"
+    return [
+        row("a+b", "a + b", "a b", 1.35, "add", waits=True, peers={"awkward": "a + b", "numba": "add(a, b)"}),
+        row("a * row[:, None]", "a * row[:, None]", "a row", 1.2, "row multiply", waits=True,
+            peers={"numpy": "a * repeat(row, lengths)", "awkward": "a * row[:, None]",
+                   "numba": "row_multiply(a, row, offsets)"}),
+        row("sum(axis=1)", "a.sum(axis=1)", "a", 1.25, "row sum", sums=True,
+            peers={"numpy": "bincount(parents, a, lengths.size)", "awkward": "ak.sum(a, axis=1)",
+                   "numba": "row_sum(a, offsets)"}),
+        # the largest of an empty row is an error, so here every row has something
+        row("max(axis=1)", "a.max(axis=1)", "a", 1.25, "row max", shortest=1,
+            peers={"numpy": "maximum.reduceat(a, offsets[:-1])", "awkward": "ak.max(a, axis=1)",
+                   "numba": "row_max(a, offsets)"}),
+        row("(a*b + row[:, None]).sum(axis=1)", f"({fused}).sum(axis=1)", "a b row", 1.6, "row fused sum", sums=True,
+            peers={"numpy": "bincount(parents, a*b + repeat(row, lengths), lengths.size)",
+                   "awkward": f"ak.sum({fused}, axis=1)", "numba": "row_fused_sum(a, b, row, offsets)"}),
+    ]
+
+
+ROWS = [
+    *_small(),
+    *_flat(10_000, "10k", (1.3, 1.6, 2.4)),
+    *_flat(16_000_000, "16M", (1.15, 1.2, 1.2)),
+    *_shaped(),
+    *_ragged(10),
+    *_ragged(4),
+    Row("two threads: 8 of sqrt(x/b + a), 4M", ROOT_CHAIN, vectors("ab", 4_000_000), 1.7, "one thread",
+        "root chain", waits=True),
+]

@@ -1,0 +1,164 @@
+#include "dynd/array/array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "dynd/array/rows.h"
+#include "dynd/base/errors.h"
+
+namespace dynd::nd {
+
+namespace {
+
+template <class T> ref<array_block> from_list(scalar_id scalar, std::initializer_list<T> values) {
+  intptr_t size = intptr_t(values.size());
+  ref<array_block> block = new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar)).get(), &size);
+  std::copy(values.begin(), values.end(), reinterpret_cast<T *>(block->values().address));
+  return block;
+}
+
+} // namespace
+
+array::array(double value) : array(scalar_of(scalar_id::float64, &value)) {}
+array::array(int value) : array(scalar_of(scalar_id::int32, &value)) {}
+array::array(bool value) : array(scalar_of(scalar_id::bool_, &value)) {}
+array::array(std::initializer_list<double> values) : block_(from_list(scalar_id::float64, values)) {}
+array::array(std::initializer_list<int> values) : block_(from_list(scalar_id::int32, values)) {}
+
+array scalar_of(scalar_id type, const void *value) {
+  ref<array_block> block = new_dense(ndt::make_scalar(type).get(), nullptr);
+  std::memcpy(block->values().address, value, scalar_size[size_t(type)]);
+  return array(std::move(block));
+}
+
+array empty(ndt::type type, const intptr_t *size, access_mode access) {
+  if (type->var_count) {
+    fail(error_kind::type, "empty: the sizes of `var` rows are not known: " + std::string(type.str()));
+  }
+  const type_data *t = type.get();
+  for (int d = 0; d < type->ndim; d++, t = t->element) {
+    if (size[d] < 0 || (t->kind == type_kind::fixed_dim && t->size != size[d])) {
+      fail(error_kind::value, "empty: size " + std::to_string(size[d]) + " of axis " + std::to_string(d) +
+                                  " does not fit " + std::string(type.str()));
+    }
+  }
+  return array(new_dense(type.get(), size, access));
+}
+
+namespace {
+
+intptr_t count_below(const array_block &block, int axis, char *const *at) {
+  if (axis == block.ndim) {
+    return 1;
+  }
+  intptr_t size = block.size()[axis];
+  int slots = -1;
+  row_extent row = {0, size};
+  if (size < 0) {
+    slots = 0;
+    for (int d = 0; d < axis; d++) {
+      slots += block.size()[d] < 0;
+    }
+    row = read_slot(at[slots], block.streams()[slots].kind);
+  }
+  bool more = false;
+  for (int d = axis + 1; d < block.ndim; d++) {
+    more |= block.size()[d] < 0;
+  }
+  if (!more) {
+    intptr_t total = row.size;
+    for (int d = axis + 1; d < block.ndim; d++) {
+      total *= block.size()[d];
+    }
+    return total;
+  }
+  intptr_t total = 0;
+  char *inner[max_ndim + 1];
+  for (int64_t i = 0; i < row.size; i++) {
+    for (int s = 0; s < block.nstreams; s++) {
+      inner[s] = at[s] + (s > slots ? row.start + i : 0) * block.strides(s)[axis];
+    }
+    total += count_below(block, axis + 1, inner);
+  }
+  return total;
+}
+
+} // namespace
+
+intptr_t array::element_count() const {
+  const array_block &block = *block_.get();
+  if (block.nstreams == 1) {
+    return block.count;
+  }
+  char *at[max_ndim + 1];
+  for (int s = 0; s < block.nstreams; s++) {
+    at[s] = block.streams()[s].address;
+  }
+  return count_below(block, 0, at);
+}
+
+array from_offsets(const array &offsets, const array &content) {
+  force(offsets.get());
+  force(content.get());
+  if (offsets.ndim() != 1 || offsets->nstreams != 1 || offsets->scalar() != scalar_id::int64) {
+    fail(error_kind::type,
+         "from_offsets: offsets must be one-dimensional int64, not " + std::string(offsets.type().str()));
+  }
+  if (content.ndim() == 0 || content->size()[0] < 0) {
+    fail(error_kind::type, "from_offsets: content must have a strided dimension, not " +
+                               std::string(content.type().str()));
+  }
+  intptr_t count = offsets.size(0), length = content.size(0);
+  if (count == 0) {
+    fail(error_kind::value, "from_offsets: offsets must have at least one element, the start of the first row");
+  }
+  // Memory that somebody can still write is copied: a later write would become a read out of bounds.
+  array own = offsets;
+  if (!(offsets->flags & flag_ours) || !(offsets->flags & flag_dense)) {
+    intptr_t stride = offsets->value_strides()[0];
+    own = array(new_dense(offsets->type, &count));
+    for (intptr_t i = 0; i < count; i++) {
+      std::memcpy(own->values().address + i * 8, offsets->values().address + i * stride, 8);
+    }
+  }
+  const int64_t *o = reinterpret_cast<const int64_t *>(own->values().address);
+  if (o[0] < 0) {
+    fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
+  }
+  for (intptr_t i = 1; i < count; i++) {
+    if (o[i] < o[i - 1]) {
+      fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
+                                  std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
+    }
+  }
+  if (o[count - 1] > length) {
+    intptr_t row = std::upper_bound(o, o + count, length) - o - 1;
+    fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
+                                ", past the content's " + std::to_string(length) + " elements");
+  }
+  ndt::type type = ndt::make_strided_dim(ndt::make_var_dim(content.type().element()));
+  ref<array_block> block = new_block(type.get(), content->access, content->flags & flag_ours);
+  int ndim = type->ndim;
+  block->size()[0] = count - 1;
+  block->size()[1] = -1;
+  std::copy(content->size() + 1, content->size() + content.ndim(), block->size() + 2);
+  auto share = [](const array &from, int s, stream &to) {
+    counted *owner = from->streams()[s].owner ? from->streams()[s].owner : from.get();
+    retain(owner);
+    to = {from->streams()[s].address, owner, from->streams()[s].kind};
+  };
+  share(own, 0, block->streams()[0]);
+  block->streams()[0].kind = slot_kind::offsets64;
+  std::fill_n(block->strides(0), ndim, 0);
+  block->strides(0)[0] = 8;
+  for (int s = 0; s < content->nstreams; s++) {
+    share(content, s, block->streams()[s + 1]);
+    block->strides(s + 1)[0] = 0;
+    std::copy_n(content->strides(s), content.ndim(), block->strides(s + 1) + 1);
+  }
+  return array(std::move(block));
+}
+
+} // namespace dynd::nd

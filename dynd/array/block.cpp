@@ -1,0 +1,149 @@
+#include "dynd/array/block.h"
+
+#include <cstring>
+#include <new>
+
+#include "dynd/base/errors.h"
+
+namespace dynd {
+
+void (*compute_waiting)(array_block *block) = nullptr;
+std::atomic<intptr_t> waiting_bytes = 0;
+
+namespace {
+
+constexpr size_t inline_limit = 256; // larger data gets its own, 64-byte aligned memory
+
+size_t block_size(int ndim, int nstreams) {
+  size_t size = sizeof(array_block) + ndim * sizeof(intptr_t) + nstreams * (sizeof(stream) + ndim * sizeof(intptr_t));
+  return (size + 15) / 16 * 16;
+}
+
+void drop_inputs(waiting_op *op, array_block *&list);
+
+// Destruction is iterative: a chain of a thousand waiting operations must not need a thousand stack frames. Blocks whose
+// count drops to zero are put on `list`, linked through `waiting`.
+void free_block(array_block *block, array_block *&list) {
+  if (block->waiting && block->waiting->ninputs) {
+    waiting_bytes.fetch_sub(intptr_t(block->waiting->held), std::memory_order_relaxed);
+    drop_inputs(block->waiting, list);
+  }
+  for (int s = 0; s < block->nstreams; s++) {
+    if (counted *owner = block->streams()[s].owner) {
+      release(owner);
+    }
+  }
+  ::operator delete(block);
+}
+
+void drop_inputs(waiting_op *op, array_block *&list) {
+  for (int i = 0; i < op->ninputs; i++) {
+    array_block *input = op->input[i];
+    if (input && input->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      // `count` is free to use now: nobody sees this block any more.
+      input->count = reinterpret_cast<intptr_t>(list);
+      list = input;
+    }
+  }
+}
+
+void destroy_block(counted *self) noexcept {
+  array_block *list = nullptr;
+  free_block(static_cast<array_block *>(self), list);
+  while (list) {
+    array_block *block = list;
+    list = reinterpret_cast<array_block *>(block->count);
+    free_block(block, list);
+  }
+}
+
+} // namespace
+
+int array_block::var_axis(int s) const {
+  const type_data *t = type;
+  for (int axis = 0;; axis++, t = t->element) {
+    if (t->kind == type_kind::var_dim && s-- == 0) {
+      return axis;
+    }
+  }
+}
+
+ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra) {
+  int ndim = type->ndim, nstreams = type->var_count + 1;
+  void *memory = ::operator new(block_size(ndim, nstreams) + extra, std::nothrow);
+  if (!memory) {
+    fail(error_kind::memory, "cannot allocate an array");
+  }
+  auto *block = static_cast<array_block *>(memory);
+  new (&block->refs) std::atomic<intptr_t>(1);
+  new (&block->state) std::atomic<array_state>(array_state::ready);
+  block->destroy = destroy_block;
+  block->ndim = uint8_t(ndim);
+  block->nstreams = uint8_t(nstreams);
+  block->access = access;
+  block->flags = flags;
+  block->type = type;
+  block->count = -1;
+  block->waiting = nullptr;
+  for (int s = 0; s < nstreams; s++) {
+    block->streams()[s] = {nullptr, nullptr, slot_kind::none};
+  }
+  return ref<array_block>::adopt(block);
+}
+
+char *small_data(array_block *block) {
+  return reinterpret_cast<char *>(block) + block_size(block->ndim, block->nstreams);
+}
+
+intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size) {
+  // With a zero size somewhere the product is 0, whatever the other sizes are.
+  intptr_t count = 1;
+  bool overflow = false;
+  for (int d = 0; d < ndim; d++) {
+    if (size[d] == 0) {
+      return 0;
+    }
+    overflow |= __builtin_mul_overflow(count, size[d], &count);
+  }
+  intptr_t bytes;
+  if (overflow || __builtin_mul_overflow(count, intptr_t(item_size), &bytes)) {
+    std::string text = "array is too large: sizes (";
+    for (int d = 0; d < ndim; d++) {
+      text += (d ? ", " : "") + std::to_string(size[d]);
+    }
+    fail(error_kind::memory, text + ")");
+  }
+  return count;
+}
+
+void give_values(array_block *block, size_t bytes, intptr_t lead) {
+  ref<buffer> memory = allocate_buffer(bytes);
+  block->values().address = memory->data + lead;
+  block->values().owner = memory.take();
+}
+
+ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_mode access) {
+  size_t item = scalar_size[size_t(type->scalar)];
+  int ndim = type->ndim;
+  intptr_t count = checked_count(size, ndim, item);
+  size_t bytes = size_t(count) * item;
+  bool small = bytes <= inline_limit;
+  ref<array_block> block = new_block(type, access, flag_dense | (access == access_mode::immutable ? flag_ours : 0),
+                                     small ? bytes : 0);
+  intptr_t stride = intptr_t(item);
+  intptr_t *strides = block->value_strides();
+  for (int d = ndim - 1; d >= 0; d--) {
+    block->size()[d] = size[d];
+    strides[d] = stride;
+    stride = intptr_t(size_t(stride) * size_t(size[d])); // wraps harmlessly when some size is 0
+  }
+  block->count = count;
+  if (small) {
+    block->values().address = small_data(block.get());
+  } else {
+    give_values(block.get(), bytes);
+  }
+  return block;
+}
+
+} // namespace dynd

@@ -1,0 +1,101 @@
+// What an array is in memory: a type, sizes, and streams (an address with one stride for each dimension).
+//
+//   array_block | size[ndim] | stream[nstreams] | stride[nstreams][ndim] | waiting_op? | small data
+//
+// One stream for each `var` dimension (its slots, outermost first), then one for the values. Slots are absolute: a
+// stream that belongs below a `var` dimension has stride 0 in the dimensions outside of it and starts again at the
+// content. `strided * var * T` with three rows of int64 offsets: size {3, -1}; slots {stride 8, 0}; values {0, 8}.
+#pragma once
+
+#include "dynd/base/counted.h"
+#include "dynd/memory/buffer.h"
+#include "dynd/ops/level.h"
+#include "dynd/type/type.h"
+
+namespace dynd {
+
+enum class access_mode : uint8_t {
+  immutable, ///< nobody writes it any more
+  readonly,  ///< we do not write it, somebody else may
+  readwrite
+};
+
+/// waiting: the values are still to be computed; running: somebody computes them now.
+enum class array_state : uint8_t { ready, waiting, running };
+
+enum array_flags : uint8_t {
+  flag_ours = 1, ///< immutable memory that we allocated: an operation on it may wait
+  flag_dense = 2 ///< no `var` dimension, values in C order without gaps
+};
+
+struct stream {
+  char *address;
+  counted *owner; ///< null: the data stands in this block
+  slot_kind kind; ///< of the rows' slots; none for values
+};
+
+struct array_block;
+
+/// How the values of a waiting array are computed.
+struct waiting_op {
+  op_id op;
+  scalar_id computation; ///< what the operands are converted to
+  uint8_t ninputs;
+  uint16_t operations;   ///< that hang below this one, itself included
+  size_t held;           ///< bytes of the arrays that it keeps alive
+  array_block *input[3]; ///< owned
+};
+
+struct array_block : counted {
+  uint8_t ndim, nstreams;
+  access_mode access;
+  uint8_t flags;
+  std::atomic<array_state> state;
+  const type_data *type;
+  intptr_t count;      ///< elements, -1 for a ragged array
+  waiting_op *waiting; ///< in this block; null when it never waited
+
+  intptr_t *size() { return reinterpret_cast<intptr_t *>(this + 1); }
+  const intptr_t *size() const { return reinterpret_cast<const intptr_t *>(this + 1); }
+  stream *streams() { return reinterpret_cast<stream *>(size() + ndim); }
+  const stream *streams() const { return reinterpret_cast<const stream *>(size() + ndim); }
+  intptr_t *strides(int s) { return reinterpret_cast<intptr_t *>(streams() + nstreams) + s * ndim; }
+  const intptr_t *strides(int s) const { return reinterpret_cast<const intptr_t *>(streams() + nstreams) + s * ndim; }
+  stream &values() { return streams()[nstreams - 1]; }
+  const stream &values() const { return streams()[nstreams - 1]; }
+  intptr_t *value_strides() { return strides(nstreams - 1); }
+  const intptr_t *value_strides() const { return strides(nstreams - 1); }
+  scalar_id scalar() const { return type->scalar; }
+  size_t item_size() const { return scalar_size[size_t(type->scalar)]; }
+  /// Which dimension the slots of stream s belong to: the s-th `var` dimension.
+  int var_axis(int s) const;
+};
+
+/// A block of that type with nothing filled in but the header: sizes, streams and strides are the caller's to write
+/// before anything else can fail (owners are null, so it can be dropped). `extra` bytes of small data or a waiting_op
+/// stand behind it, 16-byte aligned, at `small_data`.
+ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra = 0);
+char *small_data(array_block *block);
+
+/// A dense array of that type (no `var` in it) and these sizes, its values not set.
+ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_mode access = access_mode::immutable);
+
+/// Gives the block's values memory for `bytes`, the first element at offset `lead` (which may be negative: then the
+/// address points before the memory, as offsets that do not begin at 0 want it).
+void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
+
+/// Number of elements; an error (kind memory) when it does not fit.
+intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size);
+
+/// Bytes that waiting arrays keep alive, in the whole process.
+extern std::atomic<intptr_t> waiting_bytes;
+
+/// Computes what waits (expr/ sets the function); returns when the values are there, throws when they cannot be.
+extern void (*compute_waiting)(array_block *block);
+inline void force(array_block *block) {
+  if (block->state.load(std::memory_order_acquire) != array_state::ready) [[unlikely]] {
+    compute_waiting(block);
+  }
+}
+
+} // namespace dynd

@@ -1,0 +1,32 @@
+// Rows of `var` dimensions: reading a slot, and telling whether two arrays have the same rows.
+#pragma once
+
+#include "dynd/array/block.h"
+
+namespace dynd {
+
+struct row_extent {
+  int64_t start, size;
+};
+
+inline row_extent read_slot(const char *slot, slot_kind kind) {
+  const int64_t *words = reinterpret_cast<const int64_t *>(slot);
+  return kind == slot_kind::offsets64 ? row_extent{words[0], words[1] - words[0]} : row_extent{words[0], words[1]};
+}
+
+/// rows + 1 offsets, one after another: the rows of one `var` dimension of a whole array, as flat evaluation needs them.
+struct offsets_run {
+  const int64_t *offsets = nullptr; ///< null: the rows do not follow each other
+  intptr_t rows = 0;
+  int64_t content() const { return offsets[rows] - offsets[0]; }
+};
+
+/// The rows of the `var` dimension whose slots are stream s, over everything outside of it.
+///   [[[1, 2], [3]], [[4]]], s = 1: offsets 0 2 3 4, 3 rows
+offsets_run rows_of(const array_block &block, int s);
+
+/// Whether two runs describe rows of the same lengths. Found once for two buffers of offsets and remembered there;
+/// the owners are those of the slot streams.
+bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run &b, counted *b_owner);
+
+} // namespace dynd

@@ -1,0 +1,300 @@
+#include "dynd/array/view.h"
+
+#include <algorithm>
+
+#include "dynd/array/rows.h"
+#include "dynd/base/errors.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// An array taken apart: its dimensions from the outside in, and its streams with strides for each of them.
+struct view_parts {
+  int ndim = 0, nstreams = 0;
+  intptr_t size[max_ndim];
+  type_kind kind[max_ndim];
+  char *address[max_ndim + 1];
+  slot_kind slots[max_ndim + 1];
+  counted *owner[max_ndim + 1];
+  intptr_t stride[max_ndim + 1][max_ndim];
+
+  explicit view_parts(const array &a) {
+    array_block *block = a.get();
+    ndim = block->ndim;
+    nstreams = block->nstreams;
+    const type_data *type = block->type;
+    for (int d = 0; d < ndim; d++, type = type->element) {
+      size[d] = block->size()[d];
+      kind[d] = type->kind;
+    }
+    for (int s = 0; s < nstreams; s++) {
+      const stream &from = block->streams()[s];
+      address[s] = from.address;
+      slots[s] = from.kind;
+      owner[s] = from.owner ? from.owner : block;
+      std::copy_n(block->strides(s), ndim, stride[s]);
+    }
+  }
+
+  void remove_axis(int d) {
+    for (int s = 0; s < nstreams; s++) {
+      std::copy(stride[s] + d + 1, stride[s] + ndim, stride[s] + d);
+    }
+    std::copy(size + d + 1, size + ndim, size + d);
+    std::copy(kind + d + 1, kind + ndim, kind + d);
+    ndim--;
+  }
+
+  void insert_axis(int d) {
+    if (ndim == max_ndim) {
+      fail(error_kind::value, "index: more than 32 dimensions");
+    }
+    for (int s = 0; s < nstreams; s++) {
+      std::copy_backward(stride[s] + d, stride[s] + ndim, stride[s] + ndim + 1);
+      stride[s][d] = 0;
+    }
+    std::copy_backward(size + d, size + ndim, size + ndim + 1);
+    std::copy_backward(kind + d, kind + ndim, kind + ndim + 1);
+    size[d] = 1;
+    kind[d] = type_kind::strided_dim;
+    ndim++;
+  }
+
+  // The outermost dimension is `var` and nothing is outside of it: it is one row, and so has one size.
+  void resolve_row() {
+    row_extent row = read_slot(address[0], slots[0]);
+    for (int s = 1; s < nstreams; s++) {
+      address[s] += row.start * stride[s][0];
+      std::copy_n(stride[s], ndim, stride[s - 1]);
+      address[s - 1] = address[s];
+      slots[s - 1] = slots[s];
+      owner[s - 1] = owner[s];
+    }
+    nstreams--;
+    size[0] = row.size;
+    kind[0] = type_kind::strided_dim;
+  }
+
+  void shift(int d, intptr_t elements) {
+    for (int s = 0; s < nstreams; s++) {
+      address[s] += elements * stride[s][d];
+    }
+  }
+
+  array build(const array &like, scalar_id scalar) const {
+    ndt::type type = ndt::make_scalar(scalar);
+    intptr_t chained = scalar_size[size_t(scalar)], count = 1;
+    bool dense = nstreams == 1;
+    for (int d = ndim - 1; d >= 0; d--) {
+      type = kind[d] == type_kind::var_dim     ? ndt::make_var_dim(type)
+             : kind[d] == type_kind::fixed_dim ? ndt::make_fixed_dim(size[d], type)
+                                               : ndt::make_strided_dim(type);
+      if (dense) {
+        dense = size[d] == 1 || stride[0][d] == chained;
+        chained *= size[d];
+        count *= size[d];
+      }
+    }
+    array_block *from = like.get();
+    uint8_t flags = uint8_t((from->flags & flag_ours) | ((nstreams == 1 && (dense || count == 0)) ? flag_dense : 0));
+    ref<array_block> block = new_block(type.get(), from->access, flags);
+    std::copy_n(size, ndim, block->size());
+    for (int s = 0; s < nstreams; s++) {
+      std::copy_n(stride[s], ndim, block->strides(s));
+      retain(owner[s]);
+      block->streams()[s] = {address[s], owner[s], slots[s]};
+    }
+    if (nstreams == 1) {
+      intptr_t all = 1;
+      for (int d = 0; d < ndim; d++) {
+        all *= size[d];
+      }
+      block->count = all;
+    }
+    return array(std::move(block));
+  }
+};
+
+
+// Python's rule for a slice over `size` elements: the first, how many, and the step.
+struct slice_extent {
+  intptr_t first, count, step;
+};
+
+slice_extent resolve(const index &i, intptr_t size) {
+  intptr_t step = i.step.value_or(1);
+  if (step == 0) {
+    fail(error_kind::value, "index: slice step cannot be zero");
+  }
+  intptr_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
+  auto clamp = [&](intptr_t at) {
+    at += at < 0 ? size : 0;
+    return std::clamp(at, lowest, highest);
+  };
+  intptr_t start = i.start ? clamp(*i.start) : (step < 0 ? size - 1 : 0);
+  intptr_t stop = i.stop ? clamp(*i.stop) : (step < 0 ? -1 : size);
+  intptr_t count = 0;
+  if (step > 0 && start < stop) {
+    count = (stop - start - 1) / step + 1;
+  } else if (step < 0 && stop < start) {
+    count = step == INTPTR_MIN ? 1 : (start - stop - 1) / -step + 1;
+  }
+  return {start, count, step};
+}
+
+bool is_whole(const index &i) { return i.kind == index::slice && !i.start && !i.stop && i.step.value_or(1) == 1; }
+
+class indexer {
+public:
+  indexer(const array &a, std::span<const index> indices) : a_(a), parts_(a), indices_(indices) {}
+
+  array run() {
+    int consumed = 0, ellipses = 0;
+    for (const index &i : indices_) {
+      consumed += i.kind == index::integer || i.kind == index::slice;
+      ellipses += i.kind == index::ellipsis;
+    }
+    if (ellipses > 1) {
+      fail(error_kind::index, "index: more than one ellipsis");
+    }
+    if (consumed > parts_.ndim) {
+      fail(error_kind::index, "index: too many indices: " + std::to_string(consumed) + " for " +
+                                  std::to_string(parts_.ndim) + " dimension(s)");
+    }
+    int skipped = parts_.ndim - consumed;
+    for (const index &i : indices_) {
+      switch (i.kind) {
+      case index::ellipsis:
+        at_ += skipped;
+        axis_ += skipped;
+        break;
+      case index::new_axis:
+        parts_.insert_axis(at_++);
+        break;
+      case index::integer:
+        take(i.at);
+        break;
+      case index::slice:
+        cut(i);
+        break;
+      }
+    }
+    return parts_.build(a_, a_->scalar());
+  }
+
+private:
+  // A `var` dimension can be indexed once nothing is left outside of it.
+  void need_one_row(const char *what) {
+    if (parts_.kind[at_] != type_kind::var_dim) {
+      return;
+    }
+    for (int d = 0; d < at_; d++) {
+      if (parts_.size[d] != 1 || parts_.kind[d] == type_kind::var_dim) {
+        fail(error_kind::index, std::string("index: ") + what + " inside the rows of a `var` dimension (axis " +
+                                    std::to_string(axis_) + ") is only possible in one row: index the axes before it");
+      }
+    }
+    if (at_ == 0) {
+      parts_.resolve_row();
+      return;
+    }
+    fail(error_kind::index, std::string("index: ") + what + " behind a new axis and inside a ragged row: index the row "
+                                                            "first, then add the axis");
+  }
+
+  void take(intptr_t i) {
+    need_one_row("an integer");
+    intptr_t size = parts_.size[at_];
+    if (i < -size || i >= size) {
+      std::string row;
+      if (a_->size()[axis_] < 0) {
+        row = " of row " + taken_;
+      }
+      fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
+                                  row + " with size " + std::to_string(size));
+    }
+    intptr_t positive = i < 0 ? i + size : i;
+    parts_.shift(at_, positive);
+    parts_.remove_axis(at_);
+    taken_ += (taken_.empty() ? "" : ", ") + std::to_string(positive);
+    axis_++;
+  }
+
+  void cut(const index &i) {
+    if (!is_whole(i)) {
+      need_one_row("a slice");
+      slice_extent extent = resolve(i, parts_.size[at_]);
+      if (extent.count > 0) {
+        parts_.shift(at_, extent.first);
+      }
+      for (int s = 0; s < parts_.nstreams; s++) {
+        intptr_t &stride = parts_.stride[s][at_];
+        stride = intptr_t(size_t(stride) * size_t(extent.count > 1 ? extent.step : 1));
+      }
+      bool changed = extent.count != parts_.size[at_];
+      parts_.size[at_] = extent.count;
+      if (changed) {
+        parts_.kind[at_] = type_kind::strided_dim; // `3 * T` cut to 2 is not `3 * T` any more
+      }
+    }
+    at_++;
+    axis_++;
+  }
+
+  const array &a_;
+  view_parts parts_;
+  std::span<const index> indices_;
+  int at_ = 0;   // the dimension of the view that is next
+  int axis_ = 0; // the axis of the array that it was
+  std::string taken_;
+};
+
+} // namespace
+
+array at(const array &a, std::span<const index> indices) {
+  force(a.get());
+  return indexer(a, indices).run();
+}
+
+array at(const array &a, intptr_t i) {
+  index one{index::integer, i, {}, {}, {}};
+  return at(a, {&one, 1});
+}
+
+array transposed(const array &a, std::span<const int> axes) {
+  force(a.get());
+  if (a->nstreams > 1) {
+    fail(error_kind::type, "transpose: a ragged array cannot be transposed: " + std::string(a.type().str()));
+  }
+  view_parts from(a), to(a);
+  bool seen[max_ndim] = {};
+  for (size_t d = 0; d < axes.size(); d++) {
+    int axis = axes[d];
+    if (axes.size() != size_t(from.ndim) || axis < 0 || axis >= from.ndim || seen[axis]) {
+      fail(error_kind::value, "transpose: the axes are not a permutation of the dimensions");
+    }
+    seen[axis] = true;
+    to.size[d] = from.size[axis];
+    to.kind[d] = from.kind[axis];
+    to.stride[0][d] = from.stride[0][axis];
+  }
+  return to.build(a, a->scalar());
+}
+
+array transposed(const array &a) {
+  int axes[max_ndim];
+  for (int d = 0; d < a.ndim(); d++) {
+    axes[d] = a.ndim() - 1 - d;
+  }
+  return transposed(a, {axes, size_t(a.ndim())});
+}
+
+array with_unit_axis(const array &a, int axis) {
+  force(a.get());
+  view_parts parts(a);
+  parts.insert_axis(axis);
+  return parts.build(a, a->scalar());
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,32 @@
+// Views: arrays that share the memory of another. Only addresses, sizes and strides change.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "dynd/array/array.h"
+
+namespace dynd::nd {
+
+/// One entry of an index expression.
+struct index {
+  enum kind_t : uint8_t { integer, slice, ellipsis, new_axis } kind;
+  intptr_t at = 0;                           ///< integer
+  std::optional<intptr_t> start, stop, step; ///< slice, as in Python
+};
+
+/// a[i, 1:2, ..., None]. On ragged arrays: rows, elements, slices over rows. A row of a ragged array is `strided`.
+array at(const array &a, std::span<const index> indices);
+
+/// a[i] over the outermost dimension.
+array at(const array &a, intptr_t i);
+
+/// The axes in another order; ragged arrays cannot be transposed.
+array transposed(const array &a, std::span<const int> axes);
+/// All axes reversed.
+array transposed(const array &a);
+
+/// A dimension of size 1 at `axis`.
+array with_unit_axis(const array &a, int axis);
+
+} // namespace dynd::nd

@@ -1,0 +1,31 @@
+// The hook of a host language with a global lock: whoever is about to wait, or to work for long, gives the lock up
+// first. The Python package sets it; without a host nothing happens.
+#pragma once
+
+namespace dynd {
+
+struct interpreter_hooks {
+  void *(*let_go)() = nullptr; ///< null result: the lock was not held
+  void (*take_back)(void *) = nullptr;
+};
+
+inline interpreter_hooks the_interpreter;
+
+/// Without the host's lock for as long as it lives, if `apply`.
+class without_interpreter {
+public:
+  explicit without_interpreter(bool apply = true)
+      : state_(apply && the_interpreter.let_go ? the_interpreter.let_go() : nullptr) {}
+  ~without_interpreter() {
+    if (state_) {
+      the_interpreter.take_back(state_);
+    }
+  }
+  without_interpreter(const without_interpreter &) = delete;
+  without_interpreter &operator=(const without_interpreter &) = delete;
+
+private:
+  void *state_;
+};
+
+} // namespace dynd

@@ -1,0 +1,79 @@
+// The operations as C++ functions and operators: one for each row of ops/.
+#pragma once
+
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "dynd/array/view.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/threads.h"
+
+namespace dynd::nd {
+
+namespace detail {
+
+// A handle that is passed as an rvalue is about to be dropped: what waits in it need not be kept.
+template <class... A> array call(op_id op, A &&...operands) {
+  array_block *blocks[] = {operands.get()...};
+  unsigned dying = 0, bit = 1;
+  ((dying |= std::is_lvalue_reference_v<A> ? 0 : bit, bit *= 2), ...);
+  return array(evaluate(op, {blocks, int(sizeof...(A)), dying}));
+}
+
+} // namespace detail
+
+#define DYND_UNARY(name, set, flags, expression, doc)                                                                  \
+  inline array name(const array &a) { return detail::call(op_id::name, a); }                                           \
+  inline array name(array &&a) { return detail::call(op_id::name, std::move(a)); }
+#define DYND_BINARY(name, set, flags, expression, doc)                                                                 \
+  inline array name(const array &a, const array &b) { return detail::call(op_id::name, a, b); }                        \
+  inline array name(array &&a, const array &b) { return detail::call(op_id::name, std::move(a), b); }                  \
+  inline array name(const array &a, array &&b) { return detail::call(op_id::name, a, std::move(b)); }                  \
+  inline array name(array &&a, array &&b) { return detail::call(op_id::name, std::move(a), std::move(b)); }
+#define DYND_COMPARE(...) DYND_BINARY(__VA_ARGS__)
+#define DYND_SELECT(name, set, flags, expression, doc)                                                                 \
+  inline array name(const array &a, const array &b, const array &c) { return detail::call(op_id::name, a, b, c); }
+#define DYND_BINARY2(name, set, flags, bad, expression1, expression2, doc)                                             \
+  inline std::pair<array, array> name(const array &a, const array &b) {                                               \
+    array_block *blocks[] = {a.get(), b.get()};                                                                        \
+    ref<array_block> results[2];                                                                                       \
+    evaluate2(op_id::name, {blocks, 2}, results);                                                                      \
+    return {array(std::move(results[0])), array(std::move(results[1]))};                                               \
+  }
+#include "dynd/ops/elementwise.def"
+#undef DYND_UNARY
+#undef DYND_BINARY
+#undef DYND_COMPARE
+#undef DYND_SELECT
+#undef DYND_BINARY2
+
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
+  inline array name(const array &a, int axis = all_axes, bool keepdims = false) {                                      \
+    return array(evaluate(reduction_id::name, a.get(), false, axis, keepdims));                                        \
+  }                                                                                                                    \
+  inline array name(array &&a, int axis = all_axes, bool keepdims = false) {                                           \
+    return array(evaluate(reduction_id::name, a.get(), true, axis, keepdims));                                         \
+  }
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+
+#define DYND_OPERATOR(symbol, name)                                                                                    \
+  template <class A, class B>                                                                                          \
+    requires(std::is_same_v<std::remove_cvref_t<A>, array> || std::is_same_v<std::remove_cvref_t<B>, array>)           \
+  array operator symbol(A &&a, B &&b) {                                                                                \
+    return name(std::forward<A>(a), std::forward<B>(b));                                                               \
+  }
+DYND_OPERATOR(+, add)
+DYND_OPERATOR(-, subtract)
+DYND_OPERATOR(*, multiply)
+DYND_OPERATOR(/, divide)
+#undef DYND_OPERATOR
+
+/// dst[...] = src.
+inline void assign(const array &dst, const array &src) { dynd::assign(dst.get(), src.get()); }
+
+/// A stranger's kernel on scalars, lifted over any dimensions: strided, ragged, broadcast.
+array call(const deferred_ckernel &kernel, std::span<const array> operands);
+
+} // namespace dynd::nd

@@ -1,0 +1,293 @@
+#include "dynd/eval/evaluate.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/group_task.h"
+#include "dynd/eval/observe.h"
+#include "dynd/eval/run.h"
+#include "dynd/plan/overlap.h"
+
+namespace dynd {
+
+namespace {
+
+constexpr size_t waits_from = 64 << 10;              // bytes of the result: smaller ones are computed at once
+constexpr size_t waiting_budget = size_t(1) << 32;   // bytes that all waiting arrays of the process may keep alive
+
+thread_local int eager_depth = 0;
+std::atomic<bool> direct_enabled = true;
+
+// ---- the direct step ----------------------------------------------------------------------------------------------
+
+bool is_plain(const array_block *block) {
+  return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
+}
+
+// Dense operands of one type and the same sizes, and little work: one call of the compiled loop. Null if it is not so.
+array_block *try_direct(op_id op, const call_operands &operands) {
+  array_block *first = operands.block[0];
+  if (!is_plain(first) || size_t(first->count) * 8 > waits_from || !direct_enabled.load(std::memory_order_relaxed)) {
+    return nullptr;
+  }
+  const void *source[3] = {first->values().address, nullptr, nullptr};
+  for (int i = 1; i < operands.count; i++) {
+    array_block *other = operands.block[i];
+    if (!is_plain(other) || other->type != first->type ||
+        !std::equal(first->size(), first->size() + first->ndim, other->size())) {
+      return nullptr;
+    }
+    source[i] = other->values().address;
+  }
+  block_fn function = level().elementwise[size_t(op)][size_t(first->scalar())];
+  const op_row &r = row(op);
+  bool same_type = r.kind == op_kind::unary || r.kind == op_kind::binary;
+  if (!function || !same_type || current_observation()) {
+    return nullptr;
+  }
+  ref<array_block> result = new_dense(first->type, first->size());
+  function(result->values().address, source[0], source[1], source[2], size_t(first->count), nullptr);
+  return result.take();
+}
+
+// ---- types and waiting --------------------------------------------------------------------------------------------
+
+scalar_id computation_of(op_id op, const call_operands &operands) {
+  const op_row &r = row(op);
+  int first = r.kind == op_kind::select ? 1 : 0;
+  scalar_id promoted = operands.block[first]->scalar();
+  for (int i = first + 1; i < operands.count; i++) {
+    promoted = promote(promoted, operands.block[i]->scalar());
+  }
+  return computation_type(op, promoted);
+}
+
+// May the operation wait? Only what cannot fail, over memory that nobody can write, and not without bounds.
+bool may_wait(op_id op, scalar_id computation, const call_operands &operands, size_t bytes, waiting_op &waiting) {
+  if (bytes < waits_from || can_fail(op, computation) || eager_depth > 0 || current_observation()) {
+    return false;
+  }
+  waiting.operations = 1;
+  waiting.held = 0;
+  for (int i = 0; i < operands.count; i++) {
+    const array_block *block = operands.block[i];
+    if (!(block->flags & flag_ours)) {
+      return false;
+    }
+    bool waits = block->state.load(std::memory_order_acquire) != array_state::ready;
+    waiting.operations += waits ? block->waiting->operations : 0;
+    waiting.held += waits ? block->waiting->held
+                          : size_t(block->count >= 0 ? block->count : intptr_t(bytes / 8)) * block->item_size();
+  }
+  return waiting.operations < max_group && waiting.held <= 4 * bytes &&
+         size_t(waiting_bytes.load(std::memory_order_relaxed)) + waiting.held < waiting_budget;
+}
+
+ref<array_block> make_waiting(op_id op, scalar_id computation, const call_operands &operands, const space &shape,
+                              const waiting_op &bounds) {
+  ref<array_block> result = new_result(shape, result_type(op, computation), sizeof(waiting_op));
+  auto *waiting = reinterpret_cast<waiting_op *>(small_data(result.get()));
+  *waiting = bounds;
+  waiting->op = op;
+  waiting->computation = computation;
+  waiting->ninputs = uint8_t(operands.count);
+  for (int i = 0; i < operands.count; i++) {
+    retain(operands.block[i]);
+    waiting->input[i] = operands.block[i];
+  }
+  waiting_bytes.fetch_add(intptr_t(waiting->held), std::memory_order_relaxed);
+  result->waiting = waiting;
+  result->state.store(array_state::waiting, std::memory_order_release);
+  return result;
+}
+
+void compute(array_block *block) {
+  // The arrays below may be dropped by others while we work.
+  ref<array_block> keep = ref<array_block>::share(block);
+  group_task group;
+  group.t.name = row(block->waiting->op).name;
+  if (!group.claim_root(block)) {
+    return;
+  }
+  space_of(block, group.t.shape);
+  group.start_program(nullptr, 0);
+  group.add_claimed_outputs();
+  group.run();
+  group.finish();
+}
+
+[[maybe_unused]] const bool installed = (compute_waiting = compute, true);
+
+// Runs an operation now, with what waits below it; the results have the group's space.
+void run_now(op_id op, scalar_id computation, const call_operands &operands, group_task &group,
+             ref<array_block> *results) {
+  task &t = group.t;
+  t.name = row(op).name;
+  int count = row(op).outputs;
+  for (int i = 0; i < count; i++) {
+    results[i] = new_result(t.shape, result_type(op, computation));
+    allocate_values(results[i].get(), t.shape);
+    if (observation *watching = current_observation(); watching && watching->tracing) {
+      // The trace shows what stands at the destination.
+      buffer *memory = as_buffer(results[i]->values().owner);
+      std::memset(memory->data, 0, memory->size);
+    }
+  }
+  group.claim(operands.block, operands.count, operands.dying, *results[0]);
+  group.start_program(operands.block, operands.count);
+  uint8_t regs[3], outputs[2];
+  for (int i = 0; i < operands.count; i++) {
+    regs[i] = group.register_of(operands.block[i]);
+  }
+  group.add_operation(op, computation, regs, operands.count, outputs);
+  for (int i = 0; i < count; i++) {
+    group.add_output(outputs[i], results[i].get());
+  }
+  group.add_claimed_outputs();
+  group.run();
+  group.finish();
+}
+
+void check_arity(op_id op, const call_operands &operands) {
+  const op_row &r = row(op);
+  if (operands.count != r.arity) {
+    fail(error_kind::type, std::string(r.name) + ": takes " + std::to_string(r.arity) + " operands, not " +
+                               std::to_string(operands.count));
+  }
+}
+
+} // namespace
+
+ref<array_block> evaluate(op_id op, const call_operands &operands) {
+  if (array_block *result = try_direct(op, operands)) [[likely]] {
+    return ref<array_block>::adopt(result);
+  }
+  check_arity(op, operands);
+  scalar_id computation = computation_of(op, operands);
+  group_task group;
+  broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
+  size_t bytes = value_bytes(group.t.shape, result_type(op, computation));
+  waiting_op bounds;
+  if (may_wait(op, computation, operands, bytes, bounds)) {
+    return make_waiting(op, computation, operands, group.t.shape, bounds);
+  }
+  ref<array_block> result;
+  run_now(op, computation, operands, group, &result);
+  return result;
+}
+
+void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results) {
+  check_arity(op, operands);
+  scalar_id computation = computation_of(op, operands);
+  group_task group;
+  broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
+  run_now(op, computation, operands, group, results);
+}
+
+ref<array_block> evaluate(const deferred_ckernel *kernel, const scalar_id *types, const call_operands &operands) {
+  group_task group;
+  task &t = group.t;
+  t.name = kernel->name;
+  broadcast_space(t.name, operands.block, operands.count, t.shape);
+  ref<array_block> result = new_result(t.shape, types[0]);
+  allocate_values(result.get(), t.shape);
+  group.claim(operands.block, operands.count, operands.dying, *result);
+  group.start_program(operands.block, operands.count);
+  program_step step = {nullptr, nullptr, kernel, kernel->name, no_register, no_register, no_register, 0, no_register};
+  uint8_t *regs[3] = {&step.a, &step.b, &step.c};
+  for (int i = 0; i < operands.count; i++) {
+    *regs[i] = t.p.converted(group.register_of(operands.block[i]), types[i + 1]);
+  }
+  group.add_output(t.p.add_step(step, types[0]), result.get());
+  group.add_claimed_outputs();
+  group.run();
+  group.finish();
+  return result;
+}
+
+namespace {
+
+// The source as the values of `dst`'s type, into memory that is there. `name` is what messages and traces say.
+void assign_values(const char *name, const space &shape, array_block *dst, array_block *src, unsigned dying) {
+  group_task group;
+  task &t = group.t;
+  t.name = name;
+  t.shape = shape;
+  group.claim(&src, 1, dying, *dst);
+  group.start_program(&src, 1);
+  uint8_t reg = group.register_of(src);
+  scalar_id from = t.p.type[reg], to = dst->scalar();
+  const level_table &functions = level();
+  program_step step = {functions.convert[size_t(to)][size_t(from)],
+                       from == to ? functions.copy_stream[log2_size(to)] : nullptr,
+                       nullptr, "copy", reg, no_register, no_register, 0, no_register};
+  group.add_output(t.p.add_step(step, to), dst);
+  group.add_claimed_outputs();
+  group.run();
+  group.finish();
+}
+
+// By addresses where both are strided; ragged ones by the memory that their values live in.
+bool shares_memory(const array_block *a, const array_block *b) {
+  if (a->nstreams > 1 || b->nstreams > 1) {
+    return a == b || a->values().owner == b->values().owner;
+  }
+  auto touched = [](const array_block *x) {
+    return touched_bytes(x->values().address, {x->size(), size_t(x->ndim)}, x->value_strides(),
+                         intptr_t(x->item_size()));
+  };
+  return may_overlap(touched(a), touched(b));
+}
+
+} // namespace
+
+void assign(array_block *dst, array_block *src) {
+  if (dst->access != access_mode::readwrite) {
+    fail(error_kind::type, std::string("assign: the destination is ") +
+                               (dst->access == access_mode::immutable ? "immutable" : "readonly") +
+                               "; make it with access='rw'");
+  }
+  if (!is_widening(src->scalar(), dst->scalar())) {
+    fail(error_kind::type, std::string("assign: cannot assign ") + scalar_name[size_t(src->scalar())] + " to " +
+                               scalar_name[size_t(dst->scalar())] + " without loss");
+  }
+  space shape;
+  space_of(dst, shape);
+  check_broadcasts_to("assign", &src, 1, shape);
+  force(src);
+  ref<array_block> apart; // on overlap the source is copied first
+  if (shares_memory(dst, src)) {
+    apart = copy_values(src, access_mode::immutable);
+    src = apart.get();
+  }
+  assign_values("assign", shape, dst, src, 0);
+}
+
+ref<array_block> copy_values(array_block *source, access_mode access) {
+  space shape;
+  broadcast_space("copy", &source, 1, shape);
+  for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
+    shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
+  }
+  ref<array_block> result = new_result(shape, source->scalar());
+  allocate_values(result.get(), shape);
+  result->access = access;
+  if (access != access_mode::immutable) {
+    result->flags &= uint8_t(~flag_ours);
+  }
+  observation *watching = std::exchange(current_observation(), nullptr); // a copy on the way is not what is watched
+  struct restore {
+    observation *value;
+    ~restore() { current_observation() = value; }
+  } guard{watching};
+  assign_values("copy", shape, result.get(), source, 0);
+  return result;
+}
+
+eager_scope::eager_scope() { eager_depth++; }
+eager_scope::~eager_scope() { eager_depth--; }
+
+void set_direct(bool on) { direct_enabled.store(on); }
+
+} // namespace dynd

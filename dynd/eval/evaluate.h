@@ -1,0 +1,54 @@
+// Evaluation: every computation ends as one kernel that assigns an expression to a concrete array.
+//
+// The functions here are what operators, methods and bindings call. Each is a list of named steps; the first tries the
+// direct case (dense, one type, small: call the compiled loop), which set_direct(false) turns off for tests. Elementwise
+// operations over immutable arrays of ours may wait; everything else runs at once and absorbs what waits.
+#pragma once
+
+#include "dynd/abi/callable.h"
+#include "dynd/array/array.h"
+#include "dynd/ops/rows.h"
+
+namespace dynd {
+
+/// Operands that are marked in `dying` are held by nobody but the caller, who is about to drop them: their values need
+/// not be kept if they are waiting.
+struct call_operands {
+  array_block *const *block;
+  int count;
+  unsigned dying = 0;
+};
+
+/// An elementwise operation with one output. The result may be waiting.
+ref<array_block> evaluate(op_id op, const call_operands &operands);
+
+/// An elementwise operation with two outputs; runs at once.
+void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results);
+
+inline constexpr int all_axes = -1000;
+
+/// A reduction over one axis (negative: from the end) or all; runs at once.
+ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims);
+
+/// dst[...] = src, with broadcasting; the same scalar type or a widening one.
+void assign(array_block *dst, array_block *src);
+
+/// A stranger's kernel on scalars over arrays: types[0] is the result's, then those of the operands.
+ref<array_block> evaluate(const deferred_ckernel *kernel, const scalar_id *types, const call_operands &operands);
+
+/// Values in C order with memory of its own; rows one after another.
+ref<array_block> copy_values(array_block *source, access_mode access);
+
+/// While one lives, operations of this thread do not wait.
+class eager_scope {
+public:
+  eager_scope();
+  ~eager_scope();
+  eager_scope(const eager_scope &) = delete;
+  eager_scope &operator=(const eager_scope &) = delete;
+};
+
+/// For tests: turns the direct step off, in the whole process.
+void set_direct(bool on);
+
+} // namespace dynd

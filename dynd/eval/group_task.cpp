@@ -1,0 +1,126 @@
+#include "dynd/eval/group_task.h"
+
+#include "dynd/eval/run.h"
+
+namespace dynd {
+
+namespace {
+
+bool has_space_of(const array_block &node, const void *like) {
+  return same_space(node, *static_cast<const array_block *>(like));
+}
+
+} // namespace
+
+void group_task::claim(array_block *const *inputs, int ninputs, unsigned dying, const array_block &like) {
+  bool any = false;
+  for (int i = 0; i < ninputs; i++) {
+    any |= inputs[i]->state.load(std::memory_order_acquire) != array_state::ready;
+  }
+  if (any) {
+    claim_group({nullptr, inputs, ninputs, dying, has_space_of, &like}, claimed_);
+  }
+}
+
+bool group_task::claim_root(array_block *root) {
+  return claim_group({root, nullptr, 0, 0, has_space_of, root}, claimed_);
+}
+
+bool group_task::has_outputs() const {
+  for (int i = 0; i < claimed_.count; i++) {
+    if (claimed_.output[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+uint8_t group_task::add_source(array_block *block) {
+  for (int i = 0; i < claimed_.count; i++) {
+    if (claimed_.node[i] == block) {
+      return no_register;
+    }
+  }
+  for (int i = 0; i < t.nsources; i++) {
+    if (sources_[i] == block) {
+      return uint8_t(i);
+    }
+  }
+  sources_[t.nsources++] = block;
+  return t.p.add_source(block->scalar());
+}
+
+void group_task::start_program(array_block *const *inputs, int ninputs) {
+  for (int i = 0; i < claimed_.count; i++) {
+    const waiting_op &op = *claimed_.node[i]->waiting;
+    for (int j = 0; j < op.ninputs; j++) {
+      add_source(op.input[j]);
+    }
+  }
+  for (int i = 0; i < ninputs; i++) {
+    add_source(inputs[i]);
+  }
+  for (int i = 0; i < claimed_.count; i++) {
+    const waiting_op &op = *claimed_.node[i]->waiting;
+    uint8_t operands[3];
+    for (int j = 0; j < op.ninputs; j++) {
+      operands[j] = register_of(op.input[j]);
+    }
+    add_operation(op.op, op.computation, operands, op.ninputs, &node_register_[i]);
+  }
+}
+
+uint8_t group_task::register_of(const array_block *block) const {
+  for (int i = 0; i < claimed_.count; i++) {
+    if (claimed_.node[i] == block) {
+      return node_register_[i];
+    }
+  }
+  for (int i = 0; i < t.nsources; i++) {
+    if (sources_[i] == block) {
+      return uint8_t(i);
+    }
+  }
+  return no_register;
+}
+
+void group_task::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results) {
+  const op_row &r = row(op);
+  uint8_t regs[3] = {no_register, no_register, no_register};
+  for (int i = 0; i < count; i++) {
+    bool condition = r.kind == op_kind::select && i == 0;
+    regs[i] = t.p.converted(operands[i], condition ? scalar_id::bool_ : computation);
+  }
+  const level_table &functions = level();
+  program_step step = {functions.elementwise[size_t(op)][size_t(computation)],
+                       functions.elementwise_stream[size_t(op)][size_t(computation)],
+                       nullptr, r.name, regs[0], regs[1], regs[2], 0, no_register};
+  scalar_id result = result_type(op, computation);
+  results[0] = t.p.add_step(step, result);
+  if (r.outputs == 2) {
+    results[1] = t.p.nregisters;
+    t.p.type[t.p.nregisters++] = result;
+    t.p.steps[t.p.nsteps - 1].dst2 = results[1];
+  }
+}
+
+void group_task::add_output(uint8_t reg, array_block *result) {
+  t.p.output[t.p.noutputs++] = reg;
+  outputs_[t.noutputs++] = result;
+}
+
+void group_task::add_claimed_outputs() {
+  for (int i = 0; i < claimed_.count; i++) {
+    array_block *node = claimed_.node[i];
+    if (claimed_.output[i]) {
+      if (!node->values().owner) { // memory from an attempt that failed is used again
+        allocate_values(node, t.shape);
+      }
+      add_output(node_register_[i], node);
+    }
+  }
+}
+
+void group_task::run() { run_task(t, outputs_, sources_); }
+
+} // namespace dynd

@@ -1,0 +1,47 @@
+// What explain and trace see of the evaluations of this thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dynd/eval/tree.h"
+
+namespace dynd {
+
+/// One kernel that was built.
+struct explained_kernel {
+  std::string operation;
+  std::vector<std::string> operands; ///< outputs, then sources: type and sizes
+  size_t kernel_bytes, scratch_bytes;
+  intptr_t elements;
+  std::vector<explained_level> levels;
+};
+
+/// One call of one level of an unplanned kernel.
+struct traced_call {
+  int level;
+  std::string name;                 ///< "var to strided", "int32 to int32", "strided", "add"
+  std::vector<std::string> sources; ///< the values the call gets
+  std::string destination;          ///< what stands there before the call
+};
+
+/// While one is set, evaluations of this thread report to it; nothing waits, the direct step is off. Tracing runs
+/// everything unplanned, one call for each element.
+struct observation {
+  bool tracing = false;
+  std::vector<explained_kernel> kernels;
+  std::vector<traced_call> calls;
+};
+
+observation *&current_observation();
+
+/// Runs the task unplanned under the observation.
+void run_traced(const task &t, observation &seen);
+
+/// Runs the task unplanned up to the first element that fails; its index, or empty when none does.
+std::vector<intptr_t> find_first_failure(const task &t);
+
+std::string explanation_text(const observation &seen);
+std::string trace_text(const observation &seen);
+
+} // namespace dynd

@@ -1,0 +1,357 @@
+// Reductions: over everything in C order, or over one axis, which is made the innermost first. The order of a summation
+// depends only on the index within the logical row and its length, never on layout, threads or fusion.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/group_task.h"
+#include "dynd/eval/observe.h"
+#include "dynd/eval/run.h"
+
+namespace dynd {
+
+namespace {
+
+const reduce_functions &functions_of(reduction_id reduction, scalar_id accumulator) {
+  return level().reduce[size_t(reduction)][size_t(accumulator)];
+}
+
+std::string index_text(const std::vector<intptr_t> &path) {
+  std::string text;
+  for (intptr_t i : path) {
+    text += (text.empty() ? "" : ", ") + std::to_string(i);
+  }
+  return path.size() > 1 ? "(" + text + ")" : text;
+}
+
+// ---- moving an axis inside ----------------------------------------------------------------------------------------
+
+// A copy in which the reduced axis is the innermost, for arrays that are ragged below it. What is below must have the
+// same shape along the axis: rows are reduced element by element, so they have to be equally long.
+class axis_mover {
+public:
+  axis_mover(const char *name, array_block *block, int axis) : name_(name), block_(block), axis_(axis) {}
+
+  ref<array_block> run() {
+    std::vector<char *> at(block_->nstreams);
+    for (int s = 0; s < block_->nstreams; s++) {
+      at[size_t(s)] = block_->streams()[s].address;
+    }
+    order();
+    offsets_.assign(size_t(block_->ndim), {0});
+    outside(0, at);
+    return build();
+  }
+
+private:
+  using cursor = std::vector<char *>; // where an operand's streams stand
+
+  // New axis k is the old axis order_[k].
+  void order() {
+    for (int d = 0; d < block_->ndim; d++) {
+      if (d != axis_) {
+        order_.push_back(d);
+      }
+    }
+    order_.push_back(axis_);
+  }
+
+  int slot_stream(int axis) const {
+    int s = 0;
+    for (int d = 0; d < axis; d++) {
+      s += block_->size()[d] < 0;
+    }
+    return s;
+  }
+
+  // The elements of `c` along `axis`.
+  std::vector<cursor> elements(const cursor &c, int axis) const {
+    std::vector<cursor> result;
+    row_extent row = {0, block_->size()[axis]};
+    int slots = -1;
+    if (row.size < 0) {
+      slots = slot_stream(axis);
+      row = read_slot(c[size_t(slots)], block_->streams()[slots].kind);
+    }
+    for (int64_t i = 0; i < row.size; i++) {
+      cursor next = c;
+      for (int s = 0; s < block_->nstreams; s++) {
+        next[size_t(s)] += (s > slots ? row.start + i : slots < 0 ? i : 0) * block_->strides(s)[axis];
+      }
+      result.push_back(std::move(next));
+    }
+    return result;
+  }
+
+  void note_length(int axis, size_t length) {
+    if (block_->size()[axis] < 0) {
+      std::vector<int64_t> &offsets = offsets_[size_t(axis)];
+      offsets.push_back(offsets.back() + int64_t(length));
+    }
+  }
+
+  void outside(int d, const cursor &at) {
+    if (d == axis_) {
+      below(d + 1, elements(at, axis_));
+      return;
+    }
+    std::vector<cursor> inner = elements(at, d);
+    note_length(d, inner.size());
+    for (size_t i = 0; i < inner.size(); i++) {
+      path_.push_back(intptr_t(i));
+      outside(d + 1, inner[i]);
+      path_.pop_back();
+    }
+  }
+
+  // `row` stands at the same place in every element of the reduced axis.
+  void below(int d, const std::vector<cursor> &row) {
+    if (d == block_->ndim) {
+      note_length(axis_, row.size());
+      for (const cursor &c : row) {
+        values_.insert(values_.end(), c.back(), c.back() + block_->item_size());
+      }
+      return;
+    }
+    std::vector<std::vector<cursor>> inner;
+    size_t length = block_->size()[d] < 0 ? 0 : size_t(block_->size()[d]);
+    for (size_t i = 0; i < row.size(); i++) {
+      inner.push_back(elements(row[i], d));
+      if (i > 0 && inner[i].size() != length) {
+        fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
+                                        " must be equally long below it" +
+                                        (path_.empty() ? "" : ", at " + index_text(path_)) + ": lengths " +
+                                        std::to_string(length) + " and " + std::to_string(inner[i].size()));
+      }
+      length = inner[i].size();
+    }
+    note_length(d, length);
+    for (size_t j = 0; j < length; j++) {
+      std::vector<cursor> column;
+      for (const std::vector<cursor> &one : inner) {
+        column.push_back(one[j]);
+      }
+      path_.push_back(intptr_t(j));
+      below(d + 1, column);
+      path_.pop_back();
+    }
+  }
+
+  ref<array_block> build() {
+    space shape;
+    shape.ndim = block_->ndim;
+    int outer = -1;
+    for (int k = 0; k < shape.ndim; k++) {
+      int axis = order_[size_t(k)];
+      shape.size[k] = block_->size()[axis];
+      shape.fixed[k] = false;
+      if (shape.size[k] >= 0) {
+        continue;
+      }
+      shape.slot_index[k] = int8_t(shape.nvar);
+      space_slots &slots = shape.slots[shape.nvar++];
+      const std::vector<int64_t> &offsets = offsets_[size_t(axis)];
+      ref<buffer> memory = allocate_buffer(offsets.size() * sizeof(int64_t));
+      std::memcpy(memory->data, offsets.data(), offsets.size() * sizeof(int64_t));
+      slots.address = memory->data;
+      slots.kind = slot_kind::offsets64;
+      slots.run = {reinterpret_cast<const int64_t *>(memory->data), intptr_t(offsets.size()) - 1};
+      slots.owner = ref<counted>::adopt(memory.take());
+      intptr_t stride = sizeof(int64_t);
+      for (int e = shape.ndim - 1; e >= 0; e--) {
+        slots.stride[e] = e >= k || e < outer ? 0 : stride;
+        stride *= e < k && e > outer ? shape.size[e] : 1;
+      }
+      outer = k;
+    }
+    ref<array_block> result = new_result(shape, block_->scalar());
+    allocate_values(result.get(), shape);
+    if (!values_.empty()) {
+      std::memcpy(result->values().address, values_.data(), values_.size());
+    }
+    return result;
+  }
+
+  const char *name_;
+  array_block *block_;
+  int axis_;
+  std::vector<int> order_;
+  std::vector<std::vector<int64_t>> offsets_; // by old axis
+  std::vector<char> values_;
+  std::vector<intptr_t> path_;
+};
+
+nd::array move_axis_inside(const char *name, array_block *block, int axis) {
+  nd::array a(ref<array_block>::share(block));
+  if (axis == block->ndim - 1) {
+    return a;
+  }
+  force(block);
+  if (block->nstreams > 1) {
+    return nd::array(axis_mover(name, block, axis).run());
+  }
+  std::vector<int> axes;
+  for (int d = 0; d < block->ndim; d++) {
+    if (d != axis) {
+      axes.push_back(d);
+    }
+  }
+  axes.push_back(axis);
+  return nd::transposed(a, axes);
+}
+
+// ---- one axis -----------------------------------------------------------------------------------------------------
+
+// The first row that is empty, for a message; the shape's last axis is the reduced one.
+[[noreturn]] void fail_empty(const reduction_row &r, const space &shape, int axis) {
+  std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(axis) + " is empty";
+  if (shape.size[shape.ndim - 1] < 0) {
+    const offsets_run &run = shape.slots[shape.slot_index[shape.ndim - 1]].run;
+    intptr_t row = 0;
+    while (run.offsets && row < run.rows && run.offsets[row + 1] > run.offsets[row]) {
+      row++;
+    }
+    where = "row " + std::to_string(row) + " is empty";
+  }
+  fail(error_kind::value, std::string(r.name) + ": " + where + " and has no " +
+                              (r.id == reduction_id::min ? "smallest" : "largest") + " element");
+}
+
+// The operand's program up to the value that is reduced; a waiting operand is absorbed if nobody else wants it.
+void start_reduction(group_task &group, reduction_id reduction, array_block *operand, bool dying) {
+  group.claim(&operand, 1, dying ? 1 : 0, *operand);
+  if (group.has_outputs()) { // others want values on the way: they are computed first, then read
+    group.~group_task();
+    new (&group) group_task();
+    force(operand);
+  }
+  task &t = group.t;
+  t.name = row(reduction).name;
+  group.start_program(&operand, 1);
+  scalar_id accumulator = accumulator_type(reduction, operand->scalar());
+  uint8_t reg = t.p.converted(group.register_of(operand), accumulator);
+  t.p.output[0] = reg;
+  t.p.noutputs = 1;
+  t.p.reduce = &functions_of(reduction, accumulator);
+}
+
+void fill_zero(array_block *result) {
+  if (result->count > 0) {
+    std::memset(result->values().address, 0, size_t(result->count) * result->item_size());
+  }
+}
+
+// The result without the last axis, of the operand's space.
+ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool dying, int shown_axis) {
+  const reduction_row &r = row(reduction);
+  scalar_id accumulator = accumulator_type(reduction, operand->scalar());
+  group_task group;
+  space_of(operand, group.t.shape);
+  space outside = group.t.shape;
+  outside.ndim--;
+  if (outside.size[outside.ndim] < 0) {
+    outside.nvar--;
+  }
+  ref<array_block> result = new_result(outside, accumulator);
+  allocate_values(result.get(), outside);
+  intptr_t length = group.t.shape.size[outside.ndim];
+  intptr_t rows = outside.count();
+  if (rows == 0) {
+    return result;
+  }
+  if (length == 0) {
+    if (r.empty == empty_rule::none) {
+      fail_empty(r, group.t.shape, shown_axis);
+    }
+    fill_zero(result.get());
+    return result;
+  }
+  start_reduction(group, reduction, operand, dying);
+  task &t = group.t;
+  t.shape.ndim = 0;
+  space_of(operand, t.shape);
+  t.reduced = true;
+  t.noutputs = 1;
+  nd::array place = nd::with_unit_axis(nd::array(result), outside.ndim);
+  array_block *output = place.get();
+  try {
+    run_task(t, &output, group.sources());
+  } catch (const error &e) {
+    if (e.kind() != error_kind::value) {
+      throw;
+    }
+    // Only an empty row can be bad, and for a sum it is not.
+    if (r.empty == empty_rule::none) {
+      space whole;
+      space_of(operand, whole);
+      fail_empty(r, whole, shown_axis);
+    }
+  }
+  return result;
+}
+
+// ---- everything ---------------------------------------------------------------------------------------------------
+
+ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool dying) {
+  const reduction_row &r = row(reduction);
+  scalar_id accumulator = accumulator_type(reduction, operand->scalar());
+  ref<array_block> result = new_dense(ndt::make_scalar(accumulator).get(), nullptr);
+  nd::array whole(ref<array_block>::share(operand));
+  if (whole.element_count() == 0) {
+    if (r.empty == empty_rule::none) {
+      fail(error_kind::value, std::string(r.name) + ": the array is empty and has no " +
+                                  (r.id == reduction_id::min ? "smallest" : "largest") + " element");
+    }
+    fill_zero(result.get());
+    return result;
+  }
+  for (bool copied = false;; copied = true) {
+    group_task group;
+    start_reduction(group, reduction, whole.get(), dying && !copied);
+    space_of(whole.get(), group.t.shape);
+    if (run_reduce_all(group.t, group.sources(), result->values().address)) {
+      return result;
+    }
+    if (copied) {
+      fail(error_kind::internal, std::string(r.name) + ": a copy in C order is not one run");
+    }
+    // Not one run in C order: the order of the summation asks for a copy.
+    force(whole.get());
+    whole = nd::array(copy_values(whole.get(), access_mode::immutable));
+  }
+}
+
+} // namespace
+
+ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
+  const reduction_row &r = row(reduction);
+  int ndim = operand->ndim;
+  if (axis == all_axes) {
+    nd::array result(reduce_all(reduction, operand, dying));
+    for (int d = 0; keepdims && d < ndim; d++) {
+      result = nd::with_unit_axis(result, 0);
+    }
+    return ref<array_block>::share(result.get());
+  }
+  if (axis < -ndim || axis >= ndim) {
+    fail(error_kind::index, std::string(r.name) + ": axis " + std::to_string(axis) + " is out of bounds for " +
+                                std::to_string(ndim) + " dimension(s)");
+  }
+  axis += axis < 0 ? ndim : 0;
+  nd::array moved = move_axis_inside(r.name, operand, axis);
+  bool untouched = moved.get() == operand;
+  // Our own handle must not count as somebody who wants the values of a waiting operand.
+  if (untouched) {
+    moved = nd::array();
+  }
+  nd::array result(reduce_last(reduction, untouched ? operand : moved.get(), dying && untouched, axis));
+  if (keepdims) {
+    result = nd::with_unit_axis(result, axis);
+  }
+  return ref<array_block>::share(result.get());
+}
+
+} // namespace dynd

@@ -1,0 +1,221 @@
+#include "dynd/eval/run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
+#include "dynd/eval/cache.h"
+#include "dynd/eval/observe.h"
+#include "dynd/eval/threads.h"
+#include "dynd/plan/pieces.h"
+
+namespace dynd {
+
+namespace {
+
+constexpr intptr_t threads_from = 200'000;    // elements: below, waking a thread costs more than it brings
+constexpr intptr_t piece_elements = 1 << 16;
+constexpr intptr_t unlocked_from = 50'000;    // elements: about 20 microseconds of work
+
+inline void store_fence() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
+size_t touched_bytes(const task &t, intptr_t elements) {
+  size_t bytes = 0;
+  for (int o = 0; o < t.operands.noperands; o++) {
+    const array_block &block = *t.operands.operand[o].block;
+    if (block.ndim == t.shape.ndim && block.ndim > 0) {
+      bytes += size_t(elements) * block.item_size();
+    }
+  }
+  return bytes;
+}
+
+[[noreturn]] void fail_at(task &t, const dynd_frame &frame, int status, array_block *const *outputs,
+                          array_block *const *sources) {
+  if (status == dynd_error_value && !t.reduced) {
+    // Which element is it? The unplanned kernel meets the first one first.
+    space_of(outputs[0], t.shape);
+    array_block *blocks[max_operands];
+    std::copy(outputs, outputs + t.noutputs, blocks);
+    std::copy(sources, sources + t.nsources, blocks + t.noutputs);
+    lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
+    std::vector<intptr_t> index = find_first_failure(t);
+    std::string text;
+    for (intptr_t i : index) {
+      text += (text.empty() ? "" : ", ") + std::to_string(i);
+    }
+    std::string what = frame.text[0] ? frame.text : "integer division by zero";
+    fail(error_kind::value, std::string(t.name) + ": " + what + " at index (" + text + (index.size() == 1 ? ",)" : ")"));
+  }
+  fail(error_kind(status), std::string(t.name) + ": " + (frame.text[0] ? frame.text : "failed"));
+}
+
+// Calls the root for the elements [begin, end) of its own dimension.
+int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {
+  char *stream[max_streams];
+  for (int s = 0; s < call.nstreams; s++) {
+    stream[s] = call.stream[s] + begin * call.stride[s];
+  }
+  auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
+  return reinterpret_cast<streams_strided_t>(root->function)(stream, call.stride, size_t(end - begin), root, &frame);
+}
+
+// Runs one piece in a frame of its own; the text of the failure with the lowest index is kept.
+class piece_runner {
+public:
+  piece_runner(const ckernel_builder &kernel, const root_call &call, bool streaming)
+      : kernel_(kernel), call_(call), streaming_(streaming) {}
+
+  int operator()(intptr_t begin, intptr_t end) {
+    work_frame frame(kernel_.scratch_size);
+    int status = call_root(kernel_, call_, begin, end, frame);
+    if (streaming_) {
+      store_fence();
+    }
+    if (status && !failed_.exchange(true)) {
+      std::memcpy(failure.text, frame.text, sizeof(failure.text));
+    }
+    return status;
+  }
+
+  dynd_frame failure = {};
+
+private:
+  const ckernel_builder &kernel_;
+  const root_call &call_;
+  bool streaming_;
+  std::atomic<bool> failed_ = false;
+};
+
+int run_pieces(piece_runner &run, const root_call &call) {
+  if (call.elements < threads_from || num_threads() == 1) {
+    return run(0, call.count);
+  }
+  if (call.row_offsets) {
+    content_pieces<int64_t> pieces(call.row_offsets, call.count, piece_elements);
+    return for_each_piece(pieces.count(), [&](intptr_t i) {
+      auto part = pieces[i];
+      return part.begin == part.end ? int(dynd_ok) : run(part.begin, part.end);
+    });
+  }
+  intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
+  even_pieces pieces(call.count, call.flat ? piece_elements : std::max<intptr_t>(1, piece_elements / each),
+                     call.flat ? 64 : 1);
+  return for_each_piece(pieces.count(), [&](intptr_t i) {
+    auto part = pieces[i];
+    return run(part.begin, part.end);
+  });
+}
+
+std::string operand_text(const char *role, const array_block &block) {
+  return std::string(role) + " " + block.type->text + " " + space_text(block);
+}
+
+void explain(const task &t, const ckernel_builder &kernel, const root_call &call, observation *watching,
+             std::vector<explained_level> levels) {
+  explained_kernel seen{t.name, {}, 0, kernel.scratch_size, call.elements, std::move(levels)};
+  seen.kernel_bytes = seen.levels.empty() ? 0 : seen.levels.back().offset + seen.levels.back().size;
+  for (int o = 0; o < t.operands.noperands; o++) {
+    seen.operands.push_back(operand_text(o < t.noutputs ? "to  " : "from", *t.operands.operand[o].block));
+  }
+  watching->kernels.push_back(std::move(seen));
+}
+
+void lower_all(task &t, array_block *const *outputs, array_block *const *sources) {
+  array_block *blocks[max_operands];
+  std::copy(outputs, outputs + t.noutputs, blocks);
+  std::copy(sources, sources + t.nsources, blocks + t.noutputs);
+  lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
+}
+
+} // namespace
+
+void run_task(task &t, array_block *const *outputs, array_block *const *sources) {
+  lower_all(t, outputs, sources);
+  observation *watching = current_observation();
+  if (watching && watching->tracing && !t.reduced) {
+    run_traced(t, *watching);
+    return;
+  }
+  align_operands(t.shape, t.operands);
+  intptr_t elements = t.shape.count();
+  if (elements == 0 && !t.reduced) {
+    return;
+  }
+  ckernel_builder kernel;
+  root_call call;
+  std::vector<explained_level> levels;
+  tree_options options;
+  options.streaming = !t.reduced && elements > 0 && touched_bytes(t, elements) > streaming_threshold();
+  options.explain = watching ? &levels : nullptr;
+  build_planned(kernel, t, options, call);
+  if (watching) {
+    explain(t, kernel, call, watching, std::move(levels));
+  }
+  without_interpreter unlocked(elements > unlocked_from);
+  piece_runner run(kernel, call, options.streaming);
+  if (int status = run_pieces(run, call)) {
+    fail_at(t, run.failure, status, outputs, sources);
+  }
+}
+
+bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
+  // The output is a place for lanes: a scalar that every element goes to.
+  const array_block *like = sources[0];
+  ref<array_block> place = new_dense(ndt::make_scalar(like->scalar()).get(), nullptr);
+  array_block *output = place.get();
+  t.noutputs = 1;
+  lower_all(t, &output, sources);
+  align_operands(t.shape, t.operands);
+  ckernel_builder kernel;
+  root_call call;
+  observation *watching = current_observation();
+  std::vector<explained_level> levels;
+  tree_options options;
+  options.explain = watching ? &levels : nullptr;
+  if (!build_lanes(kernel, t, options, call)) {
+    return false;
+  }
+  if (watching) {
+    explain(t, kernel, call, watching, std::move(levels));
+  }
+  without_interpreter unlocked(call.count > unlocked_from);
+  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
+  even_pieces pieces(call.count, call.count < threads_from || num_threads() == 1 ? call.count : piece_elements);
+  intptr_t count = pieces.count();
+  struct alignas(64) lanes_of_piece {
+    char bytes[64];
+  };
+  std::vector<lanes_of_piece> lanes(static_cast<size_t>(count));
+  auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
+  auto function = reinterpret_cast<streams_strided_t>(root->function);
+  int status = for_each_piece(count, [&](intptr_t i) {
+    auto part = pieces[i];
+    work_frame frame(kernel.scratch_size);
+    char *stream[max_streams];
+    for (int s = 0; s < call.nstreams; s++) {
+      stream[s] = call.stream[s] + part.begin * call.stride[s];
+    }
+    stream[0] = lanes[size_t(i)].bytes;
+    return function(stream, call.stride, size_t(part.end - part.begin), root, &frame);
+  });
+  if (status) {
+    fail(error_kind(status), std::string(t.name) + ": failed");
+  }
+  lane_stack stack(*t.p.reduce);
+  for (intptr_t i = 0; i < count; i++) {
+    std::memcpy(stack.top(), lanes[size_t(i)].bytes, 64);
+    stack.push(i + 1 < count ? size_t(pieces.piece_size()) / 64 : 1);
+  }
+  alignas(64) char total[64];
+  stack.finish(total);
+  t.p.reduce->fold(dst, total);
+  return true;
+}
+
+} // namespace dynd

@@ -1,0 +1,15 @@
+// Running a task: build its kernel, cut the call into pieces, run them, and turn a failure into a message.
+#pragma once
+
+#include "dynd/eval/tree.h"
+
+namespace dynd {
+
+/// Lowers the operands (outputs first) over the task's shape and runs it. The outputs' memory is there.
+void run_task(task &t, array_block *const *outputs, array_block *const *sources);
+
+/// A reduction over everything, to one value at `dst`. False where the sources are not one run of elements in C order:
+/// nothing was done then. There is at least one element.
+bool run_reduce_all(task &t, array_block *const *sources, void *dst);
+
+} // namespace dynd

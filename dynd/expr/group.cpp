@@ -1,0 +1,188 @@
+#include "dynd/expr/group.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "dynd/base/interpreter.h"
+
+namespace dynd {
+
+namespace {
+
+std::mutex graph_mutex;
+std::condition_variable something_finished;
+
+array_state state_of(const array_block *block) { return block->state.load(std::memory_order_acquire); }
+
+// One attempt to collect, under the lock.
+class collector {
+public:
+  collector(const group_request &request, claimed_group &group) : request_(request), group_(group) { group.count = 0; }
+
+  array_block *first = nullptr; ///< has to be computed first
+  bool busy = false;            ///< somebody else computes something that we need
+
+  bool collect() {
+    if (request_.root) {
+      visit(request_.root);
+    }
+    for (int i = 0; i < request_.ninputs; i++) {
+      visit(request_.inputs[i]);
+    }
+    if (!first && !busy && nsources_ > max_group_sources && group_.count > 1) {
+      first = group_.node[group_.count / 2];
+    }
+    return !first && !busy;
+  }
+
+  // Who else holds each array? References from within the group do not count, nor does a caller that drops it.
+  void mark_outputs() {
+    for (int i = 0; i < group_.count; i++) {
+      array_block *node = group_.node[i];
+      intptr_t inside = 0;
+      for (int j = 0; j < group_.count; j++) {
+        inside += edges(group_.node[j]->waiting->input, group_.node[j]->waiting->ninputs, node);
+      }
+      for (int j = 0; j < request_.ninputs; j++) {
+        inside += request_.inputs[j] == node && (request_.dying >> j & 1);
+      }
+      group_.output[i] = node == request_.root || node->refs.load(std::memory_order_acquire) > inside;
+    }
+  }
+
+private:
+  static int edges(array_block *const *inputs, int count, const array_block *node) {
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+      n += inputs[i] == node;
+    }
+    return n;
+  }
+
+  void visit(array_block *block) {
+    if (first || busy) {
+      return;
+    }
+    switch (state_of(block)) {
+    case array_state::ready:
+      nsources_++; // an upper bound: one that is used twice counts twice
+      return;
+    case array_state::running:
+      busy = true;
+      return;
+    case array_state::waiting:
+      break;
+    }
+    for (int i = 0; i < group_.count; i++) {
+      if (group_.node[i] == block) {
+        return;
+      }
+    }
+    bool is_root = block == request_.root;
+    if (!is_root && (group_.count >= max_group - 1 || !request_.joins(*block, request_.context))) {
+      first = block;
+      return;
+    }
+    for (int i = 0; i < block->waiting->ninputs; i++) {
+      visit(block->waiting->input[i]);
+    }
+    if (!first && !busy) {
+      if (group_.count >= max_group) {
+        first = group_.node[group_.count - 1];
+        return;
+      }
+      group_.node[group_.count++] = block;
+    }
+  }
+
+  const group_request &request_;
+  claimed_group &group_;
+  int nsources_ = 0;
+};
+
+} // namespace
+
+bool claim_group(const group_request &request, claimed_group &group) {
+  for (;;) {
+    ref<array_block> first;
+    {
+      std::unique_lock lock(graph_mutex, std::defer_lock);
+      if (!lock.try_lock()) {
+        without_interpreter pause;
+        lock.lock();
+      }
+      if (request.root && state_of(request.root) == array_state::ready) {
+        return false;
+      }
+      collector attempt(request, group);
+      if (attempt.collect()) {
+        attempt.mark_outputs();
+        for (int i = 0; i < group.count; i++) {
+          group.node[i]->state.store(array_state::running, std::memory_order_relaxed);
+        }
+        return true;
+      }
+      first = ref<array_block>::share(attempt.first);
+      if (attempt.busy) {
+        // The interpreter's lock must not be taken back under ours.
+        lock.unlock();
+        without_interpreter pause;
+        lock.lock();
+        collector again(request, group);
+        again.collect();
+        if (again.busy) {
+          something_finished.wait(lock);
+        }
+        lock.unlock();
+      }
+    }
+    if (first) {
+      force(first.get());
+    }
+  }
+}
+
+void finish_group(claimed_group &group) {
+  array_block *done[max_group];
+  int count = 0;
+  {
+    std::lock_guard lock(graph_mutex);
+    for (int i = 0; i < group.count; i++) {
+      array_block *node = group.node[i];
+      bool output = group.output[i];
+      node->state.store(output ? array_state::ready : array_state::waiting, std::memory_order_release);
+      if (output) {
+        // The others may be gone as soon as their users let go of them.
+        done[count++] = node;
+        retain(node);
+      }
+    }
+  }
+  something_finished.notify_all();
+  for (int i = 0; i < count; i++) {
+    waiting_op *op = done[i]->waiting;
+    waiting_bytes.fetch_sub(intptr_t(op->held), std::memory_order_relaxed);
+    for (int j = 0; j < op->ninputs; j++) {
+      release(op->input[j]);
+      op->input[j] = nullptr;
+    }
+    op->ninputs = 0;
+  }
+  for (int i = 0; i < count; i++) {
+    release(done[i]);
+  }
+  group.count = 0;
+}
+
+void abandon_group(claimed_group &group) noexcept {
+  {
+    std::lock_guard lock(graph_mutex);
+    for (int i = 0; i < group.count; i++) {
+      group.node[i]->state.store(array_state::waiting, std::memory_order_release);
+    }
+  }
+  something_finished.notify_all();
+  group.count = 0;
+}
+
+} // namespace dynd

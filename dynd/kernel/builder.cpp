@@ -1,0 +1,69 @@
+#include "dynd/kernel/builder.h"
+
+#include <cstring>
+#include <new>
+
+#include "dynd/base/errors.h"
+
+namespace dynd {
+
+namespace {
+
+constexpr size_t alignment = 64;
+
+} // namespace
+
+ckernel_builder::ckernel_builder() {
+  ckernel_builder_struct::size = sizeof(ckernel_builder_struct);
+  version = DYND_ABI_VERSION;
+  data = inline_;
+  capacity = sizeof(ckernel_prefix);
+  scratch_size = 0;
+  grow = grow_block;
+  std::memset(data, 0, capacity);
+}
+
+ckernel_builder::~ckernel_builder() { reset(); }
+
+void ckernel_builder::reset() {
+  destroy_child(root());
+  if (data != inline_) {
+    ::operator delete(data, std::align_val_t(alignment));
+  }
+  data = inline_;
+  capacity = sizeof(ckernel_prefix);
+  scratch_size = 0;
+  std::memset(data, 0, capacity);
+}
+
+void ckernel_builder::check(int status) {
+  if (status != dynd_ok) {
+    fail(error_kind::memory, "cannot allocate memory for a kernel");
+  }
+}
+
+int ckernel_builder::grow_block(ckernel_builder_struct *base, size_t requested) {
+  auto *self = static_cast<ckernel_builder *>(base);
+  size_t used = self->capacity;
+  if (self->data == self->inline_ && requested <= sizeof(inline_)) {
+    // Zeroed as it is handed out.
+    std::memset(self->data + used, 0, requested - used);
+    self->capacity = requested;
+    return dynd_ok;
+  }
+  size_t larger = requested > used * 3 / 2 ? requested : used * 3 / 2;
+  auto *moved = static_cast<char *>(::operator new(larger, std::align_val_t(alignment), std::nothrow));
+  if (!moved) {
+    return dynd_error_memory;
+  }
+  std::memcpy(moved, self->data, used);
+  std::memset(moved + used, 0, larger - used);
+  if (self->data != self->inline_) {
+    ::operator delete(self->data, std::align_val_t(alignment));
+  }
+  self->data = moved;
+  self->capacity = larger;
+  return dynd_ok;
+}
+
+} // namespace dynd

@@ -1,0 +1,739 @@
+#include "dynd/kernel/chain.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "dynd/base/errors.h"
+#include "dynd/plan/tile.h"
+
+namespace dynd {
+
+void lane_stack::push(size_t blocks) {
+  weight_[depth_++] = blocks;
+  while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
+    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1]);
+    weight_[depth_ - 2] *= 2;
+    depth_--;
+  }
+}
+
+void lane_stack::finish(void *lanes) {
+  while (depth_ > 1) {
+    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1]);
+    depth_--;
+  }
+  std::memcpy(lanes, lanes_[0], 64);
+}
+
+namespace {
+
+constexpr size_t block = 64;        // elements of a flat block
+constexpr size_t group = 128;       // elements of a block of whole rows
+constexpr size_t reduce_block = 256; // elements of a flat block that ends in a reduction: a power of two of blocks
+constexpr size_t register_padding = 64;
+
+struct chain_step {
+  block_fn function;
+  uint32_t child; // offset from the chain of a foreign kernel, 0 for none
+  uint8_t a, b, c, dst, dst2;
+};
+
+struct chain_port {
+  chain_operand where;
+  uint32_t scratch; // of its register
+  uint8_t reg, log2;
+};
+
+// The kernel: this, then the ports (outputs, sources), the temporaries' (register, scratch) pairs, the steps, then
+// foreign kernels.
+struct chain_kernel {
+  ckernel_prefix base;
+  const reduce_functions *reduce;
+  intptr_t axis_size;
+  uint32_t ports, temporaries, steps, panels; // offsets from the kernel; panels: scratch offset
+  uint16_t shape_slots;
+  uint16_t nstreams; // up to the highest that is looked at
+  uint8_t noutputs, nsources, nsteps, ntemporaries;
+  uint8_t reduced; // register that the reduction reads
+  uint8_t reduced_log2;
+  bool whole_calls; // one step: a contiguous call need not be cut into blocks
+
+  template <class T> const T *at(uint32_t offset) const {
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(this) + offset);
+  }
+  const chain_port *outputs() const { return at<chain_port>(ports); }
+  const chain_port *sources() const { return outputs() + noutputs; }
+};
+
+struct temporary {
+  uint32_t scratch, reg;
+};
+
+int bad_value(dynd_frame *frame) {
+  frame->kind = dynd_error_value;
+  return dynd_error_value;
+}
+
+int foreign_step(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
+
+// Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
+inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
+  const chain_step *step = k->at<chain_step>(k->steps), *end = step + k->nsteps;
+  uint32_t bad = 0;
+  for (; step != end; step++) {
+    if (step->function) [[likely]] {
+      bad |= step->function(reg[step->dst], reg[step->a], reg[step->b], reg[step->c], n, reg[step->dst2]);
+    } else if (int status = foreign_step(k, *step, reg, n, frame)) {
+      return status;
+    }
+  }
+  return bad ? bad_value(frame) : dynd_ok;
+}
+
+void set_temporaries(const chain_kernel *k, char **reg, dynd_frame *frame) {
+  reg[no_register] = nullptr;
+  const temporary *t = k->at<temporary>(k->temporaries);
+  for (int i = 0; i < k->ntemporaries; i++) {
+    reg[t[i].reg] = frame->scratch + t[i].scratch;
+  }
+}
+
+const fetch_functions &fetch_of(const chain_port &port) { return level().fetch[port.log2]; }
+
+bool cancelled(const dynd_frame *frame) { return frame->cancel && *static_cast<const volatile int *>(frame->cancel); }
+
+// ---- flat ---------------------------------------------------------------------------------------------------------
+
+// Which operands move with the call (direct), and which are loaded and stored block by block (strided).
+struct flat_moves {
+  int ndirect = 0, nloads = 0, nstores = 0;
+  uint8_t direct_reg[max_operands], direct_log2[max_operands];
+  const chain_port *load[max_operands], *store[max_outputs];
+};
+
+void start_flat(const chain_kernel *k, char *const *stream, const intptr_t *stride, char **reg, flat_moves &moves,
+                size_t splat_count, dynd_frame *frame) {
+  set_temporaries(k, reg, frame);
+  for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+    if (stride[p->where.stream] == intptr_t(1) << p->log2) {
+      reg[p->reg] = stream[p->where.stream];
+      moves.direct_reg[moves.ndirect] = p->reg;
+      moves.direct_log2[moves.ndirect++] = p->log2;
+    } else {
+      reg[p->reg] = frame->scratch + p->scratch;
+      moves.store[moves.nstores++] = p;
+    }
+  }
+  for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+    intptr_t step = stride[p->where.stream];
+    if (step == intptr_t(1) << p->log2) {
+      reg[p->reg] = stream[p->where.stream];
+      moves.direct_reg[moves.ndirect] = p->reg;
+      moves.direct_log2[moves.ndirect++] = p->log2;
+    } else {
+      reg[p->reg] = frame->scratch + p->scratch;
+      if (step == 0) {
+        fetch_of(*p).splat(reg[p->reg], stream[p->where.stream], splat_count);
+      } else {
+        moves.load[moves.nloads++] = p;
+      }
+    }
+  }
+}
+
+inline void load_block(const flat_moves &moves, char *const *stream, const intptr_t *stride, char *const *reg,
+                       size_t done, size_t n) {
+  for (int i = 0; i < moves.nloads; i++) {
+    const chain_port *p = moves.load[i];
+    intptr_t step = stride[p->where.stream];
+    fetch_of(*p).load_strided(reg[p->reg], stream[p->where.stream] + intptr_t(done) * step, step, n);
+  }
+}
+
+inline void advance(const flat_moves &moves, char **reg, size_t n) {
+  for (int i = 0; i < moves.ndirect; i++) {
+    reg[moves.direct_reg[i]] += n << moves.direct_log2[i];
+  }
+}
+
+int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                 dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  char *reg[256];
+  flat_moves moves;
+  start_flat(k, stream, stride, reg, moves, std::min(count, block), frame);
+  size_t step = k->whole_calls && moves.ndirect == k->noutputs + k->nsources ? count : block;
+  for (size_t done = 0; done < count; done += step) {
+    size_t n = std::min(step, count - done);
+    load_block(moves, stream, stride, reg, done, n);
+    if (int status = run_steps(k, reg, n, frame)) {
+      return status;
+    }
+    for (int i = 0; i < moves.nstores; i++) {
+      const chain_port *p = moves.store[i];
+      intptr_t jump = stride[p->where.stream];
+      fetch_of(*p).store_strided(stream[p->where.stream] + intptr_t(done) * jump, jump, reg[p->reg], n);
+    }
+    advance(moves, reg, n);
+  }
+  return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+}
+
+// The one output is a place for 64 bytes of lanes; its stride is not looked at.
+int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  char *reg[256];
+  flat_moves moves;
+  char *lanes = stream[k->outputs()->where.stream];
+  start_flat(k, stream, stride, reg, moves, std::min(count, reduce_block), frame);
+  if (k->nsteps == 0 && moves.nloads == 0 && moves.ndirect == 1) {
+    k->reduce->lanes(lanes, reg[k->reduced], count);
+    return dynd_ok;
+  }
+  lane_stack stack(*k->reduce);
+  for (size_t done = 0; done < count; done += reduce_block) {
+    size_t n = std::min(reduce_block, count - done);
+    load_block(moves, stream, stride, reg, done, n);
+    if (int status = run_steps(k, reg, n, frame)) {
+      return status;
+    }
+    k->reduce->lanes(stack.top(), reg[k->reduced], n);
+    stack.push(n == reduce_block ? reduce_block / block : 1);
+    advance(moves, reg, n);
+  }
+  stack.finish(lanes);
+  return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+}
+
+int row_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  int output = k->outputs()->where.stream;
+  if (count == 0) {
+    const int64_t nothing[2] = {0, 0};
+    return k->reduce->rows(stream[output], 0, stream[output], nothing, 1) ? bad_value(frame) : int(dynd_ok);
+  }
+  alignas(64) char lanes[64];
+  char *at[max_streams];
+  std::copy(stream, stream + k->nstreams, at);
+  at[output] = lanes;
+  if (int status = lanes_strided(at, stride, count, self, frame)) {
+    return status;
+  }
+  k->reduce->fold(stream[output], lanes);
+  return dynd_ok;
+}
+
+// ---- rows of one size ---------------------------------------------------------------------------------------------
+
+// A source's rows into scratch, `rows` of them from row `first`.
+void fetch_small_rows(const chain_port &p, char *dst, const char *src, intptr_t row_stride, size_t row, size_t rows) {
+  const fetch_functions &fetch = fetch_of(p);
+  if (p.where.axis_stride == 0) {
+    fetch.repeat_fixed(dst, src, row_stride, row, rows);
+    return;
+  }
+  for (size_t r = 0; r < rows; r++) {
+    fetch.load_strided(dst + ((r * row) << p.log2), src + intptr_t(r) * row_stride, p.where.axis_stride, row);
+  }
+}
+
+// Does the operand's memory hold the rows one after another?
+bool follows(const chain_port &p, intptr_t row_stride, intptr_t row) {
+  intptr_t item = intptr_t(1) << p.log2;
+  return p.where.axis_stride == item && row_stride == row * item;
+}
+
+int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                       dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  char *reg[256];
+  set_temporaries(k, reg, frame);
+  size_t row = size_t(k->axis_size), rows = std::min(count, std::max<size_t>(group / row, 1));
+  // What does not move with the rows is fetched once.
+  for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+    reg[p->reg] = frame->scratch + p->scratch;
+    if (stride[p->where.stream] == 0) {
+      fetch_small_rows(*p, reg[p->reg], stream[p->where.stream], 0, row, rows);
+    }
+  }
+  for (size_t done = 0; done < count; done += rows) {
+    size_t r = std::min(rows, count - done), n = r * row;
+    for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+      intptr_t step = stride[p->where.stream];
+      char *src = stream[p->where.stream] + intptr_t(done) * step;
+      if (follows(*p, step, k->axis_size)) {
+        reg[p->reg] = src;
+      } else if (step != 0) {
+        fetch_small_rows(*p, reg[p->reg], src, step, row, r);
+      }
+    }
+    for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+      intptr_t step = stride[p->where.stream];
+      bool direct = !k->reduce && follows(*p, step, k->axis_size);
+      reg[p->reg] = direct ? stream[p->where.stream] + intptr_t(done) * step
+                           : (k->reduce ? reg[p->reg] : frame->scratch + p->scratch);
+    }
+    if (int status = run_steps(k, reg, n, frame)) {
+      return status;
+    }
+    for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+      intptr_t step = stride[p->where.stream];
+      char *dst = stream[p->where.stream] + intptr_t(done) * step;
+      if (k->reduce) {
+        k->reduce->rows_fixed(dst, step, reg[k->reduced], row, r);
+      } else if (!follows(*p, step, k->axis_size)) {
+        for (size_t i = 0; i < r; i++) {
+          fetch_of(*p).store_strided(dst + intptr_t(i) * step, p->where.axis_stride,
+                                     reg[p->reg] + ((i * row) << p->log2), row);
+        }
+      }
+    }
+  }
+  return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+}
+
+// Rows too long to be collected, each reduced to one value: the lanes of each, folded.
+int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                      dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  const chain_port &dst = *k->outputs();
+  alignas(64) char lanes[64];
+  char *inner[max_streams];
+  intptr_t inner_stride[max_streams] = {};
+  inner[dst.where.stream] = lanes;
+  for (size_t i = 0; i < count; i++) {
+    for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+      inner[p->where.stream] = stream[p->where.stream] + intptr_t(i) * stride[p->where.stream];
+      inner_stride[p->where.stream] = p->where.axis_stride;
+    }
+    if (int status = lanes_strided(inner, inner_stride, size_t(k->axis_size), self, frame)) {
+      return status;
+    }
+    k->reduce->fold(stream[dst.where.stream] + intptr_t(i) * stride[dst.where.stream], lanes);
+  }
+  return dynd_ok;
+}
+
+// ---- panels -------------------------------------------------------------------------------------------------------
+
+int panel_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  char *inner[max_streams];
+  intptr_t inner_stride[max_streams];
+  size_t columns = size_t(k->axis_size);
+  int nports = k->noutputs + k->nsources;
+  for (size_t i0 = 0; i0 < count; i0 += panel_rows) {
+    size_t rows = std::min(size_t(panel_rows), count - i0);
+    for (size_t j0 = 0; j0 < columns; j0 += panel_columns) {
+      size_t width = std::min(size_t(panel_columns), columns - j0);
+      char *panel = frame->scratch + k->panels;
+      for (const chain_port *p = k->outputs(), *end = p + nports; p != end; p++) {
+        int s = p->where.stream;
+        char *corner = stream[s] + intptr_t(i0) * stride[s] + intptr_t(j0) * p->where.axis_stride;
+        inner[s] = corner;
+        inner_stride[s] = p->where.axis_stride;
+        if (p->where.fetched) {
+          fetch_of(*p).transpose(panel, panel_columns << p->log2, corner, p->where.axis_stride, rows, width);
+          inner[s] = panel;
+          inner_stride[s] = intptr_t(1) << p->log2;
+          panel += (panel_rows * panel_columns) << p->log2;
+        }
+      }
+      for (size_t i = 0; i < rows; i++) {
+        if (int status = flat_strided(inner, inner_stride, width, self, frame)) {
+          return status;
+        }
+        for (const chain_port *p = k->outputs(), *end = p + nports; p != end; p++) {
+          int s = p->where.stream;
+          inner[s] += p->where.fetched ? panel_columns << p->log2 : stride[s];
+        }
+      }
+    }
+  }
+  return dynd_ok;
+}
+
+// ---- rows of a `var` dimension ------------------------------------------------------------------------------------
+
+// One call's state: where each operand stands. `offsets` are the result's.
+struct var_rows_call {
+  const chain_kernel *k;
+  char *const *stream;
+  const intptr_t *stride;
+  const int64_t *offsets;
+  dynd_frame *frame;
+  char *reg[256];
+
+  char *row_address(const chain_port &p, size_t r) const {
+    return stream[p.where.stream] + intptr_t(r) * stride[p.where.stream];
+  }
+
+  // Brings the elements [begin, end) of the result's content into the registers; they belong to the rows from r on.
+  void fetch(const chain_port &p, size_t r, size_t rows, const int64_t *cut, int64_t skip) {
+    const fetch_functions &functions = fetch_of(p);
+    intptr_t item = intptr_t(1) << p.log2;
+    char *scratch = frame->scratch + p.scratch;
+    if (p.where.slots != slot_kind::none) {
+      const char *slots = stream[p.where.slot_stream] + intptr_t(r) * stride[p.where.slot_stream];
+      intptr_t slot_stride = stride[p.where.slot_stream];
+      slot_kind kind = p.where.slots;
+      int64_t part[2];
+      if (skip) { // inside a long row: a slot for the rest of it; a row of one element stretches as it is
+        const int64_t *words = reinterpret_cast<const int64_t *>(slots);
+        int64_t size = kind == slot_kind::offsets64 ? words[1] - words[0] : words[1];
+        part[0] = words[0] + (size == 1 ? 0 : skip);
+        part[1] = size == 1 ? 1 : cut[1] - cut[0];
+        slots = reinterpret_cast<const char *>(part);
+        kind = slot_kind::pairs64;
+      } else if (rows == 1) { // only the beginning of it may be wanted
+        const int64_t *words = reinterpret_cast<const int64_t *>(slots);
+        int64_t size = kind == slot_kind::offsets64 ? words[1] - words[0] : words[1];
+        part[0] = words[0];
+        part[1] = size == 1 ? 1 : cut[1] - cut[0];
+        slots = reinterpret_cast<const char *>(part);
+        kind = slot_kind::pairs64;
+      }
+      functions.gather(scratch, cut, rows, stream[p.where.stream], p.where.axis_stride, slots, slot_stride, kind);
+      reg[p.reg] = scratch;
+    } else if (p.where.axis_stride == item) {
+      reg[p.reg] = stream[p.where.stream] + cut[0] * item;
+    } else if (p.where.axis_stride != 0) {
+      functions.load_strided(scratch, stream[p.where.stream] + cut[0] * p.where.axis_stride, p.where.axis_stride,
+                             size_t(cut[rows] - cut[0]));
+      reg[p.reg] = scratch;
+    } else if (stride[p.where.stream] != 0) {
+      functions.repeat(scratch, row_address(p, r), stride[p.where.stream], cut, rows);
+    }
+  }
+
+  // Computes the elements cut[0] .. cut[rows] of the result's content, rows r and following; `skip` elements of row r
+  // were done before.
+  int compute(size_t r, size_t rows, const int64_t *cut, int64_t skip) {
+    for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+      fetch(*p, r, rows, cut, skip);
+    }
+    if (k->reduce) {
+      return run_steps(k, reg, size_t(cut[rows] - cut[0]), frame);
+    }
+    for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+      bool direct = p->where.axis_stride == intptr_t(1) << p->log2;
+      reg[p->reg] = direct ? stream[p->where.stream] + (cut[0] << p->log2) : frame->scratch + p->scratch;
+    }
+    size_t n = size_t(cut[rows] - cut[0]);
+    if (int status = run_steps(k, reg, n, frame)) {
+      return status;
+    }
+    for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+      if (p->where.axis_stride != intptr_t(1) << p->log2) {
+        fetch_of(*p).store_strided(stream[p->where.stream] + cut[0] * p->where.axis_stride, p->where.axis_stride,
+                                   reg[p->reg], n);
+      }
+    }
+    return dynd_ok;
+  }
+
+  // A row of more than a group: its parts one after another.
+  int long_row(size_t r) {
+    lane_stack *stack = nullptr;
+    alignas(lane_stack) char memory[sizeof(lane_stack)];
+    if (k->reduce) {
+      stack = new (memory) lane_stack(*k->reduce);
+    }
+    int64_t begin = offsets[r], length = offsets[r + 1] - begin;
+    for (int64_t skip = 0; skip < length; skip += group) {
+      int64_t cut[2] = {begin + skip, begin + std::min<int64_t>(skip + group, length)};
+      if (int status = compute(r, 1, cut, skip)) {
+        return status;
+      }
+      if (stack) {
+        size_t n = size_t(cut[1] - cut[0]);
+        k->reduce->lanes(stack->top(), reg[k->reduced], n);
+        stack->push(n == group ? group / block : 1);
+      }
+    }
+    if (stack) {
+      alignas(64) char lanes[64];
+      stack->finish(lanes);
+      k->reduce->fold(row_address(*k->outputs(), r), lanes);
+    }
+    return dynd_ok;
+  }
+};
+
+int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                     dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  var_rows_call call;
+  call.k = k;
+  call.stream = stream;
+  call.stride = stride;
+  call.offsets = reinterpret_cast<const int64_t *>(stream[k->shape_slots]);
+  call.frame = frame;
+  set_temporaries(k, call.reg, frame);
+  const int64_t *offsets = call.offsets;
+  if (k->reduce && k->nsteps == 0 && k->sources()->where.slots == slot_kind::none &&
+      k->sources()->where.axis_stride == intptr_t(1) << k->reduced_log2) {
+    const chain_port &dst = *k->outputs();
+    uint32_t bad = k->reduce->rows(stream[dst.where.stream], stride[dst.where.stream],
+                                   stream[k->sources()->where.stream], offsets, count);
+    return bad ? bad_value(frame) : int(dynd_ok);
+  }
+  for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+    call.reg[p->reg] = frame->scratch + p->scratch;
+    if (p->where.slots == slot_kind::none && p->where.axis_stride == 0 && stride[p->where.stream] == 0) {
+      fetch_of(*p).splat(call.reg[p->reg], stream[p->where.stream], group);
+    }
+  }
+  for (size_t r = 0; r < count;) {
+    size_t end = r;
+    int64_t limit = offsets[r] + int64_t(group);
+    while (end < count && offsets[end + 1] <= limit) {
+      end++;
+    }
+    if (end == r) {
+      if (int status = call.long_row(r++)) {
+        return status;
+      }
+      continue;
+    }
+    if (int status = call.compute(r, end - r, offsets + r, 0)) {
+      return status;
+    }
+    if (k->reduce) {
+      const chain_port &dst = *k->outputs();
+      const char *origin = call.reg[k->reduced] - (offsets[r] << k->reduced_log2);
+      if (k->reduce->rows(call.row_address(dst, r), stride[dst.where.stream], origin, offsets + r, end - r)) {
+        return bad_value(frame);
+      }
+    }
+    r = end;
+  }
+  return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+}
+
+// ---- foreign kernels ----------------------------------------------------------------------------------------------
+
+struct foreign_kernel {
+  ckernel_prefix base; // destroys the child and lets go of the deferred kernel
+  const deferred_ckernel *deferred;
+  uint32_t prototype, nsources;
+  intptr_t dst_size, source_size[3];
+};
+
+void destroy_foreign_kernel(ckernel_prefix *self) {
+  auto *f = reinterpret_cast<foreign_kernel *>(self);
+  destroy_child(&(f + 1)->base);
+  if (f->deferred && f->deferred->release) {
+    f->deferred->release(f->deferred);
+  }
+}
+
+int foreign_step(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame) {
+  auto *f = k->at<foreign_kernel>(step.child);
+  const ckernel_prefix *child = &(f + 1)->base;
+  const char *src[3] = {reg[step.a], reg[step.b], reg[step.c]};
+  if (f->prototype == unary_operation_funcproto_id) {
+    auto function = reinterpret_cast<unary_strided_operation_t>(child->function);
+    return function(reg[step.dst], f->dst_size, src[0], f->source_size[0], n, child, frame);
+  }
+  auto function = reinterpret_cast<expr_strided_operation_t>(child->function);
+  return function(reg[step.dst], f->dst_size, src, f->source_size, n, child, frame);
+}
+
+// Behind the chain: a foreign_kernel for each foreign step, each followed by the stranger's own kernel.
+size_t make_foreign(ckernel_builder &out, size_t offset, const program &p, const program_step &step) {
+  out.ensure_capacity(offset + sizeof(foreign_kernel));
+  auto *f = out.get_at<foreign_kernel>(offset);
+  const deferred_ckernel *deferred = step.foreign;
+  f->prototype = deferred->prototype;
+  uint8_t regs[4] = {step.dst, step.a, step.b, step.c};
+  const char *types[4];
+  const dynd_arrmeta *arrmeta[4] = {};
+  uint32_t noperands = 0;
+  for (uint8_t reg : regs) {
+    if (reg != no_register) {
+      intptr_t size = scalar_size[size_t(p.type[reg])];
+      (noperands == 0 ? f->dst_size : f->source_size[noperands - 1]) = size;
+      types[noperands++] = scalar_name[size_t(p.type[reg])];
+    }
+  }
+  f->base.destructor = destroy_foreign_kernel;
+  if (deferred->retain) {
+    deferred->retain(deferred);
+  }
+  f->deferred = deferred;
+  char text[256] = "the kernel could not be instantiated";
+  dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, kernel_request_strided, noperands, types, arrmeta, text,
+                    sizeof(text)};
+  intptr_t end = deferred->instantiate(deferred, &out, intptr_t(offset + sizeof(foreign_kernel)), &bind);
+  if (end < 0) {
+    text[sizeof(text) - 1] = 0;
+    fail(error_kind(end), std::string(deferred->name) + ": " + text);
+  }
+  return size_t(end);
+}
+
+// ---- construction -------------------------------------------------------------------------------------------------
+
+void destroy_chain(ckernel_prefix *self) {
+  auto *k = reinterpret_cast<chain_kernel *>(self);
+  auto *step = k->at<chain_step>(k->steps);
+  for (int i = 0; i < k->nsteps; i++) {
+    if (step[i].child) {
+      destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + step[i].child));
+    }
+  }
+}
+
+streams_strided_t chain_function(chain_kind kind, bool reduces, intptr_t axis_size) {
+  switch (kind) {
+  case chain_kind::flat:
+    return reduces ? lanes_strided : flat_strided;
+  case chain_kind::small_rows:
+    return reduces && axis_size > intptr_t(group / 2) ? long_rows_strided : small_rows_strided;
+  case chain_kind::panel:
+    return panel_strided;
+  case chain_kind::var_rows:
+    return var_rows_strided;
+  case chain_kind::row:
+    return row_strided;
+  }
+  return nullptr;
+}
+
+// The last step that reads each register; a register's scratch can be used again after it.
+void find_last_reads(const program &p, int *last_read) {
+  std::fill(last_read, last_read + p.nregisters, -1);
+  for (int i = 0; i < p.nsteps; i++) {
+    for (uint8_t reg : {p.steps[i].a, p.steps[i].b, p.steps[i].c}) {
+      if (reg != no_register) {
+        last_read[reg] = i;
+      }
+    }
+  }
+}
+
+bool is_output(const program &p, uint8_t reg) { return std::find(p.output, p.output + p.noutputs, reg) != p.output + p.noutputs; }
+
+} // namespace
+
+size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout) {
+  bool reduces = p.reduce != nullptr;
+  bool flat = layout.kind == chain_kind::flat || layout.kind == chain_kind::row;
+  size_t elements = flat && reduces ? reduce_block : group;
+  if (layout.kind == chain_kind::small_rows) {
+    elements = layout.axis_size > intptr_t(group / 2) ? reduce_block : group;
+  }
+  auto register_bytes = [&](uint8_t reg) { return (elements << log2_size(p.type[reg])) + register_padding; };
+  int nports = layout.noutputs + layout.nsources;
+  uint32_t ports = sizeof(chain_kernel);
+  uint32_t temporaries = ports + nports * sizeof(chain_port);
+  uint32_t steps = temporaries + p.nregisters * sizeof(temporary);
+  size_t end = steps + p.nsteps * sizeof(chain_step);
+  out.ensure_capacity_leaf(offset + end);
+  auto *k = out.get_at<chain_kernel>(offset);
+  *k = {};
+  k->base.function = reinterpret_cast<void *>(chain_function(layout.kind, reduces, layout.axis_size));
+  k->reduce = p.reduce;
+  k->axis_size = layout.axis_size;
+  k->ports = ports;
+  k->temporaries = temporaries;
+  k->steps = steps;
+  k->shape_slots = layout.shape_slots;
+  k->noutputs = layout.noutputs;
+  k->nsources = layout.nsources;
+  k->nsteps = p.nsteps;
+  k->whole_calls = p.nsteps == 1 && !p.steps[0].foreign && !reduces;
+  if (reduces) {
+    k->reduced = p.output[0];
+    k->reduced_log2 = uint8_t(log2_size(p.type[p.output[0]]));
+  }
+  auto *port = out.get_at<chain_port>(offset + ports);
+  for (int i = 0; i < nports; i++) {
+    bool output = i < layout.noutputs;
+    uint8_t reg = output ? p.output[i] : uint8_t(i - layout.noutputs);
+    port[i].where = output ? layout.outputs[i] : layout.sources[i - layout.noutputs];
+    port[i].reg = reg;
+    k->nstreams = std::max<uint16_t>(k->nstreams, uint16_t(port[i].where.stream + 1));
+    port[i].log2 = uint8_t(log2_size(p.type[reg]));
+    // A reduction's output is no register: the program's last value stays a temporary or a source.
+    if (!output || !reduces) {
+      port[i].scratch = uint32_t(ckernel_builder_reserve_scratch(&out, register_bytes(reg)));
+    }
+  }
+  // Temporaries: scratch is used again as soon as its value was read for the last time. Sizes differ by type, so only
+  // within one size.
+  int last_read[max_registers];
+  find_last_reads(p, last_read);
+  struct {
+    uint32_t scratch;
+    int log2, until;
+  } slots[max_registers];
+  int nslots = 0;
+  auto *temp = out.get_at<temporary>(offset + temporaries);
+  auto give_scratch = [&](uint8_t reg, int step) {
+    int log2 = log2_size(p.type[reg]), until = std::max(last_read[reg], step);
+    if (reduces && reg == p.output[0]) {
+      until = p.nsteps;
+    }
+    uint32_t scratch = 0;
+    bool found = false;
+    for (int s = 0; s < nslots && !found; s++) {
+      if (slots[s].log2 == log2 && slots[s].until < step) {
+        found = true;
+        scratch = slots[s].scratch;
+        slots[s].until = until;
+      }
+    }
+    if (!found) {
+      scratch = uint32_t(ckernel_builder_reserve_scratch(&out, register_bytes(reg)));
+      slots[nslots++] = {scratch, log2, until};
+    }
+    temp[k->ntemporaries++] = {scratch, reg};
+  };
+  auto *step = out.get_at<chain_step>(offset + steps);
+  bool foreign = false;
+  for (int i = 0; i < p.nsteps; i++) {
+    const program_step &from = p.steps[i];
+    bool leaves = !reduces && is_output(p, from.dst);
+    bool streams = layout.streaming && leaves && last_read[from.dst] < 0 && from.stream_function;
+    step[i].function = streams ? from.stream_function : from.function;
+    step[i].a = from.a;
+    step[i].b = from.b;
+    step[i].c = from.c;
+    step[i].dst = from.dst;
+    step[i].dst2 = from.dst2;
+    foreign |= from.foreign != nullptr;
+    for (uint8_t reg : {from.dst, from.dst2}) {
+      if (reg != no_register && (reduces || !is_output(p, reg))) {
+        give_scratch(reg, i);
+      }
+    }
+  }
+  if (layout.kind == chain_kind::panel) {
+    size_t bytes = 0;
+    for (int i = 0; i < nports; i++) {
+      bytes += port[i].where.fetched ? size_t(panel_rows * panel_columns) << port[i].log2 : 0;
+    }
+    k->panels = uint32_t(ckernel_builder_reserve_scratch(&out, bytes));
+  }
+  if (foreign) {
+    k->base.destructor = destroy_chain;
+    for (int i = 0; i < p.nsteps; i++) {
+      if (p.steps[i].foreign) {
+        // Room first: the chain's destructor must never find a child that is not there.
+        out.ensure_capacity(offset + end + sizeof(foreign_kernel));
+        out.get_at<chain_step>(offset + steps)[i].child = uint32_t(end);
+        end = make_foreign(out, offset + end, p, p.steps[i]) - offset;
+        end = (end + 7) / 8 * 8;
+      }
+    }
+  }
+  return offset + end;
+}
+
+} // namespace dynd

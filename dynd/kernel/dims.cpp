@@ -1,0 +1,181 @@
+#include "dynd/kernel/dims.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "dynd/plan/nest.h"
+
+namespace dynd {
+
+namespace {
+
+inline int call_strided(const ckernel_prefix *kernel, char *const *stream, const intptr_t *stride, size_t count,
+                        dynd_frame *frame) {
+  return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, count, kernel, frame);
+}
+
+template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
+  auto *k = reinterpret_cast<Kernel *>(self);
+  destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + k->child));
+}
+
+template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) {
+  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(k) + k->child);
+}
+
+// Room for a level of `size` bytes and its child's prefix; the destructor is set last, when the child's zeros are there.
+template <class Kernel>
+Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_strided_t function) {
+  out.ensure_capacity(offset + size);
+  auto *k = out.get_at<Kernel>(offset);
+  k->base.function = reinterpret_cast<void *>(function);
+  k->child = uint32_t(size);
+  k->base.destructor = destroy_with_child<Kernel>;
+  return k;
+}
+
+// ---- strided ------------------------------------------------------------------------------------------------------
+
+struct strided_dim_kernel {
+  ckernel_prefix base;
+  uint32_t child, nstreams;
+  intptr_t size;
+  intptr_t stride[];
+};
+
+int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                dynd_frame *frame) {
+  auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
+  const ckernel_prefix *child = child_of(k);
+  char *at[max_streams];
+  std::memcpy(at, stream, k->nstreams * sizeof(char *));
+  for (size_t i = 0; i < count; i++) {
+    if (int status = call_strided(child, at, k->stride, size_t(k->size), frame)) {
+      return status;
+    }
+    for (uint32_t s = 0; s < k->nstreams; s++) {
+      at[s] += stride[s];
+    }
+  }
+  return dynd_ok;
+}
+
+// ---- var ----------------------------------------------------------------------------------------------------------
+
+struct var_stream {
+  intptr_t stride;
+  int32_t follows;
+};
+
+struct var_dim_kernel {
+  ckernel_prefix base;
+  uint32_t child, nstreams, nslots;
+  intptr_t size;
+  var_stream stream[]; // then var_slots[nslots]
+
+  const var_slots *slots() const { return reinterpret_cast<const var_slots *>(stream + nstreams); }
+};
+
+int var_dim(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *k = reinterpret_cast<const var_dim_kernel *>(self);
+  const ckernel_prefix *child = child_of(k);
+  const var_slots *slots = k->slots();
+  char *at[max_streams], *inner[max_streams];
+  intptr_t inner_stride[max_streams];
+  int64_t start[max_streams], size[max_streams];
+  std::memcpy(at, stream, k->nstreams * sizeof(char *));
+  for (size_t i = 0; i < count; i++) {
+    for (uint32_t e = 0; e < k->nslots; e++) {
+      const int64_t *words = reinterpret_cast<const int64_t *>(at[slots[e].stream]);
+      start[e] = words[0];
+      size[e] = slots[e].kind == slot_kind::offsets64 ? words[1] - words[0] : words[1];
+    }
+    int64_t length = k->size >= 0 ? k->size : size[0];
+    for (uint32_t e = 0; e < k->nslots; e++) {
+      if (size[e] != length && size[e] != 1) {
+        frame->kind = dynd_error_broadcast;
+        std::snprintf(frame->text, sizeof(frame->text), "lengths %lld and %lld", (long long)length,
+                      (long long)size[e]);
+        return dynd_error_broadcast;
+      }
+    }
+    for (uint32_t s = 0; s < k->nstreams; s++) {
+      int32_t e = k->stream[s].follows;
+      inner[s] = at[s];
+      inner_stride[s] = k->stream[s].stride;
+      if (e >= 0) {
+        inner[s] += start[e] * k->stream[s].stride;
+        if (size[e] != length) {
+          inner_stride[s] = 0;
+        }
+      }
+    }
+    if (int status = call_strided(child, inner, inner_stride, size_t(length), frame)) {
+      return status;
+    }
+    for (uint32_t s = 0; s < k->nstreams; s++) {
+      at[s] += stride[s];
+    }
+  }
+  return dynd_ok;
+}
+
+// ---- observed -----------------------------------------------------------------------------------------------------
+
+struct observed_kernel {
+  ckernel_prefix base;
+  uint32_t child, nstreams;
+  int32_t level;
+};
+
+int observed(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *k = reinterpret_cast<const observed_kernel *>(self);
+  auto *observer = static_cast<kernel_observer *>(frame->engine);
+  static const intptr_t no_stride[max_streams] = {};
+  char *at[max_streams];
+  std::memcpy(at, stream, k->nstreams * sizeof(char *));
+  for (size_t i = 0; i < count; i++) {
+    observer->call(k->level, intptr_t(i), at);
+    if (int status = call_strided(child_of(k), at, no_stride, 1, frame)) {
+      return status;
+    }
+    for (uint32_t s = 0; s < k->nstreams; s++) {
+      at[s] += stride[s];
+    }
+  }
+  return dynd_ok;
+}
+
+} // namespace
+
+size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride) {
+  size_t bytes = sizeof(strided_dim_kernel) + size_t(nstreams) * sizeof(intptr_t);
+  auto *k = begin_level<strided_dim_kernel>(out, offset, bytes, strided_dim);
+  k->nstreams = uint32_t(nstreams);
+  k->size = size;
+  std::memcpy(k->stride, stride, size_t(nstreams) * sizeof(intptr_t));
+  return offset + bytes;
+}
+
+size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec) {
+  size_t bytes = sizeof(var_dim_kernel) + size_t(spec.nstreams) * sizeof(var_stream) +
+                 size_t(spec.nslots) * sizeof(var_slots);
+  auto *k = begin_level<var_dim_kernel>(out, offset, bytes, var_dim);
+  k->nstreams = uint32_t(spec.nstreams);
+  k->nslots = uint32_t(spec.nslots);
+  k->size = spec.size;
+  for (int s = 0; s < spec.nstreams; s++) {
+    k->stream[s] = {spec.stride[s], spec.follows[s]};
+  }
+  std::memcpy(const_cast<var_slots *>(k->slots()), spec.slots, size_t(spec.nslots) * sizeof(var_slots));
+  return offset + bytes;
+}
+
+size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level) {
+  auto *k = begin_level<observed_kernel>(out, offset, sizeof(observed_kernel), observed);
+  k->nstreams = uint32_t(nstreams);
+  k->level = level;
+  return offset + sizeof(observed_kernel);
+}
+
+} // namespace dynd

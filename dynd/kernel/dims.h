@@ -1,0 +1,45 @@
+// The levels of a kernel that walk one dimension each, all operands together.
+//
+// A level is called strided along the dimension outside of it and calls its child strided along its own. Each function
+// here begins a level at `offset` and returns where its child has to be built, right behind it.
+#pragma once
+
+#include <string>
+
+#include "dynd/kernel/builder.h"
+#include "dynd/ops/level.h"
+
+namespace dynd {
+
+/// A dimension of one size: `stride` has a stride for each stream.
+size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride);
+
+/// Rows of one operand, read from its slots.
+struct var_slots {
+  int stream; ///< of the slots
+  slot_kind kind;
+};
+
+/// A dimension in which at least one operand has rows of its own length. Every row must have the row's length, or 1.
+struct var_dim_spec {
+  int nstreams;
+  intptr_t size;             ///< the length of every row, or -1: that of the rows of slots[0]
+  int nslots;                ///< different rows to read
+  const var_slots *slots;
+  const int8_t *follows;     ///< for each stream: the index of the slots whose rows its elements are in, or -1
+  const intptr_t *stride;    ///< for each stream, along this dimension
+};
+size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
+
+/// Watches a kernel that runs element by element: what trace shows, and how the first bad element is found.
+class kernel_observer {
+public:
+  virtual ~kernel_observer() = default;
+  /// The level `level` is about to be called for its `index`-th element.
+  virtual void call(int level, intptr_t index, char *const *stream) = 0;
+};
+
+/// Tells frame->engine, a kernel_observer, of every single call of the level below.
+size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level);
+
+} // namespace dynd

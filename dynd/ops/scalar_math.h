@@ -1,0 +1,214 @@
+// What the expressions of elementwise.def and reductions.def may call. Private to the units that are compiled once for
+// each CPU level: everything has internal linkage, nothing of the standard library, the same bits at every level.
+//
+// smaller and larger also take GCC vectors of T, because reductions combine whole vectors: comparisons and ?: only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#define DYND_LEVEL_INLINE [[gnu::always_inline, maybe_unused]] static inline
+
+namespace dynd {
+namespace {
+
+template <class T> constexpr bool is_floating_point = false;
+template <> constexpr bool is_floating_point<float> = true;
+template <> constexpr bool is_floating_point<double> = true;
+
+template <class T> constexpr bool is_signed_type = T(-1) < T(0);
+
+template <class T> DYND_LEVEL_INLINE T absolute(T a) {
+  if constexpr (is_floating_point<T>) {
+    return T(__builtin_fabs(a));
+  } else if constexpr (is_signed_type<T>) {
+    return T(a < 0 ? -a : a);
+  } else {
+    return a;
+  }
+}
+
+DYND_LEVEL_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
+DYND_LEVEL_INLINE double square_root(double a) { return __builtin_sqrt(a); }
+
+/// 64 bytes of doubles, of floats.
+#if defined(__AVX512F__)
+template <class T> constexpr bool is_wide_double = false;
+template <> constexpr bool is_wide_double<double __attribute__((vector_size(64)))> = true;
+template <class T> constexpr bool is_wide_float = false;
+template <> constexpr bool is_wide_float<float __attribute__((vector_size(64)))> = true;
+#endif
+
+/// NaN if either is NaN (the second one's if both are), the first one if they are equal. The test is for NaN in b, so
+/// that in a reduction, where a is the accumulator, it is off the critical path. The instructions are those the
+/// compiler does not find: the CPU's minimum gives the second operand where the two are equal or one is NaN.
+template <class T> DYND_LEVEL_INLINE T smaller(T a, T b) {
+#if defined(__AVX512F__)
+  if constexpr (is_wide_double<T>) {
+    return T(
+        _mm512_mask_min_pd(__m512d(b), _mm512_cmp_pd_mask(__m512d(b), __m512d(b), _CMP_ORD_Q), __m512d(b), __m512d(a)));
+  } else if constexpr (is_wide_float<T>) {
+    return T(_mm512_mask_min_ps(__m512(b), _mm512_cmp_ps_mask(__m512(b), __m512(b), _CMP_ORD_Q), __m512(b), __m512(a)));
+  }
+#endif
+  T other = b < a ? b : a;
+  return b != b ? b : other;
+}
+
+template <class T> DYND_LEVEL_INLINE T larger(T a, T b) {
+#if defined(__AVX512F__)
+  if constexpr (is_wide_double<T>) {
+    return T(
+        _mm512_mask_max_pd(__m512d(b), _mm512_cmp_pd_mask(__m512d(b), __m512d(b), _CMP_ORD_Q), __m512d(b), __m512d(a)));
+  } else if constexpr (is_wide_float<T>) {
+    return T(_mm512_mask_max_ps(__m512(b), _mm512_cmp_ps_mask(__m512(b), __m512(b), _CMP_ORD_Q), __m512(b), __m512(a)));
+  }
+#endif
+  T other = b > a ? b : a;
+  return b != b ? b : other;
+}
+
+/// 1 where division fails: an integer divided by zero.
+template <class T> DYND_LEVEL_INLINE uint32_t zero_divisor(T b) {
+  if constexpr (is_floating_point<T>) {
+    return 0;
+  } else {
+    return b == 0;
+  }
+}
+
+/// Truncating division of integers that never traps: a / 0 is a, INT_MIN / -1 is INT_MIN. Up to 32 bits it goes through
+/// a floating-point division that is exact after truncation (the quotient is further from the next integer than the
+/// rounding error), because that one vectorises.
+template <class T> DYND_LEVEL_INLINE T truncated_quotient(T a, T b) {
+  bool minus_one = is_signed_type<T> && b == T(-1);
+  T divisor = (b == 0) | minus_one ? T(1) : b;
+  T quotient;
+  if constexpr (sizeof(T) <= 2) {
+    quotient = T(int32_t(float(a) / float(divisor)));
+  } else if constexpr (sizeof(T) == 4 && is_signed_type<T>) {
+    quotient = T(double(a) / double(divisor));
+  } else if constexpr (sizeof(T) == 4) {
+    quotient = T(int64_t(double(a) / double(divisor)));
+  } else {
+    quotient = T(a / divisor);
+  }
+  return minus_one ? T(-a) : quotient;
+}
+
+/// The remainder of C's fmod, exactly. While the quotient is below 2^53 (2^29 for floats, computed as doubles), one
+/// fused step is exact and at most one divisor off.
+DYND_LEVEL_INLINE double exact_remainder(double a, double b) {
+  double quotient = __builtin_trunc(a / b);
+  if (__builtin_expect(__builtin_fabs(quotient) < 0x1p53 && __builtin_fabs(b) <= 0x1.fffffffffffffp1023, 1)) {
+    double rest = __builtin_fma(-quotient, b, a);
+    if (rest != 0 && (rest < 0) != (a < 0)) {
+      rest += (b < 0) == (rest < 0) ? -b : b;
+    }
+    return rest == 0 ? __builtin_copysign(0.0, a) : rest;
+  }
+  return __builtin_fmod(a, b);
+}
+
+DYND_LEVEL_INLINE float exact_remainder(float a, float b) {
+  double quotient = __builtin_trunc(double(a) / double(b));
+  if (__builtin_expect(__builtin_fabs(quotient) < 0x1p29 && __builtin_fabsf(b) <= 0x1.fffffep127f, 1)) {
+    double rest = double(a) - quotient * double(b);
+    return rest == 0 ? __builtin_copysignf(0.0f, a) : float(rest);
+  }
+  return __builtin_fmodf(a, b);
+}
+
+/// Remainder with the sign of the divisor, as Python's and NumPy's divmod.
+template <class T> DYND_LEVEL_INLINE T floor_remainder(T a, T b) {
+  if constexpr (is_floating_point<T>) {
+    T rest = exact_remainder(a, b);
+    if (b == 0) {
+      return rest; // NaN
+    }
+    if (rest == 0) {
+      return T(__builtin_copysign(T(0), b));
+    }
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+  } else {
+    T rest = T(a - truncated_quotient(a, b) * b);
+    return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+  }
+}
+
+/// Quotient rounded to minus infinity, as Python's and NumPy's divmod.
+template <class T> DYND_LEVEL_INLINE T floor_quotient(T a, T b) {
+  if constexpr (is_floating_point<T>) {
+    if (b == 0) {
+      return a / b;
+    }
+    T rest = exact_remainder(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) {
+      quotient -= T(1);
+    }
+    if (quotient == 0) {
+      return T(__builtin_copysign(T(0), a / b));
+    }
+    T whole = T(__builtin_floor(quotient));
+    return quotient - whole > T(0.5) ? whole + T(1) : whole;
+  } else {
+    T quotient = truncated_quotient(a, b);
+    T rest = T(a - quotient * b);
+    return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(quotient - 1) : quotient;
+  }
+}
+
+/// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
+/// 8 and 16 bits and for int32, to int64 for the others, and then wraps; NaN and what lies outside that int32 (int64)
+/// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every level computes
+/// exactly this; the unsigned conversions of AVX-512, which saturate, are never used.
+template <class To, class From> DYND_LEVEL_INLINE To convert_number(From x) {
+  if constexpr (is_floating_point<From> && !is_floating_point<To>) {
+    if constexpr (sizeof(To) < 4 || (sizeof(To) == 4 && is_signed_type<To>)) {
+      return To(int32_t(x));
+    } else if constexpr (sizeof(To) == 4 || is_signed_type<To>) {
+      return To(int64_t(x));
+    } else {
+      bool high = x >= From(0x1p63);
+      int64_t low = int64_t(high ? x - From(0x1p63) : x);
+      return high ? uint64_t(low) ^ 0x8000000000000000u : uint64_t(low);
+    }
+  } else {
+    return To(x);
+  }
+}
+
+template <class T> constexpr T largest_integer = T(is_signed_type<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : -1);
+
+/// -0.0 + x is x bit for bit; +0.0 + -0.0 is not.
+template <class T> constexpr T sum_identity() {
+  if constexpr (is_floating_point<T>) {
+    return T(-0.0);
+  } else {
+    return 0;
+  }
+}
+
+template <class T> constexpr T min_identity() {
+  if constexpr (is_floating_point<T>) {
+    return T(__builtin_inf());
+  } else {
+    return largest_integer<T>;
+  }
+}
+
+template <class T> constexpr T max_identity() {
+  if constexpr (is_floating_point<T>) {
+    return T(-__builtin_inf());
+  } else {
+    return T(~largest_integer<T>);
+  }
+}
+
+} // namespace
+} // namespace dynd

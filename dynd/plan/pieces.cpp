@@ -1,0 +1,48 @@
+#include "dynd/plan/pieces.h"
+
+#include <algorithm>
+
+namespace dynd {
+
+even_pieces::even_pieces(intptr_t count, intptr_t target, intptr_t unit) : total_(count), size_(unit) {
+  while (size_ <= target / 2)
+    size_ *= 2;
+}
+
+template <typename Offset>
+content_pieces<Offset>::content_pieces(const Offset *offsets, intptr_t row_count, intptr_t target, intptr_t cost)
+    : offsets_(offsets), row_count_(row_count), cost_(cost), count_(0) {
+  if (row_count == 0)
+    return;
+  intptr_t wanted = std::max<intptr_t>(target, 1);
+  intptr_t weight = weight_before(row_count);
+  count_ = std::max<intptr_t>(weight / wanted + (weight % wanted != 0), 1);
+}
+
+template <typename Offset> intptr_t content_pieces<Offset>::weight_before(intptr_t row) const {
+  return static_cast<intptr_t>(offsets_[row]) - static_cast<intptr_t>(offsets_[0]) + cost_ * row;
+}
+
+/// The first row that has at least i shares of the weight before it.
+template <typename Offset> intptr_t content_pieces<Offset>::boundary(intptr_t i) const {
+  if (i == 0)
+    return 0;
+  if (i == count_)
+    return row_count_; // and with it the empty rows at the end, which weigh nothing if cost is zero
+  intptr_t weight = weight_before(row_count_);
+  intptr_t before = weight / count_ * i + std::min(i, weight % count_);
+  intptr_t low = 0, high = row_count_;
+  while (low < high) {
+    intptr_t middle = low + (high - low) / 2;
+    if (weight_before(middle) < before)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+template class content_pieces<int32_t>;
+template class content_pieces<int64_t>;
+
+} // namespace dynd

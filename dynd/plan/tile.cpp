@@ -1,0 +1,75 @@
+#include "dynd/plan/tile.h"
+
+namespace dynd {
+namespace {
+
+static_assert(max_streams <= 64, "a walk has one bit for each stream");
+
+/// The outer loop along which the items of a source lie side by side while the innermost loop jumps, or -1. A source
+/// that stands still in the innermost loop does not jump: its value is repeated.
+int side_by_side_loop(const nest &n, int stream, intptr_t item_size) {
+  intptr_t inner = n.innermost().stride[stream];
+  if (inner >= -item_size && inner <= item_size)
+    return -1;
+  for (int i = n.loop_count - 2; i >= 0; --i)
+    if (n.loops[i].stride[stream] == item_size)
+      return i;
+  return -1;
+}
+
+/// Bits of the streams whose rows, along the second innermost loop, do not follow each other at the innermost stride.
+uint64_t broken_rows(const nest &n) {
+  const loop &outer = n.loops[n.loop_count - 2];
+  const loop &inner = n.innermost();
+  uint64_t streams = 0;
+  for (int s = 0; s < n.stream_count; ++s)
+    if (outer.stride[s] != inner.stride[s] * inner.size) // a short row in memory: no overflow
+      streams |= uint64_t(1) << s;
+  return streams;
+}
+
+/// The outer loop that most sources want as partner of the innermost (of equals, the first source's) and for whom.
+struct pairing {
+  int loop; ///< -1: nobody wants one
+  uint64_t streams;
+};
+
+pairing choose_pairing(const nest &n, const intptr_t *item_size) {
+  int wanted[max_streams];
+  int votes[max_loops];
+  for (int i = 0; i < n.loop_count; ++i)
+    votes[i] = 0;
+  for (int s = 1; s < n.stream_count; ++s) {
+    wanted[s] = side_by_side_loop(n, s, item_size[s]);
+    if (wanted[s] >= 0)
+      ++votes[wanted[s]];
+  }
+  int chosen = -1;
+  for (int s = 1; s < n.stream_count; ++s)
+    if (wanted[s] >= 0 && (chosen < 0 || votes[wanted[s]] > votes[chosen]))
+      chosen = wanted[s];
+  uint64_t streams = 0;
+  for (int s = 1; s < n.stream_count; ++s)
+    if (wanted[s] >= 0 && wanted[s] == chosen)
+      streams |= uint64_t(1) << s;
+  return {chosen, streams};
+}
+
+} // namespace
+
+walk plan_walk(nest &n, const intptr_t *item_size) {
+  if (n.loop_count < 2)
+    return {walk_kind::flat, 0};
+  if (n.innermost().size < small_row)
+    return {walk_kind::small_rows, broken_rows(n)};
+  if (n.stream_count == 0 || n.innermost().stride[0] != item_size[0])
+    return {walk_kind::flat, 0};
+  pairing chosen = choose_pairing(n, item_size);
+  if (chosen.loop < 0)
+    return {walk_kind::flat, 0};
+  if (chosen.loop != n.loop_count - 2)
+    move_loop(n, chosen.loop, n.loop_count - 2);
+  return {walk_kind::panel, chosen.streams};
+}
+
+} // namespace dynd

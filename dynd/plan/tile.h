@@ -1,0 +1,43 @@
+// How the two innermost loops of a planned nest are walked, so that no call is too short and every stream is read in
+// whole cache lines. Decides only; the kernels that fetch blocks and panels are elsewhere.
+#pragma once
+
+#include <cstdint>
+
+#include "dynd/plan/nest.h"
+
+namespace dynd {
+
+/// An innermost loop below this is not worth a call of its own: 32 elements make the cost of a call disappear.
+inline constexpr intptr_t small_row = 32;
+
+/// A panel is panel_rows of the second innermost loop by panel_columns of the innermost. 64 rows use up whole cache
+/// lines of the source even for items of one byte; 256 columns are long calls for the leaf; and 64 * 256 items of eight
+/// bytes, 128 KB, stay in the L2 cache. Measured: a + b.T costs 1.36 of a + b.
+inline constexpr intptr_t panel_rows = 64;
+inline constexpr intptr_t panel_columns = 256;
+
+enum class walk_kind : uint8_t {
+  flat,       ///< a strided call on the innermost loop, as it is
+  small_rows, ///< the innermost loop is short: collect whole rows into a block, then one call for the block
+  panel       ///< transpose panels of some sources into scratch, then a call for each row of the panel
+};
+
+struct walk {
+  walk_kind kind;
+  /// Bit s for stream s. small_rows: the streams whose rows have to be collected (bit 0: the destination's results
+  /// scattered); those of the others follow each other at one stride already. panel: the sources to transpose, whose
+  /// items lie side by side along the second innermost loop. flat: none.
+  uint64_t fetched;
+};
+
+/// For a nest that plan_loops made in free order: where the walk is by panels, the loop that pairs with the innermost
+/// is moved to the second innermost place, so do not give it a nest whose order has to be kept.
+///   n * (8, 8)                                     -> flat
+///   N * (32, 32), 3 * (8, 8)                       -> small_rows, fetched {0, 1}
+///   N * (24, 8), 3 * (8, 0)                        -> small_rows, fetched {1}: a value for each row, repeated
+///   N * (8M, 8M, 8), M * (8, 8, 8N)                -> panel, fetched {2}: a + b.T, M >= 32
+///   K * (8NM, 8), N * (8M, 8K), M * (8, 8KN)       -> panel, fetched {1}, and the loops become N, K, M
+walk plan_walk(nest &n, const intptr_t *item_size);
+
+} // namespace dynd

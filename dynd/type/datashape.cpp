@@ -1,0 +1,260 @@
+// The parser: a lexer of one token ahead, a recursive descent with one function for each rule of the grammar in
+// datashape.h, and the error text. Nothing is interned before the whole text was understood.
+#include "dynd/type/datashape.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "dynd/base/errors.h"
+
+namespace dynd {
+namespace {
+
+static_assert(sizeof(intptr_t) == sizeof(int64_t), "a size in a datashape is an int64");
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Names
+
+struct scalar_alias {
+  std::string_view name;
+  scalar_id id;
+};
+
+constexpr scalar_alias aliases[] = {
+    {"int", scalar_id::int32},
+    {"real", scalar_id::float64},
+    {"intptr", scalar_id::int64},
+};
+
+std::optional<scalar_id> find_scalar(std::string_view name) {
+  for (size_t i = 0; i < scalar_count; ++i)
+    if (name == scalar_name[i])
+      return scalar_id(i);
+  for (const scalar_alias &alias : aliases)
+    if (name == alias.name)
+      return alias.id;
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Characters (ASCII, whatever the locale is)
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
+
+/// Bytes of the UTF-8 character at the beginning of `text`, which is not empty; 0 if it is not a valid one.
+size_t utf8_size(std::string_view text) {
+  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  unsigned first = byte(0);
+  if (first < 0x80)
+    return 1;
+  size_t size = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+  bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  bool surrogate = first == 0xed && byte(1) >= 0xa0;
+  bool too_large = first == 0xf4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : size;
+}
+
+struct shown_text {
+  std::string text; // valid UTF-8 without control characters
+  size_t columns;
+};
+
+/// One column for each character: "a\tb\0" -> {"a b\ufffd", 4}.
+shown_text show(std::string_view text) {
+  shown_text result{{}, 0};
+  for (size_t i = 0; i < text.size(); ++result.columns) {
+    size_t size = utf8_size(text.substr(i));
+    unsigned char c = static_cast<unsigned char>(text[i]);
+    if (is_space(text[i]))
+      result.text += ' ';
+    else if (size == 0 || c < 0x20 || c == 0x7f)
+      result.text += "\xef\xbf\xbd";
+    else
+      result.text += text.substr(i, size);
+    i += size == 0 ? 1 : size;
+  }
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Errors
+
+[[noreturn]] void fail_at(std::string_view text, size_t position, const std::string &message) {
+  std::string_view before = text.substr(0, position);
+  size_t line_number = 1;
+  for (char c : before)
+    line_number += c == '\n';
+  size_t line_begin = before.rfind('\n') + 1; // npos + 1 is 0
+  std::string_view line = text.substr(line_begin, text.find('\n', position) - line_begin);
+  if (!line.empty() && line.back() == '\r')
+    line.remove_suffix(1);
+  size_t column = show(before.substr(line_begin)).columns;
+  fail(error_kind::type, "datashape: " + message + " at line " + std::to_string(line_number) + ", column " +
+                             std::to_string(column + 1) + "\n" + show(line).text + "\n" + std::string(column, ' ') +
+                             "^");
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Tokens
+
+enum class token_kind { end, name, number, symbol };
+
+struct token {
+  token_kind kind;
+  size_t position; // of the end: just past the last token, where something is missing
+  std::string_view text;
+};
+
+class lexer {
+public:
+  explicit lexer(std::string_view text) : text_(text) { advance(); }
+
+  std::string_view text() const { return text_; }
+  const token &peek() const { return next_; }
+
+  token take() {
+    token result = next_;
+    advance();
+    return result;
+  }
+
+private:
+  void advance() {
+    size_t last_end = end_;
+    skip_blank();
+    size_t begin = end_;
+    if (begin == text_.size()) {
+      next_ = {token_kind::end, last_end, {}};
+      end_ = last_end;
+      return;
+    }
+    token_kind kind = scan();
+    next_ = {kind, begin, text_.substr(begin, end_ - begin)};
+  }
+
+  void skip_blank() {
+    while (end_ < text_.size() && (is_space(text_[end_]) || text_[end_] == '#')) {
+      if (text_[end_] == '#')
+        end_ = std::min(text_.find('\n', end_), text_.size());
+      else
+        ++end_;
+    }
+  }
+
+  /// Moves past the token that begins here. A minus is part of the number that follows it.
+  token_kind scan() {
+    if (is_name_start(text_[end_])) {
+      skip_while(is_name_part);
+      return token_kind::name;
+    }
+    bool negative = text_[end_] == '-' && end_ + 1 < text_.size() && is_digit(text_[end_ + 1]);
+    if (negative || is_digit(text_[end_])) {
+      ++end_;
+      skip_while(is_digit);
+      return token_kind::number;
+    }
+    end_ += std::max<size_t>(utf8_size(text_.substr(end_)), 1);
+    return token_kind::symbol;
+  }
+
+  void skip_while(bool (*belongs)(char)) {
+    while (end_ < text_.size() && belongs(text_[end_]))
+      ++end_;
+  }
+
+  std::string_view text_;
+  size_t end_ = 0; // of the token in next_
+  token next_{};
+};
+
+std::string describe(const token &t) {
+  return t.kind == token_kind::end ? "the end of the text" : '"' + show(t.text).text + '"';
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The grammar
+
+class parser {
+public:
+  explicit parser(std::string_view text) : tokens_(text) {}
+
+  ndt::type parse_whole_text() {
+    ndt::type result = parse_type(0);
+    if (tokens_.peek().kind != token_kind::end)
+      fail_at_token(tokens_.peek(), "unexpected " + describe(tokens_.peek()) + " after the data type");
+    return result;
+  }
+
+private:
+  /// A type below `outer_ndim` dimensions.
+  ndt::type parse_type(int outer_ndim) {
+    const token first = tokens_.take();
+    if (first.kind == token_kind::number) {
+      intptr_t size = parse_size(first);
+      return ndt::make_fixed_dim(size, parse_element(first, outer_ndim));
+    }
+    if (first.kind == token_kind::name && first.text == "strided")
+      return ndt::make_strided_dim(parse_element(first, outer_ndim));
+    if (first.kind == token_kind::name && first.text == "var")
+      return ndt::make_var_dim(parse_element(first, outer_ndim));
+    return parse_scalar(first);
+  }
+
+  intptr_t parse_size(const token &number) {
+    if (number.text.front() == '-')
+      fail_at_token(number, "negative dimension size " + std::string(number.text));
+    intptr_t size = 0;
+    auto [end, status] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), size);
+    if (status != std::errc())
+      fail_at_token(number, "dimension size " + std::string(number.text) + " does not fit in int64");
+    return size;
+  }
+
+  /// What follows a dimension: "*" and the type of its elements.
+  ndt::type parse_element(const token &dimension, int outer_ndim) {
+    if (outer_ndim >= max_ndim)
+      fail_at_token(dimension, "more than " + std::to_string(max_ndim) + " dimensions");
+    const token star = tokens_.peek();
+    if (!is_star(star))
+      fail_at_token(star, "expected \"*\" after dimension " + describe(dimension) + ", found " + describe(star));
+    tokens_.take();
+    return parse_type(outer_ndim + 1);
+  }
+
+  ndt::type parse_scalar(const token &name) {
+    if (name.kind == token_kind::end || is_star(name))
+      fail_at_token(name, "expected a data type, found " + describe(name));
+    std::optional<scalar_id> id = find_scalar(name.text);
+    bool before_star = is_star(tokens_.peek());
+    if (id && before_star)
+      fail_at_token(name, "data type " + describe(name) + " is not a dimension");
+    if (!id)
+      fail_at_token(name, (before_star ? "unrecognized dimension " : "unrecognized data type ") + describe(name));
+    return ndt::make_scalar(*id);
+  }
+
+  static bool is_star(const token &t) { return t.kind == token_kind::symbol && t.text == "*"; }
+
+  [[noreturn]] void fail_at_token(const token &t, const std::string &message) const {
+    fail_at(tokens_.text(), t.position, message);
+  }
+
+  lexer tokens_;
+};
+
+} // namespace
+
+ndt::type parse_datashape(std::string_view text) { return parser(text).parse_whole_text(); }
+
+ndt::type::type(std::string_view datashape) : type(parse_datashape(datashape)) {}
+
+} // namespace dynd

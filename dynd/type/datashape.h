@@ -1,0 +1,28 @@
+// Datashape text, the one notation for types:
+//
+//   type      = dimension "*" type | scalar
+//   dimension = size | "strided" | "var"
+//   size      = decimal digits, at most 2^63 - 1
+//   scalar    = a name of scalars.def, or an alias: int = int32, real = float64, intptr = int64
+//
+// Whitespace and line ends may stand between any two tokens; a comment goes from # to the end of its line. The
+// canonical text, in which aliases are resolved, is type_data::text ("strided * var * int32"); parsing it gives the
+// same type.
+#pragma once
+
+#include <string_view>
+
+#include "dynd/type/type.h"
+
+namespace dynd {
+
+/// The type that the text describes. Otherwise a type error with the place, the line and a caret:
+///
+///     datashape: unrecognized data type "blah" at line 1, column 5
+///     3 * blah
+///         ^
+///
+/// Columns count characters (UTF-8). Tabs are shown as a space, other unprintable bytes as U+FFFD.
+ndt::type parse_datashape(std::string_view text);
+
+} // namespace dynd

@@ -1,0 +1,213 @@
+// The fetch functions against plain loops: results, nothing written beyond 64 bytes past the end, nothing read outside.
+#include "level_testing.h"
+
+namespace dynd::testing {
+namespace {
+
+/// Scratch that may be written 64 bytes past its end and not a byte further.
+struct scratch {
+  explicit scratch(size_t bytes) : memory(bytes + 64) { std::memset(data(), 0x5a, bytes + 64); }
+  char *data() const { return memory.at_end(); }
+  guarded_memory memory;
+};
+
+template <class F> void for_each_fetch(F f) {
+  for_each_level([&](const level_table &table) {
+    f(uint8_t{}, table.fetch[0]);
+    f(uint16_t{}, table.fetch[1]);
+    f(uint32_t{}, table.fetch[2]);
+    f(uint64_t{}, table.fetch[3]);
+  });
+}
+
+template <class T> std::vector<T> numbered(size_t n) {
+  std::vector<T> values(n);
+  for (size_t i = 0; i < n; ++i) {
+    values[i] = T(i * 2654435761u + 17 * i);
+  }
+  return values;
+}
+
+template <class T> void expect_items(const char *got, const std::vector<T> &expected, const std::string &what) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    T x;
+    std::memcpy(&x, got + i * sizeof(T), sizeof(T));
+    ASSERT_EQ(uint64_t(x), uint64_t(expected[i])) << what << ", item " << i << " of size " << sizeof(T);
+  }
+}
+
+TEST(Fetch, Splat) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    for (size_t n = 0; n < 200; ++n) {
+      T value = T(0x123456789abcdefull);
+      scratch to(n * sizeof(T));
+      guarded_memory from(sizeof(T));
+      std::memcpy(from.at_end(), &value, sizeof(T));
+      fetch.splat(to.data(), from.at_end(), n);
+      expect_items<T>(to.data(), std::vector<T>(n, value), "splat");
+    }
+  });
+}
+
+TEST(Fetch, LoadAndStoreStrided) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    for (intptr_t step : {1, 2, 3, 4, 5, 9, 0, -1, -2, -7}) {
+      for (size_t n = 0; n < 140; n += 1 + n / 30) {
+        size_t span = n == 0 ? 0 : (n - 1) * size_t(std::abs(step)) + 1;
+        std::vector<T> values = numbered<T>(span), expected(n);
+        guarded_memory from(span * sizeof(T));
+        std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+        size_t first = step < 0 && n ? span - 1 : 0;
+        for (size_t i = 0; i < n; ++i) {
+          expected[i] = values[size_t(intptr_t(first) + intptr_t(i) * step)];
+        }
+        scratch to(n * sizeof(T));
+        fetch.load_strided(to.data(), from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), n);
+        expect_items<T>(to.data(), expected, "load_strided");
+        if (step == 0) {
+          continue;
+        }
+        // back: only the elements themselves may change
+        std::memset(from.at_end(), 0x33, span * sizeof(T));
+        fetch.store_strided(from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), to.data(), n);
+        T other;
+        std::memset(&other, 0x33, sizeof(T));
+        std::vector<T> stored(span, other);
+        for (size_t i = 0; i < n; ++i) {
+          stored[size_t(intptr_t(first) + intptr_t(i) * step)] = expected[i];
+        }
+        expect_items<T>(from.at_end(), stored, "store_strided");
+      }
+    }
+  });
+}
+
+std::vector<int64_t> random_offsets(std::mt19937_64 &random, size_t rows, double mean) {
+  std::poisson_distribution<int> length(mean);
+  std::vector<int64_t> offsets{int64_t(random() % 50)};
+  for (size_t r = 0; r < rows; ++r) {
+    offsets.push_back(offsets.back() + length(random));
+  }
+  return offsets;
+}
+
+TEST(Fetch, RepeatRowValues) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    std::mt19937_64 random(3);
+    for (int test = 0; test < 150; ++test) {
+      size_t rows = test < 20 ? size_t(test) : random() % 60;
+      double mean = test % 4 == 0 ? 0.7 : test % 4 == 1 ? 4 : test % 4 == 2 ? 10 : 60;
+      intptr_t step = test % 3 == 2 ? -2 : 1 + test % 3;
+      std::vector<int64_t> offsets = random_offsets(random, rows, mean);
+      size_t span = rows == 0 ? 0 : (rows - 1) * size_t(std::abs(step)) + 1;
+      std::vector<T> values = numbered<T>(span), expected;
+      size_t first = step < 0 && rows ? span - 1 : 0;
+      for (size_t r = 0; r < rows; ++r) {
+        expected.insert(expected.end(), size_t(offsets[r + 1] - offsets[r]),
+                        values[size_t(intptr_t(first) + intptr_t(r) * step)]);
+      }
+      guarded_memory from(span * sizeof(T));
+      std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+      scratch to(expected.size() * sizeof(T));
+      fetch.repeat(to.data(), from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), offsets.data(), rows);
+      expect_items<T>(to.data(), expected, "repeat");
+    }
+  });
+}
+
+TEST(Fetch, RepeatRowValuesOfOneLength) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    for (size_t length = 0; length <= 40; ++length) {
+      for (size_t rows = 0; rows < 50; rows += 1 + rows / 10) {
+        for (intptr_t step : {1, 3, -1, 0}) {
+          size_t span = rows == 0 ? 0 : (rows - 1) * size_t(std::abs(step)) + 1;
+          std::vector<T> values = numbered<T>(span), expected;
+          size_t first = step < 0 && rows ? span - 1 : 0;
+          for (size_t r = 0; r < rows; ++r) {
+            expected.insert(expected.end(), length, values[size_t(intptr_t(first) + intptr_t(r) * step)]);
+          }
+          guarded_memory from(span * sizeof(T));
+          std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+          scratch to(expected.size() * sizeof(T));
+          fetch.repeat_fixed(to.data(), from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), length, rows);
+          expect_items<T>(to.data(), expected, "repeat_fixed");
+        }
+      }
+    }
+  });
+}
+
+TEST(Fetch, GatherRowsFromElsewhere) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    std::mt19937_64 random(4);
+    for (int test = 0; test < 200; ++test) {
+      size_t rows = random() % 40;
+      std::vector<int64_t> offsets = random_offsets(random, rows, test % 2 ? 4 : 20);
+      intptr_t step = test % 5 == 4 ? -1 : test % 5 == 3 ? 2 : 1;
+      slot_kind kind = test % 3 == 0 ? slot_kind::pairs64 : slot_kind::offsets64;
+      // source rows: the length of the result's row, or 1
+      std::vector<int64_t> sizes, starts;
+      int64_t total = 0;
+      for (size_t r = 0; r < rows; ++r) {
+        sizes.push_back(random() % 3 == 0 ? 1 : offsets[r + 1] - offsets[r]);
+        starts.push_back(total);
+        total += sizes.back();
+      }
+      starts.push_back(total);
+      size_t span = total == 0 ? 0 : size_t(total - 1) * size_t(std::abs(step)) + 1;
+      std::vector<T> values = numbered<T>(span), expected;
+      size_t first = step < 0 && total ? span - 1 : 0;
+      for (size_t r = 0; r < rows; ++r) {
+        for (int64_t j = 0; j < offsets[r + 1] - offsets[r]; ++j) {
+          int64_t element = starts[r] + (sizes[r] == 1 ? 0 : j);
+          expected.push_back(values[size_t(intptr_t(first) + element * step)]);
+        }
+      }
+      std::vector<int64_t> pairs;
+      for (size_t r = 0; r < rows; ++r) {
+        pairs.insert(pairs.end(), {starts[r], sizes[r]});
+      }
+      const std::vector<int64_t> &slots = kind == slot_kind::pairs64 ? pairs : starts;
+      guarded_memory from(span * sizeof(T)), slot_memory(slots.size() * 8);
+      std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+      std::memcpy(slot_memory.at_end(), slots.data(), slots.size() * 8);
+      scratch to(expected.size() * sizeof(T));
+      fetch.gather(to.data(), offsets.data(), rows, from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)),
+                   slot_memory.at_end(), kind == slot_kind::pairs64 ? 16 : 8, kind);
+      expect_items<T>(to.data(), expected, "gather");
+    }
+  });
+}
+
+TEST(Fetch, TransposePanels) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    std::mt19937_64 random(6);
+    for (int test = 0; test < 250; ++test) {
+      size_t rows = 1 + random() % (test % 2 ? 20 : 150);
+      size_t columns = 1 + random() % (test % 2 ? 150 : 40);
+      size_t padding = test % 3 ? random() % 5 : (64 / sizeof(T) - rows % (64 / sizeof(T))) % (64 / sizeof(T));
+      size_t source_row = rows + padding;
+      size_t span = source_row * (columns - 1) + rows;
+      bool backward = test % 5 == 0;
+      std::vector<T> values = numbered<T>(span);
+      guarded_memory from(span * sizeof(T));
+      char *base = test % 4 == 1 ? from.at_begin() : from.at_end();
+      std::memcpy(base, values.data(), span * sizeof(T));
+      size_t dst_row = columns + (test % 2 ? 0 : 3);
+      scratch to(((rows - 1) * dst_row + columns) * sizeof(T));
+      intptr_t stride = intptr_t(source_row * sizeof(T));
+      const char *start = backward ? base + stride * intptr_t(columns - 1) : base;
+      fetch.transpose(to.data(), intptr_t(dst_row * sizeof(T)), start, backward ? -stride : stride, rows, columns);
+      for (size_t i = 0; i < rows; ++i) {
+        std::vector<T> expected(columns);
+        for (size_t j = 0; j < columns; ++j) {
+          expected[j] = values[(backward ? columns - 1 - j : j) * source_row + i];
+        }
+        expect_items<T>(to.data() + i * dst_row * sizeof(T), expected, "transpose");
+      }
+    }
+  });
+}
+
+} // namespace
+} // namespace dynd::testing

@@ -1,0 +1,131 @@
+// What the tests of the compiled loops share: awkward values, memory that ends at a page nobody may touch, and
+// comparison bit for bit (one NaN is as good as another: which one an addition of two gives is the compiler's choice).
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dynd/ops/level.h"
+
+namespace dynd::testing {
+
+/// Calls f(type tag, scalar_id) for every scalar type.
+template <class T> struct tag {
+  using type = T;
+};
+
+template <class F> void for_each_scalar(F f) {
+#define DYND_SCALAR(id, name, ctype) f(tag<ctype>{}, scalar_id::id);
+#include "dynd/type/scalars.def"
+#undef DYND_SCALAR
+}
+
+template <class F> void for_each_level(F f) {
+  for (const level_table *const *table = runnable_levels(); *table; ++table) {
+    SCOPED_TRACE((*table)->name);
+    f(**table);
+  }
+}
+
+/// Any value, and often one of the bad ones.
+template <class T> T random_value(std::mt19937_64 &random, scalar_id id) {
+  uint64_t choice = random() % 8;
+  if (id == scalar_id::bool_) {
+    return T(choice < 3 ? 0 : choice < 6 ? 1 : random() % 256);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    const T special[] = {T(0),
+                         T(-0.0),
+                         std::numeric_limits<T>::infinity(),
+                         -std::numeric_limits<T>::infinity(),
+                         std::numeric_limits<T>::quiet_NaN(),
+                         std::numeric_limits<T>::max(),
+                         std::numeric_limits<T>::denorm_min(),
+                         T(1),
+                         T(-3),
+                         T(0.5),
+                         T(2147483648.0),
+                         T(-2147483649.0),
+                         T(4294967296.0),
+                         T(9223372036854775808.0),
+                         T(18446744073709551616.0),
+                         T(-9223372036854775808.0)};
+    switch (choice) {
+    case 0:
+      return special[random() % (sizeof special / sizeof *special)];
+    case 1:
+      return T(int(random() % 21) - 10);
+    case 2:
+      return std::ldexp(T(int64_t(random())), int(random() % 100) - 100);
+    default:
+      return T(int64_t(random())) / T(int64_t(1) << (random() % 62));
+    }
+  } else {
+    switch (choice) {
+    case 0:
+      return std::numeric_limits<T>::min();
+    case 1:
+      return std::numeric_limits<T>::max();
+    case 2:
+      return T(-1);
+    case 3:
+      return T(int(random() % 21) - 10);
+    case 4:
+      return T(0);
+    default:
+      return T(random() >> (random() % 64));
+    }
+  }
+}
+
+template <class T> std::vector<T> random_values(std::mt19937_64 &random, scalar_id id, size_t n) {
+  std::vector<T> values(n);
+  for (T &value : values) {
+    value = random_value<T>(random, id);
+  }
+  return values;
+}
+
+template <class T> bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+}
+
+template <class T> std::string show(T value) {
+  char text[64];
+  if constexpr (std::is_floating_point_v<T>) {
+    std::snprintf(text, sizeof text, "%.17g", double(value));
+    return text;
+  } else {
+    return std::to_string(value);
+  }
+}
+
+/// n elements that end (or, if at_end is false, begin) exactly at an inaccessible page.
+class guarded_memory {
+public:
+  explicit guarded_memory(size_t bytes) : bytes_(bytes) {
+    mapped_ = (bytes + 4095) / 4096 * 4096 + 8192;
+    base_ = static_cast<char *>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base_ + 4096, mapped_ - 8192, PROT_READ | PROT_WRITE);
+  }
+  guarded_memory(const guarded_memory &) = delete;
+  ~guarded_memory() { munmap(base_, mapped_); }
+  char *at_end() const { return base_ + mapped_ - 4096 - bytes_; }
+  char *at_begin() const { return base_ + 4096; }
+
+private:
+  size_t bytes_;
+  size_t mapped_;
+  char *base_;
+};
+
+} // namespace dynd::testing

@@ -1,0 +1,233 @@
+// Reductions against the order that level.h lays down, written here the straightforward way, bit for bit.
+#include "level_testing.h"
+
+#include "dynd/ops/rows.h"
+
+namespace dynd::testing {
+namespace {
+
+template <class T> T reference_combine(reduction_id id, T a, T b) {
+  switch (id) {
+  case reduction_id::sum:
+    if constexpr (std::is_floating_point_v<T>) {
+      return a + b;
+    } else {
+      return T(uint64_t(a) + uint64_t(b));
+    }
+  case reduction_id::min:
+    return b != b ? b : b < a ? b : a;
+  case reduction_id::max:
+    return b != b ? b : b > a ? b : a;
+  }
+  return a;
+}
+
+template <class T> T reference_identity(reduction_id id) {
+  using limits = std::numeric_limits<T>;
+  T most = limits::has_infinity ? limits::infinity() : limits::max();
+  T least = limits::has_infinity ? -limits::infinity() : limits::lowest();
+  return id == reduction_id::sum ? T(-0.0) : id == reduction_id::min ? most : least;
+}
+
+template <class T> using lane_vector = std::vector<T>;
+
+template <class T> lane_vector<T> reference_block(reduction_id id, const T *x, size_t n) {
+  size_t count = 64 / sizeof(T);
+  lane_vector<T> lanes(count, reference_identity<T>(id));
+  for (size_t i = 0; i < n; ++i) {
+    lanes[i % count] = i < count ? x[i] : reference_combine(id, lanes[i % count], x[i]);
+  }
+  return lanes;
+}
+
+/// The pairs of the binary counter as a recursion: the left part has the largest power of two below the block count.
+template <class T> lane_vector<T> reference_lanes(reduction_id id, const T *x, size_t n) {
+  if (n <= 64) {
+    return reference_block(id, x, n);
+  }
+  size_t blocks = (n + 63) / 64;
+  size_t left = 1;
+  while (left * 2 < blocks) {
+    left *= 2;
+  }
+  lane_vector<T> a = reference_lanes(id, x, left * 64);
+  lane_vector<T> b = reference_lanes(id, x + left * 64, n - left * 64);
+  for (size_t j = 0; j < a.size(); ++j) {
+    a[j] = reference_combine(id, a[j], b[j]);
+  }
+  return a;
+}
+
+template <class T> T reference_fold(reduction_id id, lane_vector<T> lanes) {
+  for (size_t half = lanes.size() / 2; half; half /= 2) {
+    for (size_t j = 0; j < half; ++j) {
+      lanes[j] = reference_combine(id, lanes[j], lanes[j + half]);
+    }
+  }
+  return lanes[0];
+}
+
+template <class T> T reference_reduce(reduction_id id, const T *x, size_t n) {
+  if (n == 0 && row(id).empty == empty_rule::zero) {
+    return T(0);
+  }
+  return reference_fold(id, reference_lanes(id, x, n));
+}
+
+/// Calls f(type tag, reduction, functions) for everything that is there, at every level.
+template <class F> void for_each_reduction(F f) {
+  for_each_level([&](const level_table &table) {
+    for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
+      SCOPED_TRACE(row(reduction_id(reduction)).name);
+      for_each_scalar([&]<class T>(tag<T> t, scalar_id type) {
+        const reduce_functions &functions = table.reduce[reduction][size_t(type)];
+        if (functions.lanes && !::testing::Test::HasFatalFailure()) {
+          SCOPED_TRACE(scalar_name[size_t(type)]);
+          f(t, reduction_id(reduction), functions, type);
+        }
+      });
+    }
+  });
+}
+
+/// Mostly ordinary values, so that NaN does not swallow every sum; every third row has awkward ones.
+template <class T> std::vector<T> reduction_values(std::mt19937_64 &random, scalar_id type, size_t n, bool awkward) {
+  std::vector<T> values(n);
+  for (T &value : values) {
+    if (awkward) {
+      value = random_value<T>(random, type);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      value = T(int64_t(random())) * T(1e-18) * (random() % 4 ? T(1) : T(1e5));
+    } else {
+      value = T(random());
+    }
+  }
+  return values;
+}
+
+TEST(Reduce, AccumulatorTypesAreThoseOfTheRows) {
+  for_each_level([&](const level_table &table) {
+    for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
+      for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
+        bool wide = row(reduction_id(reduction)).accumulator == accumulator_rule::wide;
+        bool expected = type != scalar_id::bool_ && (!wide || std::is_floating_point_v<T> || sizeof(T) == 8);
+        EXPECT_EQ(table.reduce[reduction][size_t(type)].lanes != nullptr, expected);
+      });
+    }
+  });
+}
+
+TEST(Reduce, LanesInTheOrderOfTheContract) {
+  for_each_reduction([]<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(11);
+    std::vector<size_t> sizes = {4096, 5000, 12345, 65536, 100001};
+    for (size_t n = 1; n <= 1000; ++n) {
+      sizes.push_back(n);
+    }
+    for (size_t n : sizes) {
+      std::vector<T> values = reduction_values<T>(random, type, n, n % 3 == 0);
+      guarded_memory memory(n * sizeof(T));
+      std::memcpy(memory.at_end(), values.data(), n * sizeof(T));
+      alignas(64) T lanes[64 / sizeof(T)];
+      functions.lanes(lanes, memory.at_end(), n);
+      lane_vector<T> expected = reference_lanes(id, values.data(), n);
+      for (size_t j = 0; j < expected.size(); ++j) {
+        ASSERT_TRUE(same_bits(lanes[j], expected[j])) << "n " << n << " lane " << j << ": " << show(lanes[j]);
+      }
+      if (n <= 64) {
+        T block[64 / sizeof(T)];
+        functions.block(block, memory.at_end(), n);
+        ASSERT_EQ(std::memcmp(block, lanes, 64), 0);
+      }
+      T result;
+      functions.fold(&result, lanes);
+      ASSERT_TRUE(same_bits(result, reference_fold(id, expected))) << "n " << n;
+    }
+  });
+}
+
+TEST(Reduce, BlockOfNothingIsTheIdentity) {
+  for_each_reduction([]<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id) {
+    T lanes[64 / sizeof(T)];
+    functions.block(lanes, lanes, 0);
+    for (T lane : lanes) {
+      T identity = reference_identity<T>(id);
+      EXPECT_EQ(std::memcmp(&lane, &identity, sizeof(T)), 0);
+    }
+  });
+}
+
+TEST(Reduce, CombineIsLaneByLane) {
+  for_each_reduction([]<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(12);
+    constexpr size_t count = 64 / sizeof(T);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      std::vector<T> a = random_values<T>(random, type, count), b = random_values<T>(random, type, count), d = a;
+      functions.combine(d.data(), b.data());
+      for (size_t j = 0; j < count; ++j) {
+        ASSERT_TRUE(same_bits(d[j], reference_combine(id, a[j], b[j])));
+      }
+    }
+  });
+}
+
+TEST(Reduce, RowsOfAllLengths) {
+  for_each_reduction([]<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(13);
+    for (int test = 0; test < 120; ++test) {
+      size_t rows = test < 20 ? size_t(test) : random() % 100;
+      double mean = test % 6 == 0 ? 1 : test % 6 == 1 ? 4 : test % 6 == 2 ? 10 : test % 6 == 3 ? 30 : 100;
+      std::poisson_distribution<int> length(mean);
+      int64_t first = test % 2 ? 3 : 0; // offsets need not start at 0
+      std::vector<int64_t> offsets{first};
+      bool empty = false;
+      for (size_t r = 0; r < rows; ++r) {
+        int n = test % 7 == 0 ? std::max(1, length(random)) : length(random);
+        empty = empty || n == 0;
+        offsets.push_back(offsets.back() + n);
+      }
+      size_t n = size_t(offsets.back());
+      std::vector<T> values = reduction_values<T>(random, type, n, test % 3 == 0);
+      guarded_memory memory(n * sizeof(T)), index(offsets.size() * 8), target(rows * sizeof(T) * 3);
+      std::memcpy(memory.at_end(), values.data(), n * sizeof(T));
+      std::memcpy(index.at_end(), offsets.data(), offsets.size() * 8);
+      for (size_t step : {1, 3}) {
+        char *d = target.at_end() + (3 - step) * rows * sizeof(T);
+        std::memset(d, 0x5a, step * rows * sizeof(T));
+        uint32_t flag = functions.rows(d, intptr_t(step * sizeof(T)), memory.at_end(),
+                                       reinterpret_cast<int64_t *>(index.at_end()), rows);
+        ASSERT_EQ(flag, empty ? 1u : 0u);
+        for (size_t r = 0; r < rows; ++r) {
+          T got, wanted = reference_reduce(id, values.data() + offsets[r], size_t(offsets[r + 1] - offsets[r]));
+          std::memcpy(&got, d + r * step * sizeof(T), sizeof(T));
+          ASSERT_TRUE(same_bits(got, wanted)) << "row " << r << " of length " << offsets[r + 1] - offsets[r] << ": "
+                                              << show(got) << ", not " << show(wanted);
+        }
+      }
+    }
+  });
+}
+
+TEST(Reduce, RowsOfOneLength) {
+  for_each_reduction([]<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(14);
+    for (size_t length = 1; length <= 150; ++length) {
+      size_t rows = random() % 40;
+      std::vector<T> values = reduction_values<T>(random, type, rows * length, length % 3 == 0);
+      guarded_memory memory(rows * length * sizeof(T)), target(rows * sizeof(T) * 2);
+      std::memcpy(memory.at_end(), values.data(), rows * length * sizeof(T));
+      for (size_t step : {1, 2}) {
+        char *d = target.at_end() + (2 - step) * rows * sizeof(T);
+        functions.rows_fixed(d, intptr_t(step * sizeof(T)), memory.at_end(), length, rows);
+        for (size_t r = 0; r < rows; ++r) {
+          T got, wanted = reference_reduce(id, values.data() + r * length, length);
+          std::memcpy(&got, d + r * step * sizeof(T), sizeof(T));
+          ASSERT_TRUE(same_bits(got, wanted)) << "row " << r << " of length " << length << ": " << show(got);
+        }
+      }
+    }
+  });
+}
+
+} // namespace
+} // namespace dynd::testing

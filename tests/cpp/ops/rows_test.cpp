@@ -1,0 +1,86 @@
+// The run-time view of the rows, the type rules, and the choice of a level.
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "dynd/base/errors.h"
+#include "dynd/ops/rows.h"
+
+namespace dynd {
+namespace {
+
+TEST(Rows, DescribeThemselves) {
+  const op_row &add = row(op_id::add);
+  EXPECT_STREQ(add.name, "add");
+  EXPECT_STREQ(add.signature, "(T, T) -> T");
+  EXPECT_EQ(add.arity, 2);
+  EXPECT_EQ(add.outputs, 1);
+  EXPECT_TRUE(add.total);
+  EXPECT_STREQ(row(op_id::where).signature, "(bool, T, T) -> T");
+  EXPECT_EQ(row(op_id::divmod).outputs, 2);
+  EXPECT_TRUE(can_fail(op_id::divmod, scalar_id::int32));
+  EXPECT_FALSE(can_fail(op_id::divmod, scalar_id::float32));
+  EXPECT_FALSE(can_fail(op_id::add, scalar_id::int32));
+  EXPECT_EQ(row(reduction_id::max).combine, op_id::maximum);
+  EXPECT_EQ(row(reduction_id::max).empty, empty_rule::none);
+}
+
+TEST(Rows, AreFoundByName) {
+  for (size_t op = 0; op < op_count; ++op) {
+    EXPECT_EQ(find_op(row(op_id(op)).name), &row(op_id(op)));
+    EXPECT_GT(std::strlen(row(op_id(op)).doc), 10u);
+  }
+  for (size_t op = 0; op < reduction_count; ++op) {
+    EXPECT_EQ(find_reduction(row(reduction_id(op)).name), &row(reduction_id(op)));
+  }
+  EXPECT_EQ(find_op("no such thing"), nullptr);
+  EXPECT_EQ(find_reduction("add"), nullptr);
+}
+
+TEST(Rows, ComputationTypeFollowsTheSet) {
+  EXPECT_EQ(computation_type(op_id::add, scalar_id::int8), scalar_id::int8);
+  EXPECT_EQ(computation_type(op_id::divide, scalar_id::int8), scalar_id::float64);
+  EXPECT_EQ(computation_type(op_id::divide, scalar_id::float32), scalar_id::float32);
+  EXPECT_EQ(computation_type(op_id::equal, scalar_id::bool_), scalar_id::bool_);
+  EXPECT_EQ(result_type(op_id::less, scalar_id::float64), scalar_id::bool_);
+  EXPECT_EQ(result_type(op_id::divmod, scalar_id::uint8), scalar_id::uint8);
+}
+
+TEST(Rows, AccumulatorsOfIntegerSumsHave64Bits) {
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::bool_), scalar_id::int64);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::int16), scalar_id::int64);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::uint16), scalar_id::uint64);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::float32), scalar_id::float32);
+  EXPECT_EQ(accumulator_type(reduction_id::min, scalar_id::int16), scalar_id::int16);
+}
+
+template <class F> std::string type_error(F f) {
+  try {
+    f();
+  } catch (const error &e) {
+    EXPECT_EQ(e.kind(), error_kind::type);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Rows, BoolIsNotANumber) {
+  EXPECT_EQ(type_error([] { computation_type(op_id::add, scalar_id::bool_); }),
+            "add: bool is not a number; convert to an integer type first");
+  EXPECT_EQ(type_error([] { computation_type(op_id::divide, scalar_id::bool_); }),
+            "divide: bool is not a number; convert to an integer type first");
+  EXPECT_EQ(type_error([] { accumulator_type(reduction_id::max, scalar_id::bool_); }),
+            "max: bool is not a number; convert to an integer type first");
+}
+
+TEST(Level, TheBaselineAlwaysRuns) {
+  EXPECT_STREQ(runnable_levels()[0]->name, "baseline");
+  bool found = false;
+  for (const level_table *const *table = runnable_levels(); *table; ++table) {
+    found = found || *table == &level();
+  }
+  EXPECT_TRUE(found);
+}
+
+} // namespace
+} // namespace dynd

@@ -1,0 +1,117 @@
+#include "dynd/plan/tile.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/cpp/plan/naive.h"
+
+using namespace dynd;
+using namespace dynd::plan_test;
+
+using rows = std::vector<numbers>;
+
+namespace {
+
+constexpr uint64_t bit(int stream) { return uint64_t(1) << stream; }
+
+/// The walk of a nest of doubles; `loops` becomes the order it is walked in.
+walk walk_of(rows &loops) {
+  nest n = nest_of(loops);
+  walk w = plan_walk(n, numbers(max_streams, 8).data());
+  loops = loops_of(n);
+  return w;
+}
+
+void expect_walk(rows loops, walk_kind kind, uint64_t fetched) {
+  rows before = loops;
+  walk w = walk_of(loops);
+  EXPECT_EQ(w.kind, kind);
+  EXPECT_EQ(w.fetched, fetched);
+  EXPECT_EQ(loops, before);
+}
+
+} // namespace
+
+TEST(plan_walk, one_loop_is_flat) {
+  expect_walk({{1000, 8, 8}}, walk_kind::flat, 0);
+  expect_walk({{3, 8, 8}}, walk_kind::flat, 0);
+  expect_walk({{0, 8, 8}}, walk_kind::flat, 0);
+}
+
+TEST(plan_walk, long_rows_of_the_same_order_are_flat) {
+  expect_walk({{100, 320, 640}, {40, 8, 8}}, walk_kind::flat, 0);
+  expect_walk({{100, 320, 640}, {40, 8, 16}}, walk_kind::flat, 0);
+  expect_walk({{100, 320, 640}, {40, 8, -8}}, walk_kind::flat, 0);
+}
+
+TEST(plan_walk, value_of_a_row_is_not_a_panel) {
+  expect_walk({{100, 320, 8, 0}, {40, 8, 0, 8}}, walk_kind::flat, 0); // outer sum
+}
+
+TEST(plan_walk, sliding_window_is_not_a_panel) { expect_walk({{100, 320, 8}, {40, 8, 8}}, walk_kind::flat, 0); }
+
+TEST(plan_walk, short_rows_are_collected) {
+  expect_walk({{1000, 32, 32}, {3, 8, 8}}, walk_kind::small_rows, bit(0) | bit(1));
+  expect_walk({{1000, 24, 32}, {3, 8, 8}}, walk_kind::small_rows, bit(1));
+  expect_walk({{1000, 24, 8, 0}, {3, 8, 0, 8}}, walk_kind::small_rows, bit(1) | bit(2));
+  expect_walk({{1000, 24, 8}, {3, 8, 8000}}, walk_kind::small_rows, bit(1)); // structure of arrays to array of structs
+}
+
+TEST(plan_walk, thirty_two_elements_are_a_long_row) {
+  expect_walk({{1000, 512, 512}, {31, 8, 8}}, walk_kind::small_rows, bit(0) | bit(1));
+  expect_walk({{1000, 512, 512}, {32, 8, 8}}, walk_kind::flat, 0);
+}
+
+TEST(plan_walk, transposed_source_is_a_panel) {
+  expect_walk({{100, 320, 320, 8}, {40, 8, 8, 800}}, walk_kind::panel, bit(2));
+  expect_walk({{100, 320, 8, 8}, {40, 8, 800, -800}}, walk_kind::panel, bit(1) | bit(2));
+}
+
+TEST(plan_walk, panel_needs_a_contiguous_destination) {
+  expect_walk({{100, 640, 8}, {40, 16, 800}}, walk_kind::flat, 0);
+  expect_walk({{100, 0, 8}, {40, 0, 800}}, walk_kind::flat, 0);
+}
+
+TEST(plan_walk, item_sizes_are_those_of_each_stream) {
+  nest n = nest_of({{100, 320, 4}, {40, 8, 400}});
+  walk w = plan_walk(n, numbers{8, 4}.data());
+  EXPECT_EQ(w.kind, walk_kind::panel);
+  EXPECT_EQ(plan_walk(n, numbers{8, 2}.data()).kind, walk_kind::flat); // pairs of two bytes: not side by side
+}
+
+TEST(plan_walk, paired_loop_becomes_the_second_innermost) {
+  rows loops = {{10, 32000, 8}, {100, 320, 80}, {40, 8, 8000}};
+  walk w = walk_of(loops);
+  EXPECT_EQ(w.kind, walk_kind::panel);
+  EXPECT_EQ(w.fetched, bit(1));
+  EXPECT_EQ(loops, (rows{{100, 320, 80}, {10, 32000, 8}, {40, 8, 8000}}));
+}
+
+TEST(plan_walk, most_sources_choose_the_pair_then_the_first) {
+  rows most = {{10, 32000, 80, 8, 8}, {100, 320, 8, 80, 80}, {40, 8, 8000, 8000, 8000}};
+  EXPECT_EQ(walk_of(most).fetched, bit(2) | bit(3));
+  EXPECT_EQ(most[1][0], 10);
+  rows first = {{10, 32000, 80, 8}, {100, 320, 8, 80}, {40, 8, 8000, 8000}};
+  EXPECT_EQ(walk_of(first).fetched, bit(1));
+  EXPECT_EQ(first[1][0], 100);
+  rows swapped = {{10, 32000, 8, 80}, {100, 320, 80, 8}, {40, 8, 8000, 8000}};
+  EXPECT_EQ(walk_of(swapped).fetched, bit(1));
+  EXPECT_EQ(swapped[1][0], 10);
+}
+
+TEST(plan_walk, every_stream_has_its_bit) {
+  rows loops = {numbers(max_streams + 1, 8), numbers(max_streams + 1, 800)};
+  loops[0][0] = 100, loops[1][0] = 40;
+  loops[0][1] = 320, loops[1][1] = 8;
+  uint64_t sources = 0;
+  for (int s = 1; s < max_streams; ++s)
+    sources |= bit(s);
+  expect_walk(loops, walk_kind::panel, sources);
+}
+
+TEST(plan_walk, planned_transpose_is_a_panel) {
+  operand c = c_array({50, 70}), transposed = {{50, 70}, {8, 400}};
+  nest n = planned({50, 70}, {c, c, transposed});
+  walk w = plan_walk(n, numbers{8, 8, 8}.data());
+  EXPECT_EQ(w.kind, walk_kind::panel);
+  EXPECT_EQ(w.fetched, bit(2));
+}

@@ -1,0 +1,410 @@
+"""What every operation must give, computed the slow and obvious way: nested Python lists and a type beside them.
+
+Broadcasting walks the lists row by row by the rules of the design; the leaves are computed by NumPy, one column for
+each operand, for its exact arithmetic. It knows nothing of the library under test: it must never import dynd.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SIGNED = ["int8", "int16", "int32", "int64"]
+UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ["float32", "float64"]
+NUMBERS = INTEGERS + FLOATS
+SCALARS = ["bool"] + NUMBERS
+
+VAR = ("var", None)
+
+
+def strided(size):
+    return ("strided", size)
+
+
+def fixed(size):
+    return ("fixed", size)
+
+
+class BroadcastError(ValueError):
+    """Shapes or rows that do not fit. `row` is the index path of the first bad row, None when the shapes already say it."""
+
+    def __init__(self, text, axis, row=None, lengths=()):
+        super().__init__(text)
+        self.axis, self.row, self.lengths = axis, row, lengths
+
+
+class EmptyRowError(ValueError):
+    """min or max of nothing; `row` is the index path of the first empty row."""
+
+    def __init__(self, text, row):
+        super().__init__(text)
+        self.row = row
+
+
+class UnequalRowsError(ValueError):
+    """A reduction of an axis outside rows of unequal length."""
+
+
+@dataclass
+class Array:
+    """`dims` from the outside in: ("strided", n), ("fixed", n) or ("var", None); `values` nested as deep as that."""
+
+    dims: tuple
+    scalar: str
+    values: object
+
+    @property
+    def ndim(self):
+        return len(self.dims)
+
+    @property
+    def shape(self):
+        return tuple(size for _, size in self.dims)
+
+    @property
+    def ragged(self):
+        return VAR in self.dims
+
+    @property
+    def type_text(self):
+        return type_text(self.dims, self.scalar)
+
+    def numpy(self):
+        """The same values as a NumPy array; only for arrays without `var`."""
+        return np.array(leaves(self.values, self.ndim), dtype=self.scalar).reshape(self.shape)
+
+    def check(self):
+        """Raises if the values do not have the structure that the dims promise."""
+        check_structure(self.dims, self.values)
+        return self
+
+
+def type_text(dims, scalar):
+    names = {"strided": lambda n: "strided", "var": lambda n: "var", "fixed": str}
+    return " * ".join([names[kind](size) for kind, size in dims] + [scalar])
+
+
+def shape_text(dims):
+    inside = ", ".join("var" if size is None else str(size) for _, size in dims)
+    return f"({inside},)" if len(dims) == 1 else f"({inside})"
+
+
+def check_structure(dims, values):
+    if not dims:
+        if isinstance(values, list):
+            raise AssertionError(f"a list where a scalar belongs: {values}")
+        return
+    size = dims[0][1]
+    if not isinstance(values, list) or (size is not None and len(values) != size):
+        raise AssertionError(f"{values} is not {dims}")
+    for value in values:
+        check_structure(dims[1:], value)
+
+
+def leaves(values, ndim):
+    """The scalars in C order."""
+    if ndim == 0:
+        return [values]
+    found = values
+    for _ in range(ndim - 1):
+        found = [inner for row in found for inner in row]
+    return list(found)
+
+
+def from_numpy(array):
+    return Array(tuple(strided(n) for n in array.shape), array.dtype.name, array.tolist())
+
+
+def deduce(values):
+    """The type of a nested list, as nd.array deduces it: equal lengths make `strided`, unequal ones `var`."""
+    dims, level = [], [values]
+    while any(isinstance(value, list) for value in level):
+        lengths = {len(value) for value in level}
+        dims.append(strided(lengths.pop()) if len(lengths) == 1 else VAR)
+        level = [inner for value in level for inner in value]
+    if any(isinstance(value, float) for value in level):
+        scalar = "float64"
+    elif level and all(isinstance(value, bool) for value in level):
+        scalar = "bool"
+    else:
+        scalar = "int32" if all(-(2**31) <= value < 2**31 for value in level) else "int64"
+    return Array(tuple(dims), scalar, values)
+
+
+# ---- broadcasting
+
+
+def broadcast_dims(name, all_dims):
+    """The result's dims: right-justified, from kinds and sizes alone. Raises where sizes other than 1 differ."""
+    ndim = max(map(len, all_dims))
+    result = []
+    for axis in range(ndim):
+        here = [dims[axis - ndim + len(dims)] for dims in all_dims if axis >= ndim - len(dims)]
+        sizes = {size for _, size in here if size is not None and size != 1}
+        if len(sizes) > 1:
+            shapes = " with ".join(shape_text(dims) for dims in all_dims)
+            raise BroadcastError(f"{name}: cannot broadcast {shapes} at axis {axis}", axis)
+        if sizes:
+            size = sizes.pop()
+            result.append(fixed(size) if fixed(size) in here else strided(size))
+        elif VAR in here:
+            result.append(VAR)
+        else:
+            result.append(fixed(1) if fixed(1) in here else strided(1))
+    return tuple(result)
+
+
+def broadcast(name, arrays):
+    """-> dims, structure (nested lists of positions in the columns), one column of leaves for each operand."""
+    dims = broadcast_dims(name, [array.dims for array in arrays])
+    columns = [[] for _ in arrays]
+
+    def walk(axis, nodes, row):
+        if axis == len(dims):
+            for column, node in zip(columns, nodes):
+                column.append(node)
+            return len(columns[0]) - 1
+        present = [axis >= len(dims) - array.ndim for array in arrays]
+        lengths = [len(node) if here else 1 for node, here in zip(nodes, present)]
+        size = dims[axis][1]
+        if size is None:
+            size = next((length for length in lengths if length != 1), 1)
+        if any(length not in (1, size) for length in lengths):
+            bad = sorted({length for length in lengths if length != 1} | {size})
+            raise BroadcastError(f"{name}: cannot broadcast row {row}: lengths {bad}", axis, row, tuple(lengths))
+        result = []
+        for i in range(size):
+            inner = [
+                (node[0] if length == 1 else node[i]) if here else node
+                for node, length, here in zip(nodes, lengths, present)
+            ]
+            result.append(walk(axis + 1, inner, row + (i,)))
+        return result
+
+    structure = walk(0, [array.values for array in arrays], ())
+    return dims, structure, columns
+
+
+def refill(structure, ndim, flat):
+    """The structure with each position replaced by its value."""
+    if ndim == 0:
+        return flat[structure]
+    return [refill(inner, ndim - 1, flat) for inner in structure]
+
+
+# ---- elementwise operations
+
+
+def floor_divmod(a, b):
+    if a.dtype.kind in "iu" and np.any(b == 0):
+        raise ZeroDivisionError("divmod: integer division by zero")
+    return np.divmod(a, b)
+
+
+#: name -> (arity, set of types it works on, function of columns)
+ELEMENTWISE = {
+    "add": (2, "numbers", np.add),
+    "subtract": (2, "numbers", np.subtract),
+    "multiply": (2, "numbers", np.multiply),
+    "divide": (2, "floats", np.true_divide),
+    "negative": (1, "numbers", np.negative),
+    "abs": (1, "numbers", np.abs),
+    "sqrt": (1, "floats", np.sqrt),
+    "square": (1, "numbers", np.square),
+    "minimum": (2, "numbers", np.minimum),
+    "maximum": (2, "numbers", np.maximum),
+    "less": (2, "all", np.less),
+    "equal": (2, "all", np.equal),
+    "where": (3, "all", np.where),
+    "divmod": (2, "numbers", floor_divmod),
+}
+UNARY = [name for name, row in ELEMENTWISE.items() if row[0] == 1]
+BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name != "divmod"]
+
+
+def promote(operands, allowed):
+    """The one type that operands are converted to. Python's own scalars are weak."""
+    parts = [np.dtype(x.scalar) if isinstance(x, Array) else x for x in operands]
+    common = np.result_type(*parts)
+    if common.kind == "b" and allowed != "all":
+        raise TypeError("arithmetic on bool")
+    if common.kind in "iu" and allowed == "floats":
+        common = np.dtype("float64")
+    return common
+
+
+def elementwise(name, *operands):
+    """The result of an operation on Arrays and Python scalars: an Array, or a tuple of them for divmod."""
+    arity, allowed, function = ELEMENTWISE[name]
+    if len(operands) != arity:
+        raise TypeError(f"{name} takes {arity} operands")
+    valued = operands[1:] if name == "where" else operands
+    common = promote(valued, allowed)
+    if name == "where" and operands[0].scalar != "bool":
+        raise TypeError("where: the condition must be bool")
+    arrays = [x if isinstance(x, Array) else Array((), "python", x) for x in operands]
+    dims, structure, columns = broadcast(name, arrays)
+    ready = []
+    for i, (array, column) in enumerate(zip(arrays, columns)):
+        own = common if array.scalar == "python" else array.scalar
+        column = np.array(column, dtype=own)
+        ready.append(column if name == "where" and i == 0 else column.astype(common))
+    with np.errstate(all="ignore"):
+        found = function(*ready)
+    many = isinstance(found, tuple)
+    results = tuple(
+        Array(dims, flat.dtype.name, refill(structure, len(dims), flat.tolist()))
+        for flat in (found if many else (found,))
+    )
+    return results if many else results[0]
+
+
+# ---- reductions
+
+
+def ordered_sum(row):
+    """The sum of a float row in the one documented order, which depends on nothing but the index within the row.
+
+    Element i goes to lane i mod L (L = 64 / itemsize) of block i // 64; lanes add in rising i; blocks combine lane by
+    lane like the bits of a binary counter; the lanes fold by halves. Unused lanes hold -0.0, which changes nothing.
+    """
+    row = np.asarray(row)
+    if len(row) == 0:
+        return row.dtype.type(0.0)
+    lanes = 64 // row.dtype.itemsize
+    padded = np.full(-(-len(row) // 64) * 64, -0.0, dtype=row.dtype)
+    padded[: len(row)] = row
+    with np.errstate(all="ignore"):
+        stack = []  # of (how many blocks, lanes); sizes are falling powers of two
+        for block in padded.reshape(-1, 64 // lanes, lanes):
+            total = block[0].copy()
+            for line in block[1:]:
+                total = total + line
+            count = 1
+            while stack and stack[-1][0] == count:
+                total = stack.pop()[1] + total
+                count *= 2
+            stack.append((count, total))
+        total = stack.pop()[1]
+        while stack:
+            total = stack.pop()[1] + total
+        while len(total) > 1:
+            half = len(total) // 2
+            total = total[:half] + total[half:]
+    return total[0]
+
+
+def accumulator(name, scalar):
+    if name != "sum" or scalar in FLOATS:
+        return scalar
+    return "uint64" if scalar in UNSIGNED else "int64"
+
+
+def reduce_row(name, scalar, row, path):
+    """One logical row of Python values -> a Python value."""
+    if name != "sum":
+        if not row:
+            raise EmptyRowError(f"{name}: row {path} is empty", path)
+        with np.errstate(all="ignore"):
+            return getattr(np, name)(np.array(row, dtype=scalar)).tolist()
+    column = np.array(row, dtype=scalar).astype(accumulator(name, scalar))
+    if scalar in FLOATS:
+        return ordered_sum(column).tolist()
+    with np.errstate(all="ignore"):
+        return np.add.reduce(column).tolist() if len(column) else 0
+
+
+def reduce(name, array, axis=None, keepdims=False):
+    """sum, min or max over one axis or, with None, over all of them in C order."""
+    scalar = accumulator(name, array.scalar)
+    if axis is None:
+        result = reduce_row(name, array.scalar, leaves(array.values, array.ndim), ())
+        dims = tuple(strided(1) for _ in array.dims) if keepdims else ()
+        for _ in dims:
+            result = [result]
+        return Array(dims, scalar, result)
+    axis = axis + array.ndim if axis < 0 else axis
+    below = array.dims[axis + 1 :]
+
+    def fold(trees, dims, path):
+        """Trees of one structure -> one tree, each leaf the reduction of the leaves at its place."""
+        if not dims:
+            return reduce_row(name, array.scalar, trees, path)
+        lengths = {len(tree) for tree in trees} or {dims[0][1]}
+        if None in lengths:
+            raise UnequalRowsError(f"{name}: no row below axis {axis} says how long the result is")
+        if len(lengths) > 1:
+            raise UnequalRowsError(f"{name}: rows below axis {axis} have lengths {sorted(lengths)}")
+        return [fold([tree[i] for tree in trees], dims[1:], path) for i in range(lengths.pop())]
+
+    def descend(node, depth, path):
+        if depth == axis:
+            found = fold(node, below, path)
+            return [found] if keepdims else found
+        return [descend(inner, depth + 1, path + (i,)) for i, inner in enumerate(node)]
+
+    kept = (strided(1),) if keepdims else ()
+    return Array(array.dims[:axis] + kept + below, scalar, descend(array.values, 0, ()))
+
+
+# ---- assignment and indexing
+
+
+def is_widening(source, destination):
+    """Same type, or every value fits (integers fit in floats, as in promotion)."""
+    source, destination = np.dtype(source), np.dtype(destination)
+    return source == destination or source.kind in "biu" and destination.kind == "f" or np.can_cast(source, destination)
+
+
+def assign(destination, source):
+    """The destination's new contents: the source stretches to it, never the reverse."""
+    if not is_widening(source.scalar, destination.scalar):
+        raise TypeError(f"assign: {source.scalar} to {destination.scalar}")
+    extra = destination.ndim - source.ndim
+    if extra < 0:
+        raise BroadcastError("assign: the source has more dimensions", 0)
+    for axis in range(source.ndim):
+        size, wanted = source.dims[axis][1], destination.dims[axis + extra][1]
+        if size not in (None, 1) and wanted is not None and size != wanted:
+            raise BroadcastError(f"assign: cannot broadcast {source.shape} to {destination.shape}", axis + extra)
+
+    def walk(to, node, axis, row):
+        if axis == destination.ndim:
+            return node
+        absent = axis < extra
+        if not absent and len(node) not in (1, len(to)):
+            raise BroadcastError(f"assign: row {row}", axis, row, (len(node), len(to)))
+        return [
+            walk(inner, node if absent else node[0] if len(node) == 1 else node[i], axis + 1, row + (i,))
+            for i, inner in enumerate(to)
+        ]
+
+    found = walk(destination.values, source.values, 0, ())
+    flat = np.array(leaves(found, destination.ndim), dtype=source.scalar).astype(destination.scalar).tolist()
+    position = iter(flat)
+
+    def convert(node, ndim):
+        return next(position) if ndim == 0 else [convert(inner, ndim - 1) for inner in node]
+
+    return Array(destination.dims, destination.scalar, convert(found, destination.ndim))
+
+
+def take(values, ndim, key):
+    """Basic indexing of nested lists: integers, slices, one ellipsis, None."""
+    key = key if isinstance(key, tuple) else (key,)
+    if any(item is Ellipsis for item in key):
+        at = next(i for i, item in enumerate(key) if item is Ellipsis)
+        used = sum(item is not None for item in key) - 1
+        key = key[:at] + (slice(None),) * (ndim - used) + key[at + 1 :]
+
+    def walk(node, rest):
+        if not rest:
+            return node
+        if rest[0] is None:
+            return [walk(node, rest[1:])]
+        if isinstance(rest[0], slice):
+            return [walk(inner, rest[1:]) for inner in node[rest[0]]]
+        return walk(node[rest[0]], rest[1:])
+
+    return walk(values, key)

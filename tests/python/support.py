@@ -1,0 +1,157 @@
+"""The bridge between oracle values and the library: every way to make an array, and how results are compared."""
+
+import math
+import re
+import struct
+
+import numpy as np
+
+import oracle
+from oracle import VAR
+
+
+def identical(a, b, zeros=True):
+    """Nested lists equal in structure, type and bits. All NaNs are one; with zeros=False so are 0.0 and -0.0."""
+    if isinstance(a, list) or isinstance(b, list):
+        return (
+            isinstance(a, list)
+            and isinstance(b, list)
+            and len(a) == len(b)
+            and all(identical(x, y, zeros) for x, y in zip(a, b))
+        )
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        if math.isnan(a) or math.isnan(b):
+            return math.isnan(a) and math.isnan(b)
+        return a == b and (not zeros or math.copysign(1, a) == math.copysign(1, b))
+    return a == b
+
+
+def assert_is(result, expected, zeros=True, dims=True):
+    """The library's array is the oracle's: values, scalar type and, with dims=True, the dimension types."""
+    from dynd import nd
+
+    found = result.tolist()
+    assert identical(found, expected.values, zeros), f"got {found}, expected {expected.values}"
+    text = str(nd.type_of(result))
+    if dims:
+        assert text == expected.type_text
+        assert result.shape == expected.shape
+    else:
+        assert text.split(" * ")[-1] == expected.scalar
+        assert len(text.split(" * ")) == expected.ndim + 1
+    assert result.ndim == expected.ndim
+
+
+#: operations whose result's zero may have either sign (which of 0.0 and -0.0 is smaller is nobody's promise)
+SIGNLESS = {"minimum", "maximum", "min", "max"}
+
+
+# ---- ways to make an array
+
+
+def numpy_layout(rng, plain):
+    """A NumPy view with these values in some layout: permuted axes, steps, reversed, with gaps, at an odd address."""
+    plain = np.asarray(plain)
+    if plain.ndim == 0:
+        return plain
+    order = rng.sample(range(plain.ndim), plain.ndim)
+    steps = [rng.choice([1, 1, 1, 2, 3, -1, -2]) for _ in order]
+    shape = [plain.shape[axis] for axis in order]
+    whole = [n * abs(step) + rng.choice([0, 0, 1]) for n, step in zip(shape, steps)]
+    if rng.random() < 0.1:
+        count = int(np.prod(whole))
+        memory = np.frombuffer(bytearray(count * plain.itemsize + 1), np.uint8)[1:].view(plain.dtype).reshape(whole)
+    else:
+        memory = np.zeros(whole, plain.dtype)
+    cut = []
+    for n, step, size in zip(shape, steps, whole):
+        if step > 0 or n == 0:
+            cut.append(slice(0, n * abs(step), abs(step)))
+        else:
+            start = n * -step - 1
+            stop = start + n * step
+            cut.append(slice(start, stop if stop >= 0 else None, step))
+    view = memory[tuple(cut)].transpose(np.argsort(order))
+    assert view.shape == plain.shape
+    view[...] = plain
+    return view
+
+
+def make_strided(rng, value):
+    """An nd.array with these values, by some way that is open to arrays without `var`."""
+    from dynd import nd
+
+    plain = value.numpy()
+    if any(kind == "fixed" for kind, _ in value.dims):
+        return nd.array(value.values, type=value.type_text)
+    way = rng.random()
+    if way < 0.5 or (plain.size == 0 and plain.ndim > 1):
+        return nd.asarray(numpy_layout(rng, plain))
+    access = rng.choice([None, "rw"])
+    if way < 0.7 or plain.ndim == 0:
+        return nd.array(value.values, type=value.type_text, access=access)
+    if way < 0.8:
+        return nd.array(plain.T.tolist(), type=value.type_text, access=access).T
+    if way < 0.9:
+        return nd.array(plain[::-1].tolist(), type=value.type_text, access=access)[::-1]
+    step = rng.choice([2, 3])
+    spread = np.repeat(plain, step, axis=0)
+    return nd.array(spread.tolist(), type=value.type_text, access=access)[::step]
+
+
+def offsets_of(rows):
+    return np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+
+
+def make_ragged(rng, value):
+    """An nd.array with these values, by some way that is open to arrays with `var`."""
+    from dynd import nd
+
+    access = rng.choice([None, None, "rw"])
+    plain = lambda values: nd.array(values, type=value.type_text, access=access)  # noqa: E731
+    way = rng.random()
+    if value.dims[0][0] == "fixed" or way < 0.4:
+        return plain(value.values)
+    if value.dims[0] != VAR and value.dims[1:2] == (VAR,) and VAR not in value.dims[2:] and way < 0.6:
+        if all(kind != "fixed" for kind, _ in value.dims):
+            rows, inner = value.values, value.shape[2:]
+            content = np.array(oracle.leaves(rows, value.ndim), dtype=value.scalar).reshape((-1,) + inner)
+            pad = np.zeros((rng.choice([0, 2]),) + inner, value.scalar)
+            offsets = offsets_of(rows) + len(pad)
+            return nd.from_offsets(offsets, np.concatenate([pad, content, pad]).astype(value.scalar))
+    rows = value.values
+    if way < 0.75 and rows:
+        return plain(rows[::-1])[::-1]
+    if way < 0.9 and rows:
+        return plain([copy for row in rows for copy in (row, rows[0])])[::2]
+    if rows:
+        return plain([rows[-1]] + rows + [rows[0]])[1:-1]
+    return plain(rows)
+
+
+def make(rng, value):
+    return make_ragged(rng, value) if value.ragged else make_strided(rng, value)
+
+
+def contains(text, *parts):
+    """The error text has each of these parts (regular expressions), in this order."""
+    at = 0
+    for part in parts:
+        found = re.compile(part).search(text, at)
+        assert found, f"{part!r} is not in {text!r} after position {at}"
+        at = found.end()
+    return True
+
+
+def bits(array):
+    """The bytes of an array's elements in C order, NaNs made alike, with the row structure in front."""
+    values, structure, ndim = array.tolist(), [], array.ndim
+    for _ in range(max(ndim - 1, 0)):
+        structure.append([len(row) for row in values])
+        values = [inner for row in values for inner in row]
+    flat = np.array(values, dtype=str(array.type).split(" * ")[-1]).reshape(-1)
+    if flat.dtype.kind == "f":
+        flat = np.where(np.isnan(flat), flat.dtype.type("nan"), flat)
+    return repr(structure).encode() + struct.pack("q", flat.size) + flat.tobytes()

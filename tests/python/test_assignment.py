@@ -1,0 +1,269 @@
+"""a[...] = b, a[key] = b and nd.assign: the source stretches to the destination; what fails changes nothing."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from dynd import nd
+from strategies import MANY, SOME, arrays, make_operands, random_values, seeds
+from support import contains, identical, make, numpy_layout
+from test_indexing import random_key
+
+
+def writable(rng, value):
+    """A writable array with these values: a view of NumPy memory in some layout, or our own."""
+    if value.ragged or any(kind == "fixed" for kind, _ in value.dims):
+        return nd.array(value.values, type=value.type_text, access="rw")
+    if rng.random() < 0.6 or (value.ndim > 1 and not value.numpy().size) or value.ndim == 0:
+        return nd.asarray(numpy_layout(rng, value.numpy()))
+    return nd.array(value.values, type=value.type_text, access="rw")
+
+
+def pairs(ragged):
+    def draw(seed, how):
+        rng = random.Random(seed)
+        while True:
+            pair = make_operands(rng, 2, ragged, how)
+            if pair[0].ndim >= pair[1].ndim:
+                return pair
+
+    same = st.sampled_from([[x] for x in oracle.SCALARS])
+    return st.builds(draw, seeds, st.one_of(same, st.just(oracle.SCALARS)))
+
+
+def agree(to, source, rng):
+    destination, operand = writable(rng, to), make(rng, source)
+    write = rng.choice([nd.assign, lambda a, b: a.__setitem__(Ellipsis, b)])
+    try:
+        expected = oracle.assign(to, source)
+    except oracle.BroadcastError:
+        with pytest.raises(ValueError, match="assign.*broadcast"):
+            write(destination, operand)
+        expected = to
+    except TypeError:
+        return  # checked narrowing is another issue's
+    else:
+        write(destination, operand)
+    assert identical(destination.tolist(), expected.values)
+    assert str(nd.type_of(destination)) == to.type_text
+
+
+@settings(max_examples=MANY)
+@given(pairs(ragged=True), seeds)
+def test_ragged(pair, seed):
+    agree(*pair, random.Random(seed))
+
+
+@settings(max_examples=MANY)
+@given(pairs(ragged=False), seeds)
+def test_strided(pair, seed):
+    agree(*pair, random.Random(seed))
+
+
+@settings(max_examples=MANY)
+@given(arrays(ragged=False, scalars=oracle.NUMBERS), seeds)
+def test_setitem_of_any_key_is_numpy(value, seed):
+    rng = random.Random(seed)
+    value = oracle.from_numpy(value.numpy())
+    destination, plain = writable(rng, value), value.numpy()
+    key = random_key(rng, plain.shape)
+    shape = np.shape(plain[key])
+    cut = tuple(n if rng.random() < 0.7 else 1 for n in shape)[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
+    count = int(np.prod(cut))
+    source = np.array(random_values(rng, value.scalar, count), dtype=value.scalar).reshape(cut)
+    plain[key] = source
+    destination[key] = nd.asarray(numpy_layout(rng, source))
+    assert identical(destination.tolist(), plain.tolist())
+
+
+@settings(max_examples=SOME)
+@given(arrays(scalars=["int32", "float64"], least_ndim=2), seeds)
+def test_setitem_of_ragged_rows(value, seed):
+    """A row, an element, a slice of rows, written by a scalar or by rows of the same lengths."""
+    rng = random.Random(seed)
+    destination = writable(rng, value)
+    if not value.values:
+        destination[...] = 1
+        assert destination.tolist() == []
+        return
+    at = rng.randrange(len(value.values))
+    number = 5 if value.scalar == "int32" else 5.5
+    stretched = lambda node, ndim: number if ndim == 0 else [stretched(x, ndim - 1) for x in node]  # noqa: E731
+    expected = list(value.values)
+    expected[at] = stretched(expected[at], value.ndim - 1)
+    destination[at] = number
+    assert identical(destination.tolist(), expected)
+    rows = slice(None, None, rng.choice([1, 2, -1, -2]))
+    source = make(rng, value)[rows]
+    expected[rows] = value.values[rows]
+    destination[rows] = source
+    assert identical(destination.tolist(), expected)
+
+
+@pytest.mark.parametrize("destination", oracle.SCALARS)
+@pytest.mark.parametrize("source", oracle.SCALARS)
+def test_same_type_or_widening(destination, source):
+    rng = random.Random(5)
+    rows = [random_values(rng, source, n, finite=True) for n in (3, 0, 1, 20)]
+    flat = sum(rows, [])
+    to = [nd.array([0] * len(flat), type=f"strided * {destination}", access="rw")]
+    to.append(nd.array([[0] * len(row) for row in rows], type=f"strided * var * {destination}", access="rw"))
+    given_ = [nd.array(flat, type=f"strided * {source}"), nd.array(rows, type=f"strided * var * {source}")]
+    if oracle.is_widening(source, destination):
+        for a, b in zip(to, given_):
+            a[...] = b
+        converted = np.array(flat, dtype=source).astype(destination).tolist()
+        assert identical(to[0].tolist(), converted)
+        assert identical(sum(to[1].tolist(), []), converted)
+
+
+@pytest.mark.parametrize("value, scalar, error", [(1.5, "int32", (TypeError, ValueError)), (300, "int8", OverflowError)])
+def test_a_value_that_does_not_fit_changes_nothing(value, scalar, error):
+    a = nd.array([1, 2, 3], type=f"strided * {scalar}", access="rw")
+    for key in (0, slice(None), Ellipsis):
+        with pytest.raises(error):
+            a[key] = value
+    assert a.tolist() == [1, 2, 3]
+
+
+def test_python_scalars_are_weak_here_too():
+    a = nd.array([1, 2, 3], type="strided * int8", access="rw")
+    a[1] = 7
+    assert a.tolist() == [1, 7, 3]
+    b = nd.array([1.0, 2.0], type="strided * float32", access="rw")
+    b[0] = 0.1
+    b[1] = 3
+    assert b.tolist() == [float(np.float32(0.1)), 3.0]
+
+
+def test_lists_as_sources():
+    a = nd.array([[0, 0, 0], [0, 0, 0]], access="rw")
+    a[...] = [[1, 2, 3], [4]]
+    assert a.tolist() == [[1, 2, 3], [4, 4, 4]]
+    a[0] = [7, 8, 9]
+    assert a.tolist() == [[7, 8, 9], [4, 4, 4]]
+
+
+# ---- overlap
+
+
+def test_overlap_shifts():
+    for key, source in [
+        (slice(1, None), slice(None, -1)),
+        (slice(None, -1), slice(1, None)),
+        (slice(None), slice(None, None, -1)),
+        (slice(None, None, 2), slice(0, 50)),
+    ]:
+        a, plain = nd.array(list(range(100)), access="rw"), np.arange(100)
+        a[key] = a[source]
+        plain[key] = plain[source].copy()
+        assert a.tolist() == plain.tolist()
+
+
+def test_overlap_transpose():
+    for n in (3, 40, 130):
+        plain = np.arange(n * n, dtype="float64").reshape(n, n)
+        a = nd.asarray(plain.copy())
+        a[...] = a.T
+        assert a.tolist() == plain.T.tolist()
+
+
+def test_overlap_broadcast():
+    a = nd.array([[1, 2], [3, 4]], access="rw")
+    a[...] = a[1]
+    assert a.tolist() == [[3, 4], [3, 4]]
+    a = nd.array([[1, 2], [3, 4]], access="rw")
+    a[...] = a[:, ::-1][:, :1]
+    assert a.tolist() == [[2, 2], [4, 4]]
+
+
+def test_overlap_of_ragged_rows():
+    a = nd.array([[1, 2], [3, 4], [5, 6]], type="strided * var * int32", access="rw")
+    a[...] = a[::-1]
+    assert a.tolist() == [[5, 6], [3, 4], [1, 2]]
+    a[1:] = a[:-1]
+    assert a.tolist() == [[5, 6], [5, 6], [3, 4]]
+
+
+def test_through_numpy_memory():
+    plain = np.arange(10)
+    nd.asarray(plain)[1:] = nd.asarray(plain)[:-1]
+    assert plain.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+
+
+# ---- what an array was computed from may change afterwards
+
+
+def test_a_result_does_not_change_when_its_operand_does():
+    for values in ([1, 2, 3], [[1, 2], [3]]):
+        a = nd.array(values, access="rw")
+        doubled = a + a
+        before = doubled.tolist()
+        a[...] = 0
+        assert doubled.tolist() == before
+    plain = np.arange(20_000, dtype="float64")
+    doubled = nd.asarray(plain) * 2.0
+    plain[:] = 0
+    assert doubled[1].tolist() == 2.0 and doubled[19_999].tolist() == 39998.0
+
+
+def test_rows_keep_their_lengths():
+    a = nd.array([[1, 2, 3], [4]], access="rw")
+    a[...] = nd.array([[9], [8]])
+    assert a.tolist() == [[9, 9, 9], [8]]
+    with pytest.raises(ValueError) as caught:
+        a[...] = nd.array([[1, 2, 3], [4, 5]])
+    assert contains(str(caught.value), "assign", "row 1", "2", "1")
+    assert a.tolist() == [[9, 9, 9], [8]]
+
+
+def test_a_failed_assignment_writes_no_row():
+    a = nd.array([[0, 0, 0], [0, 0, 0], [0, 0, 0]], access="rw")
+    with pytest.raises(ValueError) as caught:
+        a[...] = nd.array([[1, 2, 3], [4], [5, 6]])
+    assert contains(str(caught.value), "assign", "row 2", "2", "3")
+    assert a.tolist() == [[0, 0, 0]] * 3
+
+
+def test_never_the_reverse():
+    one = nd.array([1], access="rw")
+    with pytest.raises(ValueError, match="broadcast"):
+        one[...] = nd.array([1, 2])
+    scalar = nd.array(1, access="rw")
+    with pytest.raises(ValueError, match="broadcast"):
+        nd.assign(scalar, nd.array([1]))
+    scalar[...] = 5
+    assert scalar.tolist() == 5
+
+
+@pytest.mark.parametrize("access", [None, "immutable", "readonly"])
+def test_not_writable(access):
+    for values in ([1, 2, 3], [[1], [2, 3]]):
+        a = nd.array(values, access=access)
+        for write in (lambda: a.__setitem__(Ellipsis, 4), lambda: nd.assign(a, nd.array(4)), lambda: a.__setitem__(0, 4)):
+            with pytest.raises((ValueError, TypeError), match="read.?only|immutable|writ"):
+                write()
+        assert a.tolist() == values
+
+
+def test_the_result_of_an_operation_is_not_writable():
+    total = nd.array([1, 2]) + 1
+    with pytest.raises((ValueError, TypeError)):
+        total[0] = 5
+
+
+def test_large_assignments():
+    rng = np.random.default_rng(1)
+    plain = rng.standard_normal((300, 400))
+    a = nd.asarray(np.zeros((400, 300)))
+    a[...] = nd.asarray(plain).T
+    assert np.array_equal(np.asarray(a), plain.T)
+    a[...] = nd.asarray(plain[:, :1]).T
+    assert np.array_equal(np.asarray(a), np.broadcast_to(plain[:, :1].T, (400, 300)))
+    wide = nd.asarray(np.zeros((300, 400), "float64"))
+    wide[...] = nd.asarray(plain.astype("float32"))
+    assert np.array_equal(np.asarray(wide), plain.astype("float32"))

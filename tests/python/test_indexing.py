@@ -1,0 +1,247 @@
+"""Every index form: strided arrays against NumPy, ragged ones against nested lists."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from dynd import nd
+from strategies import MANY, SOME, arrays, seeds
+from support import contains, identical, make, numpy_layout
+
+
+def random_slice(rng, size):
+    bound = lambda: rng.choice([None, rng.randint(-size - 2, size + 2)])  # noqa: E731
+    return slice(bound(), bound(), rng.choice([None, 1, 2, 3, -1, -2, -3, 100]))
+
+
+def random_key(rng, shape):
+    """Integers, slices, new axes and at most one ellipsis."""
+    key, used = [], rng.randint(0, len(shape))
+    front = rng.randint(0, used)
+    axes = list(range(front)) + list(range(len(shape) - used + front, len(shape)))
+    for position, axis in enumerate(axes):
+        if position == front and used < len(shape):
+            key.append(Ellipsis)
+        if rng.random() < 0.15:
+            key.append(None)
+        size = shape[axis]
+        key.append(rng.randint(-size, size - 1) if size and rng.random() < 0.4 else random_slice(rng, size))
+    if front == used and rng.random() < 0.5:
+        key.append(Ellipsis)
+    if rng.random() < 0.1:
+        key.append(None)
+    return key[0] if len(key) == 1 and rng.random() < 0.5 else tuple(key)
+
+
+@settings(max_examples=MANY)
+@given(arrays(ragged=False, scalars=oracle.SCALARS), seeds)
+def test_strided_is_numpy(value, seed):
+    rng = random.Random(seed)
+    plain = value.numpy()
+    array = make(rng, value)
+    key = random_key(rng, plain.shape)
+    found, expected = array[key], plain[key]
+    assert found.shape == np.shape(expected)
+    assert identical(found.tolist(), expected.tolist())
+    assert str(nd.type_of(found)).split(" * ")[-1] == value.scalar
+
+
+@settings(max_examples=SOME)
+@given(arrays(ragged=False, least_ndim=1), seeds)
+def test_views_of_views(value, seed):
+    rng = random.Random(seed)
+    plain, array = value.numpy(), make(rng, value)
+    for _ in range(3):
+        key = random_key(rng, plain.shape)
+        plain, array = np.asarray(plain[key]), array[key]
+        if rng.random() < 0.3:
+            plain, array = plain.T, array.T
+        assert identical(array.tolist(), plain.tolist())
+        assert identical((array + array).tolist(), (plain + plain).tolist()) or plain.dtype.kind == "f"
+        np.testing.assert_array_equal(np.asarray(array), plain)
+
+
+@settings(max_examples=MANY)
+@given(arrays(scalars=oracle.SCALARS, least_ndim=2), seeds)
+def test_ragged_rows_elements_and_slices(value, seed):
+    """Integers down to a row or an element, then possibly a slice over what is there."""
+    rng = random.Random(seed)
+    array, node, key = make(rng, value), value.values, []
+    while isinstance(node, list) and node and len(key) < value.ndim and rng.random() < 0.6:
+        index = rng.randint(-len(node), len(node) - 1)
+        key.append(index)
+        node = node[index]
+    if isinstance(node, list) and (rng.random() < 0.6 or not key):
+        key.append(random_slice(rng, len(node)))
+    key = tuple(key)
+    expected = oracle.take(value.values, value.ndim, key)
+    found = array[key if len(key) > 1 or rng.random() < 0.5 else key[0]]
+    assert identical(found.tolist(), expected)
+    assert str(nd.type_of(found)).split(" * ")[-1] == value.scalar
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+    chained = array
+    for item in key:
+        chained = chained[item]
+    assert identical(chained.tolist(), expected)
+
+
+@settings(max_examples=SOME)
+@given(arrays(least_ndim=2), seeds)
+def test_slices_of_rows_compute(value, seed):
+    """A view over rows is an operand like any other."""
+    rng = random.Random(seed)
+    rows = random_slice(rng, len(value.values))
+    array = make(rng, value)[rows]
+    dims = (("strided", len(value.values[rows])),) + value.dims[1:]
+    expected = oracle.elementwise("subtract", oracle.Array(dims, value.scalar, value.values[rows]), 1)
+    assert identical((array - 1).tolist(), expected.values)
+    assert identical((array[::-1] - 1).tolist(), expected.values[::-1])
+
+
+def test_ragged_new_axis_and_ellipsis():
+    rows = nd.array([[1, 2], [], [3]])
+    assert rows[...].tolist() == [[1, 2], [], [3]]
+    assert rows[None].tolist() == [[[1, 2], [], [3]]]
+    assert rows[None].shape == (1, 3, None)
+    assert rows[:, None].tolist() == [[[1, 2]], [[]], [[3]]]
+    assert rows[:, None].shape == (3, 1, None)
+    assert rows[1, ...].tolist() == []
+    assert rows[...,].tolist() == [[1, 2], [], [3]]
+
+
+def test_new_axis_makes_a_column():
+    x = nd.array([10, 20, 30])
+    assert x[:, None].shape == (3, 1)
+    rows = nd.array([[1, 2], [], [3]])
+    assert (rows + x[:, None]).tolist() == [[11, 12], [], [33]]
+    assert str(nd.type_of(rows + x[:, None])) == "strided * var * int32"
+
+
+def test_zero_dimensions():
+    a = nd.array(7)
+    assert a[...].tolist() == 7 and a[()].tolist() == 7
+    assert a[None].tolist() == [7]
+    assert nd.array([[1, 2]])[0, 1].tolist() == 2
+    assert (nd.array([[1, 2], [3]])[0, 1].ndim, nd.array([[1, 2], [3]])[0, 1].shape) == (0, ())
+
+
+def test_numpy_integers_and_index_objects_are_indices():
+    a = nd.array([1, 2, 3])
+    assert a[np.int64(1)].tolist() == 2 and a[np.uint8(2)].tolist() == 3
+    assert a[np.int64(1) : np.int32(3)].tolist() == [2, 3]
+
+
+def test_len():
+    assert len(nd.array([1, 2, 3])) == 3
+    assert len(nd.array([[1, 2], [], [3], []])) == 4
+    assert len(nd.array([[1, 2], [], [3]])[0]) == 2
+    assert len(nd.array([])) == 0
+    assert len(nd.array([1, 2, 3, 4])[::-2]) == 2
+    with pytest.raises(TypeError):
+        len(nd.array(1))
+
+
+def test_iteration():
+    assert [x.tolist() for x in nd.array([1, 2, 3])] == [1, 2, 3]
+    assert [x.tolist() for x in nd.array([[1, 2], [], [3]])] == [[1, 2], [], [3]]
+    assert [x.tolist() for x in nd.array([[[1], []], [[2, 3]]])[0]] == [[1], []]
+    assert list(nd.array([])) == []
+    with pytest.raises(TypeError):
+        iter(nd.array(1))
+
+
+def test_shape_and_ndim():
+    for values, shape in [(1, ()), ([1, 2], (2,)), ([[1, 2], [3, 4]], (2, 2)), ([[1], [2, 3]], (2, None))]:
+        array = nd.array(values)
+        assert (array.shape, array.ndim) == (shape, len(shape))
+    assert nd.array([[[1, 2], [3, 4]], [[5, 6]]]).shape == (2, None, 2)
+    assert nd.array([1, 2], type="2 * int16").shape == (2,)
+
+
+def test_transpose():
+    rng = random.Random(1)
+    for shape in [(3,), (2, 3), (2, 3, 4), (1, 5), (0, 4)]:
+        plain = numpy_layout(rng, np.arange(int(np.prod(shape)), dtype="int16").reshape(shape))
+        assert nd.asarray(plain).T.tolist() == plain.T.tolist()
+        assert nd.asarray(plain).T.shape == plain.T.shape
+    with pytest.raises((TypeError, ValueError)):
+        nd.array([[1, 2], [3]]).T
+
+
+def test_a_view_shares_memory_and_a_value_does_not():
+    a = nd.array([[1, 2, 3], [4, 5, 6]], access="rw")
+    row, column, back, turned = a[1], a[:, 1], a[::-1, ::-1], a.T
+    a[1, 1] = 50
+    assert row.tolist() == [4, 50, 6] and column.tolist() == [2, 50]
+    assert back.tolist() == [[6, 50, 4], [3, 2, 1]] and turned.tolist() == [[1, 4], [2, 50], [3, 6]]
+    ragged = nd.array([[1, 2], [3]], access="rw")
+    row, rows = ragged[0], ragged[::-1]
+    ragged[0, 1] = 20
+    assert row.tolist() == [1, 20] and rows.tolist() == [[3], [1, 20]]
+
+
+def test_views_outlive_their_array():
+    row = nd.array([[1, 2], [3, 4, 5]])[1]
+    part = nd.array(list(range(1000)))[500:510:3]
+    back = nd.asarray(np.arange(1000))[::-1][:3]
+    assert row.tolist() == [3, 4, 5] and part.tolist() == [500, 503, 506, 509] and back.tolist() == [999, 998, 997]
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize("index", [3, -4, 100, -(2**40)])
+def test_out_of_range(index):
+    with pytest.raises(IndexError) as caught:
+        nd.array([1, 2, 3])[index]
+    assert contains(str(caught.value), str(index)) and contains(str(caught.value), "axis 0")
+    with pytest.raises(IndexError) as caught:
+        nd.array([[1, 2, 3]])[0, index]
+    assert contains(str(caught.value), str(index)) and contains(str(caught.value), "axis 1")
+
+
+def test_out_of_range_in_a_row_names_the_row():
+    rows = nd.array([[1, 2], [3], []])
+    for key, row in [((1, 1), 1), ((1, -2), 1), ((2, 0), 2), ((-1, 0), 2)]:
+        with pytest.raises(IndexError) as caught:
+            rows[key]
+        text = str(caught.value)
+        assert contains(text, "axis 1") and contains(text, f"row {row}") and contains(text, str(key[1]))
+    with pytest.raises(IndexError, match="axis 0"):
+        rows[3]
+
+
+def test_too_many_indices():
+    for array in (nd.array([1, 2]), nd.array(1)):
+        with pytest.raises(IndexError, match="too many indices"):
+            array[0, 0]
+    with pytest.raises(IndexError, match="too many indices"):
+        nd.array([[1, 2], [3]])[0, 0, 0]
+
+
+@pytest.mark.parametrize("key", ["x", 1.5, object(), {}])
+def test_not_an_index(key):
+    with pytest.raises((TypeError, IndexError)):
+        nd.array([1, 2, 3])[key]
+
+
+def test_two_ellipses_and_a_step_of_zero():
+    with pytest.raises(IndexError, match="ellipsis"):
+        nd.array([[1, 2], [3, 4]])[..., ...]
+    with pytest.raises(ValueError, match="step"):
+        nd.array([1, 2, 3])[::0]
+    with pytest.raises(ValueError, match="step"):
+        nd.array([[1], [2, 3]])[::0]
+
+
+def test_huge_integers():
+    with pytest.raises(IndexError):
+        nd.array([1, 2, 3])[2**70]
+    assert nd.array([1, 2, 3])[-(2**70) : 2**70].tolist() == [1, 2, 3]
+    assert nd.array([1, 2, 3])[:: 2**62].tolist() == [1]
+    assert nd.array([1, 2, 3])[:: -(2**62)].tolist() == [3]

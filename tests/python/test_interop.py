@@ -1,0 +1,277 @@
+"""NumPy in and out without a copy, content with offsets, and what must be refused."""
+
+import gc
+import random
+import weakref
+
+import numpy as np
+import pytest
+
+import oracle
+from dynd import nd
+from support import numpy_layout
+
+
+# ---- NumPy to us
+
+
+@pytest.mark.parametrize("scalar", oracle.SCALARS)
+def test_asarray_is_a_view_of_every_type_and_layout(scalar):
+    rng = random.Random(1)
+    for shape in [(), (5,), (2, 3), (3, 1, 4), (0, 3), (2, 0)]:
+        plain = numpy_layout(rng, np.arange(int(np.prod(shape)), dtype="int64").astype(scalar).reshape(shape))
+        array = nd.asarray(plain)
+        assert array.shape == shape
+        assert str(nd.type_of(array)) == " * ".join(["strided"] * len(shape) + [scalar])
+        assert array.tolist() == plain.tolist()
+        if plain.size:
+            plain[...] = 1
+            assert array.tolist() == plain.tolist()
+
+
+def test_writing_through_a_view():
+    plain = np.arange(6, dtype="int32").reshape(2, 3)
+    array = nd.asarray(plain)
+    assert array.access == "readwrite"
+    array[1, ::2] = 100
+    assert plain.tolist() == [[0, 1, 2], [100, 4, 100]]
+
+
+def test_read_only_memory_stays_read_only():
+    plain = np.arange(4)
+    plain.flags.writeable = False
+    array = nd.asarray(plain)
+    assert array.access != "readwrite"
+    with pytest.raises((ValueError, TypeError)):
+        array[0] = 5
+    assert plain.tolist() == [0, 1, 2, 3]
+
+
+def test_a_view_keeps_its_memory_alive():
+    plain = np.arange(1000)
+    gone = weakref.ref(plain)
+    array = nd.asarray(plain)
+    part = array[10:20]
+    del plain, array
+    gc.collect()
+    assert gone() is not None
+    assert part.tolist() == list(range(10, 20))
+    del part
+    gc.collect()
+    assert gone() is None
+
+
+def test_array_copies():
+    plain = np.arange(6, dtype="float32").reshape(2, 3)
+    array = nd.array(plain)
+    plain[...] = 0
+    assert array.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert str(nd.type_of(array)) == "strided * strided * float32"
+    assert array.access == "immutable"
+
+
+def test_asarray_of_our_own_array_is_that_array():
+    array = nd.array([[1, 2], [3]], access="rw")
+    again = nd.asarray(array)
+    array[0, 0] = 10
+    assert again.tolist() == [[10, 2], [3]]
+
+
+def test_numpy_arrays_are_operands():
+    array, plain = nd.array([1, 2, 3]), np.array([10, 20, 30], dtype="int32")
+    assert nd.add(array, plain).tolist() == [11, 22, 33]
+    assert (array + plain).tolist() == [11, 22, 33]
+    rows = nd.array([[1, 2], [3]])
+    assert (rows * np.array([[2], [5]], dtype="int32")).tolist() == [[2, 4], [15]]
+
+
+def test_numpy_scalars_are_operands():
+    array = nd.array([1.0, 2.0], type="strided * float32")
+    assert (array + np.float32(0.5)).tolist() == [1.5, 2.5]
+    assert str(nd.type_of(array + np.float64(0.5))) == "strided * float64"
+
+
+def test_the_address_may_be_odd():
+    memory = np.frombuffer(bytearray(8 * 100 + 3), np.uint8)[3:].view("float64")
+    memory[...] = np.arange(100)
+    array = nd.asarray(memory)
+    assert not memory.flags.aligned
+    assert (array + array).tolist() == (memory + memory).tolist()
+    assert array.sum() == 4950.0
+    assert (array[::-1] * array).tolist() == (memory[::-1] * memory).tolist()
+
+
+def test_records_are_strides():
+    """A field of a NumPy structured array: a stride that is not a multiple of the element."""
+    table = np.zeros(50, dtype=[("a", "i1"), ("b", "f8"), ("c", "i2")])
+    table["b"], table["c"] = np.arange(50), np.arange(50) * 2
+    b, c = nd.asarray(table["b"]), nd.asarray(table["c"])
+    assert (b + c).tolist() == [3.0 * i for i in range(50)]
+    b[...] = 7.0
+    assert table["b"].tolist() == [7.0] * 50 and table["c"].tolist() == [2 * i for i in range(50)]
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        np.array([1 + 2j]),
+        np.array([1], dtype="float16"),
+        np.array([1.0], dtype="longdouble"),
+        np.array(["text"]),
+        np.array([b"bytes"]),
+        np.array([None]),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        np.array([1], dtype="timedelta64[s]"),
+        np.zeros(2, dtype=[("a", "i4")]),
+        np.array([1, 2], dtype=">i4"),
+        np.array([1, 2], dtype=">f8"),
+    ],
+    ids=lambda plain: str(plain.dtype),
+)
+def test_types_we_do_not_have(plain):
+    for call in (nd.asarray, lambda x: nd.add(nd.array([1, 2]), x), lambda x: nd.from_offsets(np.array([0, 1]), x)):
+        with pytest.raises(TypeError):
+            call(plain)
+
+
+# ---- us to NumPy
+
+
+@pytest.mark.parametrize("scalar", oracle.SCALARS)
+def test_numpy_sees_every_type(scalar):
+    values = [[0, 1, 1], [1, 0, 1]]
+    plain = np.asarray(nd.array(values, type=f"strided * strided * {scalar}"))
+    assert plain.dtype.name == scalar and plain.shape == (2, 3)
+    assert plain.tolist() == np.array(values, dtype=scalar).tolist()
+
+
+def test_numpy_sees_views_without_a_copy():
+    array = nd.array([[1, 2, 3], [4, 5, 6]], access="rw")
+    plain, turned = np.asarray(array), np.asarray(array.T[::-1])
+    plain[0, 0] = 10
+    assert array.tolist() == [[10, 2, 3], [4, 5, 6]]
+    assert turned.tolist() == [[3, 6], [2, 5], [10, 4]]
+    assert np.shares_memory(plain, turned)
+
+
+def test_what_is_immutable_is_read_only_to_numpy():
+    for array in (nd.array([1, 2, 3]), nd.array([1, 2, 3])[::-1], nd.array([1, 2]) + 1):
+        plain = np.asarray(array)
+        assert not plain.flags.writeable
+        with pytest.raises(ValueError):
+            plain[0] = 5
+        with pytest.raises(ValueError):
+            plain.flags.writeable = True
+
+
+def test_numpy_keeps_our_memory_alive():
+    plain = np.asarray(nd.array(list(range(10_000))) + 1)
+    gc.collect()
+    [nd.array(list(range(10_000))) + i for i in range(5)]
+    assert plain.tolist() == list(range(1, 10_001))
+
+
+def test_array_protocol_arguments():
+    array = nd.array([1, 2, 3])
+    assert np.asarray(array, dtype="float64").dtype == "float64"
+    copy = np.array(array)
+    copy[0] = 10
+    assert array.tolist() == [1, 2, 3]
+    assert np.asarray(nd.array(5)).shape == ()
+    assert np.asarray(nd.array([[1, 2], [3]])[0]).tolist() == [1, 2]
+
+
+def test_ragged_is_no_numpy_array():
+    with pytest.raises((TypeError, ValueError)) as caught:
+        np.asarray(nd.array([[1, 2], [3]]))
+    assert "var" in str(caught.value) or "ragged" in str(caught.value)
+
+
+# ---- content and offsets
+
+
+def test_from_offsets():
+    array = nd.from_offsets(np.array([0, 2, 2, 5]), np.array([1, 2, 3, 4, 5], dtype="int32"))
+    assert array.tolist() == [[1, 2], [], [3, 4, 5]]
+    assert str(nd.type_of(array)) == "strided * var * int32"
+    assert (array + array).tolist() == [[2, 4], [], [6, 8, 10]]
+    assert array.sum(axis=1).tolist() == [3, 0, 12]
+
+
+def test_offsets_need_not_cover_the_content():
+    content = np.arange(10.0)
+    assert nd.from_offsets(np.array([3, 5, 9]), content).tolist() == [[3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
+    assert nd.from_offsets(np.array([0]), content).tolist() == []
+    assert nd.from_offsets(np.array([10, 10]), content).tolist() == [[]]
+    assert nd.from_offsets(np.array([0, 0]), np.array([], dtype="int8")).tolist() == [[]]
+
+
+def test_content_may_have_a_shape_and_a_layout():
+    content = np.arange(12, dtype="int16").reshape(6, 2)
+    array = nd.from_offsets(np.array([0, 1, 6]), content)
+    assert str(nd.type_of(array)) == "strided * var * strided * int16"
+    assert array.tolist() == [content[:1].tolist(), content[1:].tolist()]
+    back = content[::-1, ::-1]
+    array = nd.from_offsets(np.array([0, 4, 6]), back)
+    assert array.tolist() == [back[:4].tolist(), back[4:].tolist()]
+    assert (array + array).tolist() == [(back[:4] * 2).tolist(), (back[4:] * 2).tolist()]
+    assert array.sum(axis=1).tolist() == [back[:4].sum(axis=0).tolist(), back[4:].sum(axis=0).tolist()]
+
+
+def test_content_may_be_our_own_and_ragged():
+    inner = nd.from_offsets(np.array([0, 2, 3, 3]), np.array([1, 2, 3]))
+    array = nd.from_offsets(np.array([0, 1, 3]), inner)
+    assert array.tolist() == [[[1, 2]], [[3], []]]
+    assert str(nd.type_of(array)) == "strided * var * var * int64"
+    assert nd.from_offsets(np.array([0, 1, 3]), nd.array([1, 2, 3])).tolist() == [[1], [2, 3]]
+
+
+def test_content_is_a_view():
+    content = np.arange(6)
+    array = nd.from_offsets(np.array([0, 2, 6]), content)
+    content[0] = 100
+    assert array.tolist() == [[100, 1], [2, 3, 4, 5]]
+
+
+def test_later_writes_to_the_offsets_are_harmless():
+    offsets, content = np.array([0, 2, 4]), np.arange(4)
+    array = nd.from_offsets(offsets, content)
+    offsets[:] = [0, 10**9, 2 * 10**9]
+    assert array.tolist() == [[0, 1], [2, 3]]
+    assert array.sum() == 6
+
+
+def test_offsets_keep_the_content_alive():
+    array = nd.from_offsets(np.arange(0, 1001, 10), np.arange(1000))
+    gc.collect()
+    assert array[99].tolist() == list(range(990, 1000))
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [[0, 3, 2, 5], [0, 2, 6], [-1, 2, 5], [0, 2, 2**62], [5, 0], [-5, -2], [0, -1, 5], [2**62, 2**63 - 1]],
+)
+def test_bad_offsets(offsets):
+    content = np.arange(5)
+    with pytest.raises((ValueError, IndexError)) as caught:
+        nd.from_offsets(np.array(offsets, dtype="int64"), content)
+    assert "offset" in str(caught.value)
+    assert content.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_bad_offsets_say_where():
+    with pytest.raises((ValueError, IndexError)) as caught:
+        nd.from_offsets(np.array([0, 1, 4, 3, 5]), np.arange(5))
+    assert "3" in str(caught.value) and "4" in str(caught.value)
+
+
+@pytest.mark.parametrize("offsets", [np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([], dtype="int64"), np.array(0), None, "01"])
+def test_offsets_that_are_none(offsets):
+    with pytest.raises((TypeError, ValueError)):
+        nd.from_offsets(offsets, np.arange(5))
+
+
+def test_content_that_is_none():
+    for content in (None, "text", np.array(5), object()):
+        with pytest.raises((TypeError, ValueError)):
+            nd.from_offsets(np.array([0, 1]), content)

@@ -1,0 +1,351 @@
+"""Operations on large immutable arrays wait and are fused; nobody can tell from the bits.
+
+Random expressions are compared with the same under nd.eager() and with NumPy: held or dropped, forced in any order, from
+many Python threads at once, with one worker thread and with two, at every CPU level.
+"""
+
+import gc
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import programs
+from dynd import nd
+from strategies import FEW, seeds
+from support import bits, contains
+
+KINDS = sorted(programs.INPUTS)
+
+
+@pytest.fixture(autouse=True)
+def one_thread_afterwards():
+    yield
+    nd.set_num_threads(1)
+
+
+def eager_bits(program, inputs):
+    with nd.eager():
+        return [bits(value) for value in programs.run(program, inputs)]
+
+
+@settings(max_examples=FEW)
+@given(st.sampled_from(KINDS), seeds)
+def test_a_waiting_expression_has_the_bits_of_an_eager_one(kind, seed):
+    program, inputs, _ = programs.make_program(kind, seed)
+    last = programs.run(program, inputs)[-1]
+    assert bits(last) == eager_bits(program, inputs)[-1], program
+
+
+@settings(max_examples=FEW)
+@given(st.sampled_from(KINDS), seeds)
+def test_a_waiting_expression_is_numpy(kind, seed):
+    program, inputs, plain = programs.make_program(kind, seed)
+    found = programs.run(program, inputs)[-1]
+    expected = programs.run_numpy(program, plain)[-1]
+    assert str(nd.type_of(found)).split(" * ")[-1] == expected.dtype.name
+    flat = found.tolist()
+    for _ in range(found.ndim - 1):
+        flat = [x for row in flat for x in row]
+    flat = np.array(flat, dtype=expected.dtype)
+    if flat.size == expected.size:  # an expression of the small inputs alone has another shape in the flat reference
+        np.testing.assert_array_equal(flat.reshape(expected.shape), expected)
+
+
+@settings(max_examples=FEW)
+@given(st.sampled_from(KINDS), seeds)
+def test_values_held_by_variables_in_any_order(kind, seed):
+    """Every intermediate value is held, some are dropped on the way, the rest is looked at in random order."""
+    rng = random.Random(seed)
+    program, inputs, _ = programs.make_program(kind, seed)
+    expected = eager_bits(program, inputs)
+    values = programs.run(program, inputs)
+    order = rng.sample(range(len(values)), len(values))
+    for i in order[: len(order) // 3]:
+        values[i] = None
+    for i in order[len(order) // 3 :]:
+        assert bits(values[i]) == expected[i], (program, i)
+
+
+@settings(max_examples=FEW)
+@given(st.sampled_from(KINDS), seeds)
+def test_forced_in_the_middle(kind, seed):
+    """Some values are evaluated while the expression is still being written down."""
+    rng = random.Random(seed)
+    program, inputs, _ = programs.make_program(kind, seed)
+    expected = eager_bits(program, inputs)
+    values = list(inputs)
+    for name, operands in program:
+        values.append(getattr(nd, name)(*[values[i] for i in operands]))
+        if rng.random() < 0.3:
+            values[rng.randrange(len(values))].eval()
+        if rng.random() < 0.2:
+            i = rng.randrange(len(values))
+            assert bits(values[i]) == expected[i]
+    assert bits(values[-1]) == expected[-1]
+
+
+@settings(max_examples=FEW)
+@given(st.sampled_from(KINDS), seeds, st.sampled_from(["sum", "min", "max"]), st.sampled_from([None, 1, -1]), st.booleans())
+def test_a_reduction_absorbs_what_waits(kind, seed, name, axis, held):
+    _, inputs, plain = programs.make_program(kind, seed)
+    names = [x for x in programs.TOTAL if x not in ("less", "where")]
+    program = programs.random_program(random.Random(seed), programs.scalars_of(plain), 6, names)
+    with nd.eager():
+        whole = programs.run(program, inputs)[-1]
+    axis = axis if whole.ndim == 2 else None
+    if name != "sum" and kind == "ragged":
+        axis = None  # empty rows
+    with nd.eager():
+        expected = bits(getattr(whole, name)(axis=axis))
+    values = programs.run(program, inputs)
+    last = values[-1]
+    if not held:
+        del values
+    assert bits(getattr(last, name)(axis=axis)) == expected
+    assert bits(last) == bits(whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_many_python_threads_look_at_the_same_waiting_values(kind, workers):
+    nd.set_num_threads(workers)
+    for seed in range(12):
+        program, inputs, _ = programs.make_program(kind, seed, count=10)
+        expected = eager_bits(program, inputs)
+        values = programs.run(program, inputs)
+        failures, barrier = [], threading.Barrier(4)
+
+        def look(number):
+            order = random.Random(number).sample(range(len(values)), len(values))
+            barrier.wait()
+            for i in order:
+                if bits(values[i]) != expected[i]:
+                    failures.append((seed, number, i))
+
+        threads = [threading.Thread(target=look, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive(), "a thread waits for ever"
+        assert not failures
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_python_threads_write_expressions_over_the_same_values(kind):
+    """Shared waiting values grow in several directions at once."""
+    shared, inputs, _ = programs.make_program(kind, 77, count=6)
+    for round_ in range(6):
+        values = programs.run(shared, inputs)
+        numbers = [i for i, value in enumerate(values) if "bool" not in str(nd.type_of(value))]
+        failures, barrier = [], threading.Barrier(4)
+        with nd.eager():
+            plain = programs.run(shared, inputs)
+
+        def grow(number):
+            rng = random.Random(100 * round_ + number)
+            program = programs.random_program(rng, ["float64"] * len(numbers), 5, ["add", "multiply", "maximum", "negative"])
+            barrier.wait()
+            found = bits(programs.run(program, [values[i] for i in numbers])[-1])
+            if found != bits(programs.run(program, [plain[i] for i in numbers])[-1]):
+                failures.append((round_, number))
+
+        threads = [threading.Thread(target=grow, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive(), "a thread waits for ever"
+        assert not failures
+
+
+def test_eager_in_one_thread_does_not_reach_into_another():
+    """Whatever a thread chooses, the values are the same."""
+    program, inputs, _ = programs.make_program("strided", 5, count=8)
+    expected = eager_bits(program, inputs)
+    found = []
+
+    def work():
+        for _ in range(20):
+            found.append(bits(programs.run(program, inputs)[-1]) == expected[-1])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(20):
+        assert eager_bits(program, inputs) == expected
+    thread.join(60)
+    assert not thread.is_alive() and all(found) and len(found) == 20
+
+
+def test_the_number_of_threads_changes_no_bit():
+    found = set()
+    for count in (1, 2, 3):
+        nd.set_num_threads(count)
+        found.add(programs.large_digest())
+    with nd.eager():
+        found.add(programs.large_digest())
+    assert len(found) == 1
+
+
+def worker(level=None, threads=1, script=("programs.py", "12")):
+    environment = {key: value for key, value in os.environ.items() if key != "DYND_CPU_LEVEL"}
+    if level:
+        environment["DYND_CPU_LEVEL"] = level
+    here = Path(__file__).parent
+    environment["PYTHONPATH"] = os.pathsep.join([str(here), *sys.path])
+    command = [sys.executable, str(here / script[0]), *script[1:], str(threads)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=170)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_every_cpu_level_gives_the_same_bytes():
+    here = " ".join([programs.digest(12), programs.large_digest()])
+    assert worker("baseline") == here
+    assert worker("avx2", threads=2) == here
+    assert worker(None, threads=2) == here
+
+
+# ---- what can be seen of a waiting value
+
+
+def large(count=20_000):
+    return nd.array(np.arange(count, dtype="float64").tolist())
+
+
+def test_type_shape_and_length_are_known_at_once():
+    a = large()
+    waiting = a * 2.0 + 1.0
+    assert (waiting.shape, waiting.ndim, len(waiting)) == ((20_000,), 1, 20_000)
+    assert str(nd.type_of(waiting)) == "strided * float64"
+    assert waiting[3].tolist() == 7.0
+    assert waiting[-2:].tolist() == [39997.0, 39999.0]
+
+
+def test_views_of_waiting_values():
+    a = large()
+    waiting = a + 1.0
+    assert (waiting[::-1] - a[::-1]).sum() == 20_000
+    assert (waiting[5:] * 2.0)[0].tolist() == 12.0
+    square = nd.array(np.arange(10_000.0).reshape(100, 100).tolist())
+    assert np.array_equal(np.asarray((square + 1.0).T), np.arange(10_000.0).reshape(100, 100).T + 1)
+
+
+def test_eval_gives_the_same_values():
+    a = large()
+    waiting = a * a
+    done = waiting.eval()
+    assert done.tolist() == waiting.tolist()
+    assert nd.array([1, 2]).eval().tolist() == [1, 2]
+
+
+def test_numpy_sees_a_waiting_value():
+    assert np.array_equal(np.asarray(large() - 1.0), np.arange(20_000.0) - 1)
+    assert not np.asarray(large() - 1.0).flags.writeable
+
+
+def test_an_error_is_raised_where_it_was_written():
+    a, b = large(20_000), large(19_999)
+    waiting = a + 1.0
+    with pytest.raises(ValueError) as caught:
+        waiting * b
+    assert contains(str(caught.value), "multiply", "20000", "19999")
+    assert waiting[0].tolist() == 1.0
+    rows, other = [[1.0] * (i % 5) for i in range(10_000)], [[1.0] * (i % 5) for i in range(10_000)]
+    other[4321] = [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError) as caught:
+        (nd.array(rows, type="strided * var * float64") + 1.0) * nd.array(other, type="strided * var * float64")
+    assert str(caught.value).startswith("multiply:") or "row 4321" in str(caught.value)
+
+
+def test_a_bad_row_far_down_is_named():
+    rows = [[1.0] * (2 + i % 3) for i in range(30_000)]
+    other = [list(row) for row in rows]
+    other[17_017] = [1.0] * 7
+    for threads in (1, 2):
+        nd.set_num_threads(threads)
+        with pytest.raises(ValueError) as caught:
+            nd.array(rows, type="strided * var * float64") + nd.array(other, type="strided * var * float64")
+        assert contains(str(caught.value), "add", "row 17017", "lengths")
+
+
+def test_eager_ends_with_its_block():
+    a = large()
+    with pytest.raises(RuntimeError):
+        with nd.eager():
+            raise RuntimeError
+    with nd.eager():
+        with nd.eager():
+            inside = a + 1.0
+        still = a + 2.0
+    outside = a + 3.0
+    assert [x[0].tolist() for x in (inside, still, outside)] == [1.0, 2.0, 3.0]
+
+
+def test_long_chains():
+    """Far more operations than may wait at once; and a long chain that nobody looks at is dropped without recursion."""
+    a = large()
+    total = a
+    for _ in range(5_000):
+        total = total + 1.0
+    assert total[0].tolist() == 5_000.0 and total[19_999].tolist() == 24_999.0
+    for _ in range(2_000):
+        total = -total
+    del total
+    gc.collect()
+
+
+def test_a_wide_group():
+    """Hundreds of values hang on one waiting value, and some of them on each other."""
+    base = large() + 0.5
+    values = [base * float(i) for i in range(200)]
+    pairs = [values[i] + values[i + 1] for i in range(0, 200, 2)]
+    for i in (150, 0, 199, 20):
+        assert values[i][1].tolist() == 1.5 * i
+    assert [pair[1].tolist() for pair in pairs] == [1.5 * (4 * i + 1) for i in range(100)]
+
+
+def test_a_writable_operand_is_read_at_once():
+    for make_ in (lambda x: nd.array(x.tolist(), access="rw"), nd.asarray):
+        memory = make_(np.arange(20_000.0))
+        doubled, chained = memory * 2.0, (memory + 1.0) * 3.0
+        memory[...] = 0.0
+        assert doubled[5].tolist() == 10.0 and chained[5].tolist() == 18.0
+    flat = np.arange(20_000.0)
+    ragged = nd.from_offsets(np.arange(0, 20_001, 4), flat)
+    doubled = ragged * 2.0
+    flat[:] = 0
+    assert doubled[1].tolist() == [8.0, 10.0, 12.0, 14.0]
+
+
+def test_a_child_process_works_after_the_threads_have_run():
+    """fork after a parallel evaluation: the child starts its own threads."""
+    code = """
+import os, sys
+import numpy as np
+from dynd import nd
+nd.set_num_threads(2)
+a = nd.array(np.arange(1_000_000.0))
+expected = (a * 2.0).sum().tolist()
+child = os.fork()
+if child == 0:
+    os._exit(0 if (a * 2.0).sum().tolist() == expected else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2"])
+def test_a_bad_number_of_threads(count):
+    with pytest.raises((ValueError, TypeError)):
+        nd.set_num_threads(count)
