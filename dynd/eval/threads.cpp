@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -86,7 +87,8 @@ int for_each_piece(intptr_t count, const std::function<int(intptr_t)> &piece) {
     return dynd_ok;
   }
   std::atomic<intptr_t> failed = count; // the lowest piece that failed
-  std::atomic<int> status = dynd_ok;
+  std::mutex failure;                   // guards `status`, which goes with it
+  int status = dynd_ok;
   arena_of(threads).execute([&] {
     tbb::parallel_for(
         tbb::blocked_range<intptr_t>(0, count, 1),
@@ -96,18 +98,17 @@ int for_each_piece(intptr_t count, const std::function<int(intptr_t)> &piece) {
               return;
             }
             if (int result = piece(i)) {
-              intptr_t lowest = failed.load(std::memory_order_relaxed);
-              while (i < lowest && !failed.compare_exchange_weak(lowest, i)) {
-              }
-              if (i <= failed.load()) {
-                status.store(result);
+              std::lock_guard lock(failure);
+              if (i < failed.load(std::memory_order_relaxed)) {
+                failed.store(i, std::memory_order_relaxed);
+                status = result;
               }
             }
           }
         },
         tbb::simple_partitioner());
   });
-  return status.load();
+  return status;
 }
 
 struct work_frame::temp_block {

@@ -3,7 +3,8 @@
 // These are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided, ragged
 // or of another type is brought into scratch by the fetch functions first. The units behind the tables hold nothing but
 // static functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere.
-// Results are bitwise the same at every level: no contraction, the same order of summation.
+// Results are bitwise the same at every level: no contraction, the same order of summation. (Which NaN an operation on
+// two of them gives is not part of that.)
 #pragma once
 
 #include <cstddef>
@@ -112,7 +113,7 @@ const level_table &level();
 const level_table *const *runnable_levels();
 
 /// Generic strides, baseline only.
-extern const strided_fn (&strided_elementwise)[op_count][scalar_count];
-extern const strided_fn (&strided_convert)[scalar_count][scalar_count]; ///< [to][from]
+[[gnu::visibility("default")]] extern const strided_fn (&strided_elementwise)[op_count][scalar_count];
+[[gnu::visibility("default")]] extern const strided_fn (&strided_convert)[scalar_count][scalar_count]; ///< [to][from]
 
 } // namespace dynd

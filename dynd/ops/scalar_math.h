@@ -4,12 +4,10 @@
 // smaller and larger also take GCC vectors of T, because reductions combine whole vectors: comparisons and ?: only.
 #pragma once
 
+#include <immintrin.h>
+
 #include <cstddef>
 #include <cstdint>
-
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
 #define DYND_LEVEL_INLINE [[gnu::always_inline, maybe_unused]] static inline
 
@@ -35,41 +33,58 @@ template <class T> DYND_LEVEL_INLINE T absolute(T a) {
 DYND_LEVEL_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
 DYND_LEVEL_INLINE double square_root(double a) { return __builtin_sqrt(a); }
 
-/// 64 bytes of doubles, of floats.
+// Smaller and larger for the widest vectors, in the instructions that the compiler does not find. The CPU's minimum of
+// (b, a) is a where the two are equal or one is NaN; what remains is a NaN in b.
 #if defined(__AVX512F__)
-template <class T> constexpr bool is_wide_double = false;
-template <> constexpr bool is_wide_double<double __attribute__((vector_size(64)))> = true;
-template <class T> constexpr bool is_wide_float = false;
-template <> constexpr bool is_wide_float<float __attribute__((vector_size(64)))> = true;
+constexpr size_t widest = 64;
+#define DYND_WIDE_(name, vector, letters)                                                                              \
+  DYND_LEVEL_INLINE vector wide_##name(vector a, vector b) {                                                           \
+    return _mm512_mask_##name##_##letters(b, _mm512_cmp_##letters##_mask(b, b, _CMP_ORD_Q), b, a);                     \
+  }
+#define DYND_WIDE(name) DYND_WIDE_(name, __m512d, pd) DYND_WIDE_(name, __m512, ps)
+#elif defined(__AVX2__)
+constexpr size_t widest = 32;
+#define DYND_WIDE_(name, vector, letters)                                                                              \
+  DYND_LEVEL_INLINE vector wide_##name(vector a, vector b) {                                                           \
+    return _mm256_blendv_##letters(_mm256_##name##_##letters(b, a), b, _mm256_cmp_##letters(b, b, _CMP_UNORD_Q));      \
+  }
+#define DYND_WIDE(name) DYND_WIDE_(name, __m256d, pd) DYND_WIDE_(name, __m256, ps)
+#else
+constexpr size_t widest = 16;
+#define DYND_WIDE_(name, vector, letters)                                                                              \
+  DYND_LEVEL_INLINE vector wide_##name(vector a, vector b) {                                                           \
+    vector nan = _mm_cmpunord_##letters(b, b);                                                                         \
+    return _mm_or_##letters(_mm_and_##letters(nan, b), _mm_andnot_##letters(nan, _mm_##name##_##letters(b, a)));       \
+  }
+#define DYND_WIDE(name) DYND_WIDE_(name, __m128d, pd) DYND_WIDE_(name, __m128, ps)
 #endif
+DYND_WIDE(min)
+DYND_WIDE(max)
+#undef DYND_WIDE
+#undef DYND_WIDE_
+
+template <class T> constexpr bool is_wide = false;
+template <> constexpr bool is_wide<double __attribute__((vector_size(widest)))> = true;
+template <> constexpr bool is_wide<float __attribute__((vector_size(widest)))> = true;
 
 /// NaN if either is NaN (the second one's if both are), the first one if they are equal. The test is for NaN in b, so
-/// that in a reduction, where a is the accumulator, it is off the critical path. The instructions are those the
-/// compiler does not find: the CPU's minimum gives the second operand where the two are equal or one is NaN.
+/// that in a reduction, where a is the accumulator, it is off the critical path.
 template <class T> DYND_LEVEL_INLINE T smaller(T a, T b) {
-#if defined(__AVX512F__)
-  if constexpr (is_wide_double<T>) {
-    return T(
-        _mm512_mask_min_pd(__m512d(b), _mm512_cmp_pd_mask(__m512d(b), __m512d(b), _CMP_ORD_Q), __m512d(b), __m512d(a)));
-  } else if constexpr (is_wide_float<T>) {
-    return T(_mm512_mask_min_ps(__m512(b), _mm512_cmp_ps_mask(__m512(b), __m512(b), _CMP_ORD_Q), __m512(b), __m512(a)));
+  if constexpr (is_wide<T>) {
+    return wide_min(a, b);
+  } else {
+    T other = b < a ? b : a;
+    return b != b ? b : other;
   }
-#endif
-  T other = b < a ? b : a;
-  return b != b ? b : other;
 }
 
 template <class T> DYND_LEVEL_INLINE T larger(T a, T b) {
-#if defined(__AVX512F__)
-  if constexpr (is_wide_double<T>) {
-    return T(
-        _mm512_mask_max_pd(__m512d(b), _mm512_cmp_pd_mask(__m512d(b), __m512d(b), _CMP_ORD_Q), __m512d(b), __m512d(a)));
-  } else if constexpr (is_wide_float<T>) {
-    return T(_mm512_mask_max_ps(__m512(b), _mm512_cmp_ps_mask(__m512(b), __m512(b), _CMP_ORD_Q), __m512(b), __m512(a)));
+  if constexpr (is_wide<T>) {
+    return wide_max(a, b);
+  } else {
+    T other = b > a ? b : a;
+    return b != b ? b : other;
   }
-#endif
-  T other = b > a ? b : a;
-  return b != b ? b : other;
 }
 
 /// 1 where division fails: an integer divided by zero.

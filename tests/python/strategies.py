@@ -79,7 +79,7 @@ def cut_operand(rng, sizes, tree, scalar, ragged, finite=False):
     dims = []
     for axis in range(absent, ndim):
         size = sizes[axis]
-        emptied = ragged and strided(0) in dims  # below it a list cannot say sizes
+        emptied = ragged and any(known == 0 for _, known in dims)  # below it a list cannot say sizes
         if size is None:
             dims.append(VAR if rng.random() < 0.8 or emptied else strided(1))
         elif emptied or (ragged and axis > 0 and rng.random() < 0.3):
@@ -117,6 +117,8 @@ def fill(rng, dims, scalar, structure, finite=False):
             size = 1
         settled.append((kind, size))
         level = [inner for node in level for inner in node]
+    if not level and VAR not in settled:
+        settled = [strided(size) for _, size in settled]  # made from NumPy, as a list cannot say these sizes
     values = iter(random_values(rng, scalar, len(level), finite))
 
     def walk(node, ndim):

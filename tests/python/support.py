@@ -112,12 +112,13 @@ def make_ragged(rng, value):
     access = rng.choice([None, None, "rw"])
     plain = lambda values: nd.array(values, type=value.type_text, access=access)  # noqa: E731
     way = rng.random()
-    if value.dims[0][0] == "fixed" or way < 0.4:
+    if value.dims[0][0] != "strided" or way < 0.4:
         return plain(value.values)
-    if value.dims[0] != VAR and value.dims[1:2] == (VAR,) and VAR not in value.dims[2:] and way < 0.6:
+    if value.dims[1:2] == (VAR,) and VAR not in value.dims[2:] and way < 0.6:
         if all(kind != "fixed" for kind, _ in value.dims):
             rows, inner = value.values, value.shape[2:]
-            content = np.array(oracle.leaves(rows, value.ndim), dtype=value.scalar).reshape((-1,) + inner)
+            count = sum(map(len, rows))
+            content = np.array(oracle.leaves(rows, value.ndim), dtype=value.scalar).reshape((count,) + inner)
             pad = np.zeros((rng.choice([0, 2]),) + inner, value.scalar)
             offsets = offsets_of(rows) + len(pad)
             return nd.from_offsets(offsets, np.concatenate([pad, content, pad]).astype(value.scalar))

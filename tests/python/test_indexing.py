@@ -61,7 +61,8 @@ def test_views_of_views(value, seed):
         if rng.random() < 0.3:
             plain, array = plain.T, array.T
         assert identical(array.tolist(), plain.tolist())
-        assert identical((array + array).tolist(), (plain + plain).tolist()) or plain.dtype.kind == "f"
+        with np.errstate(all="ignore"):
+            assert identical((array + array).tolist(), (plain + plain).tolist())
         np.testing.assert_array_equal(np.asarray(array), plain)
 
 

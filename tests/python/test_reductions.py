@@ -225,7 +225,7 @@ def test_an_empty_row_is_named():
 def test_unequal_rows_below_the_axis():
     with pytest.raises(ValueError) as caught:
         nd.array([[1, 2], [3]]).sum(axis=0)
-    assert contains(str(caught.value), "sum", "axis 0") or contains(str(caught.value), "sum", "row 1")
+    assert contains(str(caught.value), "sum", "axis 0|row 1")
     assert nd.array([[1, 2], [3, 4]], type="strided * var * int32").sum(axis=0).tolist() == [4, 6]
     assert nd.array([[1, 2], [3, 4]], type="strided * var * int32").max(axis=-2).tolist() == [3, 4]
 

@@ -107,7 +107,8 @@ template <class T> struct operands {
 
 template <class T> class row_check {
 public:
-  row_check(op_id op, scalar_id type) : row_(row(op)), op_(op), type_(type), random_(uint64_t(op) * 100 + uint64_t(type)) {}
+  row_check(op_id op, scalar_id type)
+      : row_(row(op)), op_(op), type_(type), random_(uint64_t(op) * 100 + uint64_t(type)) {}
 
   void run(size_t n, size_t skip) {
     bool select = row_.kind == op_kind::select;
@@ -145,8 +146,8 @@ public:
       T wanted{}, wanted2{};
       if (reference<T>(row_.name, type_ == scalar_id::bool_, a[i], b[i], c[i], T(condition[i]), &wanted, &wanted2)) {
         T got = compare ? T(reinterpret_cast<unsigned char *>(expected.data())[i]) : expected[i];
-        ASSERT_TRUE(same_bits(got, wanted)) << show(a[i]) << ", " << show(b[i]) << " gave " << show(got) << ", not "
-                                            << show(wanted);
+        ASSERT_TRUE(same_bits(got, wanted))
+            << show(a[i]) << ", " << show(b[i]) << " gave " << show(got) << ", not " << show(wanted);
         ASSERT_TRUE(row_.outputs == 1 || same_bits(expected2[i], wanted2))
             << show(a[i]) << ", " << show(b[i]) << " gave " << show(expected2[i]) << ", not " << show(wanted2);
       }
@@ -327,8 +328,8 @@ TEST(Convert, EveryPairAtEveryLevel) {
           for (size_t i = 0; i < n; ++i) {
             To x;
             std::memcpy(&x, got + i * sizeof(To), sizeof(To));
-            ASSERT_TRUE(same_bits(x, expected[i])) << show(a[i]) << " gave " << show(x) << ", not "
-                                                   << show(expected[i]);
+            ASSERT_TRUE(same_bits(x, expected[i]))
+                << show(a[i]) << " gave " << show(x) << ", not " << show(expected[i]);
           }
         };
         char *data[2] = {target.at_begin(), source.at_end()};

@@ -19,9 +19,7 @@
 namespace dynd::testing {
 
 /// Calls f(type tag, scalar_id) for every scalar type.
-template <class T> struct tag {
-  using type = T;
-};
+template <class T> struct tag { using type = T; };
 
 template <class F> void for_each_scalar(F f) {
 #define DYND_SCALAR(id, name, ctype) f(tag<ctype>{}, scalar_id::id);
@@ -95,9 +93,7 @@ template <class T> std::vector<T> random_values(std::mt19937_64 &random, scalar_
   return values;
 }
 
-template <class T> bool same_bits(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
-}
+template <class T> bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b); }
 
 template <class T> std::string show(T value) {
   char text[64];

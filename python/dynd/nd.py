@@ -1,0 +1,99 @@
+"""Arrays and operations on them.
+
+The elementwise functions and the reductions come from the library's own list of operations: `nd.operations()`.
+"""
+import collections
+import contextlib
+
+from dynd import _dynd
+from dynd._dynd import array_type, num_threads, set_num_threads, trim_memory, type_of
+
+Operation = collections.namedtuple("Operation", "name doc signature")
+
+
+def operations():
+    """The operations there are: name, documentation and signature of each."""
+    return [Operation(*row) for row in _dynd.rows]
+
+
+globals().update({row[0]: getattr(_dynd, row[0]) for row in _dynd.rows})
+
+
+def array(values, type=None, access=None):
+    """A new array from nested lists, a number, a NumPy array or another array; the values are copied.
+
+    Lists of unequal lengths make a `var` dimension. `type` is an element type ("float32") or a whole type
+    ("strided * var * float32"). The array is immutable unless access='rw'.
+
+    >>> nd.array([[1, 2], [3]])
+    nd.array([[1, 2], [3]], type="strided * var * int32")
+    """
+    return _dynd.array(values, type, access)
+
+
+def asarray(values):
+    """An array over the same memory: NumPy arrays and other buffers as views, lists by copying.
+
+    A view can be written by others at any time, so operations on it never wait.
+    """
+    return _dynd.asarray(values)
+
+
+def from_offsets(offsets, content):
+    """Rows over content, without a copy: row i is content[offsets[i]:offsets[i + 1]].
+
+    Offsets in memory that can be written are copied, and checked.
+
+    >>> nd.from_offsets([0, 2, 2, 3], [1.5, 2.5, 3.5])
+    nd.array([[1.5, 2.5], [], [3.5]], type="strided * var * float64")
+    """
+    return _dynd.from_offsets(offsets, content)
+
+
+def assign(dst, src):
+    """dst[...] = src: src broadcasts to dst, never the reverse."""
+    _dynd.assign(dst, src)
+
+
+@contextlib.contextmanager
+def eager():
+    """Inside, nothing waits: every operation of this thread computes its values at once."""
+    scope = _dynd.eager_scope()
+    try:
+        yield
+    finally:
+        del scope
+
+
+class Explanation(str):
+    """Text that shows itself as it is."""
+
+    def __repr__(self):
+        return str(self)
+
+
+class Trace:
+    """The calls that a kernel made, one for each level and element; print it to see them as a table."""
+
+    def __init__(self, observation):
+        self.calls = observation.calls
+        self._text = observation.trace_text()
+
+    def __str__(self):
+        return self._text
+
+    __repr__ = __str__
+
+
+def explain(f, *args):
+    """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset."""
+    return Explanation(_dynd.observe(f, args, False).explanation())
+
+
+def trace(f, *args):
+    """Calls f(*args) unplanned and unfused, one call for each element, and lists the calls level by level.
+
+    >>> a = nd.array([[5, 6, 7], [8, 9, 10]], access="rw")
+    >>> nd.trace(nd.assign, a, nd.array([[1, 2, 3], [4]]))
+    """
+    return Trace(_dynd.observe(f, args, True))

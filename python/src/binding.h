@@ -1,0 +1,47 @@
+// What the files of the binding share: the Python type of arrays, wrapping and unwrapping, and errors.
+// The binding only converts and calls; what an operation means is decided in dynd/.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "dynd/array/array.h"
+#include "dynd/base/errors.h"
+
+namespace binding {
+
+namespace nb = nanobind;
+using namespace dynd;
+
+/// The Python type `nd.array_type`; set when the module is made.
+extern PyTypeObject *array_type;
+
+inline bool is_array(PyObject *object) { return Py_TYPE(object) == array_type; }
+inline nd::array &unwrap(PyObject *object) { return *nb::inst_ptr<nd::array>(object); }
+
+/// A new reference.
+PyObject *wrap(nd::array array);
+inline PyObject *wrap(ref<array_block> block) { return wrap(nd::array(std::move(block))); }
+
+/// Sets the Python exception for the C++ exception that is being handled. Returns null.
+PyObject *raise_current();
+
+/// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
+/// type of the array it meets (`like`, may be null): it is weak.
+nd::array to_operand(PyObject *object, const nd::array *like, const char *operation);
+
+/// Nested lists, scalars, and what has the buffer protocol. `type` may be null (deduced), an element type or a whole
+/// type. Always a copy.
+nd::array from_python(PyObject *values, ndt::type type, access_mode access);
+/// A view of what has the buffer protocol; an error if it has not.
+nd::array view_of_buffer(PyObject *object);
+
+/// Nested lists of Python values; a 0-dimensional array gives the value itself. A new reference.
+PyObject *to_list(const nd::array &a);
+
+/// Fills the slots of the array type.
+extern PyType_Slot array_slots[];
+
+void add_types(nb::module_ &m);
+void add_functions(nb::module_ &m);
+
+} // namespace binding

@@ -1,0 +1,401 @@
+// The functions: one for each row of ops/, made from the run-time registry, and the rest of the module.
+#include "binding.h"
+
+#include <nanobind/eval.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dynd/array/view.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/observe.h"
+#include "dynd/eval/threads.h"
+#include "dynd/memory/buffer.h"
+
+namespace binding {
+
+namespace {
+
+// ---- elementwise --------------------------------------------------------------------------------------------------
+
+// self is the row's number.
+PyObject *call_row(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  auto op = op_id(PyLong_AsLong(self));
+  const op_row &r = row(op);
+  try {
+    if (count != r.arity) {
+      throw error(error_kind::type, std::string(r.name) + ": takes " + std::to_string(int(r.arity)) +
+                                        " operands, not " + std::to_string(count));
+    }
+    const nd::array *like = nullptr; // what Python scalars take their type from
+    for (Py_ssize_t i = r.kind == op_kind::select ? 1 : 0; i < count && !like; i++) {
+      like = is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+    }
+    nd::array operands[3];
+    array_block *blocks[3];
+    unsigned dying = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+      if (is_array(arguments[i])) {
+        blocks[i] = unwrap(arguments[i]).get();
+        dying |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
+      } else {
+        bool condition = r.kind == op_kind::select && i == 0;
+        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name);
+        blocks[i] = operands[i].get();
+      }
+    }
+    if (r.outputs == 1) {
+      return wrap(evaluate(op, {blocks, int(count), dying}));
+    }
+    ref<array_block> results[2];
+    evaluate2(op, {blocks, int(count), dying}, results);
+    nb::object first = nb::steal(wrap(std::move(results[0]))), second = nb::steal(wrap(std::move(results[1])));
+    return PyTuple_Pack(2, first.ptr(), second.ptr());
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+// What help() shows: the row's own text, what it accepts, and an example that is computed here.
+std::string document(const op_row &r) {
+  static const char *const parameters[] = {"", "a", "a, b", "condition, a, b"};
+  const char *names = r.kind == op_kind::select ? parameters[3] : parameters[r.arity];
+  std::string text = std::string(r.name) + "(" + names + ", /)\n--\n\n" + r.doc + "\n\n";
+  text += std::string(r.signature) + ", where T is ";
+  text += r.set == type_set::all       ? "any type"
+          : r.set == type_set::numbers ? "any integer or floating-point type"
+                                       : "float32 or float64 (integers are converted to float64)";
+  text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
+          "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
+  text += r.total ? "Over large immutable arrays the operation waits until its values are looked at, and is then\n"
+                    "computed in one pass with its neighbours.\n"
+                  : "Runs at once; an error names the element.\n";
+  nd::array ragged = from_python(nb::eval("[[1, 4], [9]]").ptr(), ndt::type(), access_mode::immutable);
+  nd::array row_values = from_python(nb::eval("[[2], [3]]").ptr(), ndt::type(), access_mode::immutable);
+  nd::array condition = from_python(nb::eval("[[True], [False]]").ptr(), ndt::type(), access_mode::immutable);
+  std::vector<const nd::array *> operands;
+  if (r.kind == op_kind::select) {
+    operands.push_back(&condition);
+  }
+  operands.push_back(&ragged);
+  if (r.arity > 1) {
+    operands.push_back(&row_values);
+  }
+  std::string call = std::string(">>> nd.") + r.name + "(";
+  array_block *blocks[3];
+  for (size_t i = 0; i < operands.size(); i++) {
+    call += (i ? ", " : "") + nd::values_text(*operands[i]);
+    blocks[i] = operands[i]->get();
+  }
+  text += "\n" + call + ")\n";
+  if (r.outputs == 1) {
+    return text + nd::array(evaluate(r.id, {blocks, int(operands.size())})).str();
+  }
+  ref<array_block> results[2];
+  evaluate2(r.id, {blocks, int(operands.size())}, results);
+  return text + "(" + nd::array(results[0]).str() + ", " + nd::array(results[1]).str() + ")";
+}
+
+// ---- reductions ---------------------------------------------------------------------------------------------------
+
+PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *keepdims) {
+  try {
+    const char *name = row(id).name;
+    int axis_number = all_axes;
+    if (axis && axis != Py_None) {
+      if (!PyIndex_Check(axis)) {
+        throw error(error_kind::type, std::string(name) + ": axis must be an integer or None, not " +
+                                          Py_TYPE(axis)->tp_name);
+      }
+      Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
+      if (number == -1 && PyErr_Occurred()) {
+        throw nb::python_error();
+      }
+      axis_number = number > 999 ? 999 : number < -999 ? -999 : int(number);
+    }
+    int keep = keepdims ? PyObject_IsTrue(keepdims) : 0;
+    if (keep < 0) {
+      throw nb::python_error();
+    }
+    nd::array other = is_array(operand) ? nd::array() : to_operand(operand, nullptr, name);
+    array_block *block = other ? other.get() : unwrap(operand).get();
+    bool dying = !other && Py_REFCNT(operand) == 1;
+    return wrap(evaluate(id, block, dying, axis_number, keep));
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+// axis and keepdims, by position or by name.
+bool parse_reduction(const char *name, PyObject *const *arguments, Py_ssize_t count, Py_ssize_t first,
+                     PyObject *keywords, PyObject **axis, PyObject **keepdims) {
+  if (count < first || count > first + 2) {
+    PyErr_Format(PyExc_TypeError, "%s: takes %s axis= and keepdims=, not %zd arguments", name,
+                 first ? "an array," : "only", count);
+    return false;
+  }
+  *axis = count > first ? arguments[first] : nullptr;
+  *keepdims = count > first + 1 ? arguments[first + 1] : nullptr;
+  Py_ssize_t nkeywords = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < nkeywords; i++) {
+    PyObject *key = PyTuple_GET_ITEM(keywords, i);
+    PyObject **target = PyUnicode_CompareWithASCIIString(key, "axis") == 0       ? axis
+                        : PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 ? keepdims
+                                                                                 : nullptr;
+    if (!target || *target) {
+      PyErr_Format(PyExc_TypeError, "%s: %s keyword argument %R", name, target ? "repeated" : "unexpected", key);
+      return false;
+    }
+    *target = arguments[count + i];
+  }
+  return true;
+}
+
+template <reduction_id id>
+PyObject *reduction_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+  PyObject *axis, *keepdims;
+  return parse_reduction(row(id).name, arguments, count, 0, keywords, &axis, &keepdims)
+             ? reduce(id, self, axis, keepdims)
+             : nullptr;
+}
+
+template <reduction_id id>
+PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+  PyObject *axis, *keepdims;
+  return parse_reduction(row(id).name, arguments, count, 1, keywords, &axis, &keepdims)
+             ? reduce(id, arguments[0], axis, keepdims)
+             : nullptr;
+}
+
+#define DYND_REDUCTION_DOC(parameters, doc)                                                                            \
+  parameters "\n--\n\n" doc                                                                                            \
+             "\n\naxis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"              \
+             "keepdims: the reduced dimension stays with size 1, so that the result broadcasts with the operand.\n"   \
+             "Absorbs an operand that is still waiting: (a * b).sum() is one pass over memory."
+
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
+  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_method<reduction_id::name>)),              \
+   METH_FASTCALL | METH_KEYWORDS, DYND_REDUCTION_DOC(#name "($self, axis=None, keepdims=False)", doc)},
+PyMethodDef reduction_methods[] = {
+#include "dynd/ops/reductions.def"
+    {nullptr, nullptr, 0, nullptr}};
+#undef DYND_REDUCTION
+
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
+  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_function<reduction_id::name>)),            \
+   METH_FASTCALL | METH_KEYWORDS, DYND_REDUCTION_DOC(#name "(a, axis=None, keepdims=False)", doc)},
+PyMethodDef reduction_functions[] = {
+#include "dynd/ops/reductions.def"
+    {nullptr, nullptr, 0, nullptr}};
+#undef DYND_REDUCTION
+
+// ---- the rest -----------------------------------------------------------------------------------------------------
+
+access_mode access_of(const std::string &text) {
+  if (text == "immutable") {
+    return access_mode::immutable;
+  }
+  if (text == "readonly" || text == "r") {
+    return access_mode::readonly;
+  }
+  if (text == "readwrite" || text == "rw") {
+    return access_mode::readwrite;
+  }
+  throw error(error_kind::value, "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + text +
+                                     "'");
+}
+
+ndt::type type_of_argument(nb::object type) {
+  if (type.is_none()) {
+    return ndt::type();
+  }
+  if (nb::isinstance<ndt::type>(type)) {
+    return nb::cast<ndt::type>(type);
+  }
+  if (!PyUnicode_Check(type.ptr())) {
+    throw error(error_kind::type, std::string("array: type must be datashape text or an ndt.type, not ") +
+                                      Py_TYPE(type.ptr())->tp_name);
+  }
+  return ndt::type(nb::cast<std::string>(type));
+}
+
+nb::object steal(PyObject *object) {
+  if (!object) {
+    throw nb::python_error();
+  }
+  return nb::steal(object);
+}
+
+nd::array &array_argument(nb::handle object, const char *operation) {
+  if (!is_array(object.ptr())) {
+    throw error(error_kind::type, std::string(operation) + ": expected an nd.array, not " +
+                                      Py_TYPE(object.ptr())->tp_name);
+  }
+  return unwrap(object.ptr());
+}
+
+nb::object shape_of(nb::handle self) {
+  const nd::array &a = unwrap(self.ptr());
+  nb::object shape = steal(PyTuple_New(a.ndim()));
+  for (int d = 0; d < a.ndim(); d++) {
+    intptr_t size = a.size(d);
+    PyTuple_SET_ITEM(shape.ptr(), d, size < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(size));
+  }
+  return shape;
+}
+
+// Runs f(*arguments) under an observation of this thread.
+observation *observe(nb::callable f, nb::tuple arguments, bool tracing) {
+  auto seen = std::make_unique<observation>();
+  seen->tracing = tracing;
+  struct restore {
+    observation *previous;
+    ~restore() { current_observation() = previous; }
+  } guard{std::exchange(current_observation(), seen.get())};
+  eager_scope eager;
+  nb::object result = f(*arguments);
+  return seen.release();
+}
+
+void add_method(nb::handle type, PyMethodDef *method) {
+  nb::object descriptor = steal(PyDescr_NewMethod(array_type, method));
+  nb::setattr(type, method->ml_name, descriptor);
+}
+
+void add_array_methods() {
+  nb::handle type(reinterpret_cast<PyObject *>(array_type));
+  for (PyMethodDef *method = reduction_methods; method->ml_name; method++) {
+    add_method(type, method);
+  }
+  auto property = [&](const char *name, auto getter, const char *doc) {
+    nb::object get = nb::cpp_function(getter, nb::name(name), nb::is_method());
+    nb::object made = nb::module_::import_("builtins").attr("property")(get, nb::none(), nb::none(), doc);
+    nb::setattr(type, name, made);
+  };
+  auto method = [&](const char *name, auto function, const char *doc, auto... extra) {
+    nb::setattr(type, name, nb::cpp_function(function, nb::name(name), nb::is_method(), nb::scope(type), doc, extra...));
+  };
+  property("type", [](nb::handle self) { return unwrap(self.ptr()).type(); }, "The type, as nd.type_of gives it.");
+  property("ndim", [](nb::handle self) { return unwrap(self.ptr()).ndim(); }, "Number of dimensions.");
+  property("shape", shape_of, "Sizes of the dimensions; None where rows differ.");
+  property("access",
+           [](nb::handle self) {
+             static const char *const names[] = {"immutable", "readonly", "readwrite"};
+             return names[size_t(unwrap(self.ptr())->access)];
+           },
+           "immutable, readonly or readwrite.");
+  property("T", [](nb::handle self) { return steal(wrap(nd::transposed(unwrap(self.ptr())))); },
+           "The axes in reverse order, as a view.");
+  method("tolist", [](nb::handle self) { return steal(to_list(unwrap(self.ptr()))); },
+         "The values as nested lists; the value itself if there is no dimension.");
+  method("eval",
+         [](nb::handle self) {
+           unwrap(self.ptr()).eval();
+           return nb::borrow(self);
+         },
+         "Computes the values if they are still waiting; returns the array.");
+  method("__array__",
+         [](nb::handle self, nb::object dtype, nb::object copy) {
+           const nd::array &a = unwrap(self.ptr());
+           if (a->nstreams > 1) {
+             throw error(error_kind::value, "__array__: a ragged array has no NumPy form: " +
+                                                std::string(a.type().str()));
+           }
+           nb::module_ numpy = nb::module_::import_("numpy");
+           nb::object view = steal(PyMemoryView_FromObject(self.ptr()));
+           return numpy.attr("array")(view, nb::arg("dtype") = dtype, nb::arg("copy") = copy);
+         },
+         "As a NumPy array: a view where that is possible, read-only if this array cannot be written.",
+         nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
+}
+
+} // namespace
+
+void add_functions(nb::module_ &m) {
+  nb::object rows = nb::list();
+  nb::object module_name = nb::str("dynd.nd");
+  for (size_t i = 0; i < op_count; i++) {
+    const op_row &r = row(op_id(i));
+    // Leaked, like the function it describes.
+    auto *text = new std::string(document(r));
+    auto *method = new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call_row)),
+                                   METH_FASTCALL, text->c_str()};
+    nb::object number = steal(PyLong_FromSize_t(i));
+    m.attr(r.name) = steal(PyCFunction_NewEx(method, number.ptr(), module_name.ptr()));
+    rows.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
+  }
+  for (PyMethodDef *method = reduction_functions; method->ml_name; method++) {
+    m.attr(method->ml_name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
+  }
+  for (size_t i = 0; i < reduction_count; i++) {
+    const reduction_row &r = row(reduction_id(i));
+    rows.attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> reduced"));
+  }
+  m.attr("rows") = rows;
+  add_array_methods();
+
+  m.def("array",
+        [](nb::object values, nb::object type, nb::object access) {
+          access_mode mode = access.is_none() ? access_mode::immutable : access_of(nb::cast<std::string>(access));
+          return steal(wrap(from_python(values.ptr(), type_of_argument(type), mode)));
+        },
+        nb::arg("values"), nb::arg("type") = nb::none(), nb::arg("access") = nb::none());
+  m.def("asarray",
+        [](nb::object values) {
+          if (is_array(values.ptr())) {
+            return values;
+          }
+          bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr());
+          if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr())) {
+            return steal(wrap(view_of_buffer(values.ptr())));
+          }
+          if (plain) {
+            return steal(wrap(from_python(values.ptr(), ndt::type(), access_mode::immutable)));
+          }
+          return steal(wrap(view_of_buffer(values.ptr()))); // says what is wrong
+        },
+        nb::arg("values"));
+  m.def("type_of", [](nb::handle a) { return array_argument(a, "type_of").type(); }, nb::arg("a"));
+  m.def("from_offsets",
+        [](nb::object offsets, nb::object content) {
+          nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
+          nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
+          if (o->scalar() != scalar_id::int64 && is_integer(o->scalar()) && o->scalar() != scalar_id::uint64) {
+            alignas(8) char zero[8] = {};
+            nd::array widened = nd::scalar_of(scalar_id::int64, zero);
+            array_block *blocks[2] = {o.get(), widened.get()};
+            o = nd::array(evaluate(op_id::add, {blocks, 2})).eval();
+          }
+          return steal(wrap(nd::from_offsets(o, c)));
+        },
+        nb::arg("offsets"), nb::arg("content"));
+  m.def("assign",
+        [](nb::handle dst, nb::object src) {
+          nd::array &to = array_argument(dst, "assign");
+          nd::array from = to_operand(src.ptr(), &to, "assign");
+          assign(to.get(), from.get());
+        },
+        nb::arg("dst"), nb::arg("src"));
+  m.def("set_num_threads", set_num_threads, nb::arg("count"));
+  m.def("num_threads", num_threads);
+  m.def("trim_memory", trim_memory);
+  m.def("set_direct", set_direct, nb::arg("on"));
+  m.def("cpu_level", [] { return level().name; });
+  nb::class_<eager_scope>(m, "eager_scope").def(nb::init<>());
+  nb::class_<traced_call>(m, "traced_call")
+      .def_ro("level", &traced_call::level)
+      .def_ro("name", &traced_call::name)
+      .def_ro("sources", &traced_call::sources)
+      .def_ro("destination", &traced_call::destination);
+  nb::class_<observation>(m, "observation")
+      .def_ro("calls", &observation::calls)
+      .def("trace_text", [](const observation &o) { return trace_text(o); })
+      .def("explanation", [](const observation &o) { return explanation_text(o); });
+  m.def("observe", observe, nb::arg("f"), nb::arg("arguments"), nb::arg("tracing"), nb::rv_policy::take_ownership);
+}
+
+} // namespace binding

@@ -1,0 +1,77 @@
+// The module `_dynd`: the array type, the types, the functions.
+#include "binding.h"
+
+#include "dynd/base/interpreter.h"
+
+namespace binding {
+
+PyTypeObject *array_type = nullptr;
+
+PyObject *wrap(nd::array array) {
+  nb::object object = nb::inst_alloc(reinterpret_cast<PyObject *>(array_type));
+  new (nb::inst_ptr<nd::array>(object)) nd::array(std::move(array));
+  nb::inst_mark_ready(object);
+  return object.release().ptr();
+}
+
+namespace {
+
+PyObject *exception_of(error_kind kind) {
+  switch (kind) {
+  case error_kind::type:
+    return PyExc_TypeError;
+  case error_kind::value:
+  case error_kind::broadcast:
+    return PyExc_ValueError;
+  case error_kind::index:
+    return PyExc_IndexError;
+  case error_kind::overflow:
+    return PyExc_OverflowError;
+  case error_kind::memory:
+    return PyExc_MemoryError;
+  case error_kind::cancelled:
+    return PyExc_KeyboardInterrupt;
+  case error_kind::internal:
+    break;
+  }
+  return PyExc_RuntimeError;
+}
+
+} // namespace
+
+PyObject *raise_current() {
+  try {
+    throw;
+  } catch (const error &e) {
+    PyErr_SetString(exception_of(e.kind()), e.what());
+  } catch (nb::python_error &e) {
+    e.restore();
+  } catch (const std::bad_alloc &) {
+    PyErr_NoMemory();
+  } catch (const std::exception &e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  return nullptr;
+}
+
+} // namespace binding
+
+NB_MODULE(_dynd, m) {
+  using namespace binding;
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator([](const std::exception_ptr &p, void *) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const error &) {
+      raise_current();
+    }
+  });
+  the_interpreter.let_go = []() -> void * { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
+  the_interpreter.take_back = [](void *state) { PyEval_RestoreThread(static_cast<PyThreadState *>(state)); };
+  auto type = nb::class_<nd::array>(m, "array_type", nb::type_slots(array_slots), nb::pooled(256), nb::is_final());
+  array_type = reinterpret_cast<PyTypeObject *>(type.ptr());
+  type.attr("__module__") = "dynd.nd";
+  type.attr("__array_ufunc__") = nb::none(); // NumPy leaves mixed operators to us
+  add_types(m);
+  add_functions(m);
+}

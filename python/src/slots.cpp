@@ -1,0 +1,331 @@
+// The slots of the array type: operators, indexing, conversion, printing. Hand-written, because a call through a slot
+// costs half of one through a bound method (bench: a + b of three elements).
+#include "binding.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dynd/array/rows.h"
+#include "dynd/array/view.h"
+#include "dynd/eval/evaluate.h"
+
+namespace binding {
+
+namespace {
+
+template <class F> PyObject *guarded(F f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+template <class F> int guarded_int(F f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    raise_current();
+    return -1;
+  }
+}
+
+// An operand whose Python object has one reference, the evaluation stack's, is dropped right after the operation.
+bool dies(PyObject *object) { return Py_REFCNT(object) == 1; }
+
+PyObject *binary(op_id op, PyObject *left, PyObject *right) {
+  return guarded([&] {
+    if (is_array(left) && is_array(right)) [[likely]] {
+      array_block *blocks[2] = {unwrap(left).get(), unwrap(right).get()};
+      return wrap(evaluate(op, {blocks, 2, unsigned(dies(left)) | unsigned(dies(right)) << 1}));
+    }
+    const char *name = row(op).name;
+    bool left_is = is_array(left);
+    nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name);
+    array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
+    return wrap(evaluate(op, {blocks, 2, unsigned(dies(left_is ? left : right)) << (left_is ? 0 : 1)}));
+  });
+}
+
+template <op_id op> PyObject *binary_slot(PyObject *left, PyObject *right) { return binary(op, left, right); }
+
+template <op_id op> PyObject *unary_slot(PyObject *self) {
+  return guarded([&] {
+    array_block *block = unwrap(self).get();
+    return wrap(evaluate(op, {&block, 1, dies(self)}));
+  });
+}
+
+PyObject *divmod_slot(PyObject *left, PyObject *right) {
+  return guarded([&] {
+    nd::array a = to_operand(left, is_array(right) ? &unwrap(right) : nullptr, "divmod");
+    nd::array b = to_operand(right, is_array(left) ? &unwrap(left) : nullptr, "divmod");
+    array_block *blocks[2] = {a.get(), b.get()};
+    ref<array_block> results[2];
+    evaluate2(op_id::divmod, {blocks, 2}, results);
+    nb::object first = nb::steal(wrap(std::move(results[0]))), second = nb::steal(wrap(std::move(results[1])));
+    return PyTuple_Pack(2, first.ptr(), second.ptr());
+  });
+}
+
+PyObject *compare_slot(PyObject *left, PyObject *right, int operation) {
+  switch (operation) {
+  case Py_EQ:
+    return binary(op_id::equal, left, right);
+  case Py_LT:
+    return binary(op_id::less, left, right);
+  case Py_GT:
+    return binary(op_id::less, right, left);
+  default:
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+}
+
+// ---- indexing -----------------------------------------------------------------------------------------------------
+
+nd::index one_index(PyObject *object) {
+  nd::index result{};
+  if (object == Py_Ellipsis) {
+    result.kind = nd::index::ellipsis;
+  } else if (object == Py_None) {
+    result.kind = nd::index::new_axis;
+  } else if (PySlice_Check(object)) {
+    result.kind = nd::index::slice;
+    auto *slice = reinterpret_cast<PySliceObject *>(object);
+    auto part = [](PyObject *value) -> std::optional<intptr_t> {
+      if (value == Py_None) {
+        return std::nullopt;
+      }
+      // As Python does: what is beyond the ends is cut.
+      intptr_t number = PyNumber_AsSsize_t(value, nullptr);
+      if (number == -1 && PyErr_Occurred()) {
+        throw nb::python_error();
+      }
+      return number;
+    };
+    result.start = part(slice->start);
+    result.stop = part(slice->stop);
+    result.step = part(slice->step);
+  } else if (PyIndex_Check(object) && !PyBool_Check(object)) {
+    result.kind = nd::index::integer;
+    result.at = PyNumber_AsSsize_t(object, PyExc_IndexError);
+    if (result.at == -1 && PyErr_Occurred()) {
+      throw nb::python_error();
+    }
+  } else {
+    throw error(error_kind::index, std::string("index: an index must be an integer, a slice, `...` or None, not ") +
+                                       Py_TYPE(object)->tp_name);
+  }
+  return result;
+}
+
+nd::array index_array(const nd::array &a, PyObject *key) {
+  if (!PyTuple_Check(key)) {
+    nd::index index = one_index(key);
+    return nd::at(a, {&index, 1});
+  }
+  std::vector<nd::index> indices;
+  for (intptr_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+    indices.push_back(one_index(PyTuple_GET_ITEM(key, i)));
+  }
+  return nd::at(a, indices);
+}
+
+// An element of an immutable array is a value of its own: it keeps nothing alive.
+nd::array without_owner(nd::array element, const nd::array &from) {
+  if (element.ndim() == 0 && from->access == access_mode::immutable) {
+    return nd::scalar_of(element->scalar(), element->values().address);
+  }
+  return element;
+}
+
+// a[i] of a dense one-dimensional array, the common case; null if it is not that.
+PyObject *element_at(const nd::array &a, intptr_t i) {
+  array_block *block = a.get();
+  if (block->ndim != 1 || block->nstreams != 1 || block->access != access_mode::immutable ||
+      block->state.load(std::memory_order_acquire) != array_state::ready) {
+    return nullptr;
+  }
+  intptr_t size = block->size()[0];
+  if (i < -size || i >= size) {
+    return nullptr; // the general way makes the message
+  }
+  return wrap(nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
+}
+
+PyObject *get_item(PyObject *self, PyObject *key) {
+  return guarded([&]() -> PyObject * {
+    nd::array &a = unwrap(self);
+    if (PyLong_CheckExact(key)) {
+      intptr_t i = PyLong_AsSsize_t(key);
+      if (i == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+      } else if (PyObject *element = element_at(a, i)) {
+        return element;
+      }
+    }
+    return wrap(without_owner(index_array(a, key), a));
+  });
+}
+
+PyObject *get_element(PyObject *self, Py_ssize_t i) {
+  return guarded([&]() -> PyObject * {
+    nd::array &a = unwrap(self);
+    if (PyObject *element = element_at(a, i)) {
+      return element;
+    }
+    return wrap(without_owner(nd::at(a, i), a));
+  });
+}
+
+int set_item(PyObject *self, PyObject *key, PyObject *value) {
+  return guarded_int([&] {
+    if (!value) {
+      throw error(error_kind::type, "assign: elements of an array cannot be deleted");
+    }
+    nd::array &a = unwrap(self);
+    nd::array target = index_array(a, key);
+    nd::array source = is_array(value) ? unwrap(value) : to_operand(value, &target, "assign");
+    assign(target.get(), source.get());
+    return 0;
+  });
+}
+
+Py_ssize_t length(PyObject *self) {
+  array_block *block = unwrap(self).get();
+  if (block->ndim == 0) {
+    PyErr_SetString(PyExc_TypeError, "len: a zero-dimensional array has no length");
+    return -1;
+  }
+  // A `var` dimension with nothing outside of it is one row.
+  return block->size()[0] >= 0 ? block->size()[0] : read_slot(block->streams()[0].address, block->streams()[0].kind).size;
+}
+
+PyObject *iterate(PyObject *self) {
+  if (unwrap(self).ndim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "iteration: a zero-dimensional array has no elements to iterate over");
+    return nullptr;
+  }
+  return PySeqIter_New(self);
+}
+
+// ---- conversion ---------------------------------------------------------------------------------------------------
+
+nb::object scalar_value(PyObject *self, const char *what) {
+  nd::array &a = unwrap(self);
+  if (a.ndim() != 0) {
+    throw error(error_kind::type, std::string(what) + ": only a zero-dimensional array has one value, not " +
+                                      std::string(a.type().str()));
+  }
+  return nb::steal(to_list(a));
+}
+
+int truth(PyObject *self) {
+  return guarded_int([&] {
+    nd::array &a = unwrap(self);
+    if (a.ndim() != 0) {
+      throw error(error_kind::value, "bool: the truth of an array with dimensions is ambiguous: " +
+                                         std::string(a.type().str()));
+    }
+    return PyObject_IsTrue(scalar_value(self, "bool").ptr());
+  });
+}
+
+PyObject *as_float(PyObject *self) {
+  return guarded([&] { return PyNumber_Float(scalar_value(self, "float").ptr()); });
+}
+
+PyObject *as_int(PyObject *self) {
+  return guarded([&] { return PyNumber_Long(scalar_value(self, "int").ptr()); });
+}
+
+PyObject *as_index(PyObject *self) {
+  return guarded([&] {
+    if (!is_integer(unwrap(self)->scalar())) {
+      throw error(error_kind::type, "index: only an integer array can be an index");
+    }
+    return PyNumber_Index(scalar_value(self, "index").ptr());
+  });
+}
+
+PyObject *repr(PyObject *self) {
+  return guarded([&] {
+    std::string text = unwrap(self).str();
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+PyObject *str(PyObject *self) {
+  return guarded([&] {
+    std::string text = nd::values_text(unwrap(self));
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+const char *format_of(scalar_id scalar) {
+  static const char *const formats[] = {"?", "b", "h", "i", "q", "B", "H", "I", "Q", "f", "d"};
+  static_assert(sizeof(formats) / sizeof(formats[0]) == scalar_count);
+  return formats[size_t(scalar)];
+}
+
+// What an immutable array shows is read-only.
+int get_buffer(PyObject *self, Py_buffer *view, int flags) {
+  return guarded_int([&] {
+    array_block *block = unwrap(self).eval().get();
+    view->obj = nullptr;
+    bool writable = block->access == access_mode::readwrite;
+    bool contiguous = (flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
+    const char *problem = block->nstreams > 1                          ? "a ragged array has no buffer"
+                          : (flags & PyBUF_WRITABLE) && !writable      ? "the array cannot be written"
+                          : contiguous && !(block->flags & flag_dense) ? "the array is not contiguous"
+                                                                       : nullptr;
+    if (problem) {
+      PyErr_SetString(PyExc_BufferError, problem);
+      return -1;
+    }
+    view->buf = block->values().address;
+    view->itemsize = Py_ssize_t(block->item_size());
+    view->len = block->count * view->itemsize;
+    view->readonly = !writable;
+    view->ndim = block->ndim;
+    view->format = (flags & PyBUF_FORMAT) ? const_cast<char *>(format_of(block->scalar())) : nullptr;
+    view->shape = (flags & PyBUF_ND) ? block->size() : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? block->value_strides() : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = nullptr;
+    view->obj = Py_NewRef(self);
+    return 0;
+  });
+}
+
+} // namespace
+
+#define DYND_SLOT(id, function) {id, reinterpret_cast<void *>(function)}
+PyType_Slot array_slots[] = {
+    DYND_SLOT(Py_nb_add, binary_slot<op_id::add>),
+    DYND_SLOT(Py_nb_subtract, binary_slot<op_id::subtract>),
+    DYND_SLOT(Py_nb_multiply, binary_slot<op_id::multiply>),
+    DYND_SLOT(Py_nb_true_divide, binary_slot<op_id::divide>),
+    DYND_SLOT(Py_nb_divmod, divmod_slot),
+    DYND_SLOT(Py_nb_negative, unary_slot<op_id::negative>),
+    DYND_SLOT(Py_nb_absolute, unary_slot<op_id::abs>),
+    DYND_SLOT(Py_nb_bool, truth),
+    DYND_SLOT(Py_nb_float, as_float),
+    DYND_SLOT(Py_nb_int, as_int),
+    DYND_SLOT(Py_nb_index, as_index),
+    DYND_SLOT(Py_tp_richcompare, compare_slot),
+    DYND_SLOT(Py_tp_hash, PyObject_HashNotImplemented),
+    DYND_SLOT(Py_mp_subscript, get_item),
+    DYND_SLOT(Py_mp_ass_subscript, set_item),
+    DYND_SLOT(Py_mp_length, length),
+    DYND_SLOT(Py_sq_length, length),
+    DYND_SLOT(Py_sq_item, get_element),
+    DYND_SLOT(Py_tp_iter, iterate),
+    DYND_SLOT(Py_tp_repr, repr),
+    DYND_SLOT(Py_tp_str, str),
+    DYND_SLOT(Py_bf_getbuffer, get_buffer),
+    {0, nullptr}};
+#undef DYND_SLOT
+
+} // namespace binding

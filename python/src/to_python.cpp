@@ -1,0 +1,88 @@
+// From arrays to Python values.
+#include "binding.h"
+
+#include <cstring>
+
+#include "dynd/array/rows.h"
+
+namespace binding {
+
+namespace {
+
+PyObject *value_of(scalar_id scalar, const char *at) {
+  auto read = [&]<class T>(T) {
+    T result;
+    std::memcpy(&result, at, sizeof(T));
+    return result;
+  };
+  switch (scalar) {
+  case scalar_id::bool_:
+    return PyBool_FromLong(*at);
+  case scalar_id::int8:
+    return PyLong_FromLong(read(int8_t()));
+  case scalar_id::int16:
+    return PyLong_FromLong(read(int16_t()));
+  case scalar_id::int32:
+    return PyLong_FromLong(read(int32_t()));
+  case scalar_id::int64:
+    return PyLong_FromLongLong(read(int64_t()));
+  case scalar_id::uint8:
+    return PyLong_FromLong(read(uint8_t()));
+  case scalar_id::uint16:
+    return PyLong_FromLong(read(uint16_t()));
+  case scalar_id::uint32:
+    return PyLong_FromUnsignedLong(read(uint32_t()));
+  case scalar_id::uint64:
+    return PyLong_FromUnsignedLongLong(read(uint64_t()));
+  case scalar_id::float32:
+    return PyFloat_FromDouble(read(float()));
+  case scalar_id::float64:
+    return PyFloat_FromDouble(read(double()));
+  }
+  return nullptr;
+}
+
+PyObject *list_of(const array_block &block, int axis, char *const *at) {
+  if (axis == block.ndim) {
+    return value_of(block.scalar(), at[block.nstreams - 1]);
+  }
+  row_extent row = {0, block.size()[axis]};
+  int slots = -1;
+  if (row.size < 0) {
+    slots = 0;
+    for (int d = 0; d < axis; d++) {
+      slots += block.size()[d] < 0;
+    }
+    row = read_slot(at[slots], block.streams()[slots].kind);
+  }
+  PyObject *list = PyList_New(row.size);
+  if (!list) {
+    return nullptr;
+  }
+  char *inner[max_ndim + 1];
+  for (int64_t i = 0; i < row.size; i++) {
+    for (int s = 0; s < block.nstreams; s++) {
+      inner[s] = at[s] + (slots < 0 ? i : s > slots ? row.start + i : 0) * block.strides(s)[axis];
+    }
+    PyObject *item = list_of(block, axis + 1, inner);
+    if (!item) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, i, item);
+  }
+  return list;
+}
+
+} // namespace
+
+PyObject *to_list(const nd::array &a) {
+  array_block &block = *a.eval().get();
+  char *at[max_ndim + 1];
+  for (int s = 0; s < block.nstreams; s++) {
+    at[s] = block.streams()[s].address;
+  }
+  return list_of(block, 0, at);
+}
+
+} // namespace binding
