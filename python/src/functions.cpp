@@ -22,9 +22,7 @@ namespace {
 
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
-// self is the row's number.
-PyObject *call_row(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-  auto op = op_id(PyLong_AsLong(self));
+PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count) {
   const op_row &r = row(op);
   try {
     if (count != r.arity) {
@@ -59,6 +57,17 @@ PyObject *call_row(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
     return raise_current();
   }
 }
+
+template <op_id op> PyObject *call_row(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  return call_operation(op, arguments, count);
+}
+
+using row_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
+constexpr row_function row_functions[] = {
+#define DYND_ROW(name) call_row<op_id::name>,
+#include "dynd/ops/elementwise_rows.h"
+#undef DYND_ROW
+};
 
 // What help() shows: the row's own text, what it accepts, and an example that is computed here.
 std::string document(const op_row &r) {
@@ -322,10 +331,9 @@ void add_functions(nb::module_ &m) {
     const op_row &r = row(op_id(i));
     // Leaked, like the function it describes.
     auto *text = new std::string(document(r));
-    auto *method = new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call_row)),
+    auto *method = new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(row_functions[i])),
                                    METH_FASTCALL, text->c_str()};
-    nb::object number = steal(PyLong_FromSize_t(i));
-    m.attr(r.name) = steal(PyCFunction_NewEx(method, number.ptr(), module_name.ptr()));
+    m.attr(r.name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
     rows.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
   }
   for (PyMethodDef *method = reduction_functions; method->ml_name; method++) {

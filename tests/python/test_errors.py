@@ -197,7 +197,6 @@ def test_values_that_make_no_array(values):
         ([1, 2], "3 * int32"),
         ([[1, 2], [3]], "strided * strided * int32"),
         ([[1, 2], [3]], "2 * 2 * int32"),
-        ([1, 2], "int32"),
         (1, "strided * int32"),
         ([1, 2], "strided * var * int32"),
         ([[1]], "strided * int32"),

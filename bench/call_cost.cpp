@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "dynd/nd.h"
+#include "dynd/call/functions.h"
 
 namespace {
 
