@@ -170,6 +170,7 @@ public:
         axis_ += skipped;
         break;
       case index::new_axis:
+        resolve_taken_row();
         parts_.insert_axis(at_++);
         break;
       case index::integer:
@@ -180,10 +181,18 @@ public:
         break;
       }
     }
+    resolve_taken_row();
     return parts_.build(a_, a_->scalar());
   }
 
 private:
+  // A row that was picked out of a ragged array has one size.
+  void resolve_taken_row() {
+    if (!taken_.empty() && parts_.ndim > 0 && parts_.kind[0] == type_kind::var_dim) {
+      parts_.resolve_row();
+    }
+  }
+
   // A `var` dimension can be indexed once nothing is left outside of it.
   void need_one_row(const char *what) {
     if (parts_.kind[at_] != type_kind::var_dim) {

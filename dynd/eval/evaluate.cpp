@@ -56,6 +56,10 @@ array_block *try_direct(op_id op, const call_operands &operands) {
 scalar_id computation_of(op_id op, const call_operands &operands) {
   const op_row &r = row(op);
   int first = r.kind == op_kind::select ? 1 : 0;
+  if (first && operands.block[0]->scalar() != scalar_id::bool_) {
+    fail(error_kind::type, std::string(r.name) + ": the condition must be bool, not " +
+                               scalar_name[size_t(operands.block[0]->scalar())]);
+  }
   scalar_id promoted = operands.block[first]->scalar();
   for (int i = first + 1; i < operands.count; i++) {
     promoted = promote(promoted, operands.block[i]->scalar());

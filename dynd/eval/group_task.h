@@ -41,6 +41,8 @@ public:
   void run();
   array_block *const *sources() const { return sources_; }
   void finish() { finish_group(claimed_); }
+  /// What was claimed waits again.
+  void give_up() { abandon_group(claimed_); }
 
 private:
   uint8_t add_source(array_block *block);

@@ -147,7 +147,7 @@ private:
     for (int k = 0; k < shape.ndim; k++) {
       int axis = order_[size_t(k)];
       shape.size[k] = block_->size()[axis];
-      shape.fixed[k] = false;
+      shape.fixed[k] = ndt::type(block_->type).at_depth(axis)->kind == type_kind::fixed_dim;
       if (shape.size[k] >= 0) {
         continue;
       }
@@ -205,16 +205,37 @@ nd::array move_axis_inside(const char *name, array_block *block, int axis) {
 
 // ---- one axis -----------------------------------------------------------------------------------------------------
 
-// The first row that is empty, for a message; the shape's last axis is the reduced one.
-[[noreturn]] void fail_empty(const reduction_row &r, const space &shape, int axis) {
+// The index, over the axes outside the last one, of its `row`-th row; rows of all `var` axes follow each other.
+std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
+  std::vector<intptr_t> index;
+  for (int d = shape.ndim - 2; d >= 0; d--) {
+    if (shape.size[d] >= 0) {
+      index.insert(index.begin(), row % shape.size[d]);
+      row /= shape.size[d];
+      continue;
+    }
+    const offsets_run &run = shape.slots[shape.slot_index[d]].run;
+    int64_t at = row + run.offsets[0];
+    intptr_t outer = std::upper_bound(run.offsets, run.offsets + run.rows + 1, at) - run.offsets - 1;
+    index.insert(index.begin(), at - run.offsets[outer]);
+    row = outer;
+  }
+  return index;
+}
+
+// The first row that is empty, for a message; the last axis is the reduced one.
+[[noreturn]] void fail_empty(const reduction_row &r, array_block *operand, int axis) {
+  ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
+  space shape;
+  space_of(ordered.get(), shape);
   std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(axis) + " is empty";
-  if (shape.size[shape.ndim - 1] < 0) {
+  if (shape.size[shape.ndim - 1] < 0 && shape.ndim > 1) {
     const offsets_run &run = shape.slots[shape.slot_index[shape.ndim - 1]].run;
     intptr_t row = 0;
-    while (run.offsets && row < run.rows && run.offsets[row + 1] > run.offsets[row]) {
+    while (row < run.rows && run.offsets[row + 1] > run.offsets[row]) {
       row++;
     }
-    where = "row " + std::to_string(row) + " is empty";
+    where = "row " + index_text(index_of_row(shape, row)) + " is empty";
   }
   fail(error_kind::value, std::string(r.name) + ": " + where + " and has no " +
                               (r.id == reduction_id::min ? "smallest" : "largest") + " element");
@@ -224,8 +245,7 @@ nd::array move_axis_inside(const char *name, array_block *block, int axis) {
 void start_reduction(group_task &group, reduction_id reduction, array_block *operand, bool dying) {
   group.claim(&operand, 1, dying ? 1 : 0, *operand);
   if (group.has_outputs()) { // others want values on the way: they are computed first, then read
-    group.~group_task();
-    new (&group) group_task();
+    group.give_up();
     force(operand);
   }
   task &t = group.t;
@@ -236,6 +256,7 @@ void start_reduction(group_task &group, reduction_id reduction, array_block *ope
   t.p.output[0] = reg;
   t.p.noutputs = 1;
   t.p.reduce = &functions_of(reduction, accumulator);
+  t.p.empty_fails = row(reduction).empty == empty_rule::none;
 }
 
 void fill_zero(array_block *result) {
@@ -255,6 +276,11 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
   if (outside.size[outside.ndim] < 0) {
     outside.nvar--;
   }
+  for (int i = 0; i < outside.nvar; i++) {
+    if (!outside.slots[i].run.offsets) { // the result needs rows that follow each other
+      return reduce_last(reduction, copy_values(operand, access_mode::immutable).get(), false, shown_axis);
+    }
+  }
   ref<array_block> result = new_result(outside, accumulator);
   allocate_values(result.get(), outside);
   intptr_t length = group.t.shape.size[outside.ndim];
@@ -264,7 +290,7 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
   }
   if (length == 0) {
     if (r.empty == empty_rule::none) {
-      fail_empty(r, group.t.shape, shown_axis);
+      fail_empty(r, operand, shown_axis);
     }
     fill_zero(result.get());
     return result;
@@ -280,15 +306,10 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
   try {
     run_task(t, &output, group.sources());
   } catch (const error &e) {
-    if (e.kind() != error_kind::value) {
-      throw;
+    if (e.kind() == error_kind::value) { // an empty row: which one?
+      fail_empty(r, operand, shown_axis);
     }
-    // Only an empty row can be bad, and for a sum it is not.
-    if (r.empty == empty_rule::none) {
-      space whole;
-      space_of(operand, whole);
-      fail_empty(r, whole, shown_axis);
-    }
+    throw;
   }
   return result;
 }

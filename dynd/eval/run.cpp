@@ -112,17 +112,25 @@ int run_pieces(piece_runner &run, const root_call &call) {
   });
 }
 
-std::string operand_text(const char *role, const array_block &block) {
-  return std::string(role) + " " + block.type->text + " " + space_text(block);
+// "from strided * int32 (4,), strides (0, 0, 4)": over the axes of the iteration space, 0 where it stretches.
+std::vector<std::string> operand_texts(const task &t) {
+  std::vector<std::string> texts;
+  for (int o = 0; o < t.operands.noperands; o++) {
+    const array_block &block = *t.operands.operand[o].block;
+    std::string text = std::string(o < t.noutputs ? "to   " : "from ") + block.type->text + " " + space_text(block);
+    text += ", strides (";
+    for (int d = 0; d < t.shape.ndim; d++) {
+      text += (d ? ", " : "") + std::to_string(t.operands.stream[t.operands.value_stream(o)].stride[d]);
+    }
+    texts.push_back(text + (t.shape.ndim == 1 ? ",)" : ")"));
+  }
+  return texts;
 }
 
 void explain(const task &t, const ckernel_builder &kernel, const root_call &call, observation *watching,
-             std::vector<explained_level> levels) {
-  explained_kernel seen{t.name, {}, 0, kernel.scratch_size, call.elements, std::move(levels)};
+             std::vector<std::string> operands, std::vector<explained_level> levels) {
+  explained_kernel seen{t.name, std::move(operands), 0, kernel.scratch_size, call.elements, std::move(levels)};
   seen.kernel_bytes = seen.levels.empty() ? 0 : seen.levels.back().offset + seen.levels.back().size;
-  for (int o = 0; o < t.operands.noperands; o++) {
-    seen.operands.push_back(operand_text(o < t.noutputs ? "to  " : "from", *t.operands.operand[o].block));
-  }
   watching->kernels.push_back(std::move(seen));
 }
 
@@ -153,9 +161,10 @@ void run_task(task &t, array_block *const *outputs, array_block *const *sources)
   tree_options options;
   options.streaming = !t.reduced && elements > 0 && touched_bytes(t, elements) > streaming_threshold();
   options.explain = watching ? &levels : nullptr;
+  std::vector<std::string> operands = watching ? operand_texts(t) : std::vector<std::string>();
   build_planned(kernel, t, options, call);
   if (watching) {
-    explain(t, kernel, call, watching, std::move(levels));
+    explain(t, kernel, call, watching, std::move(operands), std::move(levels));
   }
   without_interpreter unlocked(elements > unlocked_from);
   piece_runner run(kernel, call, options.streaming);
@@ -178,11 +187,12 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
   std::vector<explained_level> levels;
   tree_options options;
   options.explain = watching ? &levels : nullptr;
+  std::vector<std::string> operands = watching ? operand_texts(t) : std::vector<std::string>();
   if (!build_lanes(kernel, t, options, call)) {
     return false;
   }
   if (watching) {
-    explain(t, kernel, call, watching, std::move(levels));
+    explain(t, kernel, call, watching, std::move(operands), std::move(levels));
   }
   without_interpreter unlocked(call.count > unlocked_from);
   // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.

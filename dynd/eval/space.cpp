@@ -196,6 +196,13 @@ bool share_slots(array_block *const *operands, int noperands, space &shape) {
         slots.kind = block.streams()[s].kind;
         slots.run = first_run;
         std::copy_n(block.strides(s), shape.ndim, slots.stride);
+        // The rows outside may come from another operand, whose content begins elsewhere.
+        for (int u = 0, t = 0; u < d; u++) {
+          if (shape.size[u] < 0) {
+            offsets_run own = rows_of(block, t++), shared = shape.slots[shape.slot_index[u]].run;
+            slots.address += (own.offsets[0] - shared.offsets[0]) * slots.stride[u];
+          }
+        }
         continue;
       }
       const stream &a = first->streams()[s], &b = block.streams()[s];
@@ -277,8 +284,9 @@ private:
       }
     }
     for (int o = 0; o < streams_.noperands; o++) {
-      if (size[o] >= 0 && size[o] != 1 && size[o] != length) {
-        fail_row(d, length, size[o]);
+      int64_t own = size[o] >= 0 ? size[o] : strided_size(o, d);
+      if (own != 1 && own != length) {
+        fail_row(d, size, length);
       }
     }
     if (d == last_) {
@@ -316,7 +324,13 @@ private:
     }
   }
 
-  [[noreturn]] void fail_row(int d, int64_t a, int64_t b) {
+  // The size of a dimension that is the same in all rows; 1 where there is none or it has rows.
+  int64_t strided_size(int o, int d) const {
+    int axis = d - (shape_.ndim - operands_[o]->ndim);
+    return axis < 0 || operands_[o]->size()[axis] < 0 ? 1 : operands_[o]->size()[axis];
+  }
+
+  [[noreturn]] void fail_row(int d, const int64_t *size, int64_t length) {
     std::string text = std::string(operation_) + ": cannot broadcast ";
     if (d == 0) {
       text += "the rows";
@@ -327,7 +341,18 @@ private:
       }
       text += d > 1 ? ")" : "";
     }
-    text += ": lengths " + std::to_string(a) + " and " + std::to_string(b);
+    // The operands' lengths in their order, then the destination's.
+    std::vector<int64_t> lengths;
+    for (int o = 0; o < streams_.noperands; o++) {
+      lengths.push_back(size[o] >= 0 ? size[o] : strided_size(o, d));
+    }
+    if (to_shape_) {
+      lengths.push_back(length);
+    }
+    text += ": lengths ";
+    for (size_t i = 0; i < lengths.size(); i++) {
+      text += (i == 0 ? "" : i + 1 == lengths.size() ? " and " : ", ") + std::to_string(lengths[i]);
+    }
     // (N) against (N, var): probably one value a row was meant.
     for (int o = 0; o < streams_.noperands; o++) {
       const array_block &block = *operands_[o];

@@ -7,6 +7,7 @@
 #include <new>
 #include <thread>
 
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -34,6 +35,9 @@ tbb::task_arena &arena_of(int threads) {
   std::atomic<tbb::task_arena *> &slot = arenas[threads < 256 ? threads : 255];
   tbb::task_arena *arena = slot.load(std::memory_order_acquire);
   if (!arena) {
+    // More threads than CPUs are the user's choice; without this TBB ignores it, and prints.
+    static auto *limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism, 256);
+    (void)limit;
     auto *made = new tbb::task_arena(threads);
     if (slot.compare_exchange_strong(arena, made, std::memory_order_acq_rel)) {
       arena = made;

@@ -210,7 +210,8 @@ private:
     for (int s = 0; s < streams_.count; s++) {
       add_stream(loops, {t_.shape.size + d, size_t(end - d)}, streams_.stride[s] + d);
     }
-    bool free = root && leaf;
+    bool in_order = t_.p.reduce && !t_.reduced; // lanes of everything: the order is the contract
+    bool free = root && leaf && !in_order;
     if (root || end > d) {
       plan_loops(loops, streams_.item, free ? loop_order::free : loop_order::keep);
     }
@@ -229,7 +230,7 @@ private:
       layout.axis_size = t_.shape.size[end];
       for_ports(layout, [&](chain_operand &port, int) { port.axis_stride = streams_.stride[port.stream][end]; });
     } else if (leaf) {
-      taken = choose_walk(loops, free, layout);
+      taken = choose_walk(loops, root, free, layout);
     } else if (var_leaf) {
       layout.kind = chain_kind::var_rows;
       layout.shape_slots = uint16_t(streams_.shape_slots[end]);
@@ -283,6 +284,12 @@ private:
     if (t_.shape.size[axis] >= 0 || t_.shape.slots[t_.shape.slot_index[axis]].kind != slot_kind::offsets64) {
       return false;
     }
+    for (int o = 0; o < t_.operands.noperands; o++) {
+      // A dimension of one size against rows: the chain knows only rows and values to repeat.
+      if (!t_.operands.operand[o].has_rows[axis] && streams_.stride[streams_.value[o]][axis] != 0) {
+        return false;
+      }
+    }
     int slots = streams_.shape_slots[axis];
     if (loops.loop_count == 0) {
       return streams_.stride[slots][d - 1] == slot_size;
@@ -292,9 +299,9 @@ private:
   }
 
   // How the innermost loops are walked; returns how many of them the chain takes over.
-  int choose_walk(nest &loops, bool free, chain_layout &layout) {
+  int choose_walk(nest &loops, bool root, bool free, chain_layout &layout) {
     walk how = {walk_kind::flat, 0};
-    if (loops.loop_count == 0 || (free && loops.loop_count == 1)) {
+    if (loops.loop_count == 0 || (root && loops.loop_count == 1)) {
       return 0;
     }
     if (free) {
@@ -344,8 +351,9 @@ private:
     for (int i = 0; i < t_.p.nsteps; i++) {
       const program_step &step = t_.p.steps[i];
       text += std::string(" r") + std::to_string(step.dst) + "=" + step.name + "(";
-      for (uint8_t reg : {step.a, step.b, step.c}) {
-        text += reg == no_register ? "" : (reg == step.a ? "r" : ", r") + std::to_string(reg);
+      text += "r" + std::to_string(step.a);
+      for (uint8_t reg : {step.b, step.c}) {
+        text += reg == no_register ? "" : ", r" + std::to_string(reg);
       }
       text += std::string(") ") + scalar_name[size_t(t_.p.type[step.dst])] + (i + 1 < t_.p.nsteps ? ";" : "");
     }

@@ -57,6 +57,7 @@ struct chain_kernel {
   uint8_t noutputs, nsources, nsteps, ntemporaries;
   uint8_t reduced; // register that the reduction reads
   uint8_t reduced_log2;
+  bool empty_fails;
   bool whole_calls; // one step: a contiguous call need not be cut into blocks
 
   template <class T> const T *at(uint32_t offset) const {
@@ -115,7 +116,8 @@ struct flat_moves {
 void start_flat(const chain_kernel *k, char *const *stream, const intptr_t *stride, char **reg, flat_moves &moves,
                 size_t splat_count, dynd_frame *frame) {
   set_temporaries(k, reg, frame);
-  for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+  // A reduction's output is no register.
+  for (const chain_port *p = k->outputs(), *end = p + (k->reduce ? 0 : k->noutputs); p != end; p++) {
     if (stride[p->where.stream] == intptr_t(1) << p->log2) {
       reg[p->reg] = stream[p->where.stream];
       moves.direct_reg[moves.ndirect] = p->reg;
@@ -213,7 +215,8 @@ int row_strided(char *const *stream, const intptr_t *stride, size_t count, const
   int output = k->outputs()->where.stream;
   if (count == 0) {
     const int64_t nothing[2] = {0, 0};
-    return k->reduce->rows(stream[output], 0, stream[output], nothing, 1) ? bad_value(frame) : int(dynd_ok);
+    uint32_t empty = k->reduce->rows(stream[output], 0, stream[output], nothing, 1);
+    return empty && k->empty_fails ? bad_value(frame) : int(dynd_ok);
   }
   alignas(64) char lanes[64];
   char *at[max_streams];
@@ -270,11 +273,10 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
         fetch_small_rows(*p, reg[p->reg], src, step, row, r);
       }
     }
-    for (const chain_port *p = k->outputs(), *end = p + k->noutputs; p != end; p++) {
+    for (const chain_port *p = k->outputs(), *end = p + (k->reduce ? 0 : k->noutputs); p != end; p++) {
       intptr_t step = stride[p->where.stream];
-      bool direct = !k->reduce && follows(*p, step, k->axis_size);
-      reg[p->reg] = direct ? stream[p->where.stream] + intptr_t(done) * step
-                           : (k->reduce ? reg[p->reg] : frame->scratch + p->scratch);
+      bool direct = follows(*p, step, k->axis_size);
+      reg[p->reg] = direct ? stream[p->where.stream] + intptr_t(done) * step : frame->scratch + p->scratch;
     }
     if (int status = run_steps(k, reg, n, frame)) {
       return status;
@@ -478,9 +480,9 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
   if (k->reduce && k->nsteps == 0 && k->sources()->where.slots == slot_kind::none &&
       k->sources()->where.axis_stride == intptr_t(1) << k->reduced_log2) {
     const chain_port &dst = *k->outputs();
-    uint32_t bad = k->reduce->rows(stream[dst.where.stream], stride[dst.where.stream],
-                                   stream[k->sources()->where.stream], offsets, count);
-    return bad ? bad_value(frame) : int(dynd_ok);
+    uint32_t empty = k->reduce->rows(stream[dst.where.stream], stride[dst.where.stream],
+                                     stream[k->sources()->where.stream], offsets, count);
+    return empty && k->empty_fails ? bad_value(frame) : int(dynd_ok);
   }
   for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
     call.reg[p->reg] = frame->scratch + p->scratch;
@@ -506,7 +508,8 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
     if (k->reduce) {
       const chain_port &dst = *k->outputs();
       const char *origin = call.reg[k->reduced] - (offsets[r] << k->reduced_log2);
-      if (k->reduce->rows(call.row_address(dst, r), stride[dst.where.stream], origin, offsets + r, end - r)) {
+      uint32_t empty = k->reduce->rows(call.row_address(dst, r), stride[dst.where.stream], origin, offsets + r, end - r);
+      if (empty && k->empty_fails) {
         return bad_value(frame);
       }
     }
@@ -650,6 +653,7 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
   k->whole_calls = p.nsteps == 1 && !p.steps[0].foreign && !reduces;
   if (reduces) {
     k->reduced = p.output[0];
+    k->empty_fails = p.empty_fails;
     k->reduced_log2 = uint8_t(log2_size(p.type[p.output[0]]));
   }
   auto *port = out.get_at<chain_port>(offset + ports);

@@ -88,7 +88,7 @@ shown_text show(std::string_view text) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Errors
 
-[[noreturn]] void fail_at(std::string_view text, size_t position, const std::string &message) {
+[[noreturn]] void fail_at(std::string_view text, size_t position, const std::string &message, error_kind kind) {
   std::string_view before = text.substr(0, position);
   size_t line_number = 1;
   for (char c : before)
@@ -98,7 +98,7 @@ shown_text show(std::string_view text) {
   if (!line.empty() && line.back() == '\r')
     line.remove_suffix(1);
   size_t column = show(before.substr(line_begin)).columns;
-  fail(error_kind::type, "datashape: " + message + " at line " + std::to_string(line_number) + ", column " +
+  fail(kind, "datashape: " + message + " at line " + std::to_string(line_number) + ", column " +
                              std::to_string(column + 1) + "\n" + show(line).text + "\n" + std::string(column, ' ') +
                              "^");
 }
@@ -215,7 +215,7 @@ private:
     intptr_t size = 0;
     auto [end, status] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), size);
     if (status != std::errc())
-      fail_at_token(number, "dimension size " + std::string(number.text) + " does not fit in int64");
+      fail_at_token(number, "dimension size " + std::string(number.text) + " does not fit in int64", error_kind::overflow);
     return size;
   }
 
@@ -244,8 +244,9 @@ private:
 
   static bool is_star(const token &t) { return t.kind == token_kind::symbol && t.text == "*"; }
 
-  [[noreturn]] void fail_at_token(const token &t, const std::string &message) const {
-    fail_at(tokens_.text(), t.position, message);
+  [[noreturn]] void fail_at_token(const token &t, const std::string &message,
+                                  error_kind kind = error_kind::type) const {
+    fail_at(tokens_.text(), t.position, message, kind);
   }
 
   lexer tokens_;

@@ -21,6 +21,11 @@ bool is_list(PyObject *object) { return PyList_Check(object) || PyTuple_Check(ob
 // A scalar's kind, or -1: bool, integer (fits 32 bits, 64, unsigned 64), floating.
 enum value_kind { no_value = -1, a_bool, an_int32, an_int64, a_uint64, a_float };
 
+[[noreturn]] void too_large(PyObject *number) {
+  throw error(error_kind::overflow,
+              "array: the integer " + std::string(nb::str(nb::handle(number)).c_str()) + " does not fit in 64 bits");
+}
+
 value_kind kind_of(PyObject *object) {
   if (PyBool_Check(object)) {
     return a_bool;
@@ -35,12 +40,12 @@ value_kind kind_of(PyObject *object) {
       unsigned long long large = PyLong_AsUnsignedLongLong(object);
       if (large == (unsigned long long)-1 && PyErr_Occurred()) {
         PyErr_Clear();
-        throw error(error_kind::overflow, "array: an integer does not fit in 64 bits");
+        too_large(object);
       }
       return a_uint64;
     }
     if (overflow < 0) {
-      throw error(error_kind::overflow, "array: an integer does not fit in 64 bits");
+      too_large(object);
     }
     return value == int32_t(value) ? an_int32 : an_int64;
   }
@@ -419,7 +424,9 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object)) {
+  // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
+  bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
+  if (number && !PyObject_CheckBuffer(object)) {
     scalar_id scalar = scalar_for(kind_of(object));
     if (like) { // weak: within its kind the array's type wins
       scalar_id own = (*like)->scalar();

@@ -182,7 +182,8 @@ PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t 
 
 #define DYND_REDUCTION_DOC(parameters, doc)                                                                            \
   parameters "\n--\n\n" doc                                                                                            \
-             "\n\naxis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"              \
+             "\n\n(Dims... * T) -> Kept... * R, where R is T, or 64 bits wide for a sum of integers or bool.\n\n"      \
+             "axis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"              \
              "keepdims: the reduced dimension stays with size 1, so that the result broadcasts with the operand.\n"   \
              "Absorbs an operand that is still waiting: (a * b).sum() is one pass over memory."
 
@@ -341,13 +342,17 @@ void add_functions(nb::module_ &m) {
   }
   for (size_t i = 0; i < reduction_count; i++) {
     const reduction_row &r = row(reduction_id(i));
-    rows.attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> reduced"));
+    rows.attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> Kept... * R"));
   }
   m.attr("rows") = rows;
   add_array_methods();
 
   m.def("array",
         [](nb::object values, nb::object type, nb::object access) {
+          if (!access.is_none() && !PyUnicode_Check(access.ptr())) {
+            throw error(error_kind::type, std::string("array: access must be text, not ") +
+                                              Py_TYPE(access.ptr())->tp_name);
+          }
           access_mode mode = access.is_none() ? access_mode::immutable : access_of(nb::cast<std::string>(access));
           return steal(wrap(from_python(values.ptr(), type_of_argument(type), mode)));
         },

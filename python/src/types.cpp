@@ -35,7 +35,7 @@ void add_types(nb::module_ &m) {
       .def("__eq__",
            [](const ndt::type &t, nb::object other) {
              if (PyUnicode_Check(other.ptr())) {
-               return ndt::type(nb::cast<std::string_view>(other)) == t;
+               return t.str() == nb::cast<std::string_view>(other);
              }
              return nb::isinstance<ndt::type>(other) && nb::cast<ndt::type>(other) == t;
            })

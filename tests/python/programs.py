@@ -15,7 +15,20 @@ import numpy as np
 import oracle
 from support import bits
 
-TOTAL = ["add", "subtract", "multiply", "divide", "minimum", "maximum", "negative", "abs", "sqrt", "square", "less", "where"]
+TOTAL = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "minimum",
+    "maximum",
+    "negative",
+    "abs",
+    "sqrt",
+    "square",
+    "less",
+    "where",
+]
 
 
 def random_program(rng, scalars, count, names=TOTAL):

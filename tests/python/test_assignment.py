@@ -72,7 +72,9 @@ def test_setitem_of_any_key_is_numpy(value, seed):
     destination, plain = writable(rng, value), value.numpy()
     key = random_key(rng, plain.shape)
     shape = np.shape(plain[key])
-    cut = tuple(n if rng.random() < 0.7 else 1 for n in shape)[rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :]
+    cut = tuple(n if rng.random() < 0.7 else 1 for n in shape)[
+        rng.randint(0, len(shape)) if rng.random() < 0.3 else 0 :
+    ]
     count = int(np.prod(cut))
     source = np.array(random_values(rng, value.scalar, count), dtype=value.scalar).reshape(cut)
     plain[key] = source
@@ -121,7 +123,9 @@ def test_same_type_or_widening(destination, source):
         assert identical(sum(to[1].tolist(), []), converted)
 
 
-@pytest.mark.parametrize("value, scalar, error", [(1.5, "int32", (TypeError, ValueError)), (300, "int8", OverflowError)])
+@pytest.mark.parametrize(
+    "value, scalar, error", [(1.5, "int32", (TypeError, ValueError)), (300, "int8", OverflowError)]
+)
 def test_a_value_that_does_not_fit_changes_nothing(value, scalar, error):
     a = nd.array([1, 2, 3], type=f"strided * {scalar}", access="rw")
     for key in (0, slice(None), Ellipsis):
@@ -244,7 +248,11 @@ def test_never_the_reverse():
 def test_not_writable(access):
     for values in ([1, 2, 3], [[1], [2, 3]]):
         a = nd.array(values, access=access)
-        for write in (lambda: a.__setitem__(Ellipsis, 4), lambda: nd.assign(a, nd.array(4)), lambda: a.__setitem__(0, 4)):
+        for write in (
+            lambda: a.__setitem__(Ellipsis, 4),
+            lambda: nd.assign(a, nd.array(4)),
+            lambda: a.__setitem__(0, 4),
+        ):
             with pytest.raises((ValueError, TypeError), match="read.?only|immutable|writ"):
                 write()
         assert a.tolist() == values

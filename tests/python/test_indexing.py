@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import oracle
 from dynd import nd

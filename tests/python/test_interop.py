@@ -11,7 +11,6 @@ import oracle
 from dynd import nd
 from support import numpy_layout
 
-
 # ---- NumPy to us
 
 
@@ -265,7 +264,9 @@ def test_bad_offsets_say_where():
     assert "3" in str(caught.value) and "4" in str(caught.value)
 
 
-@pytest.mark.parametrize("offsets", [np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([], dtype="int64"), np.array(0), None, "01"])
+@pytest.mark.parametrize(
+    "offsets", [np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([], dtype="int64"), np.array(0), None, "01"]
+)
 def test_offsets_that_are_none(offsets):
     with pytest.raises((TypeError, ValueError)):
         nd.from_offsets(offsets, np.arange(5))

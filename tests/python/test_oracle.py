@@ -139,7 +139,12 @@ def test_ragged_rows_are_awkward(seed, lengths):
 
 
 @settings(max_examples=MANY)
-@given(operand_sets(1, 1, ragged=False, scalars=oracle.SCALARS), st.sampled_from(["sum", "min", "max"]), st.booleans(), st.data())
+@given(
+    operand_sets(1, 1, ragged=False, scalars=oracle.SCALARS),
+    st.sampled_from(["sum", "min", "max"]),
+    st.booleans(),
+    st.data(),
+)
 def test_strided_reductions_are_numpy(operands, name, keepdims, data):
     (array,) = operands
     axis = data.draw(st.sampled_from([None, *range(-array.ndim, array.ndim)]))
@@ -156,9 +161,9 @@ def test_strided_reductions_are_numpy(operands, name, keepdims, data):
     result = oracle.reduce(name, array, axis, keepdims).check()
     assert result.shape == expected.shape
     if name == "sum" and array.scalar in oracle.FLOATS:
-        assert np.allclose(result.numpy(), expected, rtol=1e-4 if array.scalar == "float32" else 1e-12, equal_nan=True) or (
-            not np.all(np.isfinite(plain)) or np.abs(plain).max() > 1e6
-        )
+        assert np.allclose(
+            result.numpy(), expected, rtol=1e-4 if array.scalar == "float32" else 1e-12, equal_nan=True
+        ) or (not np.all(np.isfinite(plain)) or np.abs(plain).max() > 1e6)
     else:
         assert identical(result.values, expected.tolist(), zeros=False)
         assert result.scalar == expected.dtype.name
@@ -190,7 +195,9 @@ def naive_sum(row):
 
 
 @pytest.mark.parametrize("scalar", oracle.FLOATS)
-@pytest.mark.parametrize("length", [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 192, 193, 300, 448, 1000, 4097])
+@pytest.mark.parametrize(
+    "length", [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 192, 193, 300, 448, 1000, 4097]
+)
 def test_the_order_of_summation(scalar, length):
     rng = np.random.default_rng(length)
     row = (rng.standard_normal(length) * 10.0 ** rng.integers(-6, 7, length)).astype(scalar)

@@ -106,7 +106,8 @@ def test_scalar_types(name):
 
 
 @pytest.mark.parametrize(
-    "text", ["strided * int32", "3 * int32", "var * float64", "strided * var * var * bool", "0 * 2 * strided * var * uint8"]
+    "text",
+    ["strided * int32", "3 * int32", "var * float64", "strided * var * var * bool", "0 * 2 * strided * var * uint8"],
 )
 def test_types_print_as_they_are_written(text):
     assert str(ndt.type(text)) == text

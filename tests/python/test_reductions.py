@@ -17,7 +17,6 @@ from support import SIGNLESS, assert_is, contains, identical, make, numpy_layout
 NAMES = ["sum", "min", "max"]
 
 
-
 def agree(name, value, axis, keepdims, rng, method=False):
     """The library and the oracle reduce to the same values, or fail alike."""
     array = make(rng, value)
@@ -60,8 +59,11 @@ def undecided(value, axis):
     axis %= value.ndim
     rows = oracle.leaves(value.values, axis)
     below = value.dims[axis + 1 :]
-    return any(not row for row in rows) and (VAR in below or 0 in [size for _, size in below]) or (not rows and VAR in below) or (
-        not rows and value.dims[axis][1] == 0
+    return (
+        any(not row for row in rows)
+        and (VAR in below or 0 in [size for _, size in below])
+        or (not rows and VAR in below)
+        or (not rows and value.dims[axis][1] == 0)
     )
 
 
@@ -70,7 +72,9 @@ def draw_axis(data, value):
 
 
 @settings(max_examples=MANY)
-@given(arrays(scalars=oracle.NUMBERS, least_ndim=1), st.sampled_from(NAMES), st.booleans(), st.booleans(), seeds, st.data())
+@given(
+    arrays(scalars=oracle.NUMBERS, least_ndim=1), st.sampled_from(NAMES), st.booleans(), st.booleans(), seeds, st.data()
+)
 def test_ragged(value, name, keepdims, method, seed, data):
     agree(name, value, draw_axis(data, value), keepdims, random.Random(seed), method)
 

@@ -93,7 +93,9 @@ def test_forced_in_the_middle(kind, seed):
 
 
 @settings(max_examples=FEW)
-@given(st.sampled_from(KINDS), seeds, st.sampled_from(["sum", "min", "max"]), st.sampled_from([None, 1, -1]), st.booleans())
+@given(
+    st.sampled_from(KINDS), seeds, st.sampled_from(["sum", "min", "max"]), st.sampled_from([None, 1, -1]), st.booleans()
+)
 def test_a_reduction_absorbs_what_waits(kind, seed, name, axis, held):
     _, inputs, plain = programs.make_program(kind, seed)
     names = [x for x in programs.TOTAL if x not in ("less", "where")]
@@ -152,7 +154,9 @@ def test_many_python_threads_write_expressions_over_the_same_values(kind):
 
         def grow(number):
             rng = random.Random(100 * round_ + number)
-            program = programs.random_program(rng, ["float64"] * len(numbers), 5, ["add", "multiply", "maximum", "negative"])
+            program = programs.random_program(
+                rng, ["float64"] * len(numbers), 5, ["add", "multiply", "maximum", "negative"]
+            )
             barrier.wait()
             found = bits(programs.run(program, [values[i] for i in numbers])[-1])
             if found != bits(programs.run(program, [plain[i] for i in numbers])[-1]):
