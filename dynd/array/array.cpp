@@ -28,9 +28,7 @@ array::array(std::initializer_list<double> values) : block_(from_list(scalar_id:
 array::array(std::initializer_list<int> values) : block_(from_list(scalar_id::int32, values)) {}
 
 array scalar_of(scalar_id type, const void *value) {
-  ref<array_block> block = new_dense(ndt::make_scalar(type).get(), nullptr);
-  std::memcpy(block->values().address, value, scalar_size[size_t(type)]);
-  return array(std::move(block));
+  return array(new_scalar(type, value));
 }
 
 array empty(ndt::type type, const intptr_t *size, access_mode access) {
@@ -87,8 +85,9 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
 
 } // namespace
 
-intptr_t array::element_count() const {
-  const array_block &block = *block_.get();
+intptr_t array::element_count() const { return count_elements(*block_.get()); }
+
+intptr_t count_elements(const array_block &block) {
   if (block.nstreams == 1) {
     return block.count;
   }

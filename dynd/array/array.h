@@ -49,6 +49,9 @@ private:
   ref<array_block> block_;
 };
 
+/// Number of elements of a block, ragged or not.
+intptr_t count_elements(const array_block &block);
+
 /// A dense array whose values are not set. The type must have no `var` dimension; `size` gives the strided ones too.
 array empty(ndt::type type, const intptr_t *size, access_mode access = access_mode::readwrite);
 

@@ -51,6 +51,7 @@ struct array_block : counted {
   access_mode access;
   uint8_t flags;
   std::atomic<array_state> state;
+  uint8_t size_class; ///< of the memory of this block, see block.cpp
   const type_data *type;
   intptr_t count;      ///< elements, -1 for a ragged array
   waiting_op *waiting; ///< in this block; null when it never waited
@@ -80,9 +81,15 @@ char *small_data(array_block *block);
 /// A dense array of that type (no `var` in it) and these sizes, its values not set.
 ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_mode access = access_mode::immutable);
 
+/// A zero-dimensional array that holds the element at `value`.
+ref<array_block> new_scalar(scalar_id scalar, const void *value);
+
 /// Gives the block's values memory for `bytes`, the first element at offset `lead` (which may be negative: then the
 /// address points before the memory, as offsets that do not begin at 0 want it).
 void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
+
+/// Gives blocks that this thread keeps for reuse back to the system.
+void trim_blocks();
 
 /// Number of elements; an error (kind memory) when it does not fit.
 intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size);

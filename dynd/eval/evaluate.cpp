@@ -25,6 +25,27 @@ bool is_plain(const array_block *block) {
   return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
 }
 
+// A number against a small dense array of its type: the loop for any stride takes both.
+array_block *try_direct_scalar(op_id op, const call_operands &operands) {
+  array_block *left = operands.block[0], *right = operands.block[1];
+  array_block *shape = left->ndim ? left : right, *number = left->ndim ? right : left;
+  const op_row &r = row(op);
+  if (r.kind != op_kind::binary || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
+      number->scalar() != shape->scalar()) {
+    return nullptr;
+  }
+  strided_fn function = strided_elementwise[size_t(op)][size_t(shape->scalar())];
+  if (!function || current_observation()) {
+    return nullptr;
+  }
+  ref<array_block> result = new_dense(shape->type, shape->size());
+  intptr_t item = intptr_t(shape->item_size());
+  char *data[3] = {result->values().address, left->values().address, right->values().address};
+  intptr_t stride[3] = {item, left == number ? 0 : item, right == number ? 0 : item};
+  function(data, stride, size_t(shape->count));
+  return result.take();
+}
+
 // Dense operands of one type and the same sizes, and little work: one call of the compiled loop. Null if it is not so.
 array_block *try_direct(op_id op, const call_operands &operands) {
   array_block *first = operands.block[0];
@@ -34,9 +55,11 @@ array_block *try_direct(op_id op, const call_operands &operands) {
   const void *source[3] = {first->values().address, nullptr, nullptr};
   for (int i = 1; i < operands.count; i++) {
     array_block *other = operands.block[i];
-    if (!is_plain(other) || other->type != first->type ||
-        !std::equal(first->size(), first->size() + first->ndim, other->size())) {
+    if (!is_plain(other)) {
       return nullptr;
+    }
+    if (other->type != first->type || !std::equal(first->size(), first->size() + first->ndim, other->size())) {
+      return try_direct_scalar(op, operands);
     }
     source[i] = other->values().address;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dynd/base/errors.h"
-#include "dynd/eval/threads.h"
+#include "dynd/eval/frame.h"
 #include "dynd/kernel/dims.h"
 
 namespace dynd {

@@ -152,7 +152,8 @@ private:
         continue;
       }
       shape.slot_index[k] = int8_t(shape.nvar);
-      space_slots &slots = shape.slots[shape.nvar++];
+      shape.nvar++;
+      space_slots &slots = shape.slots.emplace_back();
       const std::vector<int64_t> &offsets = offsets_[size_t(axis)];
       ref<buffer> memory = allocate_buffer(offsets.size() * sizeof(int64_t));
       std::memcpy(memory->data, offsets.data(), offsets.size() * sizeof(int64_t));
@@ -320,8 +321,7 @@ ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool d
   const reduction_row &r = row(reduction);
   scalar_id accumulator = accumulator_type(reduction, operand->scalar());
   ref<array_block> result = new_dense(ndt::make_scalar(accumulator).get(), nullptr);
-  nd::array whole(ref<array_block>::share(operand));
-  if (whole.element_count() == 0) {
+  if (nd::count_elements(*operand) == 0) {
     if (r.empty == empty_rule::none) {
       fail(error_kind::value, std::string(r.name) + ": the array is empty and has no " +
                                   (r.id == reduction_id::min ? "smallest" : "largest") + " element");
@@ -329,19 +329,23 @@ ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool d
     fill_zero(result.get());
     return result;
   }
-  for (bool copied = false;; copied = true) {
-    group_task group;
-    start_reduction(group, reduction, whole.get(), dying && !copied);
-    space_of(whole.get(), group.t.shape);
-    if (run_reduce_all(group.t, group.sources(), result->values().address)) {
-      return result;
+  // No handle of ours here: it would count as somebody who wants the values of a waiting operand.
+  ref<array_block> copied;
+  for (;;) {
+    {
+      group_task group;
+      start_reduction(group, reduction, operand, dying && !copied);
+      space_of(operand, group.t.shape);
+      if (run_reduce_all(group.t, group.sources(), result->values().address)) {
+        return result;
+      }
     }
     if (copied) {
       fail(error_kind::internal, std::string(r.name) + ": a copy in C order is not one run");
     }
     // Not one run in C order: the order of the summation asks for a copy.
-    force(whole.get());
-    whole = nd::array(copy_values(whole.get(), access_mode::immutable));
+    copied = copy_values(operand, access_mode::immutable);
+    operand = copied.get();
   }
 }
 

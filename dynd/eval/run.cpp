@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/cache.h"
+#include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
 #include "dynd/plan/pieces.h"
@@ -33,6 +34,13 @@ size_t touched_bytes(const task &t, intptr_t elements) {
     }
   }
   return bytes;
+}
+
+void choose_for_memory(const task &t, intptr_t elements, tree_options &options) {
+  size_t bytes = elements > 0 ? touched_bytes(t, elements) : 0;
+  const cpu_tuning &cpu = this_cpu();
+  options.streaming = !t.p.reduce && bytes > cpu.stream_from;
+  options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
 [[noreturn]] void fail_at(task &t, const dynd_frame &frame, int status, array_block *const *outputs,
@@ -159,7 +167,7 @@ void run_task(task &t, array_block *const *outputs, array_block *const *sources)
   root_call call;
   std::vector<explained_level> levels;
   tree_options options;
-  options.streaming = !t.reduced && elements > 0 && touched_bytes(t, elements) > streaming_threshold();
+  choose_for_memory(t, elements, options);
   options.explain = watching ? &levels : nullptr;
   std::vector<std::string> operands = watching ? operand_texts(t) : std::vector<std::string>();
   build_planned(kernel, t, options, call);
@@ -186,6 +194,7 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
   observation *watching = current_observation();
   std::vector<explained_level> levels;
   tree_options options;
+  choose_for_memory(t, t.shape.count(), options);
   options.explain = watching ? &levels : nullptr;
   std::vector<std::string> operands = watching ? operand_texts(t) : std::vector<std::string>();
   if (!build_lanes(kernel, t, options, call)) {
@@ -195,35 +204,41 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
     explain(t, kernel, call, watching, std::move(operands), std::move(levels));
   }
   without_interpreter unlocked(call.count > unlocked_from);
-  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
-  even_pieces pieces(call.count, call.count < threads_from || num_threads() == 1 ? call.count : piece_elements);
-  intptr_t count = pieces.count();
-  struct alignas(64) lanes_of_piece {
-    char bytes[64];
-  };
-  std::vector<lanes_of_piece> lanes(static_cast<size_t>(count));
-  auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
-  auto function = reinterpret_cast<streams_strided_t>(root->function);
-  int status = for_each_piece(count, [&](intptr_t i) {
-    auto part = pieces[i];
+  auto lanes_of = [&](intptr_t begin, intptr_t end, char *lanes) {
     work_frame frame(kernel.scratch_size);
     char *stream[max_streams];
     for (int s = 0; s < call.nstreams; s++) {
-      stream[s] = call.stream[s] + part.begin * call.stride[s];
+      stream[s] = call.stream[s] + begin * call.stride[s];
     }
-    stream[0] = lanes[size_t(i)].bytes;
-    return function(stream, call.stride, size_t(part.end - part.begin), root, &frame);
-  });
+    stream[0] = lanes;
+    auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
+    auto function = reinterpret_cast<streams_strided_t>(root->function);
+    return function(stream, call.stride, size_t(end - begin), root, &frame);
+  };
+  alignas(64) char total[64];
+  int status;
+  if (call.count < threads_from || num_threads() == 1) {
+    status = lanes_of(0, call.count, total);
+  } else {
+    // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
+    even_pieces pieces(call.count, piece_elements);
+    struct alignas(64) lanes_of_piece {
+      char bytes[64];
+    };
+    std::vector<lanes_of_piece> lanes(static_cast<size_t>(pieces.count()));
+    status = for_each_piece(pieces.count(), [&](intptr_t i) {
+      return lanes_of(pieces[i].begin, pieces[i].end, lanes[size_t(i)].bytes);
+    });
+    lane_stack stack(*t.p.reduce);
+    for (intptr_t i = 0; i < pieces.count(); i++) {
+      std::memcpy(stack.top(), lanes[size_t(i)].bytes, 64);
+      stack.push(i + 1 < pieces.count() ? size_t(pieces.piece_size()) / 64 : 1);
+    }
+    stack.finish(total);
+  }
   if (status) {
     fail(error_kind(status), std::string(t.name) + ": failed");
   }
-  lane_stack stack(*t.p.reduce);
-  for (intptr_t i = 0; i < count; i++) {
-    std::memcpy(stack.top(), lanes[size_t(i)].bytes, 64);
-    stack.push(i + 1 < count ? size_t(pieces.piece_size()) / 64 : 1);
-  }
-  alignas(64) char total[64];
-  stack.finish(total);
   t.p.reduce->fold(dst, total);
   return true;
 }

@@ -141,6 +141,7 @@ void broadcast_sizes(const char *operation, array_block *const *operands, int no
       result.slot_index[d] = int8_t(result.nvar++);
     }
   }
+  result.slots.resize(size_t(result.nvar));
 }
 
 // ---- rows ---------------------------------------------------------------------------------------------------------
@@ -418,6 +419,7 @@ void broadcast_space(const char *operation, array_block *const *operands, int no
 void space_of(array_block *block, space &result) {
   result.ndim = block->ndim;
   result.nvar = 0;
+  result.slots.resize(block->nstreams - 1);
   for (int d = 0; d < block->ndim; d++) {
     result.size[d] = block->size()[d];
     result.fixed[d] = kind_of_axis(*block, d) == type_kind::fixed_dim;

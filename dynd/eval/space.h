@@ -9,6 +9,9 @@
 // slots are not looked at again.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "dynd/array/array.h"
 #include "dynd/array/rows.h"
 #include "dynd/plan/nest.h"
@@ -29,7 +32,7 @@ struct space {
   intptr_t size[max_ndim]; ///< -1: `var`
   bool fixed[max_ndim];    ///< the size belongs to the type
   int8_t slot_index[max_ndim]; ///< of a `var` axis, in slots
-  space_slots slots[max_ndim];
+  std::vector<space_slots> slots; ///< nvar of them
 
   /// Axis of slots[i].
   int var_axis(int i) const;

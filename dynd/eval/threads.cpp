@@ -3,8 +3,9 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <exception>
 #include <mutex>
-#include <new>
+#include <string>
 #include <thread>
 
 #include <tbb/global_control.h>
@@ -12,6 +13,12 @@
 #include <tbb/task_arena.h>
 
 #include "dynd/base/errors.h"
+
+// TSan does not see how TBB hands work from thread to thread (CMakeLists.txt says why): it is told.
+#if DYND_ANNOTATE_TSAN
+extern "C" void __tsan_acquire(void *address);
+extern "C" void __tsan_release(void *address);
+#endif
 
 namespace dynd {
 
@@ -27,6 +34,19 @@ int default_threads() {
     return cpus ? int(cpus) : 1;
   }();
   return count;
+}
+
+// What a thread did before it hands over at an address, others see after they take over there.
+inline void hand_over([[maybe_unused]] char &at) {
+#if DYND_ANNOTATE_TSAN
+  __tsan_release(&at);
+#endif
+}
+
+inline void take_over([[maybe_unused]] char &at) {
+#if DYND_ANNOTATE_TSAN
+  __tsan_acquire(&at);
+#endif
 }
 
 // One arena for each number of threads that was asked for; leaked, because workers may outlive the statics.
@@ -48,22 +68,45 @@ tbb::task_arena &arena_of(int threads) {
   return *arena;
 }
 
-// Scratch is kept by the thread and grows; it is used by one piece at a time.
-struct thread_scratch {
-  char *memory = nullptr;
-  size_t size = 0;
-  bool used = false;
-  ~thread_scratch() { ::operator delete(memory, std::align_val_t(64)); }
-};
-thread_local thread_scratch scratch_of_thread;
+// The failure of the lowest piece among those that ran.
+class lowest_failure {
+public:
+  explicit lowest_failure(intptr_t count) : piece_(count) {}
 
-char *new_scratch(size_t size) {
-  auto *memory = static_cast<char *>(::operator new(size, std::align_val_t(64), std::nothrow));
-  if (!memory) {
-    fail(error_kind::memory, "cannot allocate " + std::to_string(size) + " bytes of scratch");
+  bool is_before(intptr_t i) const { return piece_.load(std::memory_order_relaxed) < i; }
+
+  void run(const std::function<int(intptr_t)> &piece, intptr_t i) {
+    try {
+      if (int status = piece(i)) {
+        note(i, status, nullptr);
+      }
+    } catch (...) {
+      note(i, dynd_ok, std::current_exception());
+    }
   }
-  return memory;
-}
+
+  int result() const {
+    if (exception_) {
+      std::rethrow_exception(exception_);
+    }
+    return status_;
+  }
+
+private:
+  void note(intptr_t i, int status, std::exception_ptr exception) {
+    std::lock_guard lock(mutex_);
+    if (i < piece_.load(std::memory_order_relaxed)) {
+      piece_.store(i, std::memory_order_relaxed);
+      status_ = status;
+      exception_.swap(exception);
+    }
+  }
+
+  std::atomic<intptr_t> piece_;
+  std::mutex mutex_; // guards what follows
+  int status_ = dynd_ok;
+  std::exception_ptr exception_;
+};
 
 } // namespace
 
@@ -90,81 +133,23 @@ int for_each_piece(intptr_t count, const std::function<int(intptr_t)> &piece) {
     }
     return dynd_ok;
   }
-  std::atomic<intptr_t> failed = count; // the lowest piece that failed
-  std::mutex failure;                   // guards `status`, which goes with it
-  int status = dynd_ok;
+  lowest_failure failure(count);
+  char begun, done;
+  hand_over(begun);
   arena_of(threads).execute([&] {
     tbb::parallel_for(
         tbb::blocked_range<intptr_t>(0, count, 1),
         [&](const tbb::blocked_range<intptr_t> &some) {
-          for (intptr_t i = some.begin(); i != some.end(); i++) {
-            if (i > failed.load(std::memory_order_relaxed)) {
-              return;
-            }
-            if (int result = piece(i)) {
-              std::lock_guard lock(failure);
-              if (i < failed.load(std::memory_order_relaxed)) {
-                failed.store(i, std::memory_order_relaxed);
-                status = result;
-              }
-            }
+          take_over(begun);
+          for (intptr_t i = some.begin(); i != some.end() && !failure.is_before(i); i++) {
+            failure.run(piece, i);
           }
+          hand_over(done);
         },
         tbb::simple_partitioner());
   });
-  return status;
-}
-
-struct work_frame::temp_block {
-  temp_block *next;
-};
-
-work_frame::work_frame(size_t scratch_size) : previous_(nullptr) {
-  size = sizeof(dynd_frame);
-  version = DYND_ABI_VERSION;
-  temp = allocate_temp;
-  cancel = nullptr;
-  kind = 0;
-  text[0] = 0;
-  engine = nullptr;
-  thread_scratch &own = scratch_of_thread;
-  if (own.used) { // a kernel that evaluates something itself
-    scratch = previous_ = new_scratch(scratch_size);
-    return;
-  }
-  if (own.size < scratch_size) {
-    char *larger = new_scratch(scratch_size * 2);
-    ::operator delete(own.memory, std::align_val_t(64));
-    own.memory = larger;
-    own.size = scratch_size * 2;
-  }
-  own.used = true;
-  scratch = own.memory;
-}
-
-work_frame::~work_frame() {
-  if (previous_) {
-    ::operator delete(previous_, std::align_val_t(64));
-  } else {
-    scratch_of_thread.used = false;
-  }
-  while (temps_) {
-    temp_block *next = temps_->next;
-    ::operator delete(temps_, std::align_val_t(64));
-    temps_ = next;
-  }
-}
-
-void *work_frame::allocate_temp(dynd_frame *base, size_t size) {
-  auto *self = static_cast<work_frame *>(base);
-  void *memory = ::operator new(64 + size, std::align_val_t(64), std::nothrow);
-  if (!memory) {
-    return nullptr;
-  }
-  auto *block = static_cast<temp_block *>(memory);
-  block->next = self->temps_;
-  self->temps_ = block;
-  return static_cast<char *>(memory) + 64;
+  take_over(done);
+  return failure.result();
 }
 
 } // namespace dynd

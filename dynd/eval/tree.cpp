@@ -217,6 +217,7 @@ private:
     }
     chain_layout layout;
     layout.streaming = options_.streaming;
+    layout.prefetch_distance = options_.prefetch_distance;
     layout.noutputs = uint8_t(t_.noutputs);
     layout.nsources = uint8_t(t_.nsources);
     for (int o = 0; o < t_.operands.noperands; o++) {
@@ -252,25 +253,25 @@ private:
     }
     for (int i = first; i < walked; i++) {
       size_t child = begin_strided_dim(out_, offset, streams_.count, loops.loops[i].size, loops.loops[i].stride);
-      explain(offset, child, "strided_dim size " + std::to_string(loops.loops[i].size) + strides(loops.loops[i].stride));
+      explain(offset, child, [&] {
+        return "strided_dim size " + std::to_string(loops.loops[i].size) + strides(loops.loops[i].stride);
+      });
       offset = child;
     }
     if (leaf || var_leaf) {
-      size_t past = make_chain(out_, offset, t_.p, layout);
-      explain(offset, past, chain_text(layout));
-      return past;
+      return finish_chain(offset, layout);
     }
     var_axis_plan axis(t_, streams_, end);
     size_t child = begin_var_dim(
         out_, offset, {streams_.count, t_.shape.size[end], axis.nslots, axis.slots, axis.follows, axis.stride});
-    explain(offset, child, "var_dim rows of " + std::to_string(axis.nslots) + " operand(s)" + strides(axis.stride));
+    explain(offset, child, [&] {
+      return "var_dim rows of " + std::to_string(axis.nslots) + " operand(s)" + strides(axis.stride);
+    });
     if (end + 1 < t_.shape.ndim) {
       return below(child, end + 1, false);
     }
     layout.kind = t_.reduced ? chain_kind::row : chain_kind::flat;
-    size_t past = make_chain(out_, child, t_.p, layout);
-    explain(child, past, chain_text(layout));
-    return past;
+    return finish_chain(child, layout);
   }
 
   template <class F> void for_ports(chain_layout &layout, F f) {
@@ -363,9 +364,15 @@ private:
     return text;
   }
 
-  void explain(size_t offset, size_t end, const std::string &text) {
+  size_t finish_chain(size_t offset, const chain_layout &layout) {
+    size_t past = make_chain(out_, offset, t_.p, layout);
+    explain(offset, past, [&] { return chain_text(layout); });
+    return past;
+  }
+
+  template <class Text> void explain(size_t offset, size_t end, Text text) {
     if (options_.explain) {
-      options_.explain->push_back({offset, end - offset, text});
+      options_.explain->push_back({offset, end - offset, text()});
     }
   }
 

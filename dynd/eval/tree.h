@@ -43,6 +43,7 @@ struct explained_level {
 
 struct tree_options {
   bool streaming = false;
+  uint32_t prefetch_distance = 0;
   std::vector<explained_level> *explain = nullptr;
 };
 

@@ -52,6 +52,7 @@ struct chain_kernel {
   const reduce_functions *reduce;
   intptr_t axis_size;
   uint32_t ports, temporaries, steps, panels; // offsets from the kernel; panels: scratch offset
+  uint32_t prefetch_distance; // 0: sources are in the cache
   uint16_t shape_slots;
   uint16_t nstreams; // up to the highest that is looked at
   uint8_t noutputs, nsources, nsteps, ntemporaries;
@@ -108,7 +109,7 @@ bool cancelled(const dynd_frame *frame) { return frame->cancel && *static_cast<c
 
 // Which operands move with the call (direct), and which are loaded and stored block by block (strided).
 struct flat_moves {
-  int ndirect = 0, nloads = 0, nstores = 0;
+  int ndirect = 0, nloads = 0, nstores = 0, noutputs = 0; // noutputs: of the direct ones, they come first
   uint8_t direct_reg[max_operands], direct_log2[max_operands];
   const chain_port *load[max_operands], *store[max_outputs];
 };
@@ -122,6 +123,7 @@ void start_flat(const chain_kernel *k, char *const *stream, const intptr_t *stri
       reg[p->reg] = stream[p->where.stream];
       moves.direct_reg[moves.ndirect] = p->reg;
       moves.direct_log2[moves.ndirect++] = p->log2;
+      moves.noutputs++;
     } else {
       reg[p->reg] = frame->scratch + p->scratch;
       moves.store[moves.nstores++] = p;
@@ -153,6 +155,19 @@ inline void load_block(const flat_moves &moves, char *const *stream, const intpt
   }
 }
 
+// Brings what comes `distance` bytes later towards the cache; n bytes of it.
+inline void prefetch(const char *at, uint32_t distance, size_t n) {
+  for (size_t line = 0; line < n; line += 64) {
+    __builtin_prefetch(at + distance + line);
+  }
+}
+
+inline void prefetch_ahead(const flat_moves &moves, char *const *reg, size_t n, uint32_t distance) {
+  for (int i = moves.noutputs; i < moves.ndirect; i++) {
+    prefetch(reg[moves.direct_reg[i]], distance, n << moves.direct_log2[i]);
+  }
+}
+
 inline void advance(const flat_moves &moves, char **reg, size_t n) {
   for (int i = 0; i < moves.ndirect; i++) {
     reg[moves.direct_reg[i]] += n << moves.direct_log2[i];
@@ -165,10 +180,15 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
   char *reg[256];
   flat_moves moves;
   start_flat(k, stream, stride, reg, moves, std::min(count, block), frame);
-  size_t step = k->whole_calls && moves.ndirect == k->noutputs + k->nsources ? count : block;
+  bool whole = k->whole_calls && moves.ndirect == k->noutputs + k->nsources;
+  size_t step = whole ? count : block;
+  uint32_t ahead = whole ? 0 : k->prefetch_distance;
   for (size_t done = 0; done < count; done += step) {
     size_t n = std::min(step, count - done);
     load_block(moves, stream, stride, reg, done, n);
+    if (ahead) {
+      prefetch_ahead(moves, reg, n, ahead);
+    }
     if (int status = run_steps(k, reg, n, frame)) {
       return status;
     }
@@ -198,6 +218,9 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
   for (size_t done = 0; done < count; done += reduce_block) {
     size_t n = std::min(reduce_block, count - done);
     load_block(moves, stream, stride, reg, done, n);
+    if (k->prefetch_distance) {
+      prefetch_ahead(moves, reg, n, k->prefetch_distance);
+    }
     if (int status = run_steps(k, reg, n, frame)) {
       return status;
     }
@@ -403,6 +426,9 @@ struct var_rows_call {
       reg[p.reg] = scratch;
     } else if (p.where.axis_stride == item) {
       reg[p.reg] = stream[p.where.stream] + cut[0] * item;
+      if (k->prefetch_distance) {
+        prefetch(reg[p.reg], k->prefetch_distance, size_t(cut[rows] - cut[0]) << p.log2);
+      }
     } else if (p.where.axis_stride != 0) {
       functions.load_strided(scratch, stream[p.where.stream] + cut[0] * p.where.axis_stride, p.where.axis_stride,
                              size_t(cut[rows] - cut[0]));
@@ -646,6 +672,7 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
   k->ports = ports;
   k->temporaries = temporaries;
   k->steps = steps;
+  k->prefetch_distance = layout.prefetch_distance;
   k->shape_slots = layout.shape_slots;
   k->noutputs = layout.noutputs;
   k->nsources = layout.nsources;

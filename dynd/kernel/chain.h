@@ -36,6 +36,7 @@ struct chain_layout {
   chain_kind kind = chain_kind::flat;
   uint8_t noutputs = 0, nsources = 0;
   bool streaming = false;    ///< results leave the cache: use streaming stores
+  uint32_t prefetch_distance = 0; ///< sources come from memory: fetch that many bytes ahead
   uint16_t shape_slots = 0;  ///< var_rows: the stream of the result's offsets (int64, following each other)
   intptr_t axis_size = 0;    ///< small_rows, panel: the size of the inner loop
   chain_operand outputs[max_outputs];

@@ -12,11 +12,16 @@ namespace binding {
 namespace nb = nanobind;
 using namespace dynd;
 
-/// The Python type `nd.array_type`; set when the module is made.
+/// The Python type `nd.array_type`, a plain heap type: its objects come and go with every operation, and that costs half
+/// of what a bound class costs.
 extern PyTypeObject *array_type;
 
+struct array_object {
+  PyObject_HEAD nd::array array;
+};
+
 inline bool is_array(PyObject *object) { return Py_TYPE(object) == array_type; }
-inline nd::array &unwrap(PyObject *object) { return *nb::inst_ptr<nd::array>(object); }
+inline nd::array &unwrap(PyObject *object) { return reinterpret_cast<array_object *>(object)->array; }
 
 /// A new reference.
 PyObject *wrap(nd::array array);
@@ -38,8 +43,8 @@ nd::array view_of_buffer(PyObject *object);
 /// Nested lists of Python values; a 0-dimensional array gives the value itself. A new reference.
 PyObject *to_list(const nd::array &a);
 
-/// Fills the slots of the array type.
-extern PyType_Slot array_slots[];
+/// Makes the array type.
+PyTypeObject *make_array_type();
 
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);

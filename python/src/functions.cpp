@@ -395,7 +395,10 @@ void add_functions(nb::module_ &m) {
         nb::arg("dst"), nb::arg("src"));
   m.def("set_num_threads", set_num_threads, nb::arg("count"));
   m.def("num_threads", num_threads);
-  m.def("trim_memory", trim_memory);
+  m.def("trim_memory", [] {
+    trim_blocks();
+    trim_memory();
+  });
   m.def("set_direct", set_direct, nb::arg("on"));
   m.def("cpu_level", [] { return level().name; });
   nb::class_<eager_scope>(m, "eager_scope").def(nb::init<>());

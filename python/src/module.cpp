@@ -5,15 +5,6 @@
 
 namespace binding {
 
-PyTypeObject *array_type = nullptr;
-
-PyObject *wrap(nd::array array) {
-  nb::object object = nb::inst_alloc(reinterpret_cast<PyObject *>(array_type));
-  new (nb::inst_ptr<nd::array>(object)) nd::array(std::move(array));
-  nb::inst_mark_ready(object);
-  return object.release().ptr();
-}
-
 namespace {
 
 PyObject *exception_of(error_kind kind) {
@@ -68,10 +59,8 @@ NB_MODULE(_dynd, m) {
   });
   the_interpreter.let_go = []() -> void * { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
   the_interpreter.take_back = [](void *state) { PyEval_RestoreThread(static_cast<PyThreadState *>(state)); };
-  auto type = nb::class_<nd::array>(m, "array_type", nb::type_slots(array_slots), nb::pooled(256), nb::is_final());
-  array_type = reinterpret_cast<PyTypeObject *>(type.ptr());
-  type.attr("__module__") = "dynd.nd";
-  type.attr("__array_ufunc__") = nb::none(); // NumPy leaves mixed operators to us
+  array_type = make_array_type();
+  m.attr("array_type") = nb::handle(reinterpret_cast<PyObject *>(array_type));
   add_types(m);
   add_functions(m);
 }

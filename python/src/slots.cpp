@@ -12,6 +12,45 @@
 
 namespace binding {
 
+PyTypeObject *array_type = nullptr;
+
+namespace {
+
+// ---- objects ------------------------------------------------------------------------------------------------------
+
+// Objects that were dropped, to be used again; under the interpreter's lock.
+constexpr int most_kept = 64;
+array_object *kept[most_kept];
+int kept_count = 0;
+
+void destroy(PyObject *self) {
+  auto *object = reinterpret_cast<array_object *>(self);
+  object->array.~array();
+  PyTypeObject *type = Py_TYPE(self);
+  if (kept_count < most_kept) {
+    kept[kept_count++] = object;
+  } else {
+    PyObject_Free(self);
+  }
+  Py_DECREF(type);
+}
+
+} // namespace
+
+PyObject *wrap(nd::array array) {
+  PyObject *self;
+  if (kept_count > 0) {
+    self = PyObject_Init(reinterpret_cast<PyObject *>(kept[--kept_count]), array_type);
+  } else {
+    self = reinterpret_cast<PyObject *>(PyObject_New(array_object, array_type));
+    if (!self) {
+      throw nb::python_error();
+    }
+  }
+  new (&reinterpret_cast<array_object *>(self)->array) nd::array(std::move(array));
+  return self;
+}
+
 namespace {
 
 template <class F> PyObject *guarded(F f) noexcept {
@@ -154,9 +193,49 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
   return wrap(nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
 }
 
+// a[i:j] of a one-dimensional array, likewise.
+PyObject *slice_of(const nd::array &a, PyObject *key) {
+  array_block *block = a.get();
+  if (block->ndim != 1 || block->nstreams != 1 ||
+      block->state.load(std::memory_order_acquire) != array_state::ready) {
+    return nullptr;
+  }
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(key, &start, &stop, &step) != 0) {
+    throw nb::python_error();
+  }
+  Py_ssize_t count = PySlice_AdjustIndices(block->size()[0], &start, &stop, step);
+  if (step != 1 || block->type->kind == type_kind::fixed_dim) {
+    return nullptr;
+  }
+  size_t bytes = size_t(count) * block->item_size();
+  if (block->access == access_mode::immutable && (block->flags & flag_dense) && bytes <= 64 && bytes % 8 == 0) {
+    // A copy of a few elements is cheaper than counting who looks at them.
+    intptr_t size = count;
+    ref<array_block> part = new_dense(block->type, &size);
+    const char *from = block->values().address + size_t(start) * block->item_size();
+    for (size_t i = 0; i < bytes; i += 8) {
+      std::memcpy(part->values().address + i, from + i, 8);
+    }
+    return wrap(std::move(part));
+  }
+  ref<array_block> view = new_block(block->type, block->access, block->flags);
+  view->size()[0] = view->count = count;
+  intptr_t stride = view->value_strides()[0] = block->value_strides()[0];
+  counted *owner = block->values().owner ? block->values().owner : block;
+  retain(owner);
+  view->values() = {block->values().address + start * stride, owner, slot_kind::none};
+  return wrap(std::move(view));
+}
+
 PyObject *get_item(PyObject *self, PyObject *key) {
   return guarded([&]() -> PyObject * {
     nd::array &a = unwrap(self);
+    if (PySlice_Check(key)) {
+      if (PyObject *part = slice_of(a, key)) {
+        return part;
+      }
+    }
     if (PyLong_CheckExact(key)) {
       intptr_t i = PyLong_AsSsize_t(key);
       if (i == -1 && PyErr_Occurred()) {
@@ -303,6 +382,7 @@ int get_buffer(PyObject *self, Py_buffer *view, int flags) {
 
 #define DYND_SLOT(id, function) {id, reinterpret_cast<void *>(function)}
 PyType_Slot array_slots[] = {
+    DYND_SLOT(Py_tp_dealloc, destroy),
     DYND_SLOT(Py_nb_add, binary_slot<op_id::add>),
     DYND_SLOT(Py_nb_subtract, binary_slot<op_id::subtract>),
     DYND_SLOT(Py_nb_multiply, binary_slot<op_id::multiply>),
@@ -327,5 +407,15 @@ PyType_Slot array_slots[] = {
     DYND_SLOT(Py_bf_getbuffer, get_buffer),
     {0, nullptr}};
 #undef DYND_SLOT
+
+PyTypeObject *make_array_type() {
+  PyType_Spec spec = {"dynd.nd.array_type", sizeof(array_object), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type || PyObject_SetAttrString(type, "__array_ufunc__", Py_None) != 0) { // NumPy leaves mixed operators to us
+    throw nb::python_error();
+  }
+  return reinterpret_cast<PyTypeObject *>(type);
+}
 
 } // namespace binding

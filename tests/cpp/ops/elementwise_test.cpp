@@ -1,6 +1,8 @@
 // Every elementwise row, in every type, at every level that this CPU can run.
 #include "level_testing.h"
 
+#include <algorithm>
+
 #include "dynd/ops/rows.h"
 
 namespace dynd::testing {
@@ -169,7 +171,7 @@ public:
           for (int s = 0; s < 3; ++s) {
             size_t size = s == 0 ? a_size : sizeof(T);
             source[s] = memory_.memory[s].at_end() + (operands<T>::most * 8 - (n + skip) * size);
-            std::memcpy(source[s], original[s], n * size);
+            std::copy_n(static_cast<const char *>(original[s]), n * size, source[s]);
           }
           char *d = memory_.memory[3].at_end() + (operands<T>::most * 8 - (n + skip) * d_size);
           std::memset(d, 0x5a, (n + skip) * d_size);
@@ -196,7 +198,7 @@ private:
   void compare_results(const char *got, const std::vector<T> &expected, size_t n, bool bytes, const std::vector<T> &a,
                        const std::vector<T> &b) {
     if (bytes) {
-      ASSERT_EQ(std::memcmp(got, expected.data(), n), 0);
+      ASSERT_TRUE(std::equal(got, got + n, reinterpret_cast<const char *>(expected.data())));
       return;
     }
     for (size_t i = 0; i < n; ++i) {

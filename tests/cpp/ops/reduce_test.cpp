@@ -151,7 +151,7 @@ TEST(Reduce, LanesInTheOrderOfTheContract) {
 
 TEST(Reduce, BlockOfNothingIsTheIdentity) {
   for_each_reduction([]<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id) {
-    T lanes[64 / sizeof(T)];
+    T lanes[64 / sizeof(T)] = {};
     functions.block(lanes, lanes, 0);
     for (T lane : lanes) {
       T identity = reference_identity<T>(id);

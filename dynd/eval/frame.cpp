@@ -1,0 +1,84 @@
+#include "dynd/eval/frame.h"
+
+#include <new>
+#include <string>
+
+#include "dynd/base/errors.h"
+
+namespace dynd {
+
+namespace {
+
+// Scratch is kept by the thread and grows; it is used by one piece at a time.
+struct thread_scratch {
+  char *memory = nullptr;
+  size_t size = 0;
+  bool used = false;
+  ~thread_scratch() { ::operator delete(memory, std::align_val_t(64)); }
+};
+thread_local thread_scratch scratch_of_thread;
+
+char *new_scratch(size_t size) {
+  auto *memory = static_cast<char *>(::operator new(size, std::align_val_t(64), std::nothrow));
+  if (!memory) {
+    fail(error_kind::memory, "cannot allocate " + std::to_string(size) + " bytes of scratch");
+  }
+  return memory;
+}
+
+} // namespace
+
+struct work_frame::temp_block {
+  temp_block *next;
+};
+
+work_frame::work_frame(size_t scratch_size) {
+  size = sizeof(dynd_frame);
+  version = DYND_ABI_VERSION;
+  temp = allocate_temp;
+  cancel = nullptr;
+  kind = 0;
+  text[0] = 0;
+  engine = nullptr;
+  thread_scratch &own = scratch_of_thread;
+  if (own.used) { // a kernel that evaluates something itself
+    scratch = own_scratch_ = new_scratch(scratch_size);
+    return;
+  }
+  if (own.size < scratch_size) {
+    char *larger = new_scratch(scratch_size * 2);
+    ::operator delete(own.memory, std::align_val_t(64));
+    own.memory = larger;
+    own.size = scratch_size * 2;
+  }
+  own.used = true;
+  scratch = own.memory;
+}
+
+work_frame::~work_frame() {
+  if (own_scratch_) {
+    ::operator delete(own_scratch_, std::align_val_t(64));
+  } else {
+    scratch_of_thread.used = false;
+  }
+  while (temps_) {
+    temp_block *next = temps_->next;
+    ::operator delete(temps_, std::align_val_t(64));
+    temps_ = next;
+  }
+}
+
+void *work_frame::allocate_temp(dynd_frame *base, size_t size) {
+  constexpr size_t header = 64; // keeps what is handed out aligned
+  auto *self = static_cast<work_frame *>(base);
+  void *memory = size <= SIZE_MAX - header ? ::operator new(header + size, std::align_val_t(64), std::nothrow) : nullptr;
+  if (!memory) {
+    return nullptr;
+  }
+  auto *block = static_cast<temp_block *>(memory);
+  block->next = self->temps_;
+  self->temps_ = block;
+  return static_cast<char *>(memory) + header;
+}
+
+} // namespace dynd

@@ -1,0 +1,241 @@
+#include "fixture.h"
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "dynd/array/rows.h"
+
+namespace dynd::testing {
+
+namespace {
+
+// What an array of a datashape is made of: sizes (-1: `var`), offsets of each `var` dimension, bytes of the values.
+class array_parts {
+public:
+  explicit array_parts(ndt::type type) : type_(type), size_(type->ndim), offsets_(type->ndim, {0}) {
+    for (int d = 0; d < type->ndim; d++) {
+      const type_data *dim = type.at_depth(d).get();
+      size_[d] = dim->kind == type_kind::fixed_dim ? dim->size : unknown;
+    }
+  }
+
+  bool is_var(int d) const { return type_.at_depth(d)->kind == type_kind::var_dim; }
+  intptr_t size(int d) const { return size_[size_t(d)]; }
+
+  void note_length(int d, intptr_t length) {
+    if (is_var(d)) {
+      offsets_[size_t(d)].push_back(offsets_[size_t(d)].back() + length);
+    } else if (size_[size_t(d)] == unknown) {
+      size_[size_t(d)] = length;
+    } else if (size_[size_t(d)] != length) {
+      throw std::runtime_error("parse: a list of " + std::to_string(length) + " for " + std::string(type_.str()));
+    }
+  }
+
+  template <class Value> void append(Value value) {
+    switch (type_->scalar) {
+#define DYND_SCALAR(id, name, ctype)                                                                                   \
+  case scalar_id::id: {                                                                                                \
+    ctype converted = ctype(value);                                                                                    \
+    values_.append(reinterpret_cast<const char *>(&converted), sizeof(converted));                                     \
+    break;                                                                                                             \
+  }
+#include "dynd/type/scalars.def"
+#undef DYND_SCALAR
+    }
+  }
+
+  nd::array build(access_mode access) {
+    uint8_t ours = access == access_mode::immutable ? flag_ours : 0;
+    bool dense = type_->var_count == 0;
+    ref<array_block> block = new_block(type_.get(), access, uint8_t(ours | (dense ? flag_dense : 0)));
+    int stream = 0, outer = -1;
+    for (int d = 0; d < type_->ndim; d++) {
+      block->size()[d] = is_var(d) ? -1 : size_[size_t(d)] == unknown ? 0 : size_[size_t(d)];
+    }
+    for (int d = 0; d < type_->ndim; d++) {
+      if (is_var(d)) {
+        const std::vector<int64_t> &offsets = offsets_[size_t(d)];
+        give(block->streams()[stream], offsets.data(), offsets.size() * sizeof(int64_t));
+        block->streams()[stream].kind = slot_kind::offsets64;
+        set_strides(*block, stream++, d, outer, sizeof(int64_t));
+        outer = d;
+      }
+    }
+    give(block->values(), values_.data(), values_.size());
+    set_strides(*block, stream, type_->ndim, outer, intptr_t(block->item_size()));
+    if (dense) {
+      block->count = checked_count(block->size(), type_->ndim, block->item_size());
+    }
+    return nd::array(std::move(block));
+  }
+
+private:
+  static constexpr intptr_t unknown = -2;
+
+  static void give(stream &to, const void *from, size_t bytes) {
+    ref<buffer> memory = allocate_buffer(bytes);
+    if (bytes) {
+      std::memcpy(memory->data, from, bytes);
+    }
+    to.address = memory->data;
+    to.owner = memory.take();
+  }
+
+  // The stream runs over the axes from `outer`, the `var` dimension outside of it, up to but not including `end`.
+  static void set_strides(array_block &block, int stream, int end, int outer, intptr_t item) {
+    for (int d = block.ndim - 1; d >= 0; d--) {
+      block.strides(stream)[d] = d >= end || d < outer ? 0 : item;
+      item *= d < end && d > outer ? block.size()[d] : 1;
+    }
+  }
+
+  ndt::type type_;
+  std::vector<intptr_t> size_;
+  std::vector<std::vector<int64_t>> offsets_;
+  std::string values_;
+};
+
+class reader {
+public:
+  reader(array_parts &parts, ndt::type type, std::string_view values) : parts_(parts), type_(type), rest_(values) {}
+
+  void run() {
+    value(0);
+    if (next() != 0) {
+      throw std::runtime_error("parse: more text after the value: " + std::string(rest_));
+    }
+  }
+
+private:
+  char next() {
+    while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_[0]))) {
+      rest_.remove_prefix(1);
+    }
+    return rest_.empty() ? 0 : rest_[0];
+  }
+
+  void take(char expected) {
+    if (next() != expected) {
+      throw std::runtime_error(std::string("parse: expected ") + expected + " at \"" + std::string(rest_) + "\"");
+    }
+    rest_.remove_prefix(1);
+  }
+
+  void value(int d) {
+    if (d == type_->ndim) {
+      number();
+      return;
+    }
+    take('[');
+    intptr_t length = 0;
+    while (next() != ']') {
+      if (length++) {
+        take(',');
+      }
+      value(d + 1);
+    }
+    take(']');
+    parts_.note_length(d, length);
+  }
+
+  void number() {
+    next();
+    std::string word(rest_.substr(0, rest_.find_first_of(",] \n")));
+    rest_.remove_prefix(word.size());
+    if (word == "true" || word == "false") {
+      parts_.append(word == "true");
+    } else if (is_floating(type_->scalar)) {
+      parts_.append(std::stod(word)); // nan and inf too
+    } else if (word[0] == '-') {
+      parts_.append(std::stoll(word));
+    } else {
+      parts_.append(std::stoull(word));
+    }
+  }
+
+  array_parts &parts_;
+  ndt::type type_;
+  std::string_view rest_;
+};
+
+// Calls row(axis, length) for each list, from the inside out, and value(address) for each element, in C order.
+void walk(const array_block &block, int axis, std::vector<char *> at, const std::function<void(int, int64_t)> &row,
+          const std::function<void(const char *)> &value) {
+  if (axis == block.ndim) {
+    value(at.back());
+    return;
+  }
+  row_extent extent = {0, block.size()[axis]};
+  int slots = -1;
+  if (extent.size < 0) {
+    slots = 0;
+    for (int d = 0; d < axis; d++) {
+      slots += block.size()[d] < 0;
+    }
+    extent = read_slot(at[size_t(slots)], block.streams()[slots].kind);
+  }
+  row(axis, extent.size);
+  for (int64_t i = 0; i < extent.size; i++) {
+    std::vector<char *> inner = at;
+    for (int s = 0; s < block.nstreams; s++) {
+      inner[size_t(s)] += (slots < 0 ? i : s > slots ? extent.start + i : 0) * block.strides(s)[axis];
+    }
+    walk(block, axis + 1, inner, row, value);
+  }
+}
+
+} // namespace
+
+nd::array parse(std::string_view datashape, std::string_view values, access_mode access) {
+  ndt::type type(datashape);
+  array_parts parts(type);
+  reader(parts, type, values).run();
+  return parts.build(access);
+}
+
+nd::array ramp(std::string_view datashape, access_mode access) {
+  ndt::type type(datashape);
+  array_parts parts(type);
+  int64_t next = 0;
+  std::vector<int> rows(type->ndim, 0);
+  std::function<void(int)> fill = [&](int d) {
+    if (d == type->ndim) {
+      parts.append(type->scalar == scalar_id::bool_ ? next % 2 : next);
+      next++;
+      return;
+    }
+    static constexpr intptr_t lengths[] = {2, 0, 1, 3};
+    intptr_t length = parts.is_var(d) ? lengths[rows[size_t(d)]++ % 4] : parts.size(d);
+    for (intptr_t i = 0; i < length; i++) {
+      fill(d + 1);
+    }
+    parts.note_length(d, length);
+  };
+  fill(0);
+  return parts.build(access);
+}
+
+std::string text(const nd::array &a) { return nd::values_text(a); }
+
+std::string type_text(const nd::array &a) { return std::string(a.type().str()); }
+
+std::string bits(const nd::array &a) {
+  a.eval();
+  std::vector<char *> at;
+  for (int s = 0; s < a->nstreams; s++) {
+    at.push_back(a->streams()[s].address);
+  }
+  std::string result = type_text(a);
+  size_t item = a->item_size();
+  walk(*a.get(), 0, at, [&](int, int64_t length) { result += "[" + std::to_string(length) + ":"; },
+       [&](const char *value) { result.append(value, item); });
+  return result;
+}
+
+} // namespace dynd::testing

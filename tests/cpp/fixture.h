@@ -1,0 +1,43 @@
+// Arrays from datashape and JSON-like text, as the tests write them, and what they look at afterwards.
+//
+//   nd::array a = parse("2 * var * int32", "[[1, 2], [3]]");
+//   EXPECT_EQ(text(a + a), "[[2, 4], [6]]");
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "dynd/array/array.h"
+#include "dynd/base/errors.h"
+
+namespace dynd::testing {
+
+/// Numbers, true, false, nan, inf and -inf, in brackets for each dimension. Lists of the wrong length throw
+/// std::runtime_error. With readwrite access the memory is not immutable, so nothing of it waits.
+nd::array parse(std::string_view datashape, std::string_view values, access_mode access = access_mode::immutable);
+
+/// Values 0, 1, 2 ... in C order (bool: 0, 1, 0 ...). Strided dimensions are given by their size; rows of `var` have
+/// the lengths 2, 0, 1, 3, then again: "5 * var * int32" has rows of 2, 0, 1, 3, 2.
+nd::array ramp(std::string_view datashape, access_mode access = access_mode::immutable);
+
+/// The values as they are printed: "[[1, 2], [3]]".
+std::string text(const nd::array &a);
+std::string type_text(const nd::array &a);
+
+/// Type, lengths and bytes of every value in C order: equal for two arrays that nobody can tell apart.
+std::string bits(const nd::array &a);
+
+/// What the call fails with: "broadcast: add: cannot ..." (the kind, then the message), or "no error".
+template <class F> std::string failure(F &&call) {
+  static const char *const kinds[] = {"type", "value", "index", "broadcast", "overflow", "memory", "internal"};
+  try {
+    call();
+  } catch (const error &e) {
+    return std::string(kinds[-1 - int(e.kind())]) + ": " + e.what();
+  }
+  return "no error";
+}
+
+} // namespace dynd::testing
