@@ -113,7 +113,8 @@ bool may_wait(op_id op, scalar_id computation, const call_operands &operands, si
 
 ref<array_block> make_waiting(op_id op, scalar_id computation, const call_operands &operands, const space &shape,
                               const waiting_op &bounds) {
-  ref<array_block> result = new_result(shape, result_type(op, computation), sizeof(waiting_op));
+  ref<array_block> result = new_result(shape, result_type(op, computation), sizeof(waiting_op),
+                                       order_like(shape, operands.block, operands.count));
   auto *waiting = reinterpret_cast<waiting_op *>(small_data(result.get()));
   *waiting = bounds;
   waiting->op = op;
@@ -152,8 +153,9 @@ void run_now(op_id op, scalar_id computation, const call_operands &operands, gro
   task &t = group.t;
   t.name = row(op).name;
   int count = row(op).outputs;
+  axis_order order = order_like(t.shape, operands.block, operands.count);
   for (int i = 0; i < count; i++) {
-    results[i] = new_result(t.shape, result_type(op, computation));
+    results[i] = new_result(t.shape, result_type(op, computation), 0, order);
     allocate_values(results[i].get(), t.shape);
     if (observation *watching = current_observation(); watching && watching->tracing) {
       // The trace shows what stands at the destination.

@@ -257,6 +257,7 @@ void start_reduction(group_task &group, reduction_id reduction, array_block *ope
   t.p.output[0] = reg;
   t.p.noutputs = 1;
   t.p.reduce = &functions_of(reduction, accumulator);
+  t.p.combine = level().elementwise[size_t(row(reduction).combine)][size_t(accumulator)];
   t.p.empty_fails = row(reduction).empty == empty_rule::none;
 }
 

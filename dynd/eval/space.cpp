@@ -1,6 +1,7 @@
 #include "dynd/eval/space.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -574,10 +575,41 @@ size_t value_bytes(const space &shape, scalar_id scalar) {
   return size_t(extent.last - extent.first) * item;
 }
 
-ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra) {
+axis_order order_like(const space &shape, array_block *const *operands, int noperands) {
+  axis_order order;
+  bool found = false;
+  for (int o = 0; o < noperands; o++) {
+    const array_block &block = *operands[o];
+    if (block.ndim != shape.ndim || shape.nvar > 0 || !std::equal(shape.size, shape.size + shape.ndim, block.size())) {
+      continue;
+    }
+    int8_t axis[max_ndim];
+    const intptr_t *stride = block.value_strides();
+    bool c_order = true;
+    for (int d = 0; d < shape.ndim; d++) { // insertion sort by falling stride, axes of size 1 stay
+      int at = d;
+      while (at > 0 && shape.size[d] > 1 && std::abs(stride[axis[at - 1]]) < std::abs(stride[d])) {
+        axis[at] = axis[at - 1];
+        at--;
+        c_order = false;
+      }
+      axis[at] = int8_t(d);
+    }
+    if (c_order || (found && !std::equal(axis, axis + shape.ndim, order.axis))) {
+      return {};
+    }
+    found = true;
+    order.c_order = false;
+    std::copy_n(axis, shape.ndim, order.axis);
+  }
+  return order;
+}
+
+ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra, const axis_order &order) {
   const type_data *type = result_type(shape, scalar);
-  ref<array_block> result = new_block(type, access_mode::immutable,
-                                      uint8_t(flag_ours | (shape.nvar == 0 ? flag_dense : 0)), extra);
+  bool dense = shape.nvar == 0 && order.c_order;
+  ref<array_block> result =
+      new_block(type, access_mode::immutable, uint8_t(flag_ours | (dense ? flag_dense : 0)), extra);
   std::copy_n(shape.size, shape.ndim, result->size());
   int innermost = -1;
   for (int i = 0; i < shape.nvar; i++) {
@@ -592,7 +624,8 @@ ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra) 
     innermost = std::max(innermost, shape.var_axis(i));
   }
   intptr_t stride = intptr_t(scalar_size[size_t(scalar)]);
-  for (int d = shape.ndim - 1; d >= 0; d--) {
+  for (int i = shape.ndim - 1; i >= 0; i--) {
+    int d = order.c_order ? i : order.axis[i];
     result->value_strides()[d] = d < innermost ? 0 : stride;
     stride = intptr_t(size_t(stride) * size_t(shape.size[d] < 0 ? 1 : shape.size[d]));
   }

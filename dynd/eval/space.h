@@ -78,8 +78,17 @@ void lower_operands(const space &shape, array_block *const *operands, int nopera
 /// Marks the operands whose rows are the space's rows, and drops their slots.
 void align_operands(const space &shape, lowered &operands);
 
-/// An array of that space with its slots, its values' memory not yet there (strides are set for C order).
-ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra = 0);
+/// The order of the axes in memory, outermost first, for a result that is like its operands.
+struct axis_order {
+  bool c_order = true;
+  int8_t axis[max_ndim];
+};
+
+/// The order that all operands of the whole shape have (a transposed plus a transposed array is transposed), else C order.
+axis_order order_like(const space &shape, array_block *const *operands, int noperands);
+
+/// An array of that space with its slots, its values' memory not yet there (strides are set).
+ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra = 0, const axis_order &order = {});
 /// Gives it memory.
 void allocate_values(array_block *result, const space &shape);
 /// Bytes of its values.

@@ -227,7 +227,7 @@ private:
     bool var_leaf = !leaf && end == t_.shape.ndim - 1 && rows_follow(loops, d, end);
     int taken = 0; // loops that the chain takes over
     if (leaf && t_.reduced) {
-      layout.kind = chain_kind::small_rows;
+      layout.kind = side_by_side(loops, end) ? chain_kind::columns : chain_kind::small_rows;
       layout.axis_size = t_.shape.size[end];
       for_ports(layout, [&](chain_operand &port, int) { port.axis_stride = streams_.stride[port.stream][end]; });
     } else if (leaf) {
@@ -299,6 +299,23 @@ private:
     return inner.size == 1 || inner.stride[slots] == slot_size;
   }
 
+  // Reducing along `axis` jumps in memory while the innermost loop does not: reduce neighbours together.
+  bool side_by_side(const nest &loops, int axis) {
+    if (loops.loop_count == 0 || loops.innermost().size < 8) {
+      return false;
+    }
+    bool jumps = false;
+    for (int o = t_.noutputs; o < t_.operands.noperands; o++) {
+      int s = streams_.value[o];
+      intptr_t along = loops.innermost().stride[s], across = streams_.stride[s][axis];
+      if (along != streams_.item[s] && along != 0) {
+        return false;
+      }
+      jumps |= across != 0 && across != streams_.item[s];
+    }
+    return jumps;
+  }
+
   // How the innermost loops are walked; returns how many of them the chain takes over.
   int choose_walk(nest &loops, bool root, bool free, chain_layout &layout) {
     walk how = {walk_kind::flat, 0};
@@ -316,9 +333,10 @@ private:
     layout.kind = how.kind == walk_kind::panel ? chain_kind::panel : chain_kind::small_rows;
     const loop &inner = loops.innermost();
     layout.axis_size = inner.size;
-    for_ports(layout, [&](chain_operand &port, int) {
+    for_ports(layout, [&](chain_operand &port, int o) {
       port.axis_stride = inner.stride[port.stream];
-      port.fetched = how.kind == walk_kind::panel && (how.fetched >> port.stream & 1);
+      bool source = o >= t_.noutputs; // to the planner every stream but the first is one
+      port.fetched = how.kind == walk_kind::panel && source && (how.fetched >> port.stream & 1);
     });
     return 1;
   }
@@ -343,9 +361,9 @@ private:
   }
 
   std::string chain_text(const chain_layout &layout) const {
-    static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row"};
+    static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row", "columns"};
     std::string text = std::string("chain ") + names[int(layout.kind)];
-    if (layout.kind == chain_kind::small_rows || layout.kind == chain_kind::panel) {
+    if (layout.axis_size) {
       text += " of " + std::to_string(layout.axis_size);
     }
     text += layout.streaming ? ", streaming stores:" : ":";

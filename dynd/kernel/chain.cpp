@@ -50,6 +50,7 @@ struct chain_port {
 struct chain_kernel {
   ckernel_prefix base;
   const reduce_functions *reduce;
+  block_fn combine;
   intptr_t axis_size;
   uint32_t ports, temporaries, steps, panels; // offsets from the kernel; panels: scratch offset
   uint32_t prefetch_distance; // 0: sources are in the cache
@@ -338,6 +339,106 @@ int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
       return status;
     }
     k->reduce->fold(stream[dst.where.stream] + intptr_t(i) * stride[dst.where.stream], lanes);
+  }
+  return dynd_ok;
+}
+
+// ---- columns ------------------------------------------------------------------------------------------------------
+
+constexpr size_t columns_at_once = 128;
+
+// Lanes of `width` columns side by side: lane l of column j at (l * columns_at_once + j). The same order as for one row
+// (ops/level.h): lanes without an element are left out, which is what combining with the identity does.
+class column_stack {
+public:
+  column_stack(const chain_kernel *k, char *scratch, size_t lanes) : k_(k), scratch_(scratch), lanes_(lanes) {}
+
+  char *lane(int level, size_t l) {
+    return scratch_ + ((size_t(level) * lanes_ + l) * columns_at_once << k_->reduced_log2);
+  }
+  // Element i of its block, for `width` columns.
+  void add(size_t i, const char *x, size_t width) {
+    char *to = lane(depth_, i % lanes_);
+    if (i < lanes_) {
+      std::memcpy(to, x, width << k_->reduced_log2);
+      used_[depth_] = i + 1;
+    } else {
+      k_->combine(to, to, x, nullptr, width, nullptr);
+    }
+  }
+  void end_block(size_t width) {
+    weight_[depth_++] = 1;
+    while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
+      merge(width);
+    }
+  }
+  void finish(size_t width) {
+    while (depth_ > 1) {
+      merge(width);
+    }
+    for (size_t half = lanes_ / 2; half > 0; half /= 2) {
+      for (size_t l = 0; l < half && l + half < used_[0]; l++) {
+        k_->combine(lane(0, l), lane(0, l), lane(0, l + half), nullptr, width, nullptr);
+      }
+      used_[0] = std::min(used_[0], half);
+    }
+  }
+
+private:
+  void merge(size_t width) {
+    int upper = --depth_;
+    for (size_t l = 0; l < used_[upper]; l++) {
+      k_->combine(lane(upper - 1, l), lane(upper - 1, l), lane(upper, l), nullptr, width, nullptr);
+    }
+    weight_[upper - 1] += weight_[upper];
+  }
+
+  const chain_kernel *k_;
+  char *scratch_;
+  size_t lanes_;
+  int depth_ = 0;
+  size_t weight_[64], used_[64];
+};
+
+int columns_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                    dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  const chain_port &dst = *k->outputs();
+  char *reg[256];
+  set_temporaries(k, reg, frame);
+  size_t lanes = 64 >> k->reduced_log2;
+  for (size_t j = 0; j < count; j += columns_at_once) {
+    size_t width = std::min(columns_at_once, count - j);
+    column_stack stack(k, frame->scratch + k->panels, lanes);
+    for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+      reg[p->reg] = stream[p->where.stream] + intptr_t(j) * stride[p->where.stream];
+    }
+    for (size_t i = 0; i < size_t(k->axis_size); i++) {
+      char *at[256];
+      std::copy(reg, reg + k->nsources, at); // sources are the first registers
+      for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+        if (stride[p->where.stream] == 0) {
+          reg[p->reg] = frame->scratch + p->scratch;
+          fetch_of(*p).splat(reg[p->reg], at[p->reg], width);
+        }
+      }
+      if (int status = run_steps(k, reg, width, frame)) {
+        return status;
+      }
+      stack.add(i % block, reg[k->reduced], width);
+      if (i % block == block - 1) {
+        stack.end_block(width);
+      }
+      for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+        reg[p->reg] = at[p->reg] + p->where.axis_stride;
+      }
+    }
+    if (k->axis_size % intptr_t(block) != 0) {
+      stack.end_block(width);
+    }
+    stack.finish(width);
+    fetch_of(dst).store_strided(stream[dst.where.stream] + intptr_t(j) * stride[dst.where.stream],
+                                stride[dst.where.stream], stack.lane(0, 0), width);
   }
   return dynd_ok;
 }
@@ -660,6 +761,8 @@ streams_strided_t chain_function(chain_kind kind, bool reduces, intptr_t axis_si
     return var_rows_strided;
   case chain_kind::row:
     return row_strided;
+  case chain_kind::columns:
+    return columns_strided;
   }
   return nullptr;
 }
@@ -711,6 +814,7 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
   if (reduces) {
     k->reduced = p.output[0];
     k->empty_fails = p.empty_fails;
+    k->combine = p.combine;
     k->reduced_log2 = uint8_t(log2_size(p.type[p.output[0]]));
   }
   auto *port = out.get_at<chain_port>(offset + ports);
@@ -774,6 +878,11 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
         give_scratch(reg, i);
       }
     }
+  }
+  if (layout.kind == chain_kind::columns) {
+    // A level for each doubling of the number of blocks, and one to fill.
+    int levels = 66 - __builtin_clzll(uint64_t(layout.axis_size / intptr_t(block)) | 1);
+    k->panels = uint32_t(ckernel_builder_reserve_scratch(&out, size_t(levels) * 64 * columns_at_once));
   }
   if (layout.kind == chain_kind::panel) {
     size_t bytes = 0;

@@ -9,6 +9,8 @@
 //   small_rows  an inner loop shorter than 32 elements: whole rows make a block
 //   panel       an inner loop along which some sources jump: 64 x 256 panels of them are transposed into scratch
 //   row         nothing, but with a reduction: the call is one logical row, its result goes to the first element
+//   columns     an axis that is reduced, along which the sources jump, while they are contiguous along the call: some
+//               columns are reduced side by side
 //   var_rows    the rows of a `var` dimension: whole rows make a block, operands without that dimension are repeated,
 //               operands with other rows are gathered
 // With a reduction at its end, a chain writes one value (flat: the lanes) for each logical row.
@@ -21,7 +23,7 @@ namespace dynd {
 
 inline constexpr int max_operands = 40; // outputs and sources of one group
 
-enum class chain_kind : uint8_t { flat, small_rows, panel, var_rows, row };
+enum class chain_kind : uint8_t { flat, small_rows, panel, var_rows, row, columns };
 
 /// Where an operand's elements are, for the axis that the chain takes over.
 struct chain_operand {

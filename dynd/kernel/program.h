@@ -25,6 +25,7 @@ struct program_step {
 struct program {
   uint8_t nsources = 0, nregisters = 0, nsteps = 0, noutputs = 0;
   const reduce_functions *reduce = nullptr; ///< the one output is reduced by this
+  block_fn combine = nullptr;               ///< two accumulators to one, elementwise
   bool empty_fails = false;                 ///< an empty row is an error (it has no smallest element)
   scalar_id type[max_registers];            ///< of each register
   program_step steps[max_registers];

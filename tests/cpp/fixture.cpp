@@ -41,7 +41,7 @@ public:
     switch (type_->scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id: {                                                                                                \
-    ctype converted = static_cast<ctype>(value);                                                                                    \
+    ctype converted = static_cast<ctype>(value);                                                                       \
     values_.append(reinterpret_cast<const char *>(&converted), sizeof(converted));                                     \
     break;                                                                                                             \
   }

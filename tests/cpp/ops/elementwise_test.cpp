@@ -43,6 +43,10 @@ template <class T> T reference_quotient(T a, T b, T *rest) {
 
 template <class T> T wrapped(__int128 x) { return T(x); }
 
+template <class T> T product(T x, T y) { return x * y; }
+/// Wraps: the product of two large uint64 does not fit.
+__int128 product(__int128 x, __int128 y) { return __int128((unsigned __int128)(x) * (unsigned __int128)(y)); }
+
 /// False where the operation has no reference here (a new row: the comparison between loops still covers it).
 template <class T>
 bool reference(const std::string &name, bool is_bool, T a, T b, T c, T condition_or_a, T *result, T *result2) {
@@ -64,11 +68,11 @@ bool reference(const std::string &name, bool is_bool, T a, T b, T c, T condition
   } else if (name == "subtract") {
     return number([](auto x, auto y) { return x - y; });
   } else if (name == "multiply") {
-    return number([](auto x, auto y) { return x * y; });
+    return number([](auto x, auto y) { return product(x, y); });
   } else if (name == "negative") {
     return number([](auto x, auto) { return -x; });
   } else if (name == "square") {
-    return number([](auto x, auto) { return x * x; });
+    return number([](auto x, auto) { return product(x, x); });
   } else if (name == "abs") {
     return number([](auto x, auto) { return x <= 0 ? 0 - x : x; });
   } else if (name == "minimum") {
