@@ -40,9 +40,9 @@ typedef struct dynd_bind {
   uint32_t size, version;
   kernel_request_t request;
   uint32_t noperands;
-  const char *const *type;             /* the concrete types, as datashape text */
-  const dynd_arrmeta *const *arrmeta;  /* NULL for a scalar */
-  char *error;                         /* where to write the reason of a failure, at most error_size bytes */
+  const char *const *type;            /* the concrete types, as datashape text */
+  const dynd_arrmeta *const *arrmeta; /* NULL for a scalar */
+  char *error;                        /* where to write the reason of a failure, at most error_size bytes */
   size_t error_size;
 } dynd_bind;
 

@@ -54,8 +54,8 @@ struct dynd_frame {
 
 /* The engine's own levels: every stream of every operand, the destination's first. */
 typedef int (*streams_single_t)(char *const *stream, const ckernel_prefix *self, dynd_frame *frame);
-typedef int (*streams_strided_t)(char *const *stream, const intptr_t *stride, size_t count,
-                                 const ckernel_prefix *self, dynd_frame *frame);
+typedef int (*streams_strided_t)(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                                 dynd_frame *frame);
 
 /* What authors of leaves write, for operands of one stream each. */
 typedef int (*unary_single_operation_t)(char *dst, const char *src, const ckernel_prefix *self, dynd_frame *frame);
@@ -83,9 +83,9 @@ typedef enum kernel_request_t {
 typedef struct ckernel_builder_struct ckernel_builder_struct;
 struct ckernel_builder_struct {
   uint32_t size, version;
-  char *data;          /* the kernel's block; the root kernel is at offset 0 */
-  size_t capacity;     /* bytes of `data` that are zeroed or in use */
-  size_t scratch_size; /* bytes of frame->scratch that the kernel needs */
+  char *data;                                                 /* the kernel's block; the root kernel is at offset 0 */
+  size_t capacity;                                            /* bytes of `data` that are zeroed or in use */
+  size_t scratch_size;                                        /* bytes of frame->scratch that the kernel needs */
   int (*grow)(ckernel_builder_struct *self, size_t capacity); /* dynd_ok or dynd_error_memory */
 };
 

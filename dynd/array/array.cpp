@@ -27,9 +27,7 @@ array::array(bool value) : array(scalar_of(scalar_id::bool_, &value)) {}
 array::array(std::initializer_list<double> values) : block_(from_list(scalar_id::float64, values)) {}
 array::array(std::initializer_list<int> values) : block_(from_list(scalar_id::int32, values)) {}
 
-array scalar_of(scalar_id type, const void *value) {
-  return array(new_scalar(type, value));
-}
+array scalar_of(scalar_id type, const void *value) { return array(new_scalar(type, value)); }
 
 array empty(ndt::type type, const intptr_t *size, access_mode access) {
   if (type->var_count) {
@@ -106,8 +104,8 @@ array from_offsets(const array &offsets, const array &content) {
          "from_offsets: offsets must be one-dimensional int64, not " + std::string(offsets.type().str()));
   }
   if (content.ndim() == 0 || content->size()[0] < 0) {
-    fail(error_kind::type, "from_offsets: content must have a strided dimension, not " +
-                               std::string(content.type().str()));
+    fail(error_kind::type,
+         "from_offsets: content must have a strided dimension, not " + std::string(content.type().str()));
   }
   intptr_t count = offsets.size(0), length = content.size(0);
   if (count == 0) {
@@ -131,6 +129,10 @@ array from_offsets(const array &offsets, const array &content) {
       fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
                                   std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
     }
+  }
+  if (o[0] > length) {
+    fail(error_kind::value, "from_offsets: the rows begin at " + std::to_string(o[0]) + ", past the content's " +
+                                std::to_string(length) + " elements");
   }
   if (o[count - 1] > length) {
     intptr_t row = std::upper_bound(o, o + count, length) - o - 1;

@@ -38,9 +38,7 @@ public:
     return *this;
   }
   /// The address of the values (of element 0 of every strided dimension), computed if they were waiting.
-  template <class T> const T *data() const {
-    return reinterpret_cast<const T *>(eval().block_->values().address);
-  }
+  template <class T> const T *data() const { return reinterpret_cast<const T *>(eval().block_->values().address); }
 
   /// `nd.array([1, 2, 3], type="strided * int32")`.
   std::string str() const;
@@ -54,9 +52,6 @@ intptr_t count_elements(const array_block &block);
 
 /// A dense array whose values are not set. The type must have no `var` dimension; `size` gives the strided ones too.
 array empty(ndt::type type, const intptr_t *size, access_mode access = access_mode::readwrite);
-
-/// A copy in C order (rows one after another) with its own memory.
-array copy(const array &a, access_mode access);
 
 /// A zero-dimensional array of that type holding `value`, converted unchecked.
 array scalar_of(scalar_id type, const void *value);

@@ -90,8 +90,8 @@ void give_memory_back(void *memory, uint8_t c) {
 
 void drop_inputs(waiting_op *op, array_block *&list);
 
-// Destruction is iterative: a chain of a thousand waiting operations must not need a thousand stack frames. Blocks whose
-// count drops to zero are put on `list`, linked through `waiting`.
+// Destruction is iterative: a chain of a thousand waiting operations must not need a thousand stack frames. Blocks
+// whose count drops to zero are put on `list`, linked through `waiting`.
 void free_block(array_block *block, array_block *&list) {
   if (block->waiting && block->waiting->ninputs) {
     waiting_bytes.fetch_sub(intptr_t(block->waiting->held), std::memory_order_relaxed);
@@ -235,8 +235,8 @@ ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_m
   intptr_t count = checked_count(size, ndim, item);
   size_t bytes = size_t(count) * item;
   bool small = bytes <= inline_limit;
-  ref<array_block> block = new_block(type, access, flag_dense | (access == access_mode::immutable ? flag_ours : 0),
-                                     small ? bytes : 0);
+  ref<array_block> block =
+      new_block(type, access, flag_dense | (access == access_mode::immutable ? flag_ours : 0), small ? bytes : 0);
   intptr_t stride = intptr_t(item);
   intptr_t *strides = block->value_strides();
   for (int d = ndim - 1; d >= 0; d--) {

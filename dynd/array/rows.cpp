@@ -70,6 +70,16 @@ buffer *representative(buffer *memory) {
 
 } // namespace
 
+bool known_same_slots(const stream &a, const stream &b) {
+  if (a.address == b.address && a.kind == b.kind) {
+    return true;
+  }
+  buffer *first = as_buffer(a.owner), *second = as_buffer(b.owner);
+  return a.kind == slot_kind::offsets64 && b.kind == a.kind && first && second && a.address == first->data &&
+         b.address == second->data && first->size == second->size && representative(first) == representative(second) &&
+         *reinterpret_cast<const int64_t *>(a.address) == *reinterpret_cast<const int64_t *>(b.address);
+}
+
 bool same_row_lengths(const offsets_run &run_a, counted *a_owner, const offsets_run &run_b, counted *b_owner) {
   intptr_t rows = run_a.rows;
   const int64_t *a = run_a.offsets, *b = run_b.offsets;

@@ -14,7 +14,8 @@ inline row_extent read_slot(const char *slot, slot_kind kind) {
   return kind == slot_kind::offsets64 ? row_extent{words[0], words[1] - words[0]} : row_extent{words[0], words[1]};
 }
 
-/// rows + 1 offsets, one after another: the rows of one `var` dimension of a whole array, as flat evaluation needs them.
+/// rows + 1 offsets, one after another: the rows of one `var` dimension of a whole array, as flat evaluation needs
+/// them.
 struct offsets_run {
   const int64_t *offsets = nullptr; ///< null: the rows do not follow each other
   intptr_t rows = 0;
@@ -28,5 +29,9 @@ offsets_run rows_of(const array_block &block, int s);
 /// Whether two runs describe rows of the same lengths. Found once for two buffers of offsets and remembered there;
 /// the owners are those of the slot streams.
 bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run &b, counted *b_owner);
+
+/// Whether two streams of slots are known to hold the same offsets: the same memory, or buffers for which the question
+/// was answered before. Looks at nothing else.
+bool known_same_slots(const stream &a, const stream &b);
 
 } // namespace dynd

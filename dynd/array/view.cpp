@@ -116,7 +116,6 @@ struct view_parts {
   }
 };
 
-
 // Python's rule for a slice over `size` elements: the first, how many, and the step.
 struct slice_extent {
   intptr_t first, count, step;
@@ -198,18 +197,12 @@ private:
     if (parts_.kind[at_] != type_kind::var_dim) {
       return;
     }
-    for (int d = 0; d < at_; d++) {
-      if (parts_.size[d] != 1 || parts_.kind[d] == type_kind::var_dim) {
-        fail(error_kind::index, std::string("index: ") + what + " inside the rows of a `var` dimension (axis " +
-                                    std::to_string(axis_) + ") is only possible in one row: index the axes before it");
-      }
+    if (at_ > 0) {
+      fail(error_kind::index, std::string("index: ") + what + " inside the rows of a `var` dimension (axis " +
+                                  std::to_string(axis_) +
+                                  ") is only possible in one row: index the axes before it with integers");
     }
-    if (at_ == 0) {
-      parts_.resolve_row();
-      return;
-    }
-    fail(error_kind::index, std::string("index: ") + what + " behind a new axis and inside a ragged row: index the row "
-                                                            "first, then add the axis");
+    parts_.resolve_row();
   }
 
   void take(intptr_t i) {

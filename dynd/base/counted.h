@@ -19,8 +19,7 @@ inline void retain(counted *object) { object->refs.fetch_add(1, std::memory_orde
 
 inline void release(counted *object) noexcept {
   // With one reference left, nobody else can make it two.
-  if (object->refs.load(std::memory_order_acquire) == 1 ||
-      object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  if (object->refs.load(std::memory_order_acquire) == 1 || object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     object->destroy(object);
   }
 }

@@ -35,7 +35,7 @@ template <class... A> array call(op_id op, A &&...operands) {
 #define DYND_SELECT(name, set, flags, expression, doc)                                                                 \
   inline array name(const array &a, const array &b, const array &c) { return detail::call(op_id::name, a, b, c); }
 #define DYND_BINARY2(name, set, flags, bad, expression1, expression2, doc)                                             \
-  inline std::pair<array, array> name(const array &a, const array &b) {                                               \
+  inline std::pair<array, array> name(const array &a, const array &b) {                                                \
     array_block *blocks[] = {a.get(), b.get()};                                                                        \
     ref<array_block> results[2];                                                                                       \
     evaluate2(op_id::name, {blocks, 2}, results);                                                                      \
@@ -60,8 +60,8 @@ template <class... A> array call(op_id op, A &&...operands) {
 
 #define DYND_OPERATOR(symbol, name)                                                                                    \
   template <class A, class B>                                                                                          \
-    requires(std::is_same_v<std::remove_cvref_t<A>, array> || std::is_same_v<std::remove_cvref_t<B>, array>)           \
-  array operator symbol(A &&a, B &&b) {                                                                                \
+  requires(std::is_same_v<std::remove_cvref_t<A>, array> || std::is_same_v<std::remove_cvref_t<B>, array>) array       \
+  operator symbol(A &&a, B &&b) {                                                                                      \
     return name(std::forward<A>(a), std::forward<B>(b));                                                               \
   }
 DYND_OPERATOR(+, add)
@@ -69,6 +69,9 @@ DYND_OPERATOR(-, subtract)
 DYND_OPERATOR(*, multiply)
 DYND_OPERATOR(/, divide)
 #undef DYND_OPERATOR
+
+/// A copy in C order (rows one after another) with its own memory.
+inline array copy(const array &a, access_mode access) { return array(copy_values(a.get(), access)); }
 
 /// dst[...] = src.
 inline void assign(const array &dst, const array &src) { dynd::assign(dst.get(), src.get()); }

@@ -1,6 +1,7 @@
 #include "dynd/eval/evaluate.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "dynd/base/errors.h"
@@ -13,11 +14,14 @@ namespace dynd {
 
 namespace {
 
-constexpr size_t waits_from = 64 << 10;              // bytes of the result: smaller ones are computed at once
-constexpr size_t waiting_budget = size_t(1) << 32;   // bytes that all waiting arrays of the process may keep alive
+constexpr size_t waits_from = 64 << 10;            // bytes of the result: smaller ones are computed at once
+constexpr size_t waiting_budget = size_t(1) << 32; // bytes that all waiting arrays of the process may keep alive
 
 thread_local int eager_depth = 0;
-std::atomic<bool> direct_enabled = true;
+std::atomic<bool> direct_enabled = [] {
+  const char *text = std::getenv("DYND_DIRECT"); // 0: for tests that run everything the long way
+  return !text || std::strcmp(text, "0") != 0;
+}();
 
 // ---- the direct step ----------------------------------------------------------------------------------------------
 
@@ -80,8 +84,8 @@ scalar_id computation_of(op_id op, const call_operands &operands) {
   const op_row &r = row(op);
   int first = r.kind == op_kind::select ? 1 : 0;
   if (first && operands.block[0]->scalar() != scalar_id::bool_) {
-    fail(error_kind::type, std::string(r.name) + ": the condition must be bool, not " +
-                               scalar_name[size_t(operands.block[0]->scalar())]);
+    fail(error_kind::type,
+         std::string(r.name) + ": the condition must be bool, not " + scalar_name[size_t(operands.block[0]->scalar())]);
   }
   scalar_id promoted = operands.block[first]->scalar();
   for (int i = first + 1; i < operands.count; i++) {
@@ -92,9 +96,10 @@ scalar_id computation_of(op_id op, const call_operands &operands) {
 
 // May the operation wait? Only what cannot fail, over memory that nobody can write, and not without bounds.
 bool may_wait(op_id op, scalar_id computation, const call_operands &operands, size_t bytes, waiting_op &waiting) {
-  if (bytes < waits_from || can_fail(op, computation) || eager_depth > 0 || current_observation()) {
+  if (bytes < waits_from || can_fail(op, computation) || eager_depth > 0) {
     return false;
   }
+  size_t elements = bytes / scalar_size[size_t(result_type(op, computation))];
   waiting.operations = 1;
   waiting.held = 0;
   for (int i = 0; i < operands.count; i++) {
@@ -102,10 +107,13 @@ bool may_wait(op_id op, scalar_id computation, const call_operands &operands, si
     if (!(block->flags & flag_ours)) {
       return false;
     }
+    if (std::find(operands.block, operands.block + i, block) != operands.block + i) {
+      continue; // a * a holds one array
+    }
     bool waits = block->state.load(std::memory_order_acquire) != array_state::ready;
     waiting.operations += waits ? block->waiting->operations : 0;
-    waiting.held += waits ? block->waiting->held
-                          : size_t(block->count >= 0 ? block->count : intptr_t(bytes / 8)) * block->item_size();
+    waiting.held +=
+        waits ? block->waiting->held : (block->count >= 0 ? size_t(block->count) : elements) * block->item_size();
   }
   return waiting.operations < max_group && waiting.held <= 4 * bytes &&
          size_t(waiting_bytes.load(std::memory_order_relaxed)) + waiting.held < waiting_budget;
@@ -250,7 +258,13 @@ void assign_values(const char *name, const space &shape, array_block *dst, array
   const level_table &functions = level();
   program_step step = {functions.convert[size_t(to)][size_t(from)],
                        from == to ? functions.copy_stream[log2_size(to)] : nullptr,
-                       nullptr, "copy", reg, no_register, no_register, 0, no_register};
+                       nullptr,
+                       "copy",
+                       reg,
+                       no_register,
+                       no_register,
+                       0,
+                       no_register};
   group.add_output(t.p.add_step(step, to), dst);
   group.add_claimed_outputs();
   group.run();
@@ -293,13 +307,13 @@ void assign(array_block *dst, array_block *src) {
   assign_values("assign", shape, dst, src, 0);
 }
 
-ref<array_block> copy_values(array_block *source, access_mode access) {
+ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar) {
   space shape;
   broadcast_space("copy", &source, 1, shape);
   for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
     shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
   }
-  ref<array_block> result = new_result(shape, source->scalar());
+  ref<array_block> result = new_result(shape, scalar);
   allocate_values(result.get(), shape);
   result->access = access;
   if (access != access_mode::immutable) {

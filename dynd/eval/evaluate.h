@@ -1,8 +1,8 @@
 // Evaluation: every computation ends as one kernel that assigns an expression to a concrete array.
 //
 // The functions here are what operators, methods and bindings call. Each is a list of named steps; the first tries the
-// direct case (dense, one type, small: call the compiled loop), which set_direct(false) turns off for tests. Elementwise
-// operations over immutable arrays of ours may wait; everything else runs at once and absorbs what waits.
+// direct case (dense, one type, small: call the compiled loop), which set_direct(false) turns off for tests.
+// Elementwise operations over immutable arrays of ours may wait; everything else runs at once and absorbs what waits.
 #pragma once
 
 #include "dynd/abi/callable.h"
@@ -36,8 +36,11 @@ void assign(array_block *dst, array_block *src);
 /// A stranger's kernel on scalars over arrays: types[0] is the result's, then those of the operands.
 ref<array_block> evaluate(const deferred_ckernel *kernel, const scalar_id *types, const call_operands &operands);
 
-/// Values in C order with memory of its own; rows one after another.
-ref<array_block> copy_values(array_block *source, access_mode access);
+/// Values in C order with memory of its own; rows one after another. Converted to `scalar`, which must be a widening.
+ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar);
+inline ref<array_block> copy_values(array_block *source, access_mode access) {
+  return copy_values(source, access, source->scalar());
+}
 
 /// While one lives, operations of this thread do not wait.
 class eager_scope {

@@ -94,7 +94,13 @@ void group_task::add_operation(op_id op, scalar_id computation, const uint8_t *o
   const level_table &functions = level();
   program_step step = {functions.elementwise[size_t(op)][size_t(computation)],
                        functions.elementwise_stream[size_t(op)][size_t(computation)],
-                       nullptr, r.name, regs[0], regs[1], regs[2], 0, no_register};
+                       nullptr,
+                       r.name,
+                       regs[0],
+                       regs[1],
+                       regs[2],
+                       0,
+                       no_register};
   scalar_id result = result_type(op, computation);
   results[0] = t.p.add_step(step, result);
   if (r.outputs == 2) {

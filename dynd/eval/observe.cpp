@@ -23,10 +23,12 @@ const char *kind_name(const task &t, int operand, int axis) {
 
 // An assignment is named by what it goes between; an operation by the dimension it walks, and by itself at the leaf.
 std::string level_name(const task &t, int level) {
-  bool leaf = level == t.shape.ndim, assignment = t.p.nsteps == 1 && t.nsources == 1 && t.name == std::string("assign");
+  bool leaf = level == t.shape.ndim - (t.reduced ? 1 : 0),
+       assignment = t.p.nsteps == 1 && t.nsources == 1 && t.name == std::string("assign");
   if (assignment) {
     int source = t.noutputs;
-    const char *from = leaf ? scalar_name[size_t(t.operands.operand[source].block->scalar())] : kind_name(t, source, level);
+    const char *from =
+        leaf ? scalar_name[size_t(t.operands.operand[source].block->scalar())] : kind_name(t, source, level);
     const char *to = leaf ? scalar_name[size_t(t.operands.operand[0].block->scalar())] : kind_name(t, 0, level);
     return std::string(from) + " to " + to;
   }

@@ -25,8 +25,8 @@ struct traced_call {
   std::string destination;          ///< what stands there before the call
 };
 
-/// While one is set, evaluations of this thread report to it; nothing waits, the direct step is off. Tracing runs
-/// everything unplanned, one call for each element.
+/// While one is set, evaluations of this thread report to it and the direct step is off. Tracing runs everything
+/// unplanned, one call for each element (a reduction: for each row), and nothing waits.
 struct observation {
   bool tracing = false;
   std::vector<explained_kernel> kernels;

@@ -238,8 +238,7 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
     }
     where = "row " + index_text(index_of_row(shape, row)) + " is empty";
   }
-  fail(error_kind::value, std::string(r.name) + ": " + where + " and has no " +
-                              (r.id == reduction_id::min ? "smallest" : "largest") + " element");
+  fail(error_kind::value, std::string(r.name) + ": " + where + ", and nothing has no " + r.name);
 }
 
 // The operand's program up to the value that is reduced; a waiting operand is absorbed if nobody else wants it.
@@ -262,7 +261,9 @@ void start_reduction(group_task &group, reduction_id reduction, array_block *ope
 }
 
 void fill_zero(array_block *result) {
-  if (result->count > 0) {
+  if (buffer *memory = as_buffer(result->values().owner)) {
+    std::memset(memory->data, 0, memory->size);
+  } else {
     std::memset(result->values().address, 0, size_t(result->count) * result->item_size());
   }
 }
@@ -324,8 +325,7 @@ ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool d
   ref<array_block> result = new_dense(ndt::make_scalar(accumulator).get(), nullptr);
   if (nd::count_elements(*operand) == 0) {
     if (r.empty == empty_rule::none) {
-      fail(error_kind::value, std::string(r.name) + ": the array is empty and has no " +
-                                  (r.id == reduction_id::min ? "smallest" : "largest") + " element");
+      fail(error_kind::value, std::string(r.name) + ": the array is empty, and nothing has no " + r.name);
     }
     fill_zero(result.get());
     return result;

@@ -15,9 +15,9 @@ namespace dynd {
 
 namespace {
 
-constexpr intptr_t threads_from = 200'000;    // elements: below, waking a thread costs more than it brings
+constexpr intptr_t threads_from = 200'000; // elements: below, waking a thread costs more than it brings
 constexpr intptr_t piece_elements = 1 << 16;
-constexpr intptr_t unlocked_from = 50'000;    // elements: about 20 microseconds of work
+constexpr intptr_t unlocked_from = 50'000; // elements: about 20 microseconds of work
 
 inline void store_fence() {
 #if defined(__x86_64__)
@@ -58,7 +58,8 @@ void choose_for_memory(const task &t, intptr_t elements, tree_options &options) 
       text += (text.empty() ? "" : ", ") + std::to_string(i);
     }
     std::string what = frame.text[0] ? frame.text : "integer division by zero";
-    fail(error_kind::value, std::string(t.name) + ": " + what + " at index (" + text + (index.size() == 1 ? ",)" : ")"));
+    fail(error_kind::value,
+         std::string(t.name) + ": " + what + " at index (" + text + (index.size() == 1 ? ",)" : ")"));
   }
   fail(error_kind(status), std::string(t.name) + ": " + (frame.text[0] ? frame.text : "failed"));
 }
@@ -154,7 +155,7 @@ void lower_all(task &t, array_block *const *outputs, array_block *const *sources
 void run_task(task &t, array_block *const *outputs, array_block *const *sources) {
   lower_all(t, outputs, sources);
   observation *watching = current_observation();
-  if (watching && watching->tracing && !t.reduced) {
+  if (watching && watching->tracing) {
     run_traced(t, *watching);
     return;
   }
@@ -226,9 +227,8 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
       char bytes[64];
     };
     std::vector<lanes_of_piece> lanes(static_cast<size_t>(pieces.count()));
-    status = for_each_piece(pieces.count(), [&](intptr_t i) {
-      return lanes_of(pieces[i].begin, pieces[i].end, lanes[size_t(i)].bytes);
-    });
+    status = for_each_piece(
+        pieces.count(), [&](intptr_t i) { return lanes_of(pieces[i].begin, pieces[i].end, lanes[size_t(i)].bytes); });
     lane_stack stack(*t.p.reduce);
     for (intptr_t i = 0; i < pieces.count(); i++) {
       std::memcpy(stack.top(), lanes[size_t(i)].bytes, 64);
@@ -240,6 +240,13 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
     fail(error_kind(status), std::string(t.name) + ": failed");
   }
   t.p.reduce->fold(dst, total);
+  if (watching && watching->tracing) {
+    traced_call record{0, t.name, {}, ""};
+    for (int i = 0; i < t.nsources; i++) {
+      record.sources.push_back(nd::values_text(nd::array(ref<array_block>::share(sources[i]))));
+    }
+    watching->calls.push_back(std::move(record));
+  }
   return true;
 }
 

@@ -33,7 +33,7 @@ bool same_space(const array_block &a, const array_block &b) {
     return false;
   }
   for (int s = 0; s + 1 < a.nstreams; s++) {
-    if (a.streams()[s].address != b.streams()[s].address || a.streams()[s].kind != b.streams()[s].kind ||
+    if (!known_same_slots(a.streams()[s], b.streams()[s]) ||
         !std::equal(a.strides(s), a.strides(s) + a.ndim, b.strides(s))) {
       return false;
     }
@@ -147,8 +147,8 @@ void broadcast_sizes(const char *operation, array_block *const *operands, int no
 
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
-// Can the result of axis `axis` use the rows of operand o as they are? Every dimension outside must be the operand's own
-// (nothing stretches), `var` ones aligned.
+// Can the result of axis `axis` use the rows of operand o as they are? Every dimension outside must be the operand's
+// own (nothing stretches), `var` ones aligned.
 bool spans_outside(const space &shape, const array_block &block, int axis) {
   if (block.ndim != shape.ndim) {
     return false;
@@ -194,7 +194,7 @@ bool share_slots(array_block *const *operands, int noperands, space &shape) {
         space_slots &slots = shape.slots[shape.slot_index[d]];
         slots.address = block.streams()[s].address;
         slots.owner = ref<counted>::share(block.streams()[s].owner ? block.streams()[s].owner
-                                                                    : const_cast<array_block *>(&block));
+                                                                   : const_cast<array_block *>(&block));
         slots.kind = block.streams()[s].kind;
         slots.run = first_run;
         std::copy_n(block.strides(s), shape.ndim, slots.stride);
@@ -208,9 +208,8 @@ bool share_slots(array_block *const *operands, int noperands, space &shape) {
         continue;
       }
       const stream &a = first->streams()[s], &b = block.streams()[s];
-      bool identical =
-          a.address == b.address && a.kind == b.kind &&
-          std::equal(first->strides(s), first->strides(s) + shape.ndim, block.strides(s));
+      bool identical = a.address == b.address && a.kind == b.kind &&
+                       std::equal(first->strides(s), first->strides(s) + shape.ndim, block.strides(s));
       if (!identical) {
         offsets_run run = rows_of(block, s);
         if (!run.offsets || !same_row_lengths(first_run, a.owner, run, b.owner)) {
@@ -451,8 +450,8 @@ void check_broadcasts_to(const char *operation, array_block *const *operands, in
       for (int d = 0; d < destination.ndim; d++) {
         shape += (d ? ", " : "") + (destination.size[d] < 0 ? "var" : std::to_string(destination.size[d]));
       }
-      fail(error_kind::broadcast, std::string(operation) + ": cannot broadcast " + space_text(block) + " to (" +
-                                      shape + (destination.ndim == 1 ? ",)" : ")"));
+      fail(error_kind::broadcast, std::string(operation) + ": cannot broadcast " + space_text(block) + " to (" + shape +
+                                      (destination.ndim == 1 ? ",)" : ")"));
     }
     ragged |= block.nstreams > 1;
   }

@@ -1,12 +1,12 @@
 // The iteration space of an evaluation: the broadcast shape of its operands, ragged dimensions included, and every
 // operand lowered to streams over that space.
 //
-// Broadcasting is right-justified. In one dimension: all of one size each: as NumPy. Some `var`, the others of size 1 or
-// absent: the result is `var`. Some `var` and a size N other than 1: the result is N, every row must have 1 or N
+// Broadcasting is right-justified. In one dimension: all of one size each: as NumPy. Some `var`, the others of size 1
+// or absent: the result is `var`. Some `var` and a size N other than 1: the result is N, every row must have 1 or N
 // elements. Two rows: equal lengths, or one of them 1. Row lengths are compared here, before anything is written.
 //
-// Rows that coincide with the result's at all levels are found here too: such an operand is then said to be aligned, its
-// slots are not looked at again.
+// Rows that coincide with the result's at all levels are found here too: such an operand is then said to be aligned,
+// its slots are not looked at again.
 #pragma once
 
 #include <string>
@@ -29,9 +29,9 @@ struct space_slots {
 
 struct space {
   int ndim = 0, nvar = 0;
-  intptr_t size[max_ndim]; ///< -1: `var`
-  bool fixed[max_ndim];    ///< the size belongs to the type
-  int8_t slot_index[max_ndim]; ///< of a `var` axis, in slots
+  intptr_t size[max_ndim];        ///< -1: `var`
+  bool fixed[max_ndim];           ///< the size belongs to the type
+  int8_t slot_index[max_ndim];    ///< of a `var` axis, in slots
   std::vector<space_slots> slots; ///< nvar of them
 
   /// Axis of slots[i].
@@ -84,7 +84,8 @@ struct axis_order {
   int8_t axis[max_ndim];
 };
 
-/// The order that all operands of the whole shape have (a transposed plus a transposed array is transposed), else C order.
+/// The order that all operands of the whole shape have (a transposed plus a transposed array is transposed), else C
+/// order.
 axis_order order_like(const space &shape, array_block *const *operands, int noperands);
 
 /// An array of that space with its slots, its values' memory not yet there (strides are set).
@@ -94,7 +95,7 @@ void allocate_values(array_block *result, const space &shape);
 /// Bytes of its values.
 size_t value_bytes(const space &shape, scalar_id scalar);
 
-/// Both have the same sizes and, where ragged, the very same slots.
+/// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);
 
 /// "(3, var, 2)", for messages.

@@ -96,9 +96,9 @@ struct call_streams {
   char *address[max_streams];
   const intptr_t *stride[max_streams]; ///< over the axes
   intptr_t item[max_streams];
-  int value[max_streams];               ///< of each operand
+  int value[max_streams];                  ///< of each operand
   int8_t own_slots[max_streams][max_ndim]; ///< of each operand at each axis, or -1
-  int shape_slots[max_ndim];            ///< of each `var` axis
+  int shape_slots[max_ndim];               ///< of each `var` axis
 };
 
 int add(call_streams &streams, char *address, const intptr_t *stride, intptr_t item) {
@@ -197,7 +197,8 @@ public:
   }
 
 private:
-  // Builds what walks the axes from d on. Not the root: called strided along axis d - 1. The root: called as call_ says.
+  // Builds what walks the axes from d on. Not the root: called strided along axis d - 1. The root: called as call_
+  // says.
   size_t below(size_t offset, int d, bool root) {
     int last = t_.reduced ? t_.shape.ndim - 1 : t_.shape.ndim; // axes that are walked by loops
     int end = d;
@@ -264,9 +265,8 @@ private:
     var_axis_plan axis(t_, streams_, end);
     size_t child = begin_var_dim(
         out_, offset, {streams_.count, t_.shape.size[end], axis.nslots, axis.slots, axis.follows, axis.stride});
-    explain(offset, child, [&] {
-      return "var_dim rows of " + std::to_string(axis.nslots) + " operand(s)" + strides(axis.stride);
-    });
+    explain(offset, child,
+            [&] { return "var_dim rows of " + std::to_string(axis.nslots) + " operand(s)" + strides(axis.stride); });
     if (end + 1 < t_.shape.ndim) {
       return below(child, end + 1, false);
     }
@@ -426,7 +426,7 @@ void build_unplanned(ckernel_builder &out, const task &t, root_call &call,
   std::fill(call.stride, call.stride + streams.count, 0);
   call.count = 1;
   size_t offset = 0;
-  for (int d = 0; d < t.shape.ndim; d++) {
+  for (int d = 0; d < t.shape.ndim; d++) { // a reduction's last level takes a whole row
     offset = begin_observed(out, offset, streams.count, d);
     if (is_simple(t, d)) {
       intptr_t stride[max_streams];
@@ -440,13 +440,17 @@ void build_unplanned(ckernel_builder &out, const task &t, root_call &call,
                              {streams.count, t.shape.size[d], axis.nslots, axis.slots, axis.follows, axis.stride});
     }
   }
-  offset = begin_observed(out, offset, streams.count, t.shape.ndim);
   chain_layout layout;
+  if (t.reduced) {
+    layout.kind = chain_kind::row;
+  } else {
+    offset = begin_observed(out, offset, streams.count, t.shape.ndim);
+  }
   layout.noutputs = uint8_t(t.noutputs);
   layout.nsources = uint8_t(t.nsources);
   for (int o = 0; o < t.operands.noperands; o++) {
     (o < t.noutputs ? layout.outputs[o] : layout.sources[o - t.noutputs]) = {uint16_t(streams.value[o]), 0,
-                                                                            slot_kind::none, false, 0};
+                                                                             slot_kind::none, false, 0};
   }
   make_chain(out, offset, t.p, layout);
 }

@@ -18,7 +18,7 @@ namespace dynd {
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
   program p;
-  space shape;     ///< with the reduced axis, which is then the last
+  space shape;          ///< with the reduced axis, which is then the last
   bool reduced = false; ///< the program ends in a reduction over the last axis
   int noutputs = 0, nsources = 0;
   lowered operands;
@@ -30,8 +30,8 @@ struct root_call {
   char *stream[max_streams];
   intptr_t stride[max_streams];
   intptr_t count = 0;
-  intptr_t elements = 0;               ///< all the work
-  bool flat = false;                   ///< along elements: cut at multiples of 64
+  intptr_t elements = 0;                ///< all the work
+  bool flat = false;                    ///< along elements: cut at multiples of 64
   const int64_t *row_offsets = nullptr; ///< along rows of these: cut by content
 };
 

@@ -1,17 +1,17 @@
 // Waiting arrays, and the groups in which they are computed.
 //
 // A waiting array holds the operation and its inputs. What is computed in one pass is collected and claimed whole under
-// one lock: every waiting array below the root that has the root's space. Nobody waits while holding a claim: on meeting
-// an array that somebody else is computing, or one that has to be computed first, the collector lets go and begins
-// again. An array that others hold too becomes an extra output of the pass, so nothing is computed twice.
+// one lock: every waiting array below the root that has the root's space. Nobody waits while holding a claim: on
+// meeting an array that somebody else is computing, or one that has to be computed first, the collector lets go and
+// begins again. An array that others hold too becomes an extra output of the pass, so nothing is computed twice.
 #pragma once
 
 #include "dynd/array/array.h"
 
 namespace dynd {
 
-inline constexpr int max_group = 32;          // operations in one pass
-inline constexpr int max_group_sources = 20;  // arrays that one pass reads
+inline constexpr int max_group = 32;         // operations in one pass
+inline constexpr int max_group_sources = 20; // arrays that one pass reads
 
 /// Arrays that this thread is computing, inputs before what uses them.
 struct claimed_group {

@@ -1,7 +1,7 @@
 // The memory in which a kernel is built (see dynd/abi/kernel.h for the rules kernels keep).
 //
-// Starts in a buffer of its own, so that building an ordinary kernel allocates nothing. Destroys the kernel with itself,
-// also a half-built one. Not movable: the C struct points into it.
+// Starts in a buffer of its own, so that building an ordinary kernel allocates nothing. Destroys the kernel with
+// itself, also a half-built one. Not movable: the C struct points into it.
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,8 @@ void lane_stack::finish(void *lanes) {
 
 namespace {
 
-constexpr size_t block = 64;        // elements of a flat block
-constexpr size_t group = 128;       // elements of a block of whole rows
+constexpr size_t block = 64;         // elements of a flat block
+constexpr size_t group = 128;        // elements of a block of whole rows
 constexpr size_t reduce_block = 512; // elements of a flat block that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 64;
 
@@ -53,7 +53,7 @@ struct chain_kernel {
   block_fn combine;
   intptr_t axis_size;
   uint32_t ports, temporaries, steps, panels; // offsets from the kernel; panels: scratch offset
-  uint32_t prefetch_distance; // 0: sources are in the cache
+  uint32_t prefetch_distance;                 // 0: sources are in the cache
   uint16_t shape_slots;
   uint16_t nstreams; // up to the highest that is looked at
   uint8_t noutputs, nsources, nsteps, ntemporaries;
@@ -779,7 +779,9 @@ void find_last_reads(const program &p, int *last_read) {
   }
 }
 
-bool is_output(const program &p, uint8_t reg) { return std::find(p.output, p.output + p.noutputs, reg) != p.output + p.noutputs; }
+bool is_output(const program &p, uint8_t reg) {
+  return std::find(p.output, p.output + p.noutputs, reg) != p.output + p.noutputs;
+}
 
 } // namespace
 

@@ -27,20 +27,20 @@ enum class chain_kind : uint8_t { flat, small_rows, panel, var_rows, row, column
 
 /// Where an operand's elements are, for the axis that the chain takes over.
 struct chain_operand {
-  uint16_t stream;         ///< index of its values among the call's streams
-  uint16_t slot_stream;    ///< var_rows: its own slots where its rows are not the result's
-  slot_kind slots;         ///< none: its rows are the result's, or it has no such dimension
-  bool fetched;            ///< panel: to be transposed
-  intptr_t axis_stride;    ///< along the axis that the chain takes over; 0 where it has none
+  uint16_t stream;      ///< index of its values among the call's streams
+  uint16_t slot_stream; ///< var_rows: its own slots where its rows are not the result's
+  slot_kind slots;      ///< none: its rows are the result's, or it has no such dimension
+  bool fetched;         ///< panel: to be transposed
+  intptr_t axis_stride; ///< along the axis that the chain takes over; 0 where it has none
 };
 
 struct chain_layout {
   chain_kind kind = chain_kind::flat;
   uint8_t noutputs = 0, nsources = 0;
-  bool streaming = false;    ///< results leave the cache: use streaming stores
+  bool streaming = false;         ///< results leave the cache: use streaming stores
   uint32_t prefetch_distance = 0; ///< sources come from memory: fetch that many bytes ahead
-  uint16_t shape_slots = 0;  ///< var_rows: the stream of the result's offsets (int64, following each other)
-  intptr_t axis_size = 0;    ///< small_rows, panel: the size of the inner loop
+  uint16_t shape_slots = 0;       ///< var_rows: the stream of the result's offsets (int64, following each other)
+  intptr_t axis_size = 0;         ///< small_rows, panel: the size of the inner loop
   chain_operand outputs[max_outputs];
   chain_operand sources[max_operands];
 };

@@ -23,7 +23,8 @@ template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) {
   return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(k) + k->child);
 }
 
-// Room for a level of `size` bytes and its child's prefix; the destructor is set last, when the child's zeros are there.
+// Room for a level of `size` bytes and its child's prefix; the destructor is set last, when the child's zeros are
+// there.
 template <class Kernel>
 Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_strided_t function) {
   out.ensure_capacity(offset + size);
@@ -94,8 +95,7 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
     for (uint32_t e = 0; e < k->nslots; e++) {
       if (size[e] != length && size[e] != 1) {
         frame->kind = dynd_error_broadcast;
-        std::snprintf(frame->text, sizeof(frame->text), "lengths %lld and %lld", (long long)length,
-                      (long long)size[e]);
+        std::snprintf(frame->text, sizeof(frame->text), "lengths %lld and %lld", (long long)length, (long long)size[e]);
         return dynd_error_broadcast;
       }
     }
@@ -158,8 +158,8 @@ size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intp
 }
 
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec) {
-  size_t bytes = sizeof(var_dim_kernel) + size_t(spec.nstreams) * sizeof(var_stream) +
-                 size_t(spec.nslots) * sizeof(var_slots);
+  size_t bytes =
+      sizeof(var_dim_kernel) + size_t(spec.nstreams) * sizeof(var_stream) + size_t(spec.nslots) * sizeof(var_slots);
   auto *k = begin_level<var_dim_kernel>(out, offset, bytes, var_dim);
   k->nstreams = uint32_t(spec.nstreams);
   k->nslots = uint32_t(spec.nslots);

@@ -23,11 +23,11 @@ struct var_slots {
 /// A dimension in which at least one operand has rows of its own length. Every row must have the row's length, or 1.
 struct var_dim_spec {
   int nstreams;
-  intptr_t size;             ///< the length of every row, or -1: that of the rows of slots[0]
-  int nslots;                ///< different rows to read
+  intptr_t size; ///< the length of every row, or -1: that of the rows of slots[0]
+  int nslots;    ///< different rows to read
   const var_slots *slots;
-  const int8_t *follows;     ///< for each stream: the index of the slots whose rows its elements are in, or -1
-  const intptr_t *stride;    ///< for each stream, along this dimension
+  const int8_t *follows;  ///< for each stream: the index of the slots whose rows its elements are in, or -1
+  const intptr_t *stride; ///< for each stream, along this dimension
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 

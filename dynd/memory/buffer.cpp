@@ -30,8 +30,8 @@ constexpr size_t huge_page = size_t(2) << 20;
 constexpr size_t mapped_from = size_t(4) << 20; // larger ones come from mmap, on huge pages
 constexpr int64_t keep_seconds = 20;
 
-// Size classes: four to a doubling, so that at most a fifth is wasted. Class c holds blocks of (4 + c % 4) << (c / 4 + 6)
-// bytes: 256, 320, 384, 448, 512, 640, ...
+// Size classes: four to a doubling, so that at most a fifth is wasted. Class c holds blocks of (4 + c % 4) << (c / 4 +
+// 6) bytes: 256, 320, 384, 448, 512, 640, ...
 constexpr int class_count = 4 * 40;
 
 int class_of(size_t bytes) {
@@ -64,7 +64,8 @@ void *map_block(size_t bytes) {
   if (start == MAP_FAILED) {
     return nullptr;
   }
-  char *aligned = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(start) + huge_page - 1) / huge_page * huge_page);
+  char *aligned =
+      reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(start) + huge_page - 1) / huge_page * huge_page);
   if (aligned != start) {
     munmap(start, aligned - start);
   }

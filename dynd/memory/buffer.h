@@ -1,8 +1,8 @@
 // Buffers: the memory that array data lives in.
 //
 // Ours are 64-byte aligned and recycled: a fresh 128 MB result costs 56 ms in page faults where the addition costs 10.
-// What is kept is bounded in bytes and trimmed with time; large ones ask for huge pages. Foreign ones (NumPy, a caller's
-// memory) carry the function that gives them back. Recycling is off under sanitizers, so that it hides no bug.
+// What is kept is bounded in bytes and trimmed with time; large ones ask for huge pages. Foreign ones (NumPy, a
+// caller's memory) carry the function that gives them back. Recycling is off under sanitizers, so that it hides no bug.
 #pragma once
 
 #include <cstddef>

@@ -41,8 +41,8 @@ inline constexpr size_t reduction_count = 0
     ;
 
 /// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of rows that have one. Unused
-/// arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment. Returns 0,
-/// or 1 where some element is bad (the results are then unspecified). All arguments travel in registers.
+/// arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment. Returns
+/// 0, or 1 where some element is bad (the results are then unspecified). All arguments travel in registers.
 using block_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
 
 /// The same, single elements at any stride (sources in order; destinations first). Baseline only.

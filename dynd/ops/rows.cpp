@@ -79,7 +79,7 @@ constexpr bool negative[scalar_count] = {
 };
 
 [[noreturn]] void fail_bool(const char *name) {
-  fail(error_kind::type, std::string(name) + ": bool is not a number; convert to an integer type first");
+  fail(error_kind::type, std::string(name) + ": bool is not a number; nd.where(a, 1, 0) makes integers of it");
 }
 
 template <class Row, size_t Count> const Row *find(const Row (&rows)[Count], const char *name) {

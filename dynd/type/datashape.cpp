@@ -99,8 +99,7 @@ shown_text show(std::string_view text) {
     line.remove_suffix(1);
   size_t column = show(before.substr(line_begin)).columns;
   fail(kind, "datashape: " + message + " at line " + std::to_string(line_number) + ", column " +
-                             std::to_string(column + 1) + "\n" + show(line).text + "\n" + std::string(column, ' ') +
-                             "^");
+                 std::to_string(column + 1) + "\n" + show(line).text + "\n" + std::string(column, ' ') + "^");
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -215,7 +214,8 @@ private:
     intptr_t size = 0;
     auto [end, status] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), size);
     if (status != std::errc())
-      fail_at_token(number, "dimension size " + std::string(number.text) + " does not fit in int64", error_kind::overflow);
+      fail_at_token(number, "dimension size " + std::string(number.text) + " does not fit in int64",
+                    error_kind::overflow);
     return size;
   }
 

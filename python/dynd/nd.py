@@ -6,7 +6,7 @@ import collections
 import contextlib
 
 from dynd import _dynd
-from dynd._dynd import array_type, num_threads, set_num_threads, trim_memory, type_of
+from dynd._dynd import array, num_threads, set_num_threads, trim_memory, type_of
 
 Operation = collections.namedtuple("Operation", "name doc signature")
 
@@ -17,18 +17,6 @@ def operations():
 
 
 globals().update({row[0]: getattr(_dynd, row[0]) for row in _dynd.rows})
-
-
-def array(values, type=None, access=None):
-    """A new array from nested lists, a number, a NumPy array or another array; the values are copied.
-
-    Lists of unequal lengths make a `var` dimension. `type` is an element type ("float32") or a whole type
-    ("strided * var * float32"). The array is immutable unless access='rw'.
-
-    >>> nd.array([[1, 2], [3]])
-    nd.array([[1, 2], [3]], type="strided * var * int32")
-    """
-    return _dynd.array(values, type, access)
 
 
 def asarray(values):

@@ -12,7 +12,7 @@ namespace binding {
 namespace nb = nanobind;
 using namespace dynd;
 
-/// The Python type `nd.array_type`, a plain heap type: its objects come and go with every operation, and that costs half
+/// The Python type `nd.array`, a plain heap type: its objects come and go with every operation, and that costs half
 /// of what a bound class costs.
 extern PyTypeObject *array_type;
 
@@ -43,8 +43,9 @@ nd::array view_of_buffer(PyObject *object);
 /// Nested lists of Python values; a 0-dimensional array gives the value itself. A new reference.
 PyObject *to_list(const nd::array &a);
 
-/// Makes the array type.
+/// Makes the array type; calling it is nd.array.
 PyTypeObject *make_array_type();
+PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
 
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);

@@ -95,7 +95,7 @@ scalar_id scalar_for(value_kind kind) {
 
 // Lengths of the lists at each depth, and the widest kind of scalar; all scalars must be at one depth.
 struct survey {
-  int depth = -1; // of the scalars
+  int depth = -1;               // of the scalars
   std::vector<intptr_t> length; // of the lists at each depth; -1 where they differ
   value_kind kind = no_value;
   bool negative_seen = false;
@@ -131,7 +131,7 @@ struct survey {
 
 // ---- one element --------------------------------------------------------------------------------------------------
 
-template <class T> T to_integer(PyObject *object, const char *name) {
+template <class T> T to_integer(PyObject *object, const char *name, const std::string &who) {
   nb::object number = nb::steal(PyNumber_Index(object));
   if (!number.is_valid()) {
     PyErr_Clear();
@@ -139,10 +139,10 @@ template <class T> T to_integer(PyObject *object, const char *name) {
     double value = PyFloat_AsDouble(object);
     if (value == -1.0 && PyErr_Occurred()) {
       PyErr_Clear();
-      throw error(error_kind::type, std::string("array: cannot make ") + name + " from " + type_name(object));
+      throw error(error_kind::type, who + ": cannot make " + name + " from " + type_name(object));
     }
     if (std::floor(value) != value) {
-      throw error(error_kind::value, "array: fractional part lost while assigning float64 value " +
+      throw error(error_kind::value, who + ": fractional part lost while assigning float64 value " +
                                          std::string(nb::str(nb::handle(object)).c_str()) + " to " + name);
     }
     number = nb::steal(PyLong_FromDouble(value));
@@ -160,24 +160,24 @@ template <class T> T to_integer(PyObject *object, const char *name) {
   }
   if (!fits) {
     PyErr_Clear();
-    throw error(error_kind::overflow, "array: overflow while assigning int value " +
-                                          std::string(nb::str(number).c_str()) + " to " + name);
+    throw error(error_kind::overflow,
+                who + ": overflow while assigning int value " + std::string(nb::str(number).c_str()) + " to " + name);
   }
   return result;
 }
 
-double to_double(PyObject *object, const char *name) {
+double to_double(PyObject *object, const char *name, const std::string &who) {
   double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
     bool overflow = PyErr_ExceptionMatches(PyExc_OverflowError);
     PyErr_Clear();
     throw error(overflow ? error_kind::overflow : error_kind::type,
-                std::string("array: cannot make ") + name + " from " + type_name(object));
+                who + ": cannot make " + name + " from " + type_name(object));
   }
   return value;
 }
 
-void store(char *dst, scalar_id scalar, PyObject *object) {
+void store(char *dst, scalar_id scalar, PyObject *object, const std::string &who) {
   const char *name = scalar_name[size_t(scalar)];
   auto put = [&](auto value) { std::memcpy(dst, &value, sizeof(value)); };
   switch (scalar) {
@@ -189,12 +189,12 @@ void store(char *dst, scalar_id scalar, PyObject *object) {
     return put((unsigned char)truth);
   }
   case scalar_id::float32:
-    return put(float(to_double(object, name)));
+    return put(float(to_double(object, name, who)));
   case scalar_id::float64:
-    return put(to_double(object, name));
+    return put(to_double(object, name, who));
 #define DYND_INTEGER(id, ctype)                                                                                        \
   case scalar_id::id:                                                                                                  \
-    return put(to_integer<ctype>(object, name));
+    return put(to_integer<ctype>(object, name, who));
     DYND_INTEGER(int8, int8_t)
     DYND_INTEGER(int16, int16_t)
     DYND_INTEGER(int32, int32_t)
@@ -246,7 +246,7 @@ private:
       }
       size_t at = values_.size();
       values_.resize(at + scalar_size[size_t(type_->scalar)]);
-      store(values_.data() + at, type_->scalar, object);
+      store(values_.data() + at, type_->scalar, object, "array");
       return;
     }
     if (!is_list(object)) {
@@ -395,17 +395,31 @@ nd::array view_of_buffer(PyObject *object) {
   return nd::array(std::move(block));
 }
 
+namespace {
+
+ndt::type with_scalar(ndt::type type, scalar_id scalar) {
+  if (type->kind == type_kind::scalar) {
+    return ndt::make_scalar(scalar);
+  }
+  ndt::type element = with_scalar(type.element(), scalar);
+  return type->kind == type_kind::var_dim     ? ndt::make_var_dim(element)
+         : type->kind == type_kind::fixed_dim ? ndt::make_fixed_dim(type->size, element)
+                                              : ndt::make_strided_dim(element);
+}
+
+} // namespace
+
 nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
-  if (is_array(values) || (!is_list(values) && PyObject_CheckBuffer(values) && kind_of(values) == no_value)) {
+  bool has_buffer = !is_list(values) && PyObject_CheckBuffer(values) && !PyBytes_Check(values);
+  if (is_array(values) || has_buffer) {
     nd::array from = is_array(values) ? unwrap(values) : view_of_buffer(values);
-    if (type && type != from.type()) {
-      ndt::type element = type->kind == type_kind::scalar ? type : type.scalar();
-      if (type->kind != type_kind::scalar || !is_widening(from->scalar(), element->scalar)) {
-        throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
-                                          std::string(from.type().str()));
-      }
+    scalar_id scalar = type ? type->scalar : from->scalar();
+    bool dims_fit = !type || type->kind == type_kind::scalar || with_scalar(from.type(), scalar) == type;
+    if (!dims_fit || !is_widening(from->scalar(), scalar)) {
+      throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
+                                        std::string(from.type().str()) + " without loss");
     }
-    return nd::array(copy_values(from.get(), access));
+    return nd::array(copy_values(from.get(), access, scalar));
   }
   survey seen;
   seen.visit(values, 0);
@@ -437,7 +451,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
       }
     }
     alignas(8) char value[8];
-    store(value, scalar, object);
+    store(value, scalar, object, operation);
     return nd::scalar_of(scalar, value);
   }
   if (is_list(object)) {

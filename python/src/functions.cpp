@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,8 +118,8 @@ PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *k
     int axis_number = all_axes;
     if (axis && axis != Py_None) {
       if (!PyIndex_Check(axis)) {
-        throw error(error_kind::type, std::string(name) + ": axis must be an integer or None, not " +
-                                          Py_TYPE(axis)->tp_name);
+        throw error(error_kind::type,
+                    std::string(name) + ": axis must be an integer or None, not " + Py_TYPE(axis)->tp_name);
       }
       Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
       if (number == -1 && PyErr_Occurred()) {
@@ -183,12 +184,12 @@ PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t 
 #define DYND_REDUCTION_DOC(parameters, doc)                                                                            \
   parameters "\n--\n\n" doc                                                                                            \
              "\n\n(Dims... * T) -> Kept... * R, where R is T, or 64 bits wide for a sum of integers or bool.\n\n"      \
-             "axis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"              \
-             "keepdims: the reduced dimension stays with size 1, so that the result broadcasts with the operand.\n"   \
+             "axis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"                   \
+             "keepdims: the reduced dimension stays with size 1, so that the result broadcasts with the operand.\n"    \
              "Absorbs an operand that is still waiting: (a * b).sum() is one pass over memory."
 
 #define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_method<reduction_id::name>)),              \
+  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_method<reduction_id::name>)),               \
    METH_FASTCALL | METH_KEYWORDS, DYND_REDUCTION_DOC(#name "($self, axis=None, keepdims=False)", doc)},
 PyMethodDef reduction_methods[] = {
 #include "dynd/ops/reductions.def"
@@ -196,7 +197,7 @@ PyMethodDef reduction_methods[] = {
 #undef DYND_REDUCTION
 
 #define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_function<reduction_id::name>)),            \
+  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_function<reduction_id::name>)),             \
    METH_FASTCALL | METH_KEYWORDS, DYND_REDUCTION_DOC(#name "(a, axis=None, keepdims=False)", doc)},
 PyMethodDef reduction_functions[] = {
 #include "dynd/ops/reductions.def"
@@ -215,23 +216,49 @@ access_mode access_of(const std::string &text) {
   if (text == "readwrite" || text == "rw") {
     return access_mode::readwrite;
   }
-  throw error(error_kind::value, "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + text +
-                                     "'");
+  throw error(error_kind::value,
+              "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + text + "'");
 }
 
-ndt::type type_of_argument(nb::object type) {
-  if (type.is_none()) {
+ndt::type type_of_argument(nb::handle type) {
+  if (!type.is_valid() || type.is_none()) {
     return ndt::type();
   }
   if (nb::isinstance<ndt::type>(type)) {
     return nb::cast<ndt::type>(type);
   }
   if (!PyUnicode_Check(type.ptr())) {
-    throw error(error_kind::type, std::string("array: type must be datashape text or an ndt.type, not ") +
-                                      Py_TYPE(type.ptr())->tp_name);
+    throw error(error_kind::type,
+                std::string("array: type must be datashape text or an ndt.type, not ") + Py_TYPE(type.ptr())->tp_name);
   }
   return ndt::type(nb::cast<std::string>(type));
 }
+
+} // namespace
+
+// nd.array(values, type=None, access=None)
+PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
+  static const char *names[] = {"values", "type", "access", nullptr};
+  PyObject *values, *type = nullptr, *access = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OO:array", const_cast<char **>(names), &values, &type,
+                                   &access)) {
+    return nullptr;
+  }
+  try {
+    access_mode mode = access_mode::immutable;
+    if (access && access != Py_None) {
+      if (!PyUnicode_Check(access)) {
+        throw error(error_kind::type, std::string("array: access must be text, not ") + Py_TYPE(access)->tp_name);
+      }
+      mode = access_of(nb::cast<std::string>(nb::handle(access)));
+    }
+    return wrap(from_python(values, type_of_argument(type), mode));
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+namespace {
 
 nb::object steal(PyObject *object) {
   if (!object) {
@@ -242,8 +269,8 @@ nb::object steal(PyObject *object) {
 
 nd::array &array_argument(nb::handle object, const char *operation) {
   if (!is_array(object.ptr())) {
-    throw error(error_kind::type, std::string(operation) + ": expected an nd.array, not " +
-                                      Py_TYPE(object.ptr())->tp_name);
+    throw error(error_kind::type,
+                std::string(operation) + ": expected an nd.array, not " + Py_TYPE(object.ptr())->tp_name);
   }
   return unwrap(object.ptr());
 }
@@ -266,9 +293,19 @@ observation *observe(nb::callable f, nb::tuple arguments, bool tracing) {
     observation *previous;
     ~restore() { current_observation() = previous; }
   } guard{std::exchange(current_observation(), seen.get())};
-  eager_scope eager;
+  std::optional<eager_scope> eager;
+  if (tracing) {
+    eager.emplace();
+  }
   nb::object result = f(*arguments);
+  if (is_array(result.ptr())) { // what still waits belongs to it
+    unwrap(result.ptr()).eval();
+  }
   return seen.release();
+}
+
+nd::array copied(const nd::array &a) {
+  return a->access == access_mode::immutable ? a : nd::array(copy_values(a.get(), a->access));
 }
 
 void add_method(nb::handle type, PyMethodDef *method) {
@@ -287,40 +324,61 @@ void add_array_methods() {
     nb::setattr(type, name, made);
   };
   auto method = [&](const char *name, auto function, const char *doc, auto... extra) {
-    nb::setattr(type, name, nb::cpp_function(function, nb::name(name), nb::is_method(), nb::scope(type), doc, extra...));
+    nb::setattr(type, name,
+                nb::cpp_function(function, nb::name(name), nb::is_method(), nb::scope(type), doc, extra...));
   };
-  property("type", [](nb::handle self) { return unwrap(self.ptr()).type(); }, "The type, as nd.type_of gives it.");
-  property("ndim", [](nb::handle self) { return unwrap(self.ptr()).ndim(); }, "Number of dimensions.");
+  property(
+      "type", [](nb::handle self) { return unwrap(self.ptr()).type(); }, "The type, as nd.type_of gives it.");
+  property(
+      "ndim", [](nb::handle self) { return unwrap(self.ptr()).ndim(); }, "Number of dimensions.");
   property("shape", shape_of, "Sizes of the dimensions; None where rows differ.");
-  property("access",
-           [](nb::handle self) {
-             static const char *const names[] = {"immutable", "readonly", "readwrite"};
-             return names[size_t(unwrap(self.ptr())->access)];
-           },
-           "immutable, readonly or readwrite.");
-  property("T", [](nb::handle self) { return steal(wrap(nd::transposed(unwrap(self.ptr())))); },
-           "The axes in reverse order, as a view.");
-  method("tolist", [](nb::handle self) { return steal(to_list(unwrap(self.ptr()))); },
-         "The values as nested lists; the value itself if there is no dimension.");
-  method("eval",
-         [](nb::handle self) {
-           unwrap(self.ptr()).eval();
-           return nb::borrow(self);
-         },
-         "Computes the values if they are still waiting; returns the array.");
-  method("__array__",
-         [](nb::handle self, nb::object dtype, nb::object copy) {
-           const nd::array &a = unwrap(self.ptr());
-           if (a->nstreams > 1) {
-             throw error(error_kind::value, "__array__: a ragged array has no NumPy form: " +
-                                                std::string(a.type().str()));
-           }
-           nb::module_ numpy = nb::module_::import_("numpy");
-           nb::object view = steal(PyMemoryView_FromObject(self.ptr()));
-           return numpy.attr("array")(view, nb::arg("dtype") = dtype, nb::arg("copy") = copy);
-         },
-         "As a NumPy array: a view where that is possible, read-only if this array cannot be written.",
-         nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
+  property(
+      "access",
+      [](nb::handle self) {
+        static const char *const names[] = {"immutable", "readonly", "readwrite"};
+        return names[size_t(unwrap(self.ptr())->access)];
+      },
+      "immutable, readonly or readwrite.");
+  property(
+      "T", [](nb::handle self) { return steal(wrap(nd::transposed(unwrap(self.ptr())))); },
+      "The axes in reverse order, as a view.");
+  method(
+      "tolist", [](nb::handle self) { return steal(to_list(unwrap(self.ptr()))); },
+      "The values as nested lists; the value itself if there is no dimension.");
+  method(
+      "eval",
+      [](nb::handle self) {
+        unwrap(self.ptr()).eval();
+        return nb::borrow(self);
+      },
+      "Computes the values if they are still waiting; returns the array.");
+  method(
+      "__format__",
+      [](nb::handle self, nb::object spec) {
+        const nd::array &a = unwrap(self.ptr());
+        nb::object text = a.ndim() == 0 ? steal(to_list(a)) : nb::object(nb::str(self));
+        return steal(PyObject_Format(text.ptr(), spec.ptr()));
+      },
+      "A zero-dimensional array is formatted as its value.");
+  method(
+      "__copy__", [](nb::handle self) { return steal(wrap(copied(unwrap(self.ptr())))); },
+      "An immutable array is its own copy.");
+  method(
+      "__deepcopy__", [](nb::handle self, nb::handle) { return steal(wrap(copied(unwrap(self.ptr())))); },
+      "An immutable array is its own copy.");
+  method(
+      "__array__",
+      [](nb::handle self, nb::object dtype, nb::object copy) {
+        const nd::array &a = unwrap(self.ptr());
+        if (a->nstreams > 1) {
+          throw error(error_kind::value, "__array__: a ragged array has no NumPy form: " + std::string(a.type().str()));
+        }
+        nb::module_ numpy = nb::module_::import_("numpy");
+        nb::object view = steal(PyMemoryView_FromObject(self.ptr()));
+        return numpy.attr("array")(view, nb::arg("dtype") = dtype, nb::arg("copy") = copy);
+      },
+      "As a NumPy array: a view where that is possible, read-only if this array cannot be written.",
+      nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
 }
 
 } // namespace
@@ -347,52 +405,46 @@ void add_functions(nb::module_ &m) {
   m.attr("rows") = rows;
   add_array_methods();
 
-  m.def("array",
-        [](nb::object values, nb::object type, nb::object access) {
-          if (!access.is_none() && !PyUnicode_Check(access.ptr())) {
-            throw error(error_kind::type, std::string("array: access must be text, not ") +
-                                              Py_TYPE(access.ptr())->tp_name);
-          }
-          access_mode mode = access.is_none() ? access_mode::immutable : access_of(nb::cast<std::string>(access));
-          return steal(wrap(from_python(values.ptr(), type_of_argument(type), mode)));
-        },
-        nb::arg("values"), nb::arg("type") = nb::none(), nb::arg("access") = nb::none());
-  m.def("asarray",
-        [](nb::object values) {
-          if (is_array(values.ptr())) {
-            return values;
-          }
-          bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr());
-          if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr())) {
-            return steal(wrap(view_of_buffer(values.ptr())));
-          }
-          if (plain) {
-            return steal(wrap(from_python(values.ptr(), ndt::type(), access_mode::immutable)));
-          }
-          return steal(wrap(view_of_buffer(values.ptr()))); // says what is wrong
-        },
-        nb::arg("values"));
-  m.def("type_of", [](nb::handle a) { return array_argument(a, "type_of").type(); }, nb::arg("a"));
-  m.def("from_offsets",
-        [](nb::object offsets, nb::object content) {
-          nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
-          nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
-          if (o->scalar() != scalar_id::int64 && is_integer(o->scalar()) && o->scalar() != scalar_id::uint64) {
-            alignas(8) char zero[8] = {};
-            nd::array widened = nd::scalar_of(scalar_id::int64, zero);
-            array_block *blocks[2] = {o.get(), widened.get()};
-            o = nd::array(evaluate(op_id::add, {blocks, 2})).eval();
-          }
-          return steal(wrap(nd::from_offsets(o, c)));
-        },
-        nb::arg("offsets"), nb::arg("content"));
-  m.def("assign",
-        [](nb::handle dst, nb::object src) {
-          nd::array &to = array_argument(dst, "assign");
-          nd::array from = to_operand(src.ptr(), &to, "assign");
-          assign(to.get(), from.get());
-        },
-        nb::arg("dst"), nb::arg("src"));
+  m.def(
+      "asarray",
+      [](nb::object values) {
+        if (is_array(values.ptr())) {
+          return values;
+        }
+        bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr());
+        if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr())) {
+          return steal(wrap(view_of_buffer(values.ptr())));
+        }
+        if (plain) {
+          return steal(wrap(from_python(values.ptr(), ndt::type(), access_mode::immutable)));
+        }
+        return steal(wrap(view_of_buffer(values.ptr()))); // says what is wrong
+      },
+      nb::arg("values"));
+  m.def(
+      "type_of", [](nb::handle a) { return array_argument(a, "type_of").type(); }, nb::arg("a"));
+  m.def(
+      "from_offsets",
+      [](nb::object offsets, nb::object content) {
+        nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
+        nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
+        if (o->scalar() != scalar_id::int64 && is_integer(o->scalar()) && o->scalar() != scalar_id::uint64) {
+          alignas(8) char zero[8] = {};
+          nd::array widened = nd::scalar_of(scalar_id::int64, zero);
+          array_block *blocks[2] = {o.get(), widened.get()};
+          o = nd::array(evaluate(op_id::add, {blocks, 2})).eval();
+        }
+        return steal(wrap(nd::from_offsets(o, c)));
+      },
+      nb::arg("offsets"), nb::arg("content"));
+  m.def(
+      "assign",
+      [](nb::handle dst, nb::object src) {
+        nd::array &to = array_argument(dst, "assign");
+        nd::array from = to_operand(src.ptr(), &to, "assign");
+        assign(to.get(), from.get());
+      },
+      nb::arg("dst"), nb::arg("src"));
   m.def("set_num_threads", set_num_threads, nb::arg("count"));
   m.def("num_threads", num_threads);
   m.def("trim_memory", [] {

@@ -60,7 +60,7 @@ NB_MODULE(_dynd, m) {
   the_interpreter.let_go = []() -> void * { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
   the_interpreter.take_back = [](void *state) { PyEval_RestoreThread(static_cast<PyThreadState *>(state)); };
   array_type = make_array_type();
-  m.attr("array_type") = nb::handle(reinterpret_cast<PyObject *>(array_type));
+  m.attr("array") = nb::handle(reinterpret_cast<PyObject *>(array_type));
   add_types(m);
   add_functions(m);
 }

@@ -115,10 +115,28 @@ PyObject *compare_slot(PyObject *left, PyObject *right, int operation) {
   case Py_LT:
     return binary(op_id::less, left, right);
   case Py_GT:
-    return binary(op_id::less, right, left);
-  default:
-    Py_RETURN_NOTIMPLEMENTED;
+    return binary(op_id::greater, left, right);
+  case Py_LE:
+    return binary(op_id::less_equal, left, right);
+  case Py_GE:
+    return binary(op_id::greater_equal, left, right);
+  case Py_NE:
+    return binary(op_id::not_equal, left, right);
   }
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+// a += b writes a where that is allowed; an immutable array gives way to a new one, as a tuple does.
+template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
+  PyObject *result = binary(op, self, other);
+  if (!result || !is_array(self) || unwrap(self)->access != access_mode::readwrite) {
+    return result;
+  }
+  return guarded([&] {
+    nb::object keep = nb::steal(result);
+    assign(unwrap(self).get(), unwrap(result).get());
+    return Py_NewRef(self);
+  });
 }
 
 // ---- indexing -----------------------------------------------------------------------------------------------------
@@ -190,14 +208,14 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
   if (i < -size || i >= size) {
     return nullptr; // the general way makes the message
   }
-  return wrap(nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
+  return wrap(
+      nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
 }
 
 // a[i:j] of a one-dimensional array, likewise.
 PyObject *slice_of(const nd::array &a, PyObject *key) {
   array_block *block = a.get();
-  if (block->ndim != 1 || block->nstreams != 1 ||
-      block->state.load(std::memory_order_acquire) != array_state::ready) {
+  if (block->ndim != 1 || block->nstreams != 1 || block->state.load(std::memory_order_acquire) != array_state::ready) {
     return nullptr;
   }
   Py_ssize_t start, stop, step;
@@ -278,7 +296,8 @@ Py_ssize_t length(PyObject *self) {
     return -1;
   }
   // A `var` dimension with nothing outside of it is one row.
-  return block->size()[0] >= 0 ? block->size()[0] : read_slot(block->streams()[0].address, block->streams()[0].kind).size;
+  return block->size()[0] >= 0 ? block->size()[0]
+                               : read_slot(block->streams()[0].address, block->streams()[0].kind).size;
 }
 
 PyObject *iterate(PyObject *self) {
@@ -304,8 +323,8 @@ int truth(PyObject *self) {
   return guarded_int([&] {
     nd::array &a = unwrap(self);
     if (a.ndim() != 0) {
-      throw error(error_kind::value, "bool: the truth of an array with dimensions is ambiguous: " +
-                                         std::string(a.type().str()));
+      throw error(error_kind::value,
+                  "bool: the truth of an array with dimensions is ambiguous: " + std::string(a.type().str()));
     }
     return PyObject_IsTrue(scalar_value(self, "bool").ptr());
   });
@@ -380,37 +399,50 @@ int get_buffer(PyObject *self, Py_buffer *view, int flags) {
 
 } // namespace
 
-#define DYND_SLOT(id, function) {id, reinterpret_cast<void *>(function)}
-PyType_Slot array_slots[] = {
-    DYND_SLOT(Py_tp_dealloc, destroy),
-    DYND_SLOT(Py_nb_add, binary_slot<op_id::add>),
-    DYND_SLOT(Py_nb_subtract, binary_slot<op_id::subtract>),
-    DYND_SLOT(Py_nb_multiply, binary_slot<op_id::multiply>),
-    DYND_SLOT(Py_nb_true_divide, binary_slot<op_id::divide>),
-    DYND_SLOT(Py_nb_divmod, divmod_slot),
-    DYND_SLOT(Py_nb_negative, unary_slot<op_id::negative>),
-    DYND_SLOT(Py_nb_absolute, unary_slot<op_id::abs>),
-    DYND_SLOT(Py_nb_bool, truth),
-    DYND_SLOT(Py_nb_float, as_float),
-    DYND_SLOT(Py_nb_int, as_int),
-    DYND_SLOT(Py_nb_index, as_index),
-    DYND_SLOT(Py_tp_richcompare, compare_slot),
-    DYND_SLOT(Py_tp_hash, PyObject_HashNotImplemented),
-    DYND_SLOT(Py_mp_subscript, get_item),
-    DYND_SLOT(Py_mp_ass_subscript, set_item),
-    DYND_SLOT(Py_mp_length, length),
-    DYND_SLOT(Py_sq_length, length),
-    DYND_SLOT(Py_sq_item, get_element),
-    DYND_SLOT(Py_tp_iter, iterate),
-    DYND_SLOT(Py_tp_repr, repr),
-    DYND_SLOT(Py_tp_str, str),
-    DYND_SLOT(Py_bf_getbuffer, get_buffer),
-    {0, nullptr}};
+constexpr const char *array_doc =
+    "array(values, type=None, access=None)\n--\n\n"
+    "A new array from nested lists, a number, a NumPy array or another array; the values are copied.\n\n"
+    "Lists of unequal lengths make a `var` dimension. type is an element type (\"float32\") or a whole type\n"
+    "(\"strided * var * float32\"). The array is immutable unless access='rw'.\n\n"
+    ">>> nd.array([[1, 2], [3]])\n"
+    "nd.array([[1, 2], [3]], type=\"strided * var * int32\")";
+
+#define DYND_SLOT(id, function)                                                                                        \
+  { id, reinterpret_cast<void *>(function) }
+PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
+                             DYND_SLOT(Py_tp_new, new_array),
+                             {Py_tp_doc, const_cast<char *>(array_doc)},
+                             DYND_SLOT(Py_nb_inplace_add, inplace_slot<op_id::add>),
+                             DYND_SLOT(Py_nb_inplace_subtract, inplace_slot<op_id::subtract>),
+                             DYND_SLOT(Py_nb_inplace_multiply, inplace_slot<op_id::multiply>),
+                             DYND_SLOT(Py_nb_inplace_true_divide, inplace_slot<op_id::divide>),
+                             DYND_SLOT(Py_nb_add, binary_slot<op_id::add>),
+                             DYND_SLOT(Py_nb_subtract, binary_slot<op_id::subtract>),
+                             DYND_SLOT(Py_nb_multiply, binary_slot<op_id::multiply>),
+                             DYND_SLOT(Py_nb_true_divide, binary_slot<op_id::divide>),
+                             DYND_SLOT(Py_nb_divmod, divmod_slot),
+                             DYND_SLOT(Py_nb_negative, unary_slot<op_id::negative>),
+                             DYND_SLOT(Py_nb_absolute, unary_slot<op_id::abs>),
+                             DYND_SLOT(Py_nb_bool, truth),
+                             DYND_SLOT(Py_nb_float, as_float),
+                             DYND_SLOT(Py_nb_int, as_int),
+                             DYND_SLOT(Py_nb_index, as_index),
+                             DYND_SLOT(Py_tp_richcompare, compare_slot),
+                             DYND_SLOT(Py_tp_hash, PyObject_HashNotImplemented),
+                             DYND_SLOT(Py_mp_subscript, get_item),
+                             DYND_SLOT(Py_mp_ass_subscript, set_item),
+                             DYND_SLOT(Py_mp_length, length),
+                             DYND_SLOT(Py_sq_length, length),
+                             DYND_SLOT(Py_sq_item, get_element),
+                             DYND_SLOT(Py_tp_iter, iterate),
+                             DYND_SLOT(Py_tp_repr, repr),
+                             DYND_SLOT(Py_tp_str, str),
+                             DYND_SLOT(Py_bf_getbuffer, get_buffer),
+                             {0, nullptr}};
 #undef DYND_SLOT
 
 PyTypeObject *make_array_type() {
-  PyType_Spec spec = {"dynd.nd.array_type", sizeof(array_object), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, array_slots};
+  PyType_Spec spec = {"dynd.nd.array", sizeof(array_object), 0, Py_TPFLAGS_DEFAULT, array_slots};
   PyObject *type = PyType_FromSpec(&spec);
   if (!type || PyObject_SetAttrString(type, "__array_ufunc__", Py_None) != 0) { // NumPy leaves mixed operators to us
     throw nb::python_error();

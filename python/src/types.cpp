@@ -18,18 +18,19 @@ std::string repr(const ndt::type &t) {
 
 void add_types(nb::module_ &m) {
   nb::class_<ndt::type>(m, "type", "A type, made from datashape text: ndt.type('strided * var * float64').")
-      .def("__init__",
-           [](ndt::type *self, nb::object text) {
-             if (nb::isinstance<ndt::type>(text)) {
-               new (self) ndt::type(nb::cast<ndt::type>(text));
-             } else if (PyUnicode_Check(text.ptr())) {
-               new (self) ndt::type(nb::cast<std::string_view>(text));
-             } else {
-               throw error(error_kind::type, std::string("ndt.type: expected datashape text or a type, not ") +
-                                                 Py_TYPE(text.ptr())->tp_name);
-             }
-           },
-           nb::arg("datashape"))
+      .def(
+          "__init__",
+          [](ndt::type *self, nb::object text) {
+            if (nb::isinstance<ndt::type>(text)) {
+              new (self) ndt::type(nb::cast<ndt::type>(text));
+            } else if (PyUnicode_Check(text.ptr())) {
+              new (self) ndt::type(nb::cast<std::string_view>(text));
+            } else {
+              throw error(error_kind::type, std::string("ndt.type: expected datashape text or a type, not ") +
+                                                Py_TYPE(text.ptr())->tp_name);
+            }
+          },
+          nb::arg("datashape"))
       .def("__str__", [](const ndt::type &t) { return std::string(t.str()); })
       .def("__repr__", repr)
       .def("__eq__",
@@ -40,14 +41,19 @@ void add_types(nb::module_ &m) {
              return nb::isinstance<ndt::type>(other) && nb::cast<ndt::type>(other) == t;
            })
       .def("__hash__", [](const ndt::type &t) { return size_t(t->id); })
-      .def_prop_ro("ndim", [](const ndt::type &t) { return int(t->ndim); }, "Number of dimensions.")
-      .def_prop_ro("element", [](const ndt::type &t) {
+      .def_prop_ro(
+          "ndim", [](const ndt::type &t) { return int(t->ndim); }, "Number of dimensions.")
+      .def_prop_ro(
+          "element",
+          [](const ndt::type &t) {
             if (!t->element) {
               throw error(error_kind::type, "ndt.type: " + std::string(t.str()) + " has no dimension");
             }
             return t.element();
-          }, "The type below the outermost dimension.")
-      .def_prop_ro("scalar", [](const ndt::type &t) { return t.scalar(); }, "The type of the elements.");
+          },
+          "The type below the outermost dimension.")
+      .def_prop_ro(
+          "scalar", [](const ndt::type &t) { return t.scalar(); }, "The type of the elements.");
   nb::dict scalars;
   for (size_t i = 0; i < scalar_count; i++) {
     scalars[scalar_name[i]] = ndt::make_scalar(scalar_id(i));

@@ -175,7 +175,7 @@ public:
           for (int s = 0; s < 3; ++s) {
             size_t size = s == 0 ? a_size : sizeof(T);
             source[s] = memory_.memory[s].at_end() + (operands<T>::most * 8 - (n + skip) * size);
-            std::copy_n(static_cast<const char *>(original[s]), n * size, source[s]);
+            put(source[s], original[s], n * size);
           }
           char *d = memory_.memory[3].at_end() + (operands<T>::most * 8 - (n + skip) * d_size);
           std::memset(d, 0x5a, (n + skip) * d_size);
@@ -329,7 +329,7 @@ TEST(Convert, EveryPairAtEveryLevel) {
           expected[i] = reference_conversion<To>(a[i], to == scalar_id::bool_, from == scalar_id::bool_);
         }
         guarded_memory source(n * sizeof(From)), target(n * 8);
-        std::memcpy(source.at_end(), a.data(), n * sizeof(From));
+        put(source.at_end(), a.data(), n * sizeof(From));
         auto verify = [&](const char *got) {
           for (size_t i = 0; i < n; ++i) {
             To x;
@@ -348,7 +348,7 @@ TEST(Convert, EveryPairAtEveryLevel) {
           EXPECT_EQ(f(d, source.at_end(), nullptr, nullptr, n, nullptr), 0u);
           verify(d);
           if (sizeof(To) == sizeof(From)) {
-            std::memcpy(d, a.data(), n * sizeof(From));
+            put(d, a.data(), n * sizeof(From));
             f(d, d, nullptr, nullptr, n, nullptr);
             verify(d);
           }
@@ -367,7 +367,7 @@ TEST(Convert, CopyStreamCopies) {
           for (size_t i = 0; i < a.size(); ++i) {
             a[i] = char(i * 7);
           }
-          std::memcpy(e.data() + shift, a.data() + 3, n << log2);
+          put(e.data() + shift, a.data() + 3, n << log2);
           table.copy_stream[log2](d.data() + shift, a.data() + 3, nullptr, nullptr, n, nullptr);
           EXPECT_EQ(d, e);
         }

@@ -56,7 +56,7 @@ TEST(Fetch, LoadAndStoreStrided) {
         size_t span = n == 0 ? 0 : (n - 1) * size_t(std::abs(step)) + 1;
         std::vector<T> values = numbered<T>(span), expected(n);
         guarded_memory from(span * sizeof(T));
-        std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+        put(from.at_end(), values.data(), span * sizeof(T));
         size_t first = step < 0 && n ? span - 1 : 0;
         for (size_t i = 0; i < n; ++i) {
           expected[i] = values[size_t(intptr_t(first) + intptr_t(i) * step)];
@@ -107,7 +107,7 @@ TEST(Fetch, RepeatRowValues) {
                         values[size_t(intptr_t(first) + intptr_t(r) * step)]);
       }
       guarded_memory from(span * sizeof(T));
-      std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+      put(from.at_end(), values.data(), span * sizeof(T));
       scratch to(expected.size() * sizeof(T));
       fetch.repeat(to.data(), from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), offsets.data(), rows);
       expect_items<T>(to.data(), expected, "repeat");
@@ -127,7 +127,7 @@ TEST(Fetch, RepeatRowValuesOfOneLength) {
             expected.insert(expected.end(), length, values[size_t(intptr_t(first) + intptr_t(r) * step)]);
           }
           guarded_memory from(span * sizeof(T));
-          std::memcpy(from.at_end(), values.data(), span * sizeof(T));
+          put(from.at_end(), values.data(), span * sizeof(T));
           scratch to(expected.size() * sizeof(T));
           fetch.repeat_fixed(to.data(), from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), length, rows);
           expect_items<T>(to.data(), expected, "repeat_fixed");
@@ -169,8 +169,8 @@ TEST(Fetch, GatherRowsFromElsewhere) {
       }
       const std::vector<int64_t> &slots = kind == slot_kind::pairs64 ? pairs : starts;
       guarded_memory from(span * sizeof(T)), slot_memory(slots.size() * 8);
-      std::memcpy(from.at_end(), values.data(), span * sizeof(T));
-      std::memcpy(slot_memory.at_end(), slots.data(), slots.size() * 8);
+      put(from.at_end(), values.data(), span * sizeof(T));
+      put(slot_memory.at_end(), slots.data(), slots.size() * 8);
       scratch to(expected.size() * sizeof(T));
       fetch.gather(to.data(), offsets.data(), rows, from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)),
                    slot_memory.at_end(), kind == slot_kind::pairs64 ? 16 : 8, kind);
@@ -192,7 +192,7 @@ TEST(Fetch, TransposePanels) {
       std::vector<T> values = numbered<T>(span);
       guarded_memory from(span * sizeof(T));
       char *base = test % 4 == 1 ? from.at_begin() : from.at_end();
-      std::memcpy(base, values.data(), span * sizeof(T));
+      put(base, values.data(), span * sizeof(T));
       size_t dst_row = columns + (test % 2 ? 0 : 3);
       scratch to(((rows - 1) * dst_row + columns) * sizeof(T));
       intptr_t stride = intptr_t(source_row * sizeof(T));

@@ -105,6 +105,13 @@ template <class T> std::string show(T value) {
   }
 }
 
+/// memcpy, which must not see the null that an empty vector has.
+inline void put(char *to, const void *from, size_t bytes) {
+  if (bytes != 0) {
+    std::memcpy(to, from, bytes);
+  }
+}
+
 /// n elements that end (or, if at_end is false, begin) exactly at an inaccessible page.
 class guarded_memory {
 public:

@@ -130,7 +130,7 @@ TEST(Reduce, LanesInTheOrderOfTheContract) {
     for (size_t n : sizes) {
       std::vector<T> values = reduction_values<T>(random, type, n, n);
       guarded_memory memory(n * sizeof(T));
-      std::memcpy(memory.at_end(), values.data(), n * sizeof(T));
+      put(memory.at_end(), values.data(), n * sizeof(T));
       alignas(64) T lanes[64 / sizeof(T)];
       functions.lanes(lanes, memory.at_end(), n);
       lane_vector<T> expected = reference_lanes(id, values.data(), n);
@@ -192,8 +192,8 @@ TEST(Reduce, RowsOfAllLengths) {
       size_t n = size_t(offsets.back());
       std::vector<T> values = reduction_values<T>(random, type, n, size_t(test));
       guarded_memory memory(n * sizeof(T)), index(offsets.size() * 8), target(rows * sizeof(T) * 3);
-      std::memcpy(memory.at_end(), values.data(), n * sizeof(T));
-      std::memcpy(index.at_end(), offsets.data(), offsets.size() * 8);
+      put(memory.at_end(), values.data(), n * sizeof(T));
+      put(index.at_end(), offsets.data(), offsets.size() * 8);
       for (size_t step : {1, 3}) {
         char *d = target.at_end() + (3 - step) * rows * sizeof(T);
         std::memset(d, 0x5a, step * rows * sizeof(T));
@@ -218,7 +218,7 @@ TEST(Reduce, RowsOfOneLength) {
       size_t rows = random() % 40;
       std::vector<T> values = reduction_values<T>(random, type, rows * length, length);
       guarded_memory memory(rows * length * sizeof(T)), target(rows * sizeof(T) * 2);
-      std::memcpy(memory.at_end(), values.data(), rows * length * sizeof(T));
+      put(memory.at_end(), values.data(), rows * length * sizeof(T));
       for (size_t step : {1, 2}) {
         char *d = target.at_end() + (2 - step) * rows * sizeof(T);
         functions.rows_fixed(d, intptr_t(step * sizeof(T)), memory.at_end(), length, rows);

@@ -66,11 +66,11 @@ template <class F> std::string type_error(F f) {
 
 TEST(Rows, BoolIsNotANumber) {
   EXPECT_EQ(type_error([] { computation_type(op_id::add, scalar_id::bool_); }),
-            "add: bool is not a number; convert to an integer type first");
+            "add: bool is not a number; nd.where(a, 1, 0) makes integers of it");
   EXPECT_EQ(type_error([] { computation_type(op_id::divide, scalar_id::bool_); }),
-            "divide: bool is not a number; convert to an integer type first");
+            "divide: bool is not a number; nd.where(a, 1, 0) makes integers of it");
   EXPECT_EQ(type_error([] { accumulator_type(reduction_id::max, scalar_id::bool_); }),
-            "max: bool is not a number; convert to an integer type first");
+            "max: bool is not a number; nd.where(a, 1, 0) makes integers of it");
 }
 
 TEST(Level, TheBaselineAlwaysRuns) {

@@ -1,0 +1,193 @@
+// Waiting: what may wait, what is computed with what, and who wants the values on the way.
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dynd/call/functions.h"
+#include "dynd/eval/observe.h"
+#include "dynd/memory/buffer.h"
+#include "fixture.h"
+
+namespace dynd {
+namespace {
+
+using testing::bits;
+using testing::ramp;
+
+// 10,000 doubles, 80 KB: enough to wait.
+const char *const large = "100 * 100 * float64";
+
+bool waits(const nd::array &a) { return a->state.load() == array_state::waiting; }
+bool has_memory(const nd::array &a) { return a->values().owner != nullptr; }
+
+template <class F> nd::array at_once(F f) {
+  eager_scope eager;
+  return f();
+}
+
+TEST(Waiting, LargeOperationsOnImmutableArraysWait) {
+  nd::array a = ramp(large), b = ramp(large);
+  nd::array sum = a + b;
+  EXPECT_TRUE(waits(sum));
+  EXPECT_FALSE(has_memory(sum));
+  EXPECT_EQ(bits(sum), bits(at_once([&] { return a + b; })));
+  EXPECT_FALSE(waits(sum));
+}
+
+TEST(Waiting, WhatMustNotWait) {
+  nd::array a = ramp(large);
+  EXPECT_FALSE(waits(ramp("100 * float64") + 1.0)) << "small";
+  EXPECT_FALSE(waits(at_once([&] { return a + a; }))) << "eager_scope";
+  EXPECT_FALSE(waits(ramp(large, access_mode::readwrite) + 1.0)) << "somebody can write it";
+  EXPECT_FALSE(waits(ramp(large, access_mode::readonly) + 1.0));
+  auto [quotient, rest] = nd::divmod(ramp("100 * 100 * int64"), nd::array(3));
+  EXPECT_FALSE(waits(quotient) || waits(rest)) << "may fail on values";
+  EXPECT_FALSE(waits(nd::sum(a, 1, true)));
+}
+
+TEST(Waiting, EagerScopesNest) {
+  nd::array a = ramp(large);
+  {
+    eager_scope outer;
+    { eager_scope inner; }
+    EXPECT_FALSE(waits(a + a));
+  }
+  EXPECT_TRUE(waits(a + a));
+}
+
+TEST(Waiting, TemporariesAreNeverStored) {
+  nd::array a = ramp(large), b = ramp(large);
+  observation seen;
+  current_observation() = &seen;
+  nd::array result = (a * b + a) / b;
+  result.eval();
+  current_observation() = nullptr;
+  ASSERT_EQ(seen.kernels.size(), 1u) << "one pass";
+  EXPECT_EQ(seen.kernels[0].operands.size(), 3u) << "one output, two sources";
+}
+
+TEST(Waiting, AValueThatOthersHoldIsAnExtraOutput) {
+  nd::array a = ramp(large), product = a * a, sum = product + a;
+  ASSERT_TRUE(waits(product));
+  sum.eval();
+  EXPECT_FALSE(waits(product)) << "computed in the same pass";
+  EXPECT_EQ(bits(product), bits(at_once([&] { return a * a; })));
+  EXPECT_EQ(bits(sum), bits(at_once([&] { return a * a + a; })));
+}
+
+TEST(Waiting, AValueThatIsHeldBelowIsNotComputedForTheOneAbove) {
+  nd::array a = ramp(large), product = a * a, sum = product + a;
+  product.eval();
+  EXPECT_TRUE(waits(sum)) << "nobody asked";
+  EXPECT_EQ(bits(sum), bits(at_once([&] { return a * a + a; })));
+}
+
+TEST(Waiting, AnRvalueIsNotKept) {
+  nd::array a = ramp(large), product = a * a;
+  nd::array held = product; // so that what became of it can be seen
+  array_block *block = product.get();
+  nd::array total = nd::sum(std::move(product)); // held by another handle too: kept all the same
+  EXPECT_FALSE(waits(held));
+  EXPECT_EQ(held.get(), block);
+  nd::array dropped = a * a;
+  nd::array again = nd::sum(dropped);
+  EXPECT_EQ(bits(again), bits(total));
+  EXPECT_FALSE(waits(dropped)) << "an lvalue stays, so its values are kept";
+  nd::array moved = a * a;
+  EXPECT_EQ(bits(nd::sum(std::move(moved))), bits(total));
+}
+
+TEST(Waiting, ReductionsAbsorbWhatWaits) {
+  nd::array a = ramp(large), b = ramp(large);
+  observation seen;
+  current_observation() = &seen;
+  nd::array rows = nd::sum(a * b + a, 1);
+  current_observation() = nullptr;
+  EXPECT_EQ(seen.kernels.size(), 1u);
+  EXPECT_EQ(bits(rows), bits(at_once([&] { return nd::sum(a * b + a, 1); })));
+}
+
+TEST(Waiting, RaggedArraysShareTheRowsOfWhatTheyWaitFor) {
+  nd::array a = ramp("10000 * var * float64");
+  nd::array result = a * a + a;
+  EXPECT_TRUE(waits(result));
+  EXPECT_EQ(result->streams()[0].address, a->streams()[0].address);
+  EXPECT_EQ(bits(result), bits(at_once([&] { return a * a + a; })));
+}
+
+TEST(Waiting, ChainsLongerThanAGroupAreCut) {
+  nd::array a = ramp(large), fused = a, eager = a;
+  for (int i = 0; i < 100; i++) {
+    fused = i % 3 ? fused + a : fused * 0.5;
+    eager = at_once([&] { return i % 3 ? eager + a : eager * 0.5; });
+  }
+  EXPECT_EQ(bits(fused), bits(eager));
+}
+
+TEST(Waiting, ManySourcesAreCut) {
+  std::vector<nd::array> sources;
+  for (int i = 0; i < 30; i++) {
+    sources.push_back(ramp(large) * double(i + 1));
+    sources.back().eval();
+  }
+  auto total = [&] {
+    nd::array sum = sources[0];
+    for (const nd::array &source : sources) {
+      sum = sum * 0.5 + source;
+    }
+    return sum;
+  };
+  EXPECT_EQ(bits(total()), bits(at_once(total)));
+}
+
+TEST(Waiting, KeepsAliveNoMoreThanFourTimesItself) {
+  nd::array wide = ramp("200 * 100 * float64"), narrow = nd::less(wide, wide);
+  EXPECT_FALSE(waits(narrow)) << "20 KB that would hold 160 KB";
+}
+
+TEST(Waiting, MixedTypesAndConversionsInOnePass) {
+  nd::array i = ramp("100 * 200 * int16"), f = ramp("100 * 200 * float32");
+  auto compute = [&] { return nd::where(nd::less(i, f), i * i, f / i); };
+  EXPECT_EQ(bits(compute()), bits(at_once(compute)));
+}
+
+TEST(Waiting, DroppingALongChainNeedsNoStack) {
+  // Each operation has another waiting input; nothing is ever computed.
+  nd::array a = ramp(large);
+  std::vector<nd::array> heads;
+  for (int k = 0; k < 1000; k++) {
+    nd::array chain = a;
+    for (int i = 0; i < 25; i++) {
+      chain = chain + a;
+    }
+    heads.push_back(chain);
+  }
+  heads.clear();
+  EXPECT_EQ(waiting_bytes.load(), 0);
+}
+
+TEST(Waiting, TheBudgetCountsWhatWaitsOnly) {
+  int64_t before = waiting_bytes.load();
+  nd::array a = ramp(large);
+  {
+    nd::array sum = a + a;
+    EXPECT_GT(waiting_bytes.load(), before);
+    nd::array computed = a * a;
+    computed.eval();
+    EXPECT_GT(waiting_bytes.load(), before);
+  }
+  EXPECT_EQ(waiting_bytes.load(), before);
+}
+
+TEST(Waiting, ViewsAssignmentsAndCopiesForceTheirOperand) {
+  nd::array a = ramp(large), expected = at_once([&] { return a + a; });
+  EXPECT_EQ(bits(nd::at(a + a, 3)), bits(nd::at(expected, 3)));
+  EXPECT_EQ(bits(nd::transposed(a + a)), bits(nd::transposed(expected)));
+  nd::array dst = ramp(large, access_mode::readwrite);
+  nd::assign(dst, a + a);
+  EXPECT_EQ(bits(dst), bits(expected));
+  EXPECT_EQ(bits(nd::copy(a + a, access_mode::readwrite)), bits(expected));
+}
+
+} // namespace
+} // namespace dynd
