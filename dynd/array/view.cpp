@@ -1,6 +1,7 @@
 #include "dynd/array/view.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
@@ -181,7 +182,7 @@ public:
       }
     }
     resolve_taken_row();
-    return parts_.build(a_, a_->scalar());
+    return parts_.build(copied_ ? copied_ : a_, a_->scalar());
   }
 
 private:
@@ -198,14 +199,120 @@ private:
       return;
     }
     if (at_ > 0) {
-      fail(error_kind::index, std::string("index: ") + what + " inside the rows of a `var` dimension (axis " +
-                                  std::to_string(axis_) +
-                                  ") is only possible in one row: index the axes before it with integers");
+      fail(error_kind::index, std::string("index: ") + what + " inside the rows of axis " + std::to_string(axis_) +
+                                  ", itself inside ragged rows: index the axes before it with integers");
     }
     parts_.resolve_row();
   }
 
+  // Rows of which every one is to be indexed: the dimensions outside have one size each.
+  bool inside_rows() const {
+    bool strided_outside = at_ > 0 && parts_.kind[at_] == type_kind::var_dim;
+    for (int d = 0; d < at_; d++) {
+      strided_outside &= parts_.kind[d] != type_kind::var_dim;
+    }
+    return strided_outside;
+  }
+
+  // Calls f(slot, row number, index of the row) for every row, in C order.
+  template <class F> void for_each_row(F f) {
+    intptr_t index[max_ndim] = {};
+    intptr_t rows = 1;
+    for (int d = 0; d < at_; d++) {
+      rows *= parts_.size[d];
+    }
+    for (intptr_t r = 0; r < rows; r++) {
+      const char *slot = parts_.address[0];
+      for (int d = 0; d < at_; d++) {
+        slot += index[d] * parts_.stride[0][d];
+      }
+      f(read_slot(slot, parts_.slots[0]), r, index);
+      for (int d = at_ - 1; d >= 0 && ++index[d] == parts_.size[d]; d--) {
+        index[d] = 0;
+      }
+    }
+  }
+
+  // a[:, i:j]: new slots, one for each row; the content is shared. Backwards the content's stride is negative, and so
+  // are the starts.
+  void cut_rows(const index &i) {
+    intptr_t step = i.step.value_or(1);
+    if (step != 1 && step != -1) {
+      fail(error_kind::index, "index: inside the rows of axis " + std::to_string(axis_) +
+                                  " the step of a slice must be 1 or -1, not " + std::to_string(step));
+    }
+    intptr_t rows = 1;
+    for (int d = 0; d < at_; d++) {
+      rows *= parts_.size[d];
+    }
+    new_slots_ = allocate_buffer(size_t(rows) * sizeof(row_extent));
+    auto *slots = reinterpret_cast<row_extent *>(new_slots_->data);
+    for_each_row([&](row_extent row, intptr_t r, const intptr_t *) {
+      slice_extent extent = resolve(i, row.size);
+      slots[r] = {step * (row.start + extent.first), extent.count};
+    });
+    parts_.address[0] = new_slots_->data;
+    parts_.owner[0] = new_slots_.get();
+    parts_.slots[0] = slot_kind::pairs64;
+    intptr_t stride = sizeof(row_extent);
+    for (int d = at_ - 1; d >= 0; d--) {
+      parts_.stride[0][d] = stride;
+      stride *= parts_.size[d];
+    }
+    for (int s = 1; s < parts_.nstreams; s++) {
+      parts_.stride[s][at_] *= step;
+    }
+  }
+
+  // a[:, i]: one element of every row. They lie anywhere, so this is a copy.
+  void take_from_rows(intptr_t i) {
+    if (parts_.nstreams != 2) {
+      fail(error_kind::index, "index: an integer inside the rows of axis " + std::to_string(axis_) +
+                                  ", with ragged rows below them: index the axes before it with integers");
+    }
+    intptr_t size[max_ndim];
+    std::copy_n(parts_.size, at_, size);
+    std::copy(parts_.size + at_ + 1, parts_.size + parts_.ndim, size + at_);
+    ndt::type type = ndt::make_scalar(a_->scalar());
+    for (int d = parts_.ndim - 1; d >= 0; d--) {
+      type = d == at_ ? type : ndt::make_strided_dim(type);
+    }
+    copied_ = array(new_dense(type.get(), size));
+    size_t item = a_->item_size();
+    char *to = copied_->values().address;
+    for_each_row([&](row_extent row, intptr_t, const intptr_t *index) {
+      if (i < -row.size || i >= row.size) {
+        std::string where;
+        for (int d = 0; d < at_; d++) {
+          where += (d ? ", " : "") + std::to_string(index[d]);
+        }
+        fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
+                                    " of row " + (at_ > 1 ? "(" + where + ")" : where) + " with size " +
+                                    std::to_string(row.size));
+      }
+      const char *from = parts_.address[1] + (row.start + (i < 0 ? i + row.size : i)) * parts_.stride[1][at_];
+      copy_elements(at_ + 1, from, to, item);
+    });
+    parts_ = view_parts(copied_);
+    axis_++;
+  }
+
+  void copy_elements(int d, const char *from, char *&to, size_t item) {
+    if (d == parts_.ndim) {
+      std::memcpy(to, from, item);
+      to += item;
+      return;
+    }
+    for (intptr_t j = 0; j < parts_.size[d]; j++) {
+      copy_elements(d + 1, from + j * parts_.stride[1][d], to, item);
+    }
+  }
+
   void take(intptr_t i) {
+    if (inside_rows()) {
+      take_from_rows(i);
+      return;
+    }
     need_one_row("an integer");
     intptr_t size = parts_.size[at_];
     if (i < -size || i >= size) {
@@ -224,7 +331,9 @@ private:
   }
 
   void cut(const index &i) {
-    if (!is_whole(i)) {
+    if (!is_whole(i) && inside_rows()) {
+      cut_rows(i);
+    } else if (!is_whole(i)) {
       need_one_row("a slice");
       slice_extent extent = resolve(i, parts_.size[at_]);
       if (extent.count > 0) {
@@ -250,6 +359,8 @@ private:
   int at_ = 0;   // the dimension of the view that is next
   int axis_ = 0; // the axis of the array that it was
   std::string taken_;
+  ref<buffer> new_slots_;
+  array copied_;
 };
 
 } // namespace

@@ -238,7 +238,7 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
     }
     where = "row " + index_text(index_of_row(shape, row)) + " is empty";
   }
-  fail(error_kind::value, std::string(r.name) + ": " + where + ", and nothing has no " + r.name);
+  fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
 }
 
 // The operand's program up to the value that is reduced; a waiting operand is absorbed if nobody else wants it.

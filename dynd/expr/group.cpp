@@ -107,9 +107,11 @@ bool claim_group(const group_request &request, claimed_group &group) {
     ref<array_block> first;
     {
       std::unique_lock lock(graph_mutex, std::defer_lock);
-      if (!lock.try_lock()) {
+      while (!lock.try_lock()) {
+        // Wait for it without the interpreter's lock, and never take that back while holding ours: whoever finishes a
+        // group may hold the interpreter's lock and want ours.
         without_interpreter pause;
-        lock.lock();
+        std::lock_guard let_through(graph_mutex);
       }
       if (request.root && state_of(request.root) == array_state::ready) {
         return false;
