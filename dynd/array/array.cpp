@@ -49,22 +49,13 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
   if (axis == block.ndim) {
     return 1;
   }
-  intptr_t size = block.size()[axis];
-  int slots = -1;
-  row_extent row = {0, size};
-  if (size < 0) {
-    slots = 0;
-    for (int d = 0; d < axis; d++) {
-      slots += block.size()[d] < 0;
-    }
-    row = read_slot(at[slots], block.streams()[slots].kind);
-  }
+  dimension_walk dimension(block, axis, at);
   bool more = false;
   for (int d = axis + 1; d < block.ndim; d++) {
     more |= block.size()[d] < 0;
   }
   if (!more) {
-    intptr_t total = row.size;
+    intptr_t total = dimension.size();
     for (int d = axis + 1; d < block.ndim; d++) {
       total *= block.size()[d];
     }
@@ -72,10 +63,8 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
   }
   intptr_t total = 0;
   char *inner[max_ndim + 1];
-  for (int64_t i = 0; i < row.size; i++) {
-    for (int s = 0; s < block.nstreams; s++) {
-      inner[s] = at[s] + (s > slots ? row.start + i : 0) * block.strides(s)[axis];
-    }
+  for (int64_t i = 0; i < dimension.size(); i++) {
+    dimension.enter(i, inner);
     total += count_below(block, axis + 1, inner);
   }
   return total;

@@ -72,27 +72,18 @@ void append_values(std::string &text, const array_block &block, int axis, char *
     append_scalar(text, block.scalar(), at[block.nstreams - 1]);
     return;
   }
-  row_extent row = {0, block.size()[axis]};
-  int slots = -1;
-  if (row.size < 0) {
-    slots = 0;
-    for (int d = 0; d < axis; d++) {
-      slots += block.size()[d] < 0;
-    }
-    row = read_slot(at[slots], block.streams()[slots].kind);
-  }
+  dimension_walk dimension(block, axis, at);
+  int64_t size = dimension.size();
   text += '[';
   char *inner[max_ndim + 1];
-  for (int64_t i = 0; i < row.size; i++) {
+  for (int64_t i = 0; i < size; i++) {
     text += i ? ", " : "";
-    if (cut && row.size > 2 * edge && i == edge) {
+    if (cut && size > 2 * edge && i == edge) {
       text += "...";
-      i = row.size - edge - 1;
+      i = size - edge - 1;
       continue;
     }
-    for (int s = 0; s < block.nstreams; s++) {
-      inner[s] = at[s] + (slots < 0 ? i : s > slots ? row.start + i : 0) * block.strides(s)[axis];
-    }
+    dimension.enter(i, inner);
     append_values(text, block, axis + 1, inner, cut);
   }
   text += ']';

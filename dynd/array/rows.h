@@ -14,6 +14,36 @@ inline row_extent read_slot(const char *slot, slot_kind kind) {
   return kind == slot_kind::offsets64 ? row_extent{words[0], words[1] - words[0]} : row_extent{words[0], words[1]};
 }
 
+/// One dimension of an array, entered from streams that stand at an element of what is outside: its length, and how the
+/// streams move to its elements.
+class dimension_walk {
+public:
+  dimension_walk(const array_block &block, int axis, char *const *at) : block_(block), axis_(axis), at_(at) {
+    row_ = {0, block.size()[axis]};
+    if (row_.size < 0) {
+      slots_ = 0;
+      for (int d = 0; d < axis; d++) {
+        slots_ += block.size()[d] < 0;
+      }
+      row_ = read_slot(at[slots_], block.streams()[slots_].kind);
+    }
+  }
+  int64_t size() const { return row_.size; }
+  /// Where the streams stand at element i; those above the rows' own slots stay.
+  void enter(int64_t i, char **inner) const {
+    for (int s = 0; s < block_.nstreams; s++) {
+      inner[s] = at_[s] + (s > slots_ ? row_.start + i : 0) * block_.strides(s)[axis_];
+    }
+  }
+
+private:
+  const array_block &block_;
+  int axis_;
+  char *const *at_;
+  row_extent row_;
+  int slots_ = -1; // the stream of its slots, if it has rows
+};
+
 /// rows + 1 offsets, one after another: the rows of one `var` dimension of a whole array, as flat evaluation needs
 /// them.
 struct offsets_run {

@@ -59,29 +59,12 @@ private:
     order_.push_back(axis_);
   }
 
-  int slot_stream(int axis) const {
-    int s = 0;
-    for (int d = 0; d < axis; d++) {
-      s += block_->size()[d] < 0;
-    }
-    return s;
-  }
-
   // The elements of `c` along `axis`.
   std::vector<cursor> elements(const cursor &c, int axis) const {
-    std::vector<cursor> result;
-    row_extent row = {0, block_->size()[axis]};
-    int slots = -1;
-    if (row.size < 0) {
-      slots = slot_stream(axis);
-      row = read_slot(c[size_t(slots)], block_->streams()[slots].kind);
-    }
-    for (int64_t i = 0; i < row.size; i++) {
-      cursor next = c;
-      for (int s = 0; s < block_->nstreams; s++) {
-        next[size_t(s)] += (s > slots ? row.start + i : slots < 0 ? i : 0) * block_->strides(s)[axis];
-      }
-      result.push_back(std::move(next));
+    dimension_walk dimension(*block_, axis, c.data());
+    std::vector<cursor> result(size_t(dimension.size()), cursor(c.size()));
+    for (int64_t i = 0; i < dimension.size(); i++) {
+      dimension.enter(i, result[size_t(i)].data());
     }
     return result;
   }
@@ -143,31 +126,17 @@ private:
   ref<array_block> build() {
     space shape;
     shape.ndim = block_->ndim;
-    int outer = -1;
+    std::vector<std::vector<int64_t>> offsets;
     for (int k = 0; k < shape.ndim; k++) {
       int axis = order_[size_t(k)];
       shape.size[k] = block_->size()[axis];
       shape.fixed[k] = ndt::type(block_->type).at_depth(axis)->kind == type_kind::fixed_dim;
-      if (shape.size[k] >= 0) {
-        continue;
+      if (shape.size[k] < 0) {
+        shape.slot_index[k] = int8_t(shape.nvar++);
+        offsets.push_back(std::move(offsets_[size_t(axis)]));
       }
-      shape.slot_index[k] = int8_t(shape.nvar);
-      shape.nvar++;
-      space_slots &slots = shape.slots.emplace_back();
-      const std::vector<int64_t> &offsets = offsets_[size_t(axis)];
-      ref<buffer> memory = allocate_buffer(offsets.size() * sizeof(int64_t));
-      std::memcpy(memory->data, offsets.data(), offsets.size() * sizeof(int64_t));
-      slots.address = memory->data;
-      slots.kind = slot_kind::offsets64;
-      slots.run = {reinterpret_cast<const int64_t *>(memory->data), intptr_t(offsets.size()) - 1};
-      slots.owner = ref<counted>::adopt(memory.take());
-      intptr_t stride = sizeof(int64_t);
-      for (int e = shape.ndim - 1; e >= 0; e--) {
-        slots.stride[e] = e >= k || e < outer ? 0 : stride;
-        stride *= e < k && e > outer ? shape.size[e] : 1;
-      }
-      outer = k;
     }
+    make_slots(shape, offsets);
     ref<array_block> result = new_result(shape, block_->scalar());
     allocate_values(result.get(), shape);
     if (!values_.empty()) {

@@ -251,7 +251,8 @@ public:
     visit(0, at, shape_at);
   }
 
-  std::vector<int64_t> &offsets(int i) { return offsets_[size_t(i)]; }
+  /// Of the result's `var` axes, outermost first.
+  const std::vector<std::vector<int64_t>> &offsets() const { return offsets_; }
 
 private:
   void visit(int d, char *const *at, char *const *shape_at) {
@@ -375,19 +376,20 @@ private:
   std::vector<std::vector<int64_t>> offsets_;
 };
 
-// Slots of our own making for every `var` axis.
-void make_slots(row_measure &measure, space &shape) {
+} // namespace
+
+void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offsets) {
+  shape.slots.resize(size_t(shape.nvar));
   int outer = -1;
   for (int d = 0; d < shape.ndim; d++) {
     if (shape.size[d] >= 0) {
       continue;
     }
-    int i = shape.slot_index[d];
-    const std::vector<int64_t> &offsets = measure.offsets(i);
+    const std::vector<int64_t> &offsets = row_offsets[size_t(shape.slot_index[d])];
     size_t bytes = offsets.size() * sizeof(int64_t);
     ref<buffer> memory = allocate_buffer(bytes);
     std::memcpy(memory->data, offsets.data(), bytes);
-    space_slots &slots = shape.slots[i];
+    space_slots &slots = shape.slots[shape.slot_index[d]];
     slots.address = memory->data;
     slots.kind = slot_kind::offsets64;
     slots.run = {reinterpret_cast<const int64_t *>(memory->data), intptr_t(offsets.size()) - 1};
@@ -401,8 +403,6 @@ void make_slots(row_measure &measure, space &shape) {
   }
 }
 
-} // namespace
-
 void broadcast_space(const char *operation, array_block *const *operands, int noperands, space &result) {
   broadcast_sizes(operation, operands, noperands, result);
   bool ragged = false;
@@ -412,7 +412,7 @@ void broadcast_space(const char *operation, array_block *const *operands, int no
   if (ragged && !share_slots(operands, noperands, result)) {
     row_measure measure(operation, operands, noperands, result, false);
     measure.run();
-    make_slots(measure, result);
+    make_slots(result, measure.offsets());
   }
 }
 

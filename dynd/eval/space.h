@@ -66,6 +66,9 @@ struct lowered {
 /// The space that these operands broadcast to. Row lengths are compared; new slots are made where rows stretch.
 void broadcast_space(const char *operation, array_block *const *operands, int noperands, space &result);
 
+/// Gives every `var` axis of the shape slots of its own, from the offsets of its rows (outermost axis first).
+void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offsets);
+
 /// The space of an array that is already there.
 void space_of(array_block *block, space &result);
 

@@ -46,24 +46,14 @@ PyObject *list_of(const array_block &block, int axis, char *const *at) {
   if (axis == block.ndim) {
     return value_of(block.scalar(), at[block.nstreams - 1]);
   }
-  row_extent row = {0, block.size()[axis]};
-  int slots = -1;
-  if (row.size < 0) {
-    slots = 0;
-    for (int d = 0; d < axis; d++) {
-      slots += block.size()[d] < 0;
-    }
-    row = read_slot(at[slots], block.streams()[slots].kind);
-  }
-  PyObject *list = PyList_New(row.size);
+  dimension_walk dimension(block, axis, at);
+  PyObject *list = PyList_New(dimension.size());
   if (!list) {
     return nullptr;
   }
   char *inner[max_ndim + 1];
-  for (int64_t i = 0; i < row.size; i++) {
-    for (int s = 0; s < block.nstreams; s++) {
-      inner[s] = at[s] + (slots < 0 ? i : s > slots ? row.start + i : 0) * block.strides(s)[axis];
-    }
+  for (int64_t i = 0; i < dimension.size(); i++) {
+    dimension.enter(i, inner);
     PyObject *item = list_of(block, axis + 1, inner);
     if (!item) {
       Py_DECREF(list);
