@@ -49,7 +49,7 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
   if (axis == block.ndim) {
     return 1;
   }
-  dimension_walk dimension(block, axis, at);
+  dimension_walk dimension(block, axis, at, block.nstreams - 1);
   bool more = false;
   for (int d = axis + 1; d < block.ndim; d++) {
     more |= block.size()[d] < 0;
@@ -62,7 +62,7 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
     return total;
   }
   intptr_t total = 0;
-  char *inner[max_ndim + 1];
+  char *inner[max_ndim];
   for (int64_t i = 0; i < dimension.size(); i++) {
     dimension.enter(i, inner);
     total += count_below(block, axis + 1, inner);
@@ -78,8 +78,8 @@ intptr_t count_elements(const array_block &block) {
   if (block.nstreams == 1) {
     return block.count;
   }
-  char *at[max_ndim + 1];
-  for (int s = 0; s < block.nstreams; s++) {
+  char *at[max_ndim]; // of the slots: the values may be waiting
+  for (int s = 0; s + 1 < block.nstreams; s++) {
     at[s] = block.streams()[s].address;
   }
   return count_below(block, 0, at);

@@ -15,10 +15,12 @@ inline row_extent read_slot(const char *slot, slot_kind kind) {
 }
 
 /// One dimension of an array, entered from streams that stand at an element of what is outside: its length, and how the
-/// streams move to its elements.
+/// streams move to its elements. Of a waiting array only the slots can be walked: all streams but the last.
 class dimension_walk {
 public:
-  dimension_walk(const array_block &block, int axis, char *const *at) : block_(block), axis_(axis), at_(at) {
+  dimension_walk(const array_block &block, int axis, char *const *at) : dimension_walk(block, axis, at, block.nstreams) {}
+  dimension_walk(const array_block &block, int axis, char *const *at, int nstreams)
+      : block_(block), axis_(axis), nstreams_(nstreams), at_(at) {
     row_ = {0, block.size()[axis]};
     if (row_.size < 0) {
       slots_ = 0;
@@ -31,14 +33,14 @@ public:
   int64_t size() const { return row_.size; }
   /// Where the streams stand at element i; those above the rows' own slots stay.
   void enter(int64_t i, char **inner) const {
-    for (int s = 0; s < block_.nstreams; s++) {
+    for (int s = 0; s < nstreams_; s++) {
       inner[s] = at_[s] + (s > slots_ ? row_.start + i : 0) * block_.strides(s)[axis_];
     }
   }
 
 private:
   const array_block &block_;
-  int axis_;
+  int axis_, nstreams_;
   char *const *at_;
   row_extent row_;
   int slots_ = -1; // the stream of its slots, if it has rows

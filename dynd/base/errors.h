@@ -21,6 +21,11 @@ enum class error_kind : int {
   cancelled = dynd_error_cancelled
 };
 
+/// The kind of a status that a kernel returned: internal where it is none of those.
+inline error_kind kind_of(intptr_t status) {
+  return status <= dynd_error_type && status >= dynd_error_cancelled ? error_kind(status) : error_kind::internal;
+}
+
 class error : public std::exception {
 public:
   error(error_kind kind, std::string text) : kind_(kind), text_(std::move(text)) {}

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/group_task.h"
 #include "dynd/eval/observe.h"
@@ -34,7 +35,7 @@ array_block *try_direct_scalar(op_id op, const call_operands &operands) {
   array_block *left = operands.block[0], *right = operands.block[1];
   array_block *shape = left->ndim ? left : right, *number = left->ndim ? right : left;
   const op_row &r = row(op);
-  if (r.kind != op_kind::binary || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
+  if (r.kind != op_kind::binary || operands.count != 2 || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
       number->scalar() != shape->scalar()) {
     return nullptr;
   }
@@ -53,7 +54,7 @@ array_block *try_direct_scalar(op_id op, const call_operands &operands) {
 // Dense operands of one type and the same sizes, and little work: one call of the compiled loop. Null if it is not so.
 array_block *try_direct(op_id op, const call_operands &operands) {
   array_block *first = operands.block[0];
-  if (!is_plain(first) || size_t(first->count) * 8 > waits_from || !direct_enabled.load(std::memory_order_relaxed)) {
+  if (!is_plain(first) || operands.count > 3 || size_t(first->count) * 8 > waits_from || !direct_enabled.load(std::memory_order_relaxed)) {
     return nullptr;
   }
   const void *source[3] = {first->values().address, nullptr, nullptr};
@@ -70,7 +71,7 @@ array_block *try_direct(op_id op, const call_operands &operands) {
   block_fn function = level().elementwise[size_t(op)][size_t(first->scalar())];
   const op_row &r = row(op);
   bool same_type = r.kind == op_kind::unary || r.kind == op_kind::binary;
-  if (!function || !same_type || current_observation()) {
+  if (!function || !same_type || operands.count != r.arity || current_observation()) {
     return nullptr;
   }
   ref<array_block> result = new_dense(first->type, first->size());
@@ -271,17 +272,37 @@ void assign_values(const char *name, const space &shape, array_block *dst, array
   group.finish();
 }
 
-// By addresses where both are strided; ragged ones by the memory that their values live in.
-bool shares_memory(const array_block *a, const array_block *b) {
-  if (a->nstreams > 1 || b->nstreams > 1) {
-    return a == b || a->values().owner == b->values().owner;
+// The bytes that the values from `axis` on may touch; rows are looked at.
+void add_touched(const array_block &x, int axis, char *const *at, byte_interval &all) {
+  bool rows = std::any_of(x.size() + axis, x.size() + x.ndim, [](intptr_t size) { return size < 0; });
+  if (rows) {
+    dimension_walk dimension(x, axis, at);
+    char *inner[max_ndim + 1];
+    for (int64_t i = 0; i < dimension.size(); i++) {
+      dimension.enter(i, inner);
+      add_touched(x, axis + 1, inner, all);
+    }
+    return;
   }
-  auto touched = [](const array_block *x) {
-    return touched_bytes(x->values().address, {x->size(), size_t(x->ndim)}, x->value_strides(),
-                         intptr_t(x->item_size()));
-  };
-  return may_overlap(touched(a), touched(b));
+  byte_interval own = touched_bytes(at[x.nstreams - 1], {x.size() + axis, size_t(x.ndim - axis)},
+                                    x.value_strides() + axis, intptr_t(x.item_size()));
+  if (own.low != own.high) {
+    all = all.low == all.high ? own : byte_interval{std::min(all.low, own.low), std::max(all.high, own.high)};
+  }
 }
+
+byte_interval touched_by(const array_block &x) {
+  char *at[max_ndim + 1];
+  for (int s = 0; s < x.nstreams; s++) {
+    at[s] = x.streams()[s].address;
+  }
+  byte_interval all = {0, 0};
+  add_touched(x, 0, at, all);
+  return all;
+}
+
+// By addresses: different owners may lend the same memory.
+bool shares_memory(const array_block *a, const array_block *b) { return may_overlap(touched_by(*a), touched_by(*b)); }
 
 } // namespace
 

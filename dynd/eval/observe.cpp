@@ -100,7 +100,7 @@ void run_traced(const task &t, observation &seen) {
   build_unplanned(kernel, t, call, streams);
   value_recorder recorder(t, streams, seen);
   if (int status = run_observed(kernel, call, recorder)) {
-    fail(error_kind(status), std::string(t.name) + ": failed while it was traced");
+    fail(kind_of(status), std::string(t.name) + ": failed while it was traced");
   }
 }
 

@@ -61,7 +61,7 @@ void choose_for_memory(const task &t, intptr_t elements, tree_options &options) 
     fail(error_kind::value,
          std::string(t.name) + ": " + what + " at index (" + text + (index.size() == 1 ? ",)" : ")"));
   }
-  fail(error_kind(status), std::string(t.name) + ": " + (frame.text[0] ? frame.text : "failed"));
+  fail(kind_of(status), std::string(t.name) + ": " + (frame.text[0] ? frame.text : "failed"));
 }
 
 // Calls the root for the elements [begin, end) of its own dimension.
@@ -237,7 +237,7 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
     stack.finish(total);
   }
   if (status) {
-    fail(error_kind(status), std::string(t.name) + ": failed");
+    fail(kind_of(status), std::string(t.name) + ": failed");
   }
   t.p.reduce->fold(dst, total);
   if (watching && watching->tracing) {

@@ -43,7 +43,8 @@ bool same_space(const array_block &a, const array_block &b) {
 
 // ---- lowering -----------------------------------------------------------------------------------------------------
 
-void lower_operands(const space &shape, array_block *const *operands, int noperands, lowered &result) {
+void lower_operands(const space &shape, array_block *const *operands, int noperands, lowered &result,
+                    bool with_values) {
   result.noperands = noperands;
   result.nstreams = 0;
   for (int o = 0; o < noperands; o++) {
@@ -67,7 +68,7 @@ void lower_operands(const space &shape, array_block *const *operands, int nopera
     }
     for (int s = 0; s < block->nstreams; s++) {
       lowered_stream &stream = result.stream[result.nstreams++];
-      stream.address = block->streams()[s].address;
+      stream.address = with_values || s + 1 < block->nstreams ? block->streams()[s].address : nullptr;
       for (int d = 0; d < shape.ndim; d++) {
         stream.stride[d] =
             d < missing ? 0 : broadcast_stride(block->size()[d - missing], block->strides(s)[d - missing]);
@@ -226,7 +227,7 @@ class row_measure {
 public:
   row_measure(const char *operation, array_block *const *operands, int noperands, const space &shape, bool to_shape)
       : operation_(operation), operands_(operands), shape_(shape), to_shape_(to_shape) {
-    lower_operands(shape, operands, noperands, streams_);
+    lower_operands(shape, operands, noperands, streams_, false);
     for (int d = 0; d < shape.ndim; d++) {
       bool rows = shape.size[d] < 0;
       for (int o = 0; o < noperands; o++) {
@@ -298,7 +299,10 @@ private:
     intptr_t step[max_streams];
     for (int o = 0; o < streams_.noperands; o++) {
       const lowered_operand &operand = streams_.operand[o];
-      for (int s = operand.first; s < operand.first + operand.count; s++) {
+      int values = operand.first + operand.count - 1;
+      inner[values] = nullptr;
+      step[values] = 0;
+      for (int s = operand.first; s < values; s++) {
         inner[s] = at[s];
         step[s] = streams_.stream[s].stride[d];
         // Only the streams below the slots move to the row.

@@ -75,8 +75,10 @@ void space_of(array_block *block, space &result);
 /// That the operands can be assigned to the space of `destination`; row lengths are compared.
 void check_broadcasts_to(const char *operation, array_block *const *operands, int noperands, const space &destination);
 
-/// Lowers the operands, which broadcast to the space. Forces nothing: addresses of waiting values are null.
-void lower_operands(const space &shape, array_block *const *operands, int noperands, lowered &result);
+/// Lowers the operands, which broadcast to the space. Forces nothing: where values may be waiting, or somebody computes
+/// them now, their addresses must be left out.
+void lower_operands(const space &shape, array_block *const *operands, int noperands, lowered &result,
+                    bool with_values = true);
 
 /// Marks the operands whose rows are the space's rows, and drops their slots.
 void align_operands(const space &shape, lowered &operands);

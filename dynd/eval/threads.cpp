@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -24,6 +25,7 @@ namespace dynd {
 
 namespace {
 
+constexpr int most_threads = 255;
 std::atomic<int> thread_count = 0; // 0: not asked yet
 std::atomic<bool> forked = false;  // in the child of a fork there are no workers any more
 
@@ -31,7 +33,7 @@ int default_threads() {
   static const int count = [] {
     pthread_atfork(nullptr, nullptr, [] { forked = true; });
     unsigned cpus = std::thread::hardware_concurrency();
-    return cpus ? int(cpus) : 1;
+    return cpus ? std::min(int(cpus), most_threads) : 1;
   }();
   return count;
 }
@@ -51,12 +53,12 @@ inline void take_over([[maybe_unused]] char &at) {
 
 // One arena for each number of threads that was asked for; leaked, because workers may outlive the statics.
 tbb::task_arena &arena_of(int threads) {
-  static std::atomic<tbb::task_arena *> arenas[256] = {};
-  std::atomic<tbb::task_arena *> &slot = arenas[threads < 256 ? threads : 255];
+  static std::atomic<tbb::task_arena *> arenas[most_threads + 1] = {};
+  std::atomic<tbb::task_arena *> &slot = arenas[threads];
   tbb::task_arena *arena = slot.load(std::memory_order_acquire);
   if (!arena) {
     // More threads than CPUs are the user's choice; without this TBB ignores it, and prints.
-    static auto *limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism, 256);
+    static auto *limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism, most_threads + 1);
     (void)limit;
     auto *made = new tbb::task_arena(threads);
     if (slot.compare_exchange_strong(arena, made, std::memory_order_acq_rel)) {
@@ -116,8 +118,9 @@ int num_threads() {
 }
 
 void set_num_threads(int count) {
-  if (count < 1) {
-    fail(error_kind::value, "set_num_threads: the number must be at least 1, not " + std::to_string(count));
+  if (count < 1 || count > most_threads) {
+    fail(error_kind::value, "set_num_threads: the number must be from 1 to " + std::to_string(most_threads) + ", not " +
+                                std::to_string(count));
   }
   default_threads();
   thread_count.store(count, std::memory_order_relaxed);

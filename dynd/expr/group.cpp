@@ -137,6 +137,7 @@ bool claim_group(const group_request &request, claimed_group &group) {
         }
         lock.unlock();
       }
+      group.count = 0; // collected, but not claimed: others may compute it from here on
     }
     if (first) {
       force(first.get());

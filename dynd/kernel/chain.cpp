@@ -732,7 +732,7 @@ size_t make_foreign(ckernel_builder &out, size_t offset, const program &p, const
   intptr_t end = deferred->instantiate(deferred, &out, intptr_t(offset + sizeof(foreign_kernel)), &bind);
   if (end < 0) {
     text[sizeof(text) - 1] = 0;
-    fail(error_kind(end), std::string(deferred->name) + ": " + text);
+    fail(kind_of(end), std::string(deferred->name) + ": " + text);
   }
   return size_t(end);
 }

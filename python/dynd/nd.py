@@ -45,7 +45,10 @@ def assign(dst, src):
 
 @contextlib.contextmanager
 def eager():
-    """Inside, nothing waits: every operation of this thread computes its values at once."""
+    """Inside, nothing waits: every operation of this thread computes its values at once.
+
+    It belongs to the thread that enters it, which must be the one that leaves it.
+    """
     scope = _dynd.eager_scope()
     try:
         yield

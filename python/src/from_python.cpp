@@ -93,39 +93,93 @@ scalar_id scalar_for(value_kind kind) {
   }
 }
 
+// What stands for a list inside a list: an array, a buffer with dimensions, a range. A new list, or the list itself.
+nb::object as_list(PyObject *object) {
+  if (is_list(object)) {
+    return nb::borrow(object);
+  }
+  if (PyRange_Check(object)) {
+    return nb::steal(PySequence_List(object));
+  }
+  bool ours = is_array(object);
+  if (!ours && (!PyObject_CheckBuffer(object) || PyBytes_Check(object))) {
+    return nb::object();
+  }
+  nd::array a = ours ? unwrap(object) : view_of_buffer(object);
+  return a.ndim() > 0 ? nb::steal(to_list(a)) : nb::object();
+}
+
+// Calls f for every item; the list may be changed by what f calls into.
+template <class F> void for_each_item(PyObject *list, F f) {
+  Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < size; i++) {
+    if (PySequence_Fast_GET_SIZE(list) != size) {
+      throw error(error_kind::value, "array: a list changed its length while it was read");
+    }
+    nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
+    f(item.ptr());
+  }
+}
+
 // Lengths of the lists at each depth, and the widest kind of scalar; all scalars must be at one depth.
 struct survey {
   int depth = -1;               // of the scalars
   std::vector<intptr_t> length; // of the lists at each depth; -1 where they differ
-  value_kind kind = no_value;
-  bool negative_seen = false;
+  value_kind kind = no_value;   // of Python numbers, which are weak
+  bool typed = false;           // some elements have a type of their own
+  scalar_id strong = scalar_id::bool_;
 
   void visit(PyObject *object, int at) {
-    if (!is_list(object)) {
-      value_kind own = kind_of(object);
-      if (own == no_value) {
-        throw error(error_kind::type, "array: cannot make an element from " + type_name(object));
-      }
-      if (depth >= 0 && depth != at) {
-        throw error(error_kind::value, "array: values at different depths, " + std::to_string(depth) + " and " +
-                                           std::to_string(at) + " lists deep");
-      }
-      depth = at;
-      kind = own == a_float || kind == a_float ? a_float : own > kind ? own : kind;
+    if (nb::object list = as_list(object); list.is_valid()) {
+      note_type(object);
+      visit_list(list.ptr(), at);
       return;
     }
+    value_kind own = kind_of(object);
+    if (own == no_value) {
+      throw error(error_kind::type, "array: cannot make an element from " + type_name(object));
+    }
+    if (depth >= 0 && depth != at) {
+      throw error(error_kind::value, "array: values at different depths, " + std::to_string(depth) + " and " +
+                                         std::to_string(at) + " lists deep");
+    }
+    depth = at;
+    if (!note_type(object)) {
+      kind = own == a_float || kind == a_float ? a_float : own > kind ? own : kind;
+    }
+  }
+
+  // The type of the elements: Python numbers give way to elements that have one, within their kind.
+  scalar_id scalar() const {
+    if (!typed) {
+      return scalar_for(kind);
+    }
+    bool fits = kind == no_value || kind == a_bool || is_floating(strong) || (kind < a_float && is_integer(strong));
+    return fits ? strong : promote(strong, scalar_for(kind));
+  }
+
+private:
+  void visit_list(PyObject *list, int at) {
     if (at >= max_ndim) {
       throw error(error_kind::value, "array: more than 32 dimensions");
     }
-    intptr_t size = PySequence_Fast_GET_SIZE(object);
+    intptr_t size = PySequence_Fast_GET_SIZE(list);
     if (intptr_t(length.size()) == at) {
       length.push_back(size);
     } else if (length[size_t(at)] != size) {
       length[size_t(at)] = -1;
     }
-    for (intptr_t i = 0; i < size; i++) {
-      visit(PySequence_Fast_GET_ITEM(object, i), at + 1);
+    for_each_item(list, [&](PyObject *item) { visit(item, at + 1); });
+  }
+
+  // An array, or a NumPy value. False for what has no type.
+  bool note_type(PyObject *object) {
+    if (!is_array(object) && (!PyObject_CheckBuffer(object) || PyBytes_Check(object))) {
+      return false;
     }
+    scalar_id own = is_array(object) ? unwrap(object)->scalar() : view_of_buffer(object)->scalar();
+    strong = typed ? promote(strong, own) : own;
+    return typed = true;
   }
 };
 
@@ -134,6 +188,9 @@ struct survey {
 template <class T> T to_integer(PyObject *object, const char *name, const std::string &who) {
   nb::object number = nb::steal(PyNumber_Index(object));
   if (!number.is_valid()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+      throw nb::python_error();
+    }
     PyErr_Clear();
     // A float without a fraction is an integer too.
     double value = PyFloat_AsDouble(object);
@@ -170,6 +227,9 @@ double to_double(PyObject *object, const char *name, const std::string &who) {
   double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
     bool overflow = PyErr_ExceptionMatches(PyExc_OverflowError);
+    if (!overflow && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+      throw nb::python_error();
+    }
     PyErr_Clear();
     throw error(overflow ? error_kind::overflow : error_kind::type,
                 who + ": cannot make " + name + " from " + type_name(object));
@@ -249,11 +309,12 @@ private:
       store(values_.data() + at, type_->scalar, object, "array");
       return;
     }
-    if (!is_list(object)) {
+    nb::object list = as_list(object);
+    if (!list.is_valid()) {
       throw error(error_kind::value, "array: a value of type " + type_name(object) + " where " +
                                          std::string(type_.str()) + " has a dimension");
     }
-    intptr_t size = PySequence_Fast_GET_SIZE(object);
+    intptr_t size = PySequence_Fast_GET_SIZE(list.ptr());
     if (size_[d] < 0) {
       std::vector<int64_t> &offsets = offsets_[size_t(slot_[d])];
       offsets.push_back(offsets.back() + size);
@@ -261,9 +322,7 @@ private:
       throw error(error_kind::value, "array: a list of length " + std::to_string(size) + " does not fit size " +
                                          std::to_string(size_[d]) + " at axis " + std::to_string(d));
     }
-    for (intptr_t i = 0; i < size; i++) {
-      visit(PySequence_Fast_GET_ITEM(object, i), d + 1);
-    }
+    for_each_item(list.ptr(), [&](PyObject *item) { visit(item, d + 1); });
   }
 
   ref<array_block> build_ragged(access_mode access, size_t item) {
@@ -364,6 +423,10 @@ nd::array view_of_buffer(PyObject *object) {
                                       (dtype.is_valid() ? " of dtype " + std::string(nb::str(dtype).c_str()) : ""));
   }
   ref<buffer> memory = adopt_memory(view->buf, size_t(view->len), release_buffer, view);
+  // An exporter may leave out what follows from the length: one dimension, or C order.
+  intptr_t length = view->itemsize ? view->len / view->itemsize : 0;
+  const Py_ssize_t *shape = view->shape ? view->shape : &length;
+  Py_ssize_t c_order[max_ndim];
   scalar_id scalar;
   if (!scalar_of_format(*view, scalar)) {
     throw error(error_kind::type, "asarray: no type for elements of format '" +
@@ -381,14 +444,16 @@ nd::array view_of_buffer(PyObject *object) {
   intptr_t chained = view->itemsize, count = 1;
   bool dense = true;
   for (int d = view->ndim - 1; d >= 0; d--) {
-    dense &= view->shape[d] == 1 || view->strides[d] == chained;
-    chained *= view->shape[d];
-    count *= view->shape[d];
+    c_order[d] = chained;
+    dense &= shape[d] == 1 || !view->strides || view->strides[d] == chained;
+    chained *= shape[d];
+    count *= shape[d];
   }
+  const Py_ssize_t *strides = view->strides ? view->strides : c_order;
   ref<array_block> block = new_block(type.get(), access, dense || count == 0 ? flag_dense : 0);
   for (int d = 0; d < view->ndim; d++) {
-    block->size()[d] = view->shape[d];
-    block->value_strides()[d] = view->strides[d];
+    block->size()[d] = shape[d];
+    block->value_strides()[d] = strides[d];
   }
   block->count = count;
   block->values() = {static_cast<char *>(view->buf), memory.take(), slot_kind::none};
@@ -427,7 +492,7 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
     throw error(error_kind::value, "array: values at different depths: lists and scalars are mixed");
   }
   if (!type) {
-    type = deduced_type(seen, scalar_for(seen.kind));
+    type = deduced_type(seen, seen.scalar());
   } else if (type->kind == type_kind::scalar) {
     type = deduced_type(seen, type->scalar);
   }

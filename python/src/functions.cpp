@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -125,7 +126,11 @@ PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *k
       if (number == -1 && PyErr_Occurred()) {
         throw nb::python_error();
       }
-      axis_number = number > 999 ? 999 : number < -999 ? -999 : int(number);
+      if (number > max_ndim || number < -max_ndim) {
+        throw error(error_kind::index,
+                    std::string(name) + ": axis " + nb::str(nb::handle(axis)).c_str() + " is out of bounds");
+      }
+      axis_number = int(number);
     }
     int keep = keepdims ? PyObject_IsTrue(keepdims) : 0;
     if (keep < 0) {
@@ -436,7 +441,7 @@ void add_functions(nb::module_ &m) {
         }
         return steal(wrap(nd::from_offsets(o, c)));
       },
-      nb::arg("offsets"), nb::arg("content"));
+      nb::arg("offsets").none(), nb::arg("content").none());
   m.def(
       "assign",
       [](nb::handle dst, nb::object src) {
@@ -444,8 +449,10 @@ void add_functions(nb::module_ &m) {
         nd::array from = to_operand(src.ptr(), &to, "assign");
         assign(to.get(), from.get());
       },
-      nb::arg("dst"), nb::arg("src"));
-  m.def("set_num_threads", set_num_threads, nb::arg("count"));
+      nb::arg("dst").none(), nb::arg("src").none());
+  m.def(
+      "set_num_threads", [](long long count) { set_num_threads(int(std::clamp(count, -1LL, 1LL << 20))); },
+      nb::arg("count"));
   m.def("num_threads", num_threads);
   m.def("trim_memory", [] {
     trim_blocks();

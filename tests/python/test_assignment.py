@@ -275,3 +275,20 @@ def test_large_assignments():
     wide = nd.asarray(np.zeros((300, 400), "float64"))
     wide[...] = nd.asarray(plain.astype("float32"))
     assert np.array_equal(np.asarray(wide), plain.astype("float32"))
+
+
+@pytest.mark.parametrize("rows", [2, 30_000])
+def test_overlap_between_views_of_one_numpy_array(rows):
+    """Two views that know nothing of each other: what comes out is what a copy of the source would give."""
+    step = np.arange(0, 2 * rows + 1, 2)
+    for first, second in (("ragged", "strided"), ("strided", "ragged"), ("ragged", "ragged")):
+        memory = np.arange(2.0 * rows + 2)
+        expected = memory.copy()
+        expected[1 : 2 * rows + 1] = memory[: 2 * rows]
+
+        def view(kind, start):
+            part = memory[start : start + 2 * rows]
+            return nd.from_offsets(step, part) if kind == "ragged" else nd.asarray(part.reshape(rows, 2))
+
+        view(first, 1)[...] = view(second, 0)
+        assert memory.tolist() == expected.tolist()

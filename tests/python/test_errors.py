@@ -378,3 +378,31 @@ def test_the_library_prints_nothing(capfd):
             call()
     captured = capfd.readouterr()
     assert captured.out == "" and captured.err == ""
+
+
+def test_a_list_that_changes_while_it_is_read():
+    values = [1.0] * 1000
+
+    class Shrinks:
+        def __float__(self):
+            values.clear()
+            return 1.0
+
+    values[5] = Shrinks()
+    with pytest.raises(ValueError, match="changed"):
+        nd.array(values)
+
+
+def test_what_a_number_raises_is_raised():
+    class Bad:
+        def __float__(self):
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        nd.array([Bad()], type="float64")
+
+
+@pytest.mark.parametrize("count", [0, -1, 256, 2**31 - 1, 2**40])
+def test_impossible_numbers_of_threads(count):
+    with pytest.raises(ValueError, match="from 1 to 255"):
+        nd.set_num_threads(count)

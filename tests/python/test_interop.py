@@ -1,5 +1,6 @@
 """NumPy in and out without a copy, content with offsets, and what must be refused."""
 
+import ctypes
 import gc
 import random
 import weakref
@@ -276,3 +277,19 @@ def test_content_that_is_none():
     for content in (None, "text", np.array(5), object()):
         with pytest.raises((TypeError, ValueError)):
             nd.from_offsets(np.array([0, 1]), content)
+
+
+def test_buffers_without_strides():
+    values = (ctypes.c_double * 3)(1, 2, 3)
+    assert nd.asarray(values).tolist() == [1.0, 2.0, 3.0]
+    assert (nd.array([1.0, 1.0, 1.0]) + values).tolist() == [2.0, 3.0, 4.0]
+    assert nd.asarray(((ctypes.c_int32 * 2) * 3)()).shape == (3, 2)
+
+
+def test_lists_of_arrays():
+    rows = [np.array([1.5], "float32"), np.array([2.5, 3.5], "float32"), []]
+    assert repr(nd.array(rows)) == 'nd.array([[1.5], [2.5, 3.5], []], type="strided * var * float32")'
+    assert repr(nd.array([nd.array([1, 2]), nd.array([3])])) == 'nd.array([[1, 2], [3]], type="strided * var * int32")'
+    assert repr(nd.array([range(2), range(3)])) == 'nd.array([[0, 1], [0, 1, 2]], type="strided * var * int32")'
+    assert str(nd.array([np.int8(1), 2]).type) == "strided * int8"
+    assert str(nd.array([np.int8(1), 2.5]).type) == "strided * float64"
