@@ -1,11 +1,11 @@
 // The operations as C++ functions and operators: one for each row of ops/.
 #pragma once
 
-#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "dynd/array/view.h"
+#include "dynd/call/lift.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/threads.h"
 
@@ -75,8 +75,5 @@ inline array copy(const array &a, access_mode access) { return array(copy_values
 
 /// dst[...] = src.
 inline void assign(const array &dst, const array &src) { dynd::assign(dst.get(), src.get()); }
-
-/// A stranger's kernel on scalars, lifted over any dimensions: strided, ragged, broadcast.
-array call(const deferred_ckernel &kernel, std::span<const array> operands);
 
 } // namespace dynd::nd

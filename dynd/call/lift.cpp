@@ -1,65 +1,220 @@
-// Lifting: a deferred kernel on scalars applies to arrays of any dimensions.
-#include <string>
-#include <vector>
+#include "dynd/call/lift.h"
+
+#include <algorithm>
+#include <mutex>
 
 #include "dynd/base/errors.h"
-#include "dynd/call/functions.h"
+#include "dynd/eval/foreign.h"
 
 namespace dynd::nd {
 
+struct lifted_state {
+  kernel function;
+  foreign_types types;
+  std::once_flag once;
+  ckernel_builder leaf; // made when it is first called
+
+  const ckernel_builder *built() {
+    std::call_once(once, [this] {
+      leaf.reset(); // of an attempt that failed
+      make_foreign(leaf, 0, *function, types);
+    });
+    return &leaf;
+  }
+};
+
 namespace {
 
-// "(int32, float64) -> int32": result first, then the operands. Scalars only; arrays are what lifting adds.
-std::vector<scalar_id> parse_signature(const deferred_ckernel &kernel) {
-  std::string_view text = kernel.signature;
-  auto wrong = [&](const char *why) {
-    fail(error_kind::type, std::string(kernel.name) + ": signature \"" + kernel.signature + "\" " + why);
-  };
-  size_t open = text.find('('), close = text.find(')'), arrow = text.find("->");
-  if (open == text.npos || close == text.npos || arrow == text.npos || open > close || close > arrow) {
-    wrong("is not of the form (T, ...) -> R");
+[[noreturn]] void refuse(const deferred_ckernel &kernel, const std::string &why) {
+  fail(error_kind::type, std::string(kernel.name ? kernel.name : "kernel") + ": " + why);
+}
+
+class signature_reader {
+public:
+  explicit signature_reader(const deferred_ckernel &kernel) : kernel_(kernel), text_(kernel.signature) {}
+
+  // "(int32, float64) -> int32" or "(int32) -> (int32, int32)". Scalars only; arrays are what lifting adds.
+  foreign_types read() {
+    size_t arrow = text_.find("->");
+    if (arrow == text_.npos) {
+      wrong("is not of the form (T, ...) -> R");
+    }
+    std::vector<scalar_id> sources = list(trimmed(text_.substr(0, arrow)), true);
+    std::vector<scalar_id> outputs = list(trimmed(text_.substr(arrow + 2)), false);
+    if (sources.empty() || sources.size() > max_foreign_sources) {
+      wrong("has " + std::to_string(sources.size()) + " operands; 1 to 3 can be lifted");
+    }
+    if (outputs.empty() || outputs.size() > max_foreign_outputs) {
+      wrong("has " + std::to_string(outputs.size()) + " results; 1 or 2 can be lifted");
+    }
+    foreign_types types;
+    types.noutputs = int(outputs.size());
+    types.nsources = int(sources.size());
+    std::copy(outputs.begin(), outputs.end(), types.type);
+    std::copy(sources.begin(), sources.end(), types.type + outputs.size());
+    check_prototype(types);
+    return types;
   }
-  auto scalar = [&](std::string_view part) {
-    ndt::type type(part);
+
+private:
+  static std::string_view trimmed(std::string_view text) {
+    size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
+    return begin == text.npos ? std::string_view() : text.substr(begin, end - begin + 1);
+  }
+
+  std::vector<scalar_id> list(std::string_view text, bool must) {
+    bool enclosed = text.size() >= 2 && text.front() == '(' && text.back() == ')';
+    if (!enclosed && must) {
+      wrong("is not of the form (T, ...) -> R");
+    }
+    std::string_view rest = enclosed ? text.substr(1, text.size() - 2) : text;
+    std::vector<scalar_id> types;
+    while (!trimmed(rest).empty()) {
+      size_t comma = enclosed ? rest.find(',') : rest.npos;
+      types.push_back(scalar(trimmed(rest.substr(0, comma))));
+      rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    return types;
+  }
+
+  scalar_id scalar(std::string_view text) {
+    ndt::type type;
+    try {
+      type = ndt::type(text);
+    } catch (const error &e) {
+      wrong(std::string("does not parse:\n") + e.what());
+    }
     if (type->kind != type_kind::scalar) {
-      wrong("has an operand that is no scalar");
+      wrong("has an operand that is no scalar: " + std::string(text));
     }
     return type->scalar;
-  };
-  std::vector<scalar_id> types = {scalar(text.substr(arrow + 2))};
-  std::string_view operands = text.substr(open + 1, close - open - 1);
-  while (operands.find_first_not_of(" \t") != operands.npos) {
-    size_t comma = operands.find(',');
-    types.push_back(scalar(operands.substr(0, comma)));
-    operands = comma == operands.npos ? std::string_view() : operands.substr(comma + 1);
   }
-  return types;
+
+  void check_prototype(const foreign_types &types) {
+    if (kernel_.prototype != multi_operation_funcproto_id && types.noutputs != 1) {
+      wrong("has several results: that takes the multi prototype");
+    }
+    if (kernel_.prototype == unary_operation_funcproto_id && types.nsources != 1) {
+      wrong("does not have the one operand of the unary prototype");
+    }
+    if (kernel_.prototype == binary_predicate_funcproto_id &&
+        (types.nsources != 2 || types.type[0] != scalar_id::bool_)) {
+      wrong("is not that of a binary predicate, (T, T) -> bool");
+    }
+  }
+
+  [[noreturn]] void wrong(const std::string &why) {
+    refuse(kernel_, "signature \"" + std::string(text_) + "\" " + why);
+  }
+
+  const deferred_ckernel &kernel_;
+  std::string_view text_;
+};
+
+void check_operands(const lifted_state &state, array_block *const *blocks, size_t count) {
+  const foreign_types &types = state.types;
+  if (count != size_t(types.nsources)) {
+    refuse(*state.function, "takes " + std::to_string(types.nsources) +
+                                (types.nsources == 1 ? " operand" : " operands") + ", not " + std::to_string(count));
+  }
+  for (size_t i = 0; i < count; i++) {
+    scalar_id from = blocks[i]->scalar(), to = types.type[size_t(types.noutputs) + i];
+    if (from != to && !is_widening(from, to)) {
+      refuse(*state.function, "operand " + std::to_string(i) + " is " + scalar_name[size_t(from)] +
+                                  ", which does not convert to " + scalar_name[size_t(to)] + " without loss");
+    }
+  }
 }
+
+void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
+  check_operands(state, blocks, count);
+  evaluate(foreign_function{state.function.get(), state.types, state.built()}, {blocks, int(count)}, results);
+}
+
+array run_one(lifted_state &state, array_block *const *blocks, size_t count) {
+  if (state.types.noutputs != 1) {
+    refuse(*state.function, "has several results: use call_all");
+  }
+  ref<array_block> result;
+  run(state, blocks, count, &result);
+  return array(std::move(result));
+}
+
+// As many as a kernel can have; more are refused before they are looked at.
+struct block_list {
+  array_block *block[max_foreign_sources];
+  size_t count;
+  explicit block_list(std::span<const array> operands) : count(operands.size()) {
+    for (size_t i = 0; i < std::min(count, size_t(max_foreign_sources)); i++) {
+      block[i] = operands[i].get();
+    }
+  }
+};
 
 } // namespace
 
-array call(const deferred_ckernel &kernel, std::span<const array> operands) {
-  if (kernel.size < sizeof(deferred_ckernel) || kernel.version != DYND_ABI_VERSION) {
-    fail(error_kind::type, "call: the deferred kernel was made for another version of the ABI");
+// Only the fields that a struct of that size has are looked at.
+void check_kernel(const deferred_ckernel &kernel) {
+  if (kernel.version != DYND_ABI_VERSION) {
+    fail(error_kind::type, "kernel: made for version " + std::to_string(kernel.version) +
+                               " of the ABI, this library has version " + std::to_string(DYND_ABI_VERSION));
   }
-  if (kernel.prototype != unary_operation_funcproto_id && kernel.prototype != expr_operation_funcproto_id) {
-    fail(error_kind::type, std::string(kernel.name) + ": only unary and expr kernels can be lifted");
+  if (kernel.size < sizeof(deferred_ckernel)) {
+    fail(error_kind::type, "kernel: its struct says that it has " + std::to_string(kernel.size) +
+                               " bytes, a deferred_ckernel has " + std::to_string(sizeof(deferred_ckernel)));
   }
-  std::vector<scalar_id> types = parse_signature(kernel);
-  if (operands.size() + 1 != types.size() || operands.size() > 3 || operands.empty()) {
-    fail(error_kind::type, std::string(kernel.name) + ": takes " + std::to_string(types.size() - 1) +
-                               " operands (at most 3), not " + std::to_string(operands.size()));
+  if (!kernel.name || !*kernel.name) {
+    refuse(kernel, "it has no name");
   }
-  array_block *blocks[3];
-  for (size_t i = 0; i < operands.size(); i++) {
-    blocks[i] = operands[i].get();
-    if (!is_widening(blocks[i]->scalar(), types[i + 1])) {
-      fail(error_kind::type, std::string(kernel.name) + ": operand " + std::to_string(i) + " is " +
-                                 scalar_name[size_t(blocks[i]->scalar())] + ", which does not convert to " +
-                                 scalar_name[size_t(types[i + 1])] + " without loss");
-    }
+  if (!kernel.signature) {
+    refuse(kernel, "it has no signature");
   }
-  return array(evaluate(&kernel, types.data(), {blocks, int(operands.size())}));
+  if (!kernel.instantiate) {
+    refuse(kernel, "instantiate is NULL");
+  }
+  if (!kernel.retain != !kernel.release) {
+    refuse(kernel, "retain and release must both be there, or neither");
+  }
+  if (kernel.prototype > multi_operation_funcproto_id) {
+    refuse(kernel, "unknown prototype " + std::to_string(kernel.prototype));
+  }
+}
+
+const deferred_ckernel &lifted::deferred() const { return *state_->function; }
+const foreign_types &lifted::types() const { return state_->types; }
+
+lifted lift(kernel k) {
+  check_kernel(*k);
+  foreign_types types = signature_reader(*k).read();
+  auto state = std::make_shared<lifted_state>();
+  state->types = types;
+  state->function = std::move(k);
+  return lifted(std::move(state));
+}
+
+lifted lift(const deferred_ckernel &deferred) {
+  check_kernel(deferred); // before anything of it is called
+  return lift(kernel(deferred));
+}
+
+std::vector<array> lifted::call_all(std::span<const array> operands) const {
+  block_list list(operands);
+  ref<array_block> results[max_foreign_outputs];
+  run(*state_, list.block, list.count, results);
+  std::vector<array> all;
+  for (int o = 0; o < state_->types.noutputs; o++) {
+    all.emplace_back(std::move(results[o]));
+  }
+  return all;
+}
+
+array lifted::call(std::span<const array> operands) const {
+  block_list list(operands);
+  return run_one(*state_, list.block, list.count);
+}
+
+array lifted::call_blocks(std::initializer_list<array_block *> operands) const {
+  return run_one(*state_, operands.begin(), operands.size());
 }
 
 } // namespace dynd::nd

@@ -223,27 +223,6 @@ void evaluate2(op_id op, const call_operands &operands, ref<array_block> *result
   run_now(op, computation, operands, group, results);
 }
 
-ref<array_block> evaluate(const deferred_ckernel *kernel, const scalar_id *types, const call_operands &operands) {
-  group_task group;
-  task &t = group.t;
-  t.name = kernel->name;
-  broadcast_space(t.name, operands.block, operands.count, t.shape);
-  ref<array_block> result = new_result(t.shape, types[0]);
-  allocate_values(result.get(), t.shape);
-  group.claim(operands.block, operands.count, operands.dying, *result);
-  group.start_program(operands.block, operands.count);
-  program_step step = {nullptr, nullptr, kernel, kernel->name, no_register, no_register, no_register, 0, no_register};
-  uint8_t *regs[3] = {&step.a, &step.b, &step.c};
-  for (int i = 0; i < operands.count; i++) {
-    *regs[i] = t.p.converted(group.register_of(operands.block[i]), types[i + 1]);
-  }
-  group.add_output(t.p.add_step(step, types[0]), result.get());
-  group.add_claimed_outputs();
-  group.run();
-  group.finish();
-  return result;
-}
-
 namespace {
 
 // The source as the values of `dst`'s type, into memory that is there. `name` is what messages and traces say.
@@ -351,6 +330,8 @@ ref<array_block> copy_values(array_block *source, access_mode access, scalar_id 
 
 eager_scope::eager_scope() { eager_depth++; }
 eager_scope::~eager_scope() { eager_depth--; }
+
+bool is_direct() { return direct_enabled.load(std::memory_order_relaxed); }
 
 void set_direct(bool on) { direct_enabled.store(on); }
 

@@ -5,7 +5,6 @@
 // Elementwise operations over immutable arrays of ours may wait; everything else runs at once and absorbs what waits.
 #pragma once
 
-#include "dynd/abi/callable.h"
 #include "dynd/array/array.h"
 #include "dynd/ops/rows.h"
 
@@ -33,9 +32,6 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dyi
 /// dst[...] = src, with broadcasting; the same scalar type or a widening one.
 void assign(array_block *dst, array_block *src);
 
-/// A stranger's kernel on scalars over arrays: types[0] is the result's, then those of the operands.
-ref<array_block> evaluate(const deferred_ckernel *kernel, const scalar_id *types, const call_operands &operands);
-
 /// Values in C order with memory of its own; rows one after another. Converted to `scalar`, which must be a widening.
 ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar);
 inline ref<array_block> copy_values(array_block *source, access_mode access) {
@@ -53,5 +49,6 @@ public:
 
 /// For tests: turns the direct step off, in the whole process.
 void set_direct(bool on);
+bool is_direct();
 
 } // namespace dynd

@@ -1,6 +1,7 @@
 #include "dynd/eval/observe.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "dynd/base/errors.h"
 #include "dynd/eval/frame.h"
@@ -83,12 +84,17 @@ public:
   std::vector<intptr_t> path;
 };
 
-int run_observed(const ckernel_builder &kernel, const root_call &call, kernel_observer &observer) {
+int run_observed(const ckernel_builder &kernel, const root_call &call, kernel_observer &observer,
+                 std::string *error = nullptr) {
   work_frame frame(kernel.scratch_size);
   frame.engine = &observer;
   auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
   auto function = reinterpret_cast<streams_strided_t>(root->function);
-  return function(call.stream, call.stride, size_t(call.count), root, &frame);
+  int status = function(call.stream, call.stride, size_t(call.count), root, &frame);
+  if (status && error) {
+    error->assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
+  }
+  return status;
 }
 
 } // namespace
@@ -99,18 +105,24 @@ void run_traced(const task &t, observation &seen) {
   std::vector<std::vector<int>> streams;
   build_unplanned(kernel, t, call, streams);
   value_recorder recorder(t, streams, seen);
-  if (int status = run_observed(kernel, call, recorder)) {
-    fail(kind_of(status), std::string(t.name) + ": failed while it was traced");
+  std::string text;
+  if (int status = run_observed(kernel, call, recorder, &text)) {
+    bool known = status < 0 && status >= dynd_error_cancelled;
+    fail(known ? error_kind(status) : error_kind::value,
+         std::string(t.name) + ": " + (text.empty() ? "failed" : text) + " while it was traced");
   }
 }
 
-std::vector<intptr_t> find_first_failure(const task &t) {
+first_failure find_first_failure(const task &t) {
   ckernel_builder kernel;
   root_call call;
   std::vector<std::vector<int>> streams;
   build_unplanned(kernel, t, call, streams);
   path_recorder recorder(t.shape.ndim);
-  return run_observed(kernel, call, recorder) ? recorder.path : std::vector<intptr_t>();
+  first_failure found;
+  found.status = run_observed(kernel, call, recorder, &found.text);
+  found.index = std::move(recorder.path);
+  return found;
 }
 
 std::string explanation_text(const observation &seen) {

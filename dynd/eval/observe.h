@@ -38,8 +38,15 @@ observation *&current_observation();
 /// Runs the task unplanned under the observation.
 void run_traced(const task &t, observation &seen);
 
-/// Runs the task unplanned up to the first element that fails; its index, or empty when none does.
-std::vector<intptr_t> find_first_failure(const task &t);
+/// The first element that fails, in C order: its index, and what the kernel said. Status zero: none does.
+struct first_failure {
+  int status = dynd_ok;
+  std::vector<intptr_t> index;
+  std::string text;
+};
+
+/// Runs the task unplanned up to the first element that fails.
+first_failure find_first_failure(const task &t);
 
 std::string explanation_text(const observation &seen);
 std::string trace_text(const observation &seen);

@@ -15,9 +15,7 @@ namespace dynd {
 
 namespace {
 
-constexpr intptr_t threads_from = 200'000; // elements: below, waking a thread costs more than it brings
 constexpr intptr_t piece_elements = 1 << 16;
-constexpr intptr_t unlocked_from = 50'000; // elements: about 20 microseconds of work
 
 inline void store_fence() {
 #if defined(__x86_64__)
@@ -43,25 +41,42 @@ void choose_for_memory(const task &t, intptr_t elements, tree_options &options) 
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
+// A status that is none of ours (a stranger may return anything) is a value error.
+error_kind kind_of(int status) {
+  return status < 0 && status >= dynd_error_cancelled ? error_kind(status) : error_kind::value;
+}
+
+// What goes wrong with a value, wherever it stands; the others do not depend on the element.
+bool is_about_an_element(error_kind kind) {
+  return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
+}
+
 [[noreturn]] void fail_at(task &t, const dynd_frame &frame, int status, array_block *const *outputs,
                           array_block *const *sources) {
-  if (status == dynd_error_value && !t.reduced) {
+  error_kind kind = kind_of(status);
+  std::string what = frame.text;
+  std::string where;
+  if (is_about_an_element(kind) && !t.reduced && (kind == error_kind::value || t.foreign)) {
     // Which element is it? The unplanned kernel meets the first one first.
     space_of(outputs[0], t.shape);
     array_block *blocks[max_operands];
     std::copy(outputs, outputs + t.noutputs, blocks);
     std::copy(sources, sources + t.nsources, blocks + t.noutputs);
     lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
-    std::vector<intptr_t> index = find_first_failure(t);
-    std::string text;
-    for (intptr_t i : index) {
-      text += (text.empty() ? "" : ", ") + std::to_string(i);
+    first_failure first = find_first_failure(t);
+    if (first.status) { // a stranger's kernel may fail only now and then
+      kind = kind_of(first.status);
+      what = first.text;
+      for (intptr_t i : first.index) {
+        where += (where.empty() ? "" : ", ") + std::to_string(i);
+      }
+      where = " at index (" + where + (first.index.size() == 1 ? ",)" : ")");
     }
-    std::string what = frame.text[0] ? frame.text : "integer division by zero";
-    fail(error_kind::value,
-         std::string(t.name) + ": " + what + " at index (" + text + (index.size() == 1 ? ",)" : ")"));
+    if (what.empty() && !t.foreign) {
+      what = "integer division by zero";
+    }
   }
-  fail(kind_of(status), std::string(t.name) + ": " + (frame.text[0] ? frame.text : "failed"));
+  fail(kind, std::string(t.name) + ": " + (what.empty() ? "failed" : what) + where);
 }
 
 // Calls the root for the elements [begin, end) of its own dimension.
@@ -88,6 +103,7 @@ public:
     }
     if (status && !failed_.exchange(true)) {
       std::memcpy(failure.text, frame.text, sizeof(failure.text));
+      failure.text[sizeof(failure.text) - 1] = 0;
     }
     return status;
   }
@@ -101,8 +117,8 @@ private:
   std::atomic<bool> failed_ = false;
 };
 
-int run_pieces(piece_runner &run, const root_call &call) {
-  if (call.elements < threads_from || num_threads() == 1) {
+int run_pieces(piece_runner &run, const root_call &call, bool one_thread) {
+  if (call.elements < threads_from || num_threads() == 1 || one_thread) {
     return run(0, call.count);
   }
   if (call.row_offsets) {
@@ -177,7 +193,7 @@ void run_task(task &t, array_block *const *outputs, array_block *const *sources)
   }
   without_interpreter unlocked(elements > unlocked_from);
   piece_runner run(kernel, call, options.streaming);
-  if (int status = run_pieces(run, call)) {
+  if (int status = run_pieces(run, call, t.one_thread)) {
     fail_at(t, run.failure, status, outputs, sources);
   }
 }

@@ -5,6 +5,9 @@
 
 namespace dynd {
 
+inline constexpr intptr_t threads_from = 200'000; ///< elements: below, waking a thread costs more than it brings
+inline constexpr intptr_t unlocked_from = 50'000; ///< elements: about 20 microseconds of work, without Python's lock
+
 /// Lowers the operands (outputs first) over the task's shape and runs it. The outputs' memory is there.
 void run_task(task &t, array_block *const *outputs, array_block *const *sources);
 

@@ -18,8 +18,10 @@ namespace dynd {
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
   program p;
-  space shape;          ///< with the reduced axis, which is then the last
-  bool reduced = false; ///< the program ends in a reduction over the last axis
+  space shape;             ///< with the reduced axis, which is then the last
+  bool reduced = false;    ///< the program ends in a reduction over the last axis
+  bool foreign = false;    ///< a stranger's kernel is among the steps
+  bool one_thread = false; ///< it must be called on this thread only
   int noutputs = 0, nsources = 0;
   lowered operands;
 };

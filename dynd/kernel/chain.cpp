@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
+#include "dynd/kernel/foreign.h"
 #include "dynd/plan/tile.h"
 
 namespace dynd {
@@ -37,6 +38,7 @@ struct chain_step {
   block_fn function;
   uint32_t child; // offset from the chain of a foreign kernel, 0 for none
   uint8_t a, b, c, dst, dst2;
+  uint8_t size[max_foreign_operands]; // foreign: of the elements of each operand
 };
 
 struct chain_port {
@@ -677,64 +679,60 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
 
 // ---- foreign kernels ----------------------------------------------------------------------------------------------
 
-struct foreign_kernel {
-  ckernel_prefix base; // destroys the child and lets go of the deferred kernel
-  const deferred_ckernel *deferred;
-  uint32_t prototype, nsources;
-  intptr_t dst_size, source_size[3];
-};
-
-void destroy_foreign_kernel(ckernel_prefix *self) {
-  auto *f = reinterpret_cast<foreign_kernel *>(self);
-  destroy_child(&(f + 1)->base);
-  if (f->deferred && f->deferred->release) {
-    f->deferred->release(f->deferred);
+// Registers of a foreign step, outputs first; the rest is no_register.
+constexpr int foreign_ports = max_foreign_operands;
+inline int foreign_registers(const chain_step &step, uint8_t *regs) {
+  int n = 0;
+  for (uint8_t reg : {step.dst, step.dst2, step.a, step.b, step.c}) {
+    if (reg != no_register) {
+      regs[n++] = reg;
+    }
   }
+  return n;
+}
+
+int call_foreign(const chain_kernel *k, const chain_step &step, char *const *stream, const intptr_t *stride, size_t n,
+                 dynd_frame *frame) {
+  auto *foreign = k->at<ckernel_prefix>(step.child);
+  return reinterpret_cast<streams_strided_t>(foreign->function)(stream, stride, n, foreign, frame);
 }
 
 int foreign_step(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame) {
-  auto *f = k->at<foreign_kernel>(step.child);
-  const ckernel_prefix *child = &(f + 1)->base;
-  const char *src[3] = {reg[step.a], reg[step.b], reg[step.c]};
-  if (f->prototype == unary_operation_funcproto_id) {
-    auto function = reinterpret_cast<unary_strided_operation_t>(child->function);
-    return function(reg[step.dst], f->dst_size, src[0], f->source_size[0], n, child, frame);
+  uint8_t regs[foreign_ports];
+  char *stream[foreign_ports];
+  intptr_t stride[foreign_ports];
+  int count = foreign_registers(step, regs);
+  for (int i = 0; i < count; i++) {
+    stream[i] = reg[regs[i]];
+    stride[i] = step.size[i];
   }
-  auto function = reinterpret_cast<expr_strided_operation_t>(child->function);
-  return function(reg[step.dst], f->dst_size, src, f->source_size, n, child, frame);
+  return call_foreign(k, step, stream, stride, n, frame);
 }
 
-// Behind the chain: a foreign_kernel for each foreign step, each followed by the stranger's own kernel.
-size_t make_foreign(ckernel_builder &out, size_t offset, const program &p, const program_step &step) {
-  out.ensure_capacity(offset + sizeof(foreign_kernel));
-  auto *f = out.get_at<foreign_kernel>(offset);
-  const deferred_ckernel *deferred = step.foreign;
-  f->prototype = deferred->prototype;
-  uint8_t regs[4] = {step.dst, step.a, step.b, step.c};
-  const char *types[4];
-  const dynd_arrmeta *arrmeta[4] = {};
-  uint32_t noperands = 0;
-  for (uint8_t reg : regs) {
-    if (reg != no_register) {
-      intptr_t size = scalar_size[size_t(p.type[reg])];
-      (noperands == 0 ? f->dst_size : f->source_size[noperands - 1]) = size;
-      types[noperands++] = scalar_name[size_t(p.type[reg])];
+// Nothing but one foreign step: it gets the call's own streams and strides, however long and whatever they are.
+int foreign_flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                         dynd_frame *frame) {
+  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  const chain_step &step = *k->at<chain_step>(k->steps);
+  uint8_t regs[foreign_ports];
+  char *at[foreign_ports];
+  intptr_t jump[foreign_ports];
+  int n = foreign_registers(step, regs);
+  for (int i = 0; i < n; i++) {
+    for (const chain_port *p = k->outputs(), *end = p + k->noutputs + k->nsources; p != end; p++) {
+      if (p->reg == regs[i]) {
+        at[i] = stream[p->where.stream];
+        jump[i] = stride[p->where.stream];
+      }
     }
   }
-  f->base.destructor = destroy_foreign_kernel;
-  if (deferred->retain) {
-    deferred->retain(deferred);
-  }
-  f->deferred = deferred;
-  char text[256] = "the kernel could not be instantiated";
-  dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, kernel_request_strided, noperands, types, arrmeta, text,
-                    sizeof(text)};
-  intptr_t end = deferred->instantiate(deferred, &out, intptr_t(offset + sizeof(foreign_kernel)), &bind);
-  if (end < 0) {
-    text[sizeof(text) - 1] = 0;
-    fail(kind_of(end), std::string(deferred->name) + ": " + text);
-  }
-  return size_t(end);
+  int status = call_foreign(k, step, at, jump, count, frame);
+  return status == dynd_ok && cancelled(frame) ? int(dynd_error_cancelled) : status;
+}
+
+// Is one foreign step all there is, from the sources to the outputs?
+bool only_foreign(const program &p) {
+  return p.nsteps == 1 && p.steps[0].foreign && !p.reduce && p.noutputs == (p.steps[0].dst2 == no_register ? 1 : 2);
 }
 
 // ---- construction -------------------------------------------------------------------------------------------------
@@ -801,7 +799,9 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
   out.ensure_capacity_leaf(offset + end);
   auto *k = out.get_at<chain_kernel>(offset);
   *k = {};
-  k->base.function = reinterpret_cast<void *>(chain_function(layout.kind, reduces, layout.axis_size));
+  bool flat_foreign = layout.kind == chain_kind::flat && only_foreign(p);
+  streams_strided_t function = chain_function(layout.kind, reduces, layout.axis_size);
+  k->base.function = reinterpret_cast<void *>(flat_foreign ? foreign_flat_strided : function);
   k->reduce = p.reduce;
   k->axis_size = layout.axis_size;
   k->ports = ports;
@@ -898,9 +898,19 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
     for (int i = 0; i < p.nsteps; i++) {
       if (p.steps[i].foreign) {
         // Room first: the chain's destructor must never find a child that is not there.
-        out.ensure_capacity(offset + end + sizeof(foreign_kernel));
+        out.ensure_capacity(offset + end);
         out.get_at<chain_step>(offset + steps)[i].child = uint32_t(end);
-        end = make_foreign(out, offset + end, p, p.steps[i]) - offset;
+        foreign_types types;
+        types.noutputs = p.steps[i].dst2 == no_register ? 1 : 2;
+        uint8_t regs[foreign_ports];
+        auto *step = out.get_at<chain_step>(offset + steps) + i;
+        int count = foreign_registers(*step, regs);
+        types.nsources = count - types.noutputs;
+        for (int o = 0; o < count; o++) {
+          types.type[o] = p.type[regs[o]];
+          step->size[o] = scalar_size[size_t(p.type[regs[o]])];
+        }
+        end = make_foreign(out, offset + end, *p.steps[i].foreign, types) - offset;
         end = (end + 7) / 8 * 8;
       }
     }

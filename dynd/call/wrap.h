@@ -1,0 +1,211 @@
+// Wrapping: a C++ function pointer, lambda or functor becomes a deferred kernel, its signature deduced from its type.
+//
+//   nd::kernel hypot = nd::make_kernel("hypot", [](double x, double y) { return std::sqrt(x * x + y * y); });
+//   nd::array c = nd::lift(hypot)(a, b);                        signature "(float64, float64) -> float64"
+//
+// One to three operands of scalar types; the result is a scalar, or a std::pair of them. The function is copied, and
+// called through a const reference by any number of threads at once, unless the flags say dynd_callable_one_thread. An
+// exception that it throws becomes the error of the call: a dynd::error keeps its kind, any other is a value error.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "dynd/base/errors.h"
+#include "dynd/call/lift.h"
+#include "dynd/type/scalar.h"
+
+namespace dynd::nd {
+
+namespace detail {
+
+// The scalar type that has the values of a C++ type; integers by their size, so that long and long long both have one.
+template <class T>
+constexpr bool is_scalar = std::is_same_v<T, bool> || std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                           (std::is_integral_v<T> && sizeof(T) <= 8);
+
+template <class T> constexpr const char *name_of() {
+  static_assert(is_scalar<T>, "make_kernel: operands and results are bool, integers, float or double, by value");
+  if constexpr (std::is_same_v<T, bool>) {
+    return "bool";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return sizeof(T) == 4 ? "float32" : "float64";
+  } else {
+    constexpr const char *names[2][4] = {{"uint8", "uint16", "uint32", "uint64"}, {"int8", "int16", "int32", "int64"}};
+    return names[std::is_signed_v<T>][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+  }
+}
+
+// A bool in an array is a byte, and anything but zero is true.
+template <class T> T read(const char *at) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return *at != 0;
+  } else {
+    return *reinterpret_cast<const T *>(at);
+  }
+}
+
+template <class R> struct result_of {
+  static constexpr int count = 1;
+  static std::string text() { return name_of<R>(); }
+  static void write(char *const *at, const R &value) { *reinterpret_cast<R *>(at[0]) = value; }
+};
+template <class R, class S> struct result_of<std::pair<R, S>> {
+  static constexpr int count = 2;
+  static std::string text() { return std::string("(") + name_of<R>() + ", " + name_of<S>() + ")"; }
+  static void write(char *const *at, const std::pair<R, S> &value) {
+    *reinterpret_cast<R *>(at[0]) = value.first;
+    *reinterpret_cast<S *>(at[1]) = value.second;
+  }
+};
+
+// What a callable takes and gives: of a function pointer, or of the one operator() of a class.
+template <class F> struct callable_traits : callable_traits<decltype(&F::operator())> {};
+template <class R, class... A> struct callable_traits<R (*)(A...)> {
+  using result = std::remove_cvref_t<R>;
+  using operands = std::tuple<std::remove_cvref_t<A>...>;
+  static constexpr bool nothrow = false;
+};
+template <class R, class... A> struct callable_traits<R (*)(A...) noexcept> : callable_traits<R (*)(A...)> {
+  static constexpr bool nothrow = true;
+};
+template <class C, class R, class... A> struct callable_traits<R (C::*)(A...) const> : callable_traits<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct callable_traits<R (C::*)(A...) const noexcept> : callable_traits<R (*)(A...) noexcept> {};
+template <class C, class R, class... A> struct callable_traits<R (C::*)(A...)> {
+  static_assert(!sizeof(C), "make_kernel: operator() must be const: several threads call one object");
+};
+
+inline int report(dynd_frame *frame, int status, const char *text) {
+  frame->kind = status;
+  std::snprintf(frame->text, sizeof(frame->text), "%s", text);
+  return status;
+}
+
+/// A deferred kernel with the function in it; counted.
+template <class F> struct wrapped : deferred_ckernel {
+  using traits = callable_traits<F>;
+  using operands = typename traits::operands;
+  using outputs = result_of<typename traits::result>;
+  static constexpr size_t noperands = std::tuple_size_v<operands>;
+  static_assert(noperands >= 1 && noperands <= 3, "make_kernel: one to three operands");
+
+  std::string name_text, signature_text, doc_text;
+  F function;
+  std::atomic<intptr_t> refs{1};
+
+  // The kernel: the function is the deferred kernel's, which lives as long as the kernel does.
+  struct leaf {
+    ckernel_prefix base;
+    const wrapped *owner;
+  };
+
+  wrapped(std::string name, F f, uint32_t flags, std::string doc)
+      : deferred_ckernel{}, name_text(std::move(name)),
+        signature_text(signature(std::make_index_sequence<noperands>())), doc_text(std::move(doc)),
+        function(std::move(f)) {
+    deferred_ckernel &base = *this;
+    base = {sizeof(deferred_ckernel),
+            DYND_ABI_VERSION,
+            multi_operation_funcproto_id,
+            flags | (traits::nothrow ? uint32_t(dynd_callable_total) : 0),
+            name_text.c_str(),
+            signature_text.c_str(),
+            doc_text.c_str(),
+            nullptr,
+            make_leaf,
+            [](const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); },
+            [](const deferred_ckernel *self) {
+              if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+                delete of(self);
+              }
+            }};
+  }
+
+private:
+  static wrapped *of(const deferred_ckernel *self) { return const_cast<wrapped *>(static_cast<const wrapped *>(self)); }
+
+  template <size_t... I> static std::string signature(std::index_sequence<I...>) {
+    std::string text;
+    ((text += (I ? ", " : "") + std::string(name_of<std::tuple_element_t<I, operands>>())), ...);
+    return "(" + text + ") -> " + outputs::text();
+  }
+
+  static intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                            const dynd_bind *bind) {
+    intptr_t end = offset + intptr_t(sizeof(leaf));
+    if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+      return dynd_error_memory;
+    }
+    auto *made = reinterpret_cast<leaf *>(out->data + offset);
+    made->base.function =
+        bind->request == kernel_request_strided ? reinterpret_cast<void *>(strided) : reinterpret_cast<void *>(single);
+    made->owner = of(self);
+    return end;
+  }
+
+  static int single(char *const *data, const ckernel_prefix *self, dynd_frame *frame) {
+    const intptr_t stride[outputs::count + noperands] = {};
+    return strided(data, stride, 1, self, frame);
+  }
+
+  static int strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                     dynd_frame *frame) {
+    const F &f = reinterpret_cast<const leaf *>(self)->owner->function;
+    try {
+      run(f, data, stride, count, std::make_index_sequence<noperands>());
+    } catch (const error &e) {
+      return report(frame, int(e.kind()), e.what());
+    } catch (const std::exception &e) {
+      return report(frame, dynd_error_value, e.what());
+    } catch (...) {
+      return report(frame, dynd_error_value, "an exception of unknown type");
+    }
+    return dynd_ok;
+  }
+
+  template <size_t... I>
+  static void run(const F &f, char *const *data, const intptr_t *stride, size_t count, std::index_sequence<I...>) {
+    auto loop = [&](auto... step) { // of the operands; numbers that the compiler knows make a loop that it vectorises
+      const intptr_t steps[] = {intptr_t(step)...};
+      char *base[outputs::count + noperands]; // a store to bytes could change `data`, for all the compiler knows
+      std::copy(data, data + outputs::count + noperands, base);
+      auto at = [&](size_t operand, size_t i, intptr_t jump) { return base[operand] + intptr_t(i) * jump; };
+      for (size_t i = 0; i < count; i++) {
+        char *to[outputs::count];
+        for (int o = 0; o < outputs::count; o++) {
+          to[o] = at(size_t(o), i, steps[o]);
+        }
+        outputs::write(
+            to, f(read<std::tuple_element_t<I, operands>>(at(outputs::count + I, i, steps[outputs::count + I]))...));
+      }
+    };
+    if constexpr (outputs::count == 1) {
+      using R = typename traits::result;
+      if (stride[0] == sizeof(R) && ((stride[1 + I] == sizeof(std::tuple_element_t<I, operands>)) && ...)) {
+        loop(std::integral_constant<intptr_t, sizeof(R)>(),
+             std::integral_constant<intptr_t, sizeof(std::tuple_element_t<I, operands>)>()...);
+      } else {
+        loop(stride[0], stride[1 + I]...);
+      }
+    } else {
+      loop(stride[0], stride[1], stride[2 + I]...);
+    }
+  }
+};
+
+} // namespace detail
+
+/// A deferred kernel from a function pointer, lambda or functor. Flags are those of deferred_ckernel_flags; a noexcept
+/// function is total.
+template <class F> kernel make_kernel(std::string name, F function, uint32_t flags = 0, std::string doc = "") {
+  return kernel::adopt(new detail::wrapped<F>(std::move(name), std::move(function), flags, std::move(doc)));
+}
+
+} // namespace dynd::nd

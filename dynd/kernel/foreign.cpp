@@ -1,0 +1,186 @@
+#include "dynd/kernel/foreign.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "dynd/base/errors.h"
+
+namespace dynd {
+
+namespace {
+
+constexpr size_t copied_block = 256; // elements that are copied at once where an operand is not aligned
+
+struct foreign_kernel {
+  ckernel_prefix base; // destroys the child and lets go of the deferred kernel
+  const deferred_ckernel *deferred;
+  streams_strided_t call; // for aligned operands
+  uint8_t noutputs, noperands;
+  uint8_t size[max_foreign_operands]; // of an element
+
+  const ckernel_prefix *child() const { return &(this + 1)->base; }
+};
+static_assert(sizeof(foreign_kernel) % 8 == 0);
+
+const foreign_kernel *foreign_of(const ckernel_prefix *self) { return reinterpret_cast<const foreign_kernel *>(self); }
+
+void destroy_foreign_kernel(ckernel_prefix *self) {
+  auto *f = reinterpret_cast<foreign_kernel *>(self);
+  destroy_child(&(f + 1)->base);
+  if (f->deferred && f->deferred->release) {
+    f->deferred->release(f->deferred);
+  }
+}
+
+// ---- one for each prototype: from streams to what the stranger wrote ------------------------------------------------
+
+int call_unary(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+               dynd_frame *frame) {
+  const ckernel_prefix *child = foreign_of(self)->child();
+  auto function = reinterpret_cast<unary_strided_operation_t>(child->function);
+  return function(stream[0], stride[0], stream[1], stride[1], count, child, frame);
+}
+
+int call_expr(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+              dynd_frame *frame) {
+  const ckernel_prefix *child = foreign_of(self)->child();
+  auto function = reinterpret_cast<expr_strided_operation_t>(child->function);
+  return function(stream[0], stride[0], stream + 1, stride + 1, count, child, frame);
+}
+
+int call_multi(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+               dynd_frame *frame) {
+  const ckernel_prefix *child = foreign_of(self)->child();
+  auto function = reinterpret_cast<multi_strided_operation_t>(child->function);
+  return function(stream, stride, count, child, frame);
+}
+
+int call_predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                   dynd_frame *frame) {
+  const ckernel_prefix *child = foreign_of(self)->child();
+  auto function = reinterpret_cast<binary_single_predicate_t>(child->function);
+  for (size_t i = 0; i < count; i++) {
+    intptr_t at = intptr_t(i);
+    int answer = function(stream[1] + at * stride[1], stream[2] + at * stride[2], child, frame);
+    if (answer < 0) {
+      return answer;
+    }
+    stream[0][at * stride[0]] = answer != 0;
+  }
+  return dynd_ok;
+}
+
+// ---- alignment ------------------------------------------------------------------------------------------------------
+
+bool is_aligned(const foreign_kernel *f, int operand, char *const *stream, const intptr_t *stride) {
+  return ((reinterpret_cast<uintptr_t>(stream[operand]) | uintptr_t(stride[operand])) & (f->size[operand] - 1u)) == 0;
+}
+
+void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, size_t size) {
+  for (size_t i = 0; i < count; i++) {
+    std::memcpy(dst + intptr_t(i) * dst_stride, src + intptr_t(i) * src_stride, size);
+  }
+}
+
+int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                     dynd_frame *frame) {
+  const foreign_kernel *f = foreign_of(self);
+  alignas(64) char copies[max_foreign_operands][copied_block * 8];
+  for (size_t done = 0; done < count; done += copied_block) {
+    size_t n = std::min(copied_block, count - done);
+    char *at[max_foreign_operands];
+    intptr_t step[max_foreign_operands];
+    for (int o = 0; o < f->noperands; o++) {
+      bool aligned = is_aligned(f, o, stream, stride);
+      char *here = stream[o] + intptr_t(done) * stride[o];
+      at[o] = aligned ? here : copies[o];
+      step[o] = aligned ? stride[o] : f->size[o];
+      if (!aligned && o >= f->noutputs) {
+        copy_elements(copies[o], f->size[o], here, stride[o], n, f->size[o]);
+      }
+    }
+    if (int status = f->call(at, step, n, self, frame)) {
+      return status;
+    }
+    for (int o = 0; o < f->noutputs; o++) {
+      if (at[o] == copies[o]) {
+        copy_elements(stream[o] + intptr_t(done) * stride[o], stride[o], copies[o], f->size[o], n, f->size[o]);
+      }
+    }
+  }
+  return dynd_ok;
+}
+
+int foreign_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                    dynd_frame *frame) {
+  const foreign_kernel *f = foreign_of(self);
+  bool aligned = true;
+  for (int o = 0; o < f->noperands; o++) {
+    aligned &= is_aligned(f, o, stream, stride);
+  }
+  return (aligned ? f->call : call_with_copies)(stream, stride, count, self, frame);
+}
+
+// ---- construction ---------------------------------------------------------------------------------------------------
+
+streams_strided_t call_of(uint32_t prototype) {
+  switch (prototype) {
+  case unary_operation_funcproto_id:
+    return call_unary;
+  case expr_operation_funcproto_id:
+    return call_expr;
+  case binary_predicate_funcproto_id:
+    return call_predicate;
+  default:
+    return call_multi;
+  }
+}
+
+} // namespace
+
+size_t make_foreign(ckernel_builder &out, size_t offset, const deferred_ckernel &kernel, const foreign_types &types) {
+  size_t begin = offset + sizeof(foreign_kernel);
+  out.ensure_capacity(begin);
+  auto *f = out.get_at<foreign_kernel>(offset);
+  f->base.function = reinterpret_cast<void *>(foreign_strided);
+  f->call = call_of(kernel.prototype);
+  f->noutputs = uint8_t(types.noutputs);
+  f->noperands = uint8_t(types.noutputs + types.nsources);
+  const char *names[max_foreign_operands];
+  const dynd_arrmeta *arrmeta[max_foreign_operands] = {};
+  for (int o = 0; o < f->noperands; o++) {
+    f->size[o] = scalar_size[size_t(types.type[o])];
+    names[o] = scalar_name[size_t(types.type[o])];
+  }
+  f->base.destructor = destroy_foreign_kernel;
+  if (kernel.retain) {
+    kernel.retain(&kernel);
+  }
+  f->deferred = &kernel;
+  char text[256] = "the kernel could not be instantiated";
+  bool predicate = kernel.prototype == binary_predicate_funcproto_id; // these have a single function only
+  dynd_bind bind = {sizeof(dynd_bind),
+                    DYND_ABI_VERSION,
+                    predicate ? kernel_request_single : kernel_request_strided,
+                    f->noperands,
+                    names,
+                    arrmeta,
+                    text,
+                    sizeof(text)};
+  intptr_t end = kernel.instantiate(&kernel, &out, intptr_t(begin), &bind);
+  if (end < 0) {
+    text[sizeof(text) - 1] = 0;
+    bool known = end >= dynd_error_cancelled;
+    fail(known ? error_kind(end) : error_kind::internal, std::string(kernel.name) + ": " + text);
+  }
+  if (size_t(end) < begin + sizeof(ckernel_prefix) || size_t(end) > out.capacity ||
+      !out.get_at<ckernel_prefix>(begin)->function) {
+    fail(error_kind::internal, std::string(kernel.name) +
+                                   ": instantiate made no kernel (it must set the function and return the offset "
+                                   "past the kernel)");
+  }
+  return size_t(end);
+}
+
+} // namespace dynd
