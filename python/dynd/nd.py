@@ -4,6 +4,7 @@ The elementwise functions and the reductions come from the library's own list of
 """
 import collections
 import contextlib
+import os
 
 from dynd import _dynd
 from dynd._dynd import array, num_threads, set_num_threads, trim_memory, type_of
@@ -88,3 +89,36 @@ def trace(f, *args):
     >>> nd.trace(nd.assign, a, nd.array([[1, 2, 3], [4]]))
     """
     return Trace(_dynd.observe(f, args, True))
+
+
+def load(path):
+    """Loads a plug-in, a shared library with kernels written in C, and returns their names.
+
+    Each becomes a function of this module. A library that is not a plug-in for this version is refused, whole.
+
+    >>> nd.load("./triple.so")
+    ['triple']
+    >>> nd.triple([[1, 2], [3]])
+    nd.array([[3, 6], [9]], type="strided * var * int32")
+    """
+    names = _dynd.load(os.fspath(path))
+    for name in names:
+        globals()[name] = __getattr__(name)
+    return names
+
+
+def kernels():
+    """The kernels that were loaded or registered: name, documentation and signature of each."""
+    return [Operation(*row) for row in _dynd.kernels()]
+
+
+def __getattr__(name):
+    # Kernels that a program has registered in C++, or another module has loaded.
+    function = globals().get(name) or (None if name.startswith("__") else _dynd.kernel_function(name))
+    if function is None:
+        raise AttributeError(f"module 'dynd.nd' has no attribute {name!r}")
+    globals()[name] = function
+    return function
+
+
+_dynd.reserve_names([name for name in globals() if not name.startswith("__")])

@@ -49,5 +49,6 @@ PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);
+void add_plugins(nb::module_ &m);
 
 } // namespace binding

@@ -63,4 +63,5 @@ NB_MODULE(_dynd, m) {
   m.attr("array") = nb::handle(reinterpret_cast<PyObject *>(array_type));
   add_types(m);
   add_functions(m);
+  add_plugins(m);
 }

@@ -7,6 +7,7 @@
 
 #include "dynd/abi/callable.h"
 #include "dynd/abi/kernel.h"
+#include "dynd/abi/plugin.h"
 
 #define SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type " has changed its size")
 #define FIELD(type, field, at) static_assert(offsetof(type, field) == (at), #type "." #field " has moved")
@@ -100,3 +101,11 @@ FIELD(deferred_ckernel, data_ptr, 40);
 FIELD(deferred_ckernel, instantiate, 48);
 FIELD(deferred_ckernel, retain, 56);
 FIELD(deferred_ckernel, release, 64);
+
+/* plugin.h */
+
+SIZE(dynd_host, 24);
+FIELD(dynd_host, size, 0);
+FIELD(dynd_host, version, 4);
+FIELD(dynd_host, register_kernel, 8);
+FIELD(dynd_host, set_error, 16);

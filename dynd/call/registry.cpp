@@ -1,0 +1,236 @@
+#include "dynd/call/registry.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "dynd/abi/plugin.h"
+#include "dynd/base/errors.h"
+#include "dynd/ops/rows.h"
+
+namespace dynd::nd {
+
+namespace {
+
+struct library {
+  void *handle;
+  std::vector<std::string> names;
+};
+
+struct registry {
+  std::mutex mutex; // guards what follows
+  std::vector<registered_kernel> kernels;
+  std::vector<library> libraries;
+  std::set<std::string, std::less<>> reserved;
+};
+
+// Leaked: kernels may be called while statics are being destroyed.
+registry &the_registry() {
+  static auto *made = new registry;
+  return *made;
+}
+
+bool is_identifier(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+bool is_operation(std::string_view name) {
+  for (size_t i = 0; i < op_count; i++) {
+    if (row(op_id(i)).name == name) {
+      return true;
+    }
+  }
+  for (size_t i = 0; i < reduction_count; i++) {
+    if (row(reduction_id(i)).name == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const registered_kernel *find(const std::vector<registered_kernel> &kernels, std::string_view name) {
+  auto found = std::find_if(kernels.begin(), kernels.end(), [&](auto &k) { return k.name == name; });
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+// Under the lock.
+void check_name(const registry &all, const std::string &name) {
+  if (!is_identifier(name)) {
+    fail(error_kind::value, "\"" + name + "\" cannot be the name of a kernel: it is not an identifier");
+  }
+  if (is_operation(name) || all.reserved.count(name)) {
+    fail(error_kind::value, name + ": the name is taken by a function of the library");
+  }
+  if (const registered_kernel *other = find(all.kernels, name)) {
+    fail(error_kind::value, name + ": a kernel of that name is registered already" +
+                                (other->library.empty() ? "" : ", by " + other->library));
+  }
+}
+
+registered_kernel describe(const kernel &k, const std::string &path) {
+  lifted function = lift(k);
+  return {k->name, k->signature, k->doc ? k->doc : "", path, std::move(function)};
+}
+
+// ---- loading --------------------------------------------------------------------------------------------------------
+
+// What a plug-in has offered so far. Nothing of it is seen by others before its init has returned.
+struct loading {
+  const std::string &path;
+  std::vector<registered_kernel> kernels;
+  error_kind kind = error_kind::value;
+  std::string error; // the first thing that went wrong
+
+  void note(error_kind what, std::string text) {
+    if (error.empty()) {
+      kind = what;
+      error = std::move(text);
+    }
+  }
+};
+
+thread_local loading *current_loading = nullptr;
+
+// The two functions of the table; no exception leaves them.
+int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noexcept {
+  loading *now = current_loading;
+  if (!now) {
+    return dynd_error_internal; // not inside dynd_plugin_init
+  }
+  try {
+    if (!offered) {
+      fail(error_kind::type, "register_kernel got NULL");
+    }
+    check_kernel(*offered); // before anything of it is called
+    registered_kernel made = describe(kernel(*offered), now->path);
+    if (find(now->kernels, made.name)) {
+      fail(error_kind::value, made.name + ": the plug-in registers it twice");
+    }
+    std::lock_guard lock(the_registry().mutex);
+    check_name(the_registry(), made.name);
+    now->kernels.push_back(std::move(made));
+    return dynd_ok;
+  } catch (const error &e) {
+    now->note(e.kind(), e.what());
+    return int(e.kind());
+  } catch (...) {
+    now->note(error_kind::memory, "no memory");
+    return dynd_error_memory;
+  }
+}
+
+void host_set_error(const dynd_host *, const char *text) noexcept {
+  if (loading *now = current_loading; now && text) {
+    try {
+      now->note(error_kind::value, text);
+    } catch (...) { // no memory for the text: the plug-in is refused without it
+    }
+  }
+}
+
+const dynd_host the_host = {sizeof(dynd_host), DYND_ABI_VERSION, host_register_kernel, host_set_error};
+
+struct close_library {
+  void operator()(void *handle) const { dlclose(handle); }
+};
+using library_handle = std::unique_ptr<void, close_library>;
+
+library_handle open_library(const std::string &path) {
+  // "triple.so" is the file here, not one of the system's.
+  bool here = path.find('/') == path.npos && access(path.c_str(), R_OK) == 0;
+  library_handle handle(dlopen((here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!handle) {
+    const char *why = dlerror();
+    fail(error_kind::value, "load: " + (why ? std::string(why) : path + ": cannot be loaded"));
+  }
+  return handle;
+}
+
+void run_init(const library_handle &handle, loading &now) {
+  auto init = reinterpret_cast<dynd_plugin_init_t>(dlsym(handle.get(), "dynd_plugin_init"));
+  if (!init) {
+    fail(error_kind::value, "load: " + now.path + ": it is no plug-in: it exports no dynd_plugin_init");
+  }
+  struct restore {
+    loading *previous;
+    ~restore() { current_loading = previous; }
+  } guard{std::exchange(current_loading, &now)};
+  int status = dynd_error_internal;
+  try {
+    status = init(&the_host);
+  } catch (...) { // C++ code that breaks the rule
+    now.note(error_kind::internal, "dynd_plugin_init threw an exception");
+  }
+  if (status != dynd_ok) {
+    now.note(error_kind::value, "dynd_plugin_init failed with status " + std::to_string(status));
+  } else if (now.kernels.empty()) {
+    now.note(error_kind::value, "dynd_plugin_init registered no kernel");
+  }
+}
+
+} // namespace
+
+std::vector<std::string> load(const std::string &path) {
+  library_handle handle = open_library(path);
+  registry &all = the_registry();
+  {
+    std::lock_guard lock(all.mutex);
+    for (const library &other : all.libraries) {
+      if (other.handle == handle.get()) {
+        return other.names;
+      }
+    }
+  }
+  loading now{path, {}, error_kind::value, ""};
+  run_init(handle, now);
+  std::lock_guard lock(all.mutex);
+  std::vector<std::string> names;
+  try {
+    for (const registered_kernel &k : now.kernels) {
+      check_name(all, k.name); // again: another thread may have been faster
+      names.push_back(k.name);
+    }
+  } catch (const error &e) {
+    now.note(e.kind(), e.what());
+  }
+  if (!now.error.empty()) {
+    now.kernels.clear(); // before the library goes
+    fail(now.kind, "load: " + path + ": " + now.error);
+  }
+  all.kernels.reserve(all.kernels.size() + now.kernels.size());
+  all.libraries.push_back({handle.get(), names});
+  std::move(now.kernels.begin(), now.kernels.end(), std::back_inserter(all.kernels));
+  handle.release();
+  return names;
+}
+
+void register_kernel(const kernel &k) {
+  registered_kernel made = describe(k, "");
+  std::lock_guard lock(the_registry().mutex);
+  check_name(the_registry(), made.name);
+  the_registry().kernels.push_back(std::move(made));
+}
+
+lifted find_kernel(std::string_view name) {
+  std::lock_guard lock(the_registry().mutex);
+  const registered_kernel *found = find(the_registry().kernels, name);
+  return found ? found->function : lifted();
+}
+
+std::vector<registered_kernel> kernels() {
+  std::lock_guard lock(the_registry().mutex);
+  return the_registry().kernels;
+}
+
+void reserve_names(const std::vector<std::string> &names) {
+  std::lock_guard lock(the_registry().mutex);
+  the_registry().reserved.insert(names.begin(), names.end());
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,284 @@
+// Lifting: every prototype over every layout, wrapped C++ functions, what errors say, who owns what.
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "dynd/call/functions.h"
+#include "dynd/call/registry.h"
+#include "dynd/call/wrap.h"
+#include "fixture.h"
+
+namespace dynd {
+namespace {
+
+using testing::failure;
+using testing::parse;
+using testing::ramp;
+using testing::text;
+using testing::type_text;
+
+// ---- kernels as a C programmer writes them --------------------------------------------------------------------------
+
+template <auto strided, auto single = nullptr>
+intptr_t instantiate(const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *bind) {
+  intptr_t end = offset + intptr_t(sizeof(ckernel_prefix));
+  if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+    return dynd_error_memory;
+  }
+  void *function = nullptr;
+  if (bind->request == kernel_request_strided) {
+    if constexpr (!std::is_null_pointer_v<decltype(strided)>) {
+      function = reinterpret_cast<void *>(strided);
+    }
+  } else if constexpr (!std::is_null_pointer_v<decltype(single)>) {
+    function = reinterpret_cast<void *>(single);
+  }
+  reinterpret_cast<ckernel_prefix *>(out->data + offset)->function = function;
+  return end;
+}
+
+deferred_ckernel describe(uint32_t prototype, const char *name, const char *signature,
+                          intptr_t (*make)(const deferred_ckernel *, ckernel_builder_struct *, intptr_t,
+                                           const dynd_bind *)) {
+  return {sizeof(deferred_ckernel),
+          DYND_ABI_VERSION,
+          prototype,
+          0,
+          name,
+          signature,
+          nullptr,
+          nullptr,
+          make,
+          nullptr,
+          nullptr};
+}
+
+int negate(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, const ckernel_prefix *,
+           dynd_frame *) {
+  for (size_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(src) % 8, 0u);
+    *reinterpret_cast<int64_t *>(dst) = -*reinterpret_cast<const int64_t *>(src);
+  }
+  return dynd_ok;
+}
+
+int sum_and_difference(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *, dynd_frame *) {
+  for (size_t i = 0; i < count; i++) {
+    auto at = [&](int o) { return reinterpret_cast<int32_t *>(data[o] + intptr_t(i) * stride[o]); };
+    *at(0) = *at(2) + *at(3);
+    *at(1) = *at(2) - *at(3);
+  }
+  return dynd_ok;
+}
+
+int is_multiple(const char *left, const char *right, const ckernel_prefix *, dynd_frame *) {
+  int32_t by = *reinterpret_cast<const int32_t *>(right);
+  return by == 0 ? int(dynd_error_value) : *reinterpret_cast<const int32_t *>(left) % by == 0;
+}
+
+TEST(Lift, UnaryOverEveryLayout) {
+  deferred_ckernel kernel = describe(unary_operation_funcproto_id, "negate", "(int64) -> int64", instantiate<negate>);
+  nd::lifted f = nd::lift(kernel);
+  EXPECT_EQ(text(f(3)), "-3");
+  EXPECT_EQ(text(f(parse("3 * int64", "[1, 2, 3]"))), "[-1, -2, -3]");
+  EXPECT_EQ(text(f(parse("3 * var * int64", "[[1, 2], [], [3]]"))), "[[-1, -2], [], [-3]]");
+  EXPECT_EQ(text(f(parse("3 * int8", "[1, 2, 3]"))), "[-1, -2, -3]");
+  EXPECT_EQ(text(f(parse("0 * int64", "[]"))), "[]");
+  EXPECT_EQ(text(f(nd::transposed(parse("2 * 2 * int64", "[[1, 2], [3, 4]]")))), "[[-1, -3], [-2, -4]]");
+}
+
+TEST(Lift, SeveralOutputs) {
+  deferred_ckernel kernel = describe(multi_operation_funcproto_id, "both", "(int32, int32) -> (int32, int32)",
+                                     instantiate<sum_and_difference>);
+  nd::lifted f = nd::lift(kernel);
+  const nd::array operands[] = {parse("2 * var * int32", "[[5, 6], [7]]"), nd::array(2)};
+  std::vector<nd::array> results = f.call_all(operands);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(text(results[0]), "[[7, 8], [9]]");
+  EXPECT_EQ(text(results[1]), "[[3, 4], [5]]");
+  EXPECT_EQ(failure([&] { f(operands[0], operands[1]); }), "type: both: has several results: use call_all");
+}
+
+TEST(Lift, PredicatesGiveBool) {
+  deferred_ckernel kernel = describe(binary_predicate_funcproto_id, "is_multiple", "(int32, int32) -> bool",
+                                     instantiate<nullptr, is_multiple>);
+  nd::lifted f = nd::lift(kernel);
+  nd::array rows = parse("2 * var * int32", "[[4, 5], [6]]");
+  EXPECT_EQ(text(f(rows, 2)), "[[True, False], [True]]");
+  EXPECT_EQ(failure([&] { f(rows, parse("2 * 1 * int32", "[[1], [0]]")); }),
+            "value: is_multiple: failed at index (1, 0)");
+}
+
+// ---- what is refused ------------------------------------------------------------------------------------------------
+
+TEST(Lift, RefusesWhatIsNoKernel) {
+  deferred_ckernel good = describe(unary_operation_funcproto_id, "negate", "(int64) -> int64", instantiate<negate>);
+  auto refusal = [&](auto change) {
+    deferred_ckernel bad = good;
+    change(bad);
+    return failure([&] { nd::lift(bad); });
+  };
+  EXPECT_EQ(refusal([](auto &k) { k.version = 2; }),
+            "type: kernel: made for version 2 of the ABI, this library has version 1");
+  EXPECT_EQ(refusal([](auto &k) { k.size = 40; }),
+            "type: kernel: its struct says that it has 40 bytes, a deferred_ckernel has 72");
+  EXPECT_EQ(refusal([](auto &k) { k.name = nullptr; }), "type: kernel: it has no name");
+  EXPECT_EQ(refusal([](auto &k) { k.signature = nullptr; }), "type: negate: it has no signature");
+  EXPECT_EQ(refusal([](auto &k) { k.instantiate = nullptr; }), "type: negate: instantiate is NULL");
+  EXPECT_EQ(refusal([](auto &k) { k.prototype = 9; }), "type: negate: unknown prototype 9");
+  EXPECT_EQ(refusal([](auto &k) { k.retain = [](const deferred_ckernel *) {}; }),
+            "type: negate: retain and release must both be there, or neither");
+  auto signature = [&](const char *text) { return refusal([&](auto &k) { k.signature = text; }); };
+  EXPECT_EQ(signature("int64"), "type: negate: signature \"int64\" is not of the form (T, ...) -> R");
+  EXPECT_EQ(signature("() -> int64"), "type: negate: signature \"() -> int64\" has 0 operands; 1 to 3 can be lifted");
+  EXPECT_EQ(signature("(int64) -> ()"),
+            "type: negate: signature \"(int64) -> ()\" has 0 results; 1 or 2 can be lifted");
+  EXPECT_EQ(signature("(3 * int64) -> int64"),
+            "type: negate: signature \"(3 * int64) -> int64\" has an operand that is no scalar: 3 * int64");
+  EXPECT_EQ(signature("(int64, int64) -> int64"),
+            "type: negate: signature \"(int64, int64) -> int64\" does not have the one operand of the unary prototype");
+  EXPECT_EQ(signature("(int64) -> (int8, int8)"),
+            "type: negate: signature \"(int64) -> (int8, int8)\" has several results: that takes the multi prototype");
+  EXPECT_EQ(signature("(blah) -> int64").substr(0, 60),
+            "type: negate: signature \"(blah) -> int64\" does not parse:\nda");
+}
+
+TEST(Lift, RefusesAnInstantiateThatMakesNothing) {
+  deferred_ckernel kernel = describe(unary_operation_funcproto_id, "empty", "(int64) -> int64", instantiate<nullptr>);
+  nd::lifted f = nd::lift(kernel);
+  EXPECT_EQ(failure([&] { f(1); }), "internal: empty: instantiate made no kernel (it must set the function and return "
+                                    "the offset past the kernel)");
+}
+
+TEST(Lift, OperandsAreChecked) {
+  nd::lifted f = nd::lift(nd::make_kernel("twice", [](int32_t x) { return 2 * x; }));
+  EXPECT_EQ(failure([&] { f(1.5); }),
+            "type: twice: operand 0 is float64, which does not convert to int32 without loss");
+  EXPECT_EQ(failure([&] { f(1, 2); }), "type: twice: takes 1 operand, not 2");
+}
+
+// ---- wrapped functions ----------------------------------------------------------------------------------------------
+
+double product(double a, double b) { return a * b; }
+
+struct scale {
+  int32_t by;
+  int32_t operator()(int32_t x) const noexcept { return by * x; }
+};
+
+TEST(Wrap, SignaturesAreDeduced) {
+  EXPECT_STREQ(nd::make_kernel("f", product)->signature, "(float64, float64) -> float64");
+  EXPECT_STREQ(nd::make_kernel("f", scale{3})->signature, "(int32) -> int32");
+  EXPECT_STREQ(
+      nd::make_kernel("f", [](bool a, const uint8_t &b, long long c) { return a ? float(b) : float(c); })->signature,
+      "(bool, uint8, int64) -> float32");
+  EXPECT_STREQ(nd::make_kernel("f", [](int16_t a) { return std::pair(a > 0, a); })->signature,
+               "(int16) -> (bool, int16)");
+  EXPECT_EQ(nd::make_kernel("f", scale{3})->flags, uint32_t(dynd_callable_total));
+  EXPECT_EQ(nd::make_kernel("f", product, dynd_callable_pure)->flags, uint32_t(dynd_callable_pure));
+}
+
+TEST(Wrap, LiftsOverAnything) {
+  nd::array rows = parse("2 * var * float64", "[[1, 2], [3]]");
+  EXPECT_EQ(text(nd::lift(nd::make_kernel("product", product))(rows, parse("2 * 1 * int32", "[[10], [100]]"))),
+            "[[10.0, 20.0], [300.0]]");
+  EXPECT_EQ(text(nd::lift(nd::make_kernel("scale", scale{13}))(parse("3 * int32", "[12, -5, 3]"))), "[156, -65, 39]");
+  nd::lifted fma = nd::lift(nd::make_kernel("fma", [](double a, double b, double c) { return a * b + c; }));
+  EXPECT_EQ(text(fma(ramp("3 * float64"), 2, 0.5)), "[0.5, 2.5, 4.5]");
+  const nd::array number[] = {nd::array(7)};
+  nd::lifted halves = nd::lift(nd::make_kernel("halves", [](int32_t a) { return std::pair(a / 2, a % 2 == 1); }));
+  EXPECT_EQ(text(halves.call_all(number)[0]), "3");
+  EXPECT_EQ(text(halves.call_all(number)[1]), "True");
+}
+
+TEST(Wrap, TheSameWithAndWithoutTheDirectStep) {
+  nd::lifted f = nd::lift(nd::make_kernel("f", [](int32_t a, double b) { return a > b; }));
+  nd::array a = ramp("3 * 5 * int32"), b = ramp("3 * 5 * float64");
+  nd::array direct = f(a, b), one = f(a, 7);
+  set_direct(false);
+  nd::array planned = f(a, b), planned_one = f(a, 7);
+  set_direct(true);
+  EXPECT_EQ(testing::bits(direct), testing::bits(planned));
+  EXPECT_EQ(testing::bits(one), testing::bits(planned_one));
+}
+
+TEST(Wrap, AbsorbsWhatWaits) {
+  nd::array a = ramp("20000 * float64");
+  nd::array b = nd::lift(nd::make_kernel("half", [](double x) { return x / 2; }))(a + a);
+  EXPECT_EQ(testing::bits(a), testing::bits(b));
+}
+
+TEST(Wrap, AnExceptionNamesKernelAndElement) {
+  auto root = [](double x) {
+    return x >= 0 ? std::sqrt(x) : throw std::domain_error("square root of a negative number");
+  };
+  nd::lifted f = nd::lift(nd::make_kernel("root", root));
+  EXPECT_EQ(failure([&] { f(parse("2 * var * float64", "[[1, 4], [9, -1, -2]]")); }),
+            "value: root: square root of a negative number at index (1, 1)");
+  auto narrow = [](int32_t x) { return x < 300 ? x : (fail(error_kind::overflow, "too much"), 0); };
+  nd::lifted g = nd::lift(nd::make_kernel("narrow", narrow));
+  EXPECT_EQ(failure([&] { g(ramp("3 * 400000 * int32")); }), "overflow: narrow: too much at index (0, 300)");
+}
+
+TEST(Wrap, KernelsAreCounted) {
+  auto shared = std::make_shared<int>(7);
+  {
+    nd::lifted f;
+    {
+      nd::kernel k = nd::make_kernel("f", [shared](int32_t x) { return x + *shared; });
+      f = nd::lift(k);
+    }
+    EXPECT_EQ(text(f(1)), "8");
+    EXPECT_EQ(shared.use_count(), 2);
+  }
+  EXPECT_EQ(shared.use_count(), 1);
+}
+
+TEST(Wrap, OneThreadMeansThisThread) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  auto note = [&](int32_t x) {
+    if (x % 4096 == 0) {
+      std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    }
+    return x;
+  };
+  int before = num_threads();
+  set_num_threads(4);
+  nd::lift(nd::make_kernel("note", note, dynd_callable_one_thread))(ramp("1000000 * int32"));
+  set_num_threads(before);
+  EXPECT_EQ(seen, std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
+// ---- the registry ---------------------------------------------------------------------------------------------------
+
+TEST(Registry, KernelsByName) {
+  EXPECT_FALSE(nd::find_kernel("registry_test"));
+  nd::register_kernel(nd::make_kernel(
+      "registry_test", [](int32_t x) { return x + 1; }, 0, "One more."));
+  EXPECT_EQ(text(nd::find_kernel("registry_test")(1)), "2");
+  auto refusal = [](const char *name) {
+    return failure([&] { nd::register_kernel(nd::make_kernel(name, [](int32_t x) { return x; })); });
+  };
+  EXPECT_EQ(refusal("registry_test"), "value: registry_test: a kernel of that name is registered already");
+  EXPECT_EQ(refusal("add"), "value: add: the name is taken by a function of the library");
+  EXPECT_EQ(refusal("sum"), "value: sum: the name is taken by a function of the library");
+  EXPECT_EQ(refusal("a b"), "value: \"a b\" cannot be the name of a kernel: it is not an identifier");
+}
+
+TEST(Registry, LoadsAPlugin) {
+  std::string path = DYND_BUILD_DIR "/examples/plugin_triple.so";
+  EXPECT_EQ(nd::load(path), std::vector<std::string>{"triple"});
+  EXPECT_EQ(nd::load(path), std::vector<std::string>{"triple"}) << "a second time changes nothing";
+  EXPECT_EQ(text(nd::find_kernel("triple")(parse("2 * var * int32", "[[1, 2], [3]]"))), "[[3, 6], [9]]");
+  EXPECT_NE(failure([] { nd::load("no_such_plugin.so"); }).find("no_such_plugin.so"), std::string::npos);
+}
+
+} // namespace
+} // namespace dynd

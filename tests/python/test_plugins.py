@@ -1,0 +1,368 @@
+"""Plug-ins: kernels in C as functions of nd, over every layout; and plug-ins that are wrong, each refused whole."""
+
+import os
+import pydoc
+import shutil
+import subprocess
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynd import nd
+
+ROOT = Path(__file__).resolve().parents[2]
+CC = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+pytestmark = pytest.mark.skipif(not CC, reason="no C compiler")
+
+#: What the small plug-ins below have in common: an identity for int32, which each registers in its own wrong way.
+COMMON = """
+#include <stdio.h>
+#include <string.h>
+#include "dynd/abi/plugin.h"
+
+static int same(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *src_stride, size_t count,
+                const ckernel_prefix *self, dynd_frame *frame) {
+  (void)self, (void)frame;
+  for (size_t i = 0; i < count; i++)
+    memcpy(dst + i * dst_stride, src[0] + i * src_stride[0], 4);
+  return dynd_ok;
+}
+
+static inline intptr_t put(ckernel_builder_struct *out, intptr_t offset, void *function) {
+  intptr_t end = offset + (intptr_t)sizeof(ckernel_prefix);
+  if (ckernel_builder_ensure_capacity_leaf(out, (size_t)end)) return dynd_error_memory;
+  ((ckernel_prefix *)(out->data + offset))->function = function;
+  return end;
+}
+
+static intptr_t make_same(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                          const dynd_bind *bind) {
+  (void)self, (void)bind;
+  return put(out, offset, (void *)same);
+}
+
+static inline deferred_ckernel kernel_named(const char *name) {
+  deferred_ckernel k = {sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id, 0, name,
+                        "(int32) -> int32", "Its operand.", NULL, make_same, NULL, NULL};
+  return k;
+}
+static deferred_ckernel kernel, other;
+"""
+
+
+def build(folder, name, source, common=COMMON):
+    file = folder / f"{name}.c"
+    file.write_text(common + textwrap.dedent(source))
+    library = folder / f"{name}.so"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-O1", "-shared", "-fPIC"]
+    subprocess.run([CC, *flags, "-I", str(ROOT), "-o", str(library), str(file)], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def triple(tmp_path_factory):
+    """The example, built with the C compiler alone, as its first lines say."""
+    library = build(tmp_path_factory.mktemp("triple"), "libtriple", (ROOT / "examples/plugin_triple.c").read_text(), "")
+    assert nd.load(library) == ["triple"]
+    return library
+
+
+# ---- a plug-in that is right
+
+
+def test_the_example_is_short():
+    assert len((ROOT / "examples/plugin_triple.c").read_text().splitlines()) <= 40
+
+
+def test_triple_of_every_layout(triple):
+    values = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    for view in [values, values.T, values[:, ::-1, ::2], values[0, 0, 0], values[:0], values.transpose(1, 2, 0)]:
+        assert np.array_equal(np.asarray(nd.triple(nd.asarray(view))), 3 * view)
+    odd = np.frombuffer(b"\0" + values.tobytes(), np.uint8)[1:].view(np.int32)
+    assert nd.triple(odd).tolist() == (3 * odd).tolist()
+    assert nd.triple(odd[::-2]).tolist() == (3 * odd[::-2]).tolist()
+
+
+def test_triple_of_ragged_rows(triple):
+    rows = nd.array([[1, 2], [], [3]])
+    assert nd.triple(rows).tolist() == [[3, 6], [], [9]]
+    assert str(nd.type_of(nd.triple(rows))) == "strided * var * int32"
+    assert nd.triple(nd.array([[[1], [2, 3]], [[4]]])).tolist() == [[[3], [6, 9]], [[12]]]
+    assert nd.triple(rows + rows).tolist() == [[6, 12], [], [18]]
+
+
+def test_triple_of_python_values(triple):
+    assert nd.triple(4).tolist() == 12
+    assert nd.triple(True).tolist() == 3
+    assert nd.triple([1, 2]).tolist() == [3, 6]
+    assert nd.triple(nd.array([1], type="strided * int8")).tolist() == [3]
+
+
+def test_triple_on_several_threads(triple):
+    values = np.arange(1_000_000, dtype=np.int32)
+    assert np.array_equal(np.asarray(nd.triple(values)), 3 * values)
+    assert np.array_equal(np.asarray(nd.triple(values[::-3])), 3 * values[::-3])
+
+
+def test_errors_name_the_kernel(triple):
+    for call, kind, text in [
+        (lambda: nd.triple(1.5), TypeError, "triple: operand 0 is float64, which does not convert to int32 without"),
+        (lambda: nd.triple(), TypeError, "triple: takes 1 operand, not 0"),
+        (lambda: nd.triple(1, 2, 3, 4, 5), TypeError, "triple: takes 1 operand, not 5"),
+        (lambda: nd.triple("x"), TypeError, "triple: operand of type str is not an array"),
+        (lambda: nd.triple(2**40), OverflowError, "triple: overflow"),
+    ]:
+        with pytest.raises(kind) as raised:
+            call()
+        assert text in str(raised.value)
+
+
+def test_help_shows_signature_and_documentation(triple):
+    text = pydoc.plain(pydoc.render_doc(nd.triple))
+    for part in ["triple(a, /)", "Three times the value.", "(int32) -> int32", str(triple)]:
+        assert part in text
+    assert "capsule" not in text.lower() and "method of" not in text
+    assert ("triple", "Three times the value.", "(int32) -> int32") in nd.kernels()
+
+
+def test_loading_twice_changes_nothing(triple):
+    before = nd.triple
+    assert nd.load(str(triple)) == ["triple"]
+    assert nd.triple([1]).tolist() == before([1]).tolist() == [3]
+
+
+def test_a_bare_name_is_the_file_here(tmp_path, monkeypatch):
+    build(tmp_path, "bare", 'int dynd_plugin_init(const dynd_host *h) { kernel = kernel_named("plugin_bare");'
+          "return h->register_kernel(h, &kernel); }")
+    monkeypatch.chdir(tmp_path)
+    assert nd.load("bare.so") == ["plugin_bare"]
+    assert nd.plugin_bare([7]).tolist() == [7]
+
+
+BINARY = """
+static int divide(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  (void)self;
+  for (size_t i = 0; i < count; i++) {
+    int64_t a = *(int64_t *)(data[2] + i * stride[2]), b = *(int64_t *)(data[3] + i * stride[3]);
+    if (b == 0) {
+      snprintf(frame->text, sizeof(frame->text), "%lld / 0", (long long)a);
+      return dynd_error_value;
+    }
+    if (b == 99) return 1; /* no status of ours */
+    if (b == 98) return dynd_error_overflow;
+    *(int64_t *)(data[0] + i * stride[0]) = a / b;
+    *(double *)(data[1] + i * stride[1]) = (double)a / (double)b;
+  }
+  return dynd_ok;
+}
+static intptr_t make_divide(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                            const dynd_bind *bind) {
+  (void)self, (void)bind;
+  return put(out, offset, (void *)divide);
+}
+int dynd_plugin_init(const dynd_host *h) {
+  kernel = kernel_named("plugin_divide");
+  kernel.prototype = multi_operation_funcproto_id;
+  kernel.signature = "(int64, int64) -> (int64, float64)";
+  kernel.instantiate = make_divide;
+  return h->register_kernel(h, &kernel);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def divide(tmp_path_factory):
+    nd.load(build(tmp_path_factory.mktemp("divide"), "divide", BINARY))
+    return nd.plugin_divide
+
+
+def test_two_outputs_broadcast(divide):
+    whole, real = divide(nd.array([[7, 8], [9]]), nd.array([[2], [4]]))
+    assert whole.tolist() == [[3, 4], [2]] and real.tolist() == [[3.5, 4.0], [2.25]]
+    whole, real = divide(7, 2)
+    assert (whole.tolist(), real.tolist()) == (3, 3.5)
+
+
+def test_a_failing_element_is_named(divide):
+    with pytest.raises(ValueError, match=r"^plugin_divide: 9 / 0 at index \(1, 0\)$"):
+        divide(nd.array([[7, 8], [9]]), nd.array([[2], [0]]))
+    with pytest.raises(ValueError, match=r"^plugin_divide: failed at index \(2,\)$"):
+        divide(1, [1, 2, 99])
+    with pytest.raises(OverflowError, match=r"^plugin_divide: failed at index \(0, 1\)$"):
+        divide([[1], [2]], [1, 98])
+    divisors = np.ones(1_000_000, np.int64)
+    divisors[[123_456, 900_000]] = 0
+    with pytest.raises(ValueError, match=r"^plugin_divide: 5 / 0 at index \(123456,\)$"):
+        divide(5, divisors)
+
+
+# ---- plug-ins that are wrong
+
+WRONG = {
+    "wrong_version": ("kernel.version = 77;", "made for version 77 of the ABI"),
+    "old_struct": ("kernel.size = 48;", "its struct says that it has 48 bytes"),
+    "no_instantiate": ("kernel.instantiate = NULL;", "instantiate is NULL"),
+    "no_signature": ("kernel.signature = NULL;", "it has no signature"),
+    "bad_signature": ('kernel.signature = "(int33) -> int32";', 'unrecognized data type "int33"'),
+    "no_arrow": ('kernel.signature = "int32";', "is not of the form"),
+    "array_signature": ('kernel.signature = "(var * int32) -> int32";', "no scalar"),
+    "many_operands": ('kernel.signature = "(int8, int8, int8, int8) -> int8";', "has 4 operands"),
+    "bad_prototype": ("kernel.prototype = 12;", "unknown prototype 12"),
+    "no_name": ("kernel.name = NULL;", "it has no name"),
+    "no_identifier": ('kernel.name = "a-b";', "not an identifier"),
+    "name_of_operation": ('kernel.name = "add";', "add: the name is taken"),
+    "name_of_reduction": ('kernel.name = "sum";', "sum: the name is taken"),
+    "name_of_function": ('kernel.name = "load";', "load: the name is taken"),
+    "half_counted": ("kernel.retain = count;", "retain and release"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_kernel_is_refused_and_nothing_stays(tmp_path, name):
+    change, text = WRONG[name]
+    good = f"good_{name}"
+    library = build(
+        tmp_path,
+        name,
+        f"""
+        static void count(const deferred_ckernel *self) {{ (void)self; }}
+        int dynd_plugin_init(const dynd_host *h) {{
+          other = kernel_named("{good}");
+          if (h->register_kernel(h, &other)) return dynd_error_internal;
+          kernel = kernel_named("wrong_one");
+          {change}
+          return h->register_kernel(h, &kernel);
+        }}""",
+    )
+    assert_refused(library, text, good)
+
+
+def assert_refused(library, text, *names):
+    before = nd.kernels()
+    with pytest.raises((ValueError, TypeError)) as raised:
+        nd.load(library)
+    assert text in str(raised.value)
+    assert str(library) in str(raised.value) and str(raised.value).startswith("load: ")
+    assert nd.kernels() == before
+    for name in names:
+        assert not hasattr(nd, name)
+    assert library.name not in Path("/proc/self/maps").read_text(), "the library is still loaded"
+
+
+def test_an_init_that_fails_half_way(tmp_path):
+    library = build(
+        tmp_path,
+        "half",
+        """
+        static int held;
+        static void retain(const deferred_ckernel *self) { (void)self; held++; }
+        static void release(const deferred_ckernel *self) { (void)self; held--; }
+        __attribute__((destructor)) static void check(void) {
+          FILE *file = fopen(HELD, "w");
+          fprintf(file, "%d", held);
+          fclose(file);
+        }
+        int dynd_plugin_init(const dynd_host *h) {
+          kernel = kernel_named("plugin_half");
+          kernel.retain = retain;
+          kernel.release = release;
+          if (h->register_kernel(h, &kernel)) return dynd_error_internal;
+          h->set_error(h, "no licence found");
+          return dynd_error_value;
+        }""".replace("HELD", f'"{tmp_path}/held"'),
+    )
+    assert_refused(library, "no licence found", "plugin_half")
+    assert (tmp_path / "held").read_text() == "0"
+
+
+def test_an_init_that_says_nothing(tmp_path):
+    library = build(tmp_path, "silent", "int dynd_plugin_init(const dynd_host *h) { (void)h; return -7; }")
+    assert_refused(library, "dynd_plugin_init failed with status -7")
+
+
+def test_an_init_that_ignores_the_refusal(tmp_path):
+    library = build(
+        tmp_path,
+        "ignores",
+        """
+        int dynd_plugin_init(const dynd_host *h) {
+          kernel = kernel_named("plugin_ignores");
+          h->register_kernel(h, &kernel);
+          h->register_kernel(h, &kernel);
+          h->register_kernel(h, NULL);
+          return dynd_ok;
+        }""",
+    )
+    assert_refused(library, "plugin_ignores: the plug-in registers it twice", "plugin_ignores")
+
+
+def test_an_init_that_registers_nothing(tmp_path):
+    library = build(tmp_path, "nothing", "int dynd_plugin_init(const dynd_host *h) { (void)h; return 0; }")
+    assert_refused(library, "registered no kernel")
+
+
+def test_a_library_without_init(tmp_path):
+    assert_refused(build(tmp_path, "none", "int something;"), "exports no dynd_plugin_init")
+
+
+def test_a_file_that_is_no_library(tmp_path):
+    file = tmp_path / "text.so"
+    file.write_text("not a library")
+    assert_refused(file, "text.so")
+    with pytest.raises(ValueError, match="load: .*absent.so"):
+        nd.load(tmp_path / "absent.so")
+
+
+def test_another_plug_in_has_the_name(triple, tmp_path):
+    library = build(
+        tmp_path,
+        "again",
+        """
+        int dynd_plugin_init(const dynd_host *h) {
+          kernel = kernel_named("triple");
+          return h->register_kernel(h, &kernel);
+        }""",
+    )
+    with pytest.raises(ValueError, match="triple: a kernel of that name is registered already, by .*libtriple.so"):
+        nd.load(library)
+    assert nd.triple([1]).tolist() == [3]
+
+
+def test_instantiate_that_fails_or_makes_nothing(tmp_path):
+    nd.load(
+        build(
+            tmp_path,
+            "lazy",
+            """
+            static intptr_t refuse(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                                   const dynd_bind *bind) {
+              (void)self, (void)out, (void)offset;
+              snprintf(bind->error, bind->error_size, "not on a Sunday");
+              return dynd_error_value;
+            }
+            static intptr_t nothing(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                                    const dynd_bind *bind) {
+              (void)self, (void)bind;
+              return put(out, offset, NULL);
+            }
+            int dynd_plugin_init(const dynd_host *h) {
+              kernel = kernel_named("plugin_refuses");
+              kernel.instantiate = refuse;
+              other = kernel_named("plugin_makes_nothing");
+              other.instantiate = nothing;
+              return h->register_kernel(h, &kernel) || h->register_kernel(h, &other);
+            }""",
+        )
+    )
+    with pytest.raises(ValueError, match="^plugin_refuses: not on a Sunday$"):
+        nd.plugin_refuses([1])
+    with pytest.raises(RuntimeError, match="^plugin_makes_nothing: instantiate made no kernel"):
+        nd.plugin_makes_nothing([1])
+
+
+def test_the_path_must_be_a_path():
+    with pytest.raises(TypeError):
+        nd.load(3)
