@@ -184,6 +184,26 @@ class CallCost:
         }
 
 
+class PluginCost:
+    """What the kernel of a plug-in costs over calling its strided function by hand (plugin_cost.cpp)."""
+
+    name, bar, ratio_bar = "plug-in over by hand, 3", 100e-9, 1.03
+
+    def __init__(self, build, runs):
+        self.command, self.runs = [build / "bench/plugin_cost", build / "examples/plugin_triple.so"], runs
+
+    def line(self):
+        if not all(part.exists() for part in self.command):
+            return {"work": self.name, "bar": self.bar, "base": "time"}
+        results = [json.loads(subprocess.check_output(self.command)) for _ in range(self.runs)]
+        seconds = min(result["over_ns"] for result in results) * 1e-9
+        ratio = statistics.median(result["large_ratio"] for result in results)
+        return {
+            "work": f"{self.name} (16M: {ratio:.3f} times)", "bar": self.bar, "base": "time", "ours": seconds,
+            "passed": seconds <= self.bar and ratio <= self.ratio_bar,
+        }
+
+
 def table_line(row, measured, wrong):
     """What is printed of a row, and stored as JSON: times in seconds, ratios to the base."""
     best = {name: contender.best for name, contender in measured.items()}
@@ -262,6 +282,9 @@ def main():
     lines = []
     if re.search(options.only, CallCost.name):
         lines.append(CallCost(options.build / "bench/call_cost", 2 if options.quick else 8).line())
+        print_line(cells(lines[-1]))
+    if re.search(options.only, PluginCost.name):
+        lines.append(PluginCost(options.build, 2 if options.quick else 5).line())
         print_line(cells(lines[-1]))
     for row in ROWS:
         if re.search(options.only, row.name):

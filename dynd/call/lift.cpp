@@ -126,6 +126,14 @@ void check_operands(const lifted_state &state, array_block *const *blocks, size_
   }
 }
 
+// The handle that find_kernel gives for a name that is not there.
+lifted_state &checked(const std::shared_ptr<lifted_state> &state) {
+  if (!state) {
+    fail(error_kind::type, "call: there is no kernel");
+  }
+  return *state;
+}
+
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
   check_operands(state, blocks, count);
   evaluate(foreign_function{state.function.get(), state.types, state.built()}, {blocks, int(count)}, results);
@@ -184,6 +192,9 @@ const deferred_ckernel &lifted::deferred() const { return *state_->function; }
 const foreign_types &lifted::types() const { return state_->types; }
 
 lifted lift(kernel k) {
+  if (!k) {
+    fail(error_kind::type, "lift: there is no kernel");
+  }
   check_kernel(*k);
   foreign_types types = signature_reader(*k).read();
   auto state = std::make_shared<lifted_state>();
@@ -200,7 +211,7 @@ lifted lift(const deferred_ckernel &deferred) {
 std::vector<array> lifted::call_all(std::span<const array> operands) const {
   block_list list(operands);
   ref<array_block> results[max_foreign_outputs];
-  run(*state_, list.block, list.count, results);
+  run(checked(state_), list.block, list.count, results);
   std::vector<array> all;
   for (int o = 0; o < state_->types.noutputs; o++) {
     all.emplace_back(std::move(results[o]));
@@ -210,11 +221,11 @@ std::vector<array> lifted::call_all(std::span<const array> operands) const {
 
 array lifted::call(std::span<const array> operands) const {
   block_list list(operands);
-  return run_one(*state_, list.block, list.count);
+  return run_one(checked(state_), list.block, list.count);
 }
 
 array lifted::call_blocks(std::initializer_list<array_block *> operands) const {
-  return run_one(*state_, operands.begin(), operands.size());
+  return run_one(checked(state_), operands.begin(), operands.size());
 }
 
 } // namespace dynd::nd

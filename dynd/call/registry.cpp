@@ -10,6 +10,7 @@
 
 #include "dynd/abi/plugin.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/ops/rows.h"
 
 namespace dynd::nd {
@@ -177,6 +178,11 @@ void run_init(const library_handle &handle, loading &now) {
 } // namespace
 
 std::vector<std::string> load(const std::string &path) {
+  // One at a time, so that a library that two threads load is loaded once. What runs here is not ours and may wait for
+  // the interpreter's lock.
+  static std::recursive_mutex one_at_a_time;
+  without_interpreter unlocked;
+  std::lock_guard turn(one_at_a_time);
   library_handle handle = open_library(path);
   registry &all = the_registry();
   {
@@ -193,7 +199,7 @@ std::vector<std::string> load(const std::string &path) {
   std::vector<std::string> names;
   try {
     for (const registered_kernel &k : now.kernels) {
-      check_name(all, k.name); // again: another thread may have been faster
+      check_name(all, k.name); // again: another thread may have registered one
       names.push_back(k.name);
     }
   } catch (const error &e) {

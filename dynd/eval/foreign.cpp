@@ -42,10 +42,12 @@ bool try_direct(const foreign_function &f, const call_operands &operands, ref<ar
   const array_block *shape = nullptr;
   char *data[max_foreign_operands];
   intptr_t stride[max_foreign_operands];
+  alignas(8) char number[max_foreign_sources][8]; // a single value of another type
   for (int i = 0; i < operands.count; i++) {
     const array_block *block = operands.block[i];
     int o = f.types.noutputs + i;
-    if (!is_plain(block) || block->scalar() != f.types.type[o]) {
+    scalar_id from = block->scalar(), to = f.types.type[o];
+    if (!is_plain(block) || (from != to && block->ndim > 0)) {
       return false;
     }
     if (block->ndim > 0) {
@@ -58,6 +60,10 @@ bool try_direct(const foreign_function &f, const call_operands &operands, ref<ar
     }
     data[o] = block->values().address;
     stride[o] = block->ndim ? intptr_t(block->item_size()) : 0;
+    if (from != to) {
+      level().convert[size_t(to)][size_t(from)](number[i], data[o], nullptr, nullptr, 1, nullptr);
+      data[o] = number[i];
+    }
   }
   shape = shape ? shape : operands.block[0];
   if (shape->count >= threads_from) {

@@ -256,10 +256,30 @@ TEST(Wrap, OneThreadMeansThisThread) {
   EXPECT_EQ(seen, std::set<std::thread::id>{std::this_thread::get_id()});
 }
 
+TEST(Wrap, ManyThreadsCallOneKernel) {
+  nd::lifted f = nd::lift(nd::make_kernel("f", [](int32_t x) { return 3 * x; }));
+  nd::array a = parse("3 * int32", "[1, 2, 3]"), rows = parse("2 * var * int32", "[[1, 2], [3]]");
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; t++) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; i++) {
+        right += text(f(a)) == "[3, 6, 9]" && text(f(rows)) == "[[3, 6], [9]]";
+      }
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(right, 400);
+}
+
 // ---- the registry ---------------------------------------------------------------------------------------------------
 
 TEST(Registry, KernelsByName) {
   EXPECT_FALSE(nd::find_kernel("registry_test"));
+  EXPECT_EQ(failure([] { nd::find_kernel("registry_test")(1); }), "type: call: there is no kernel");
+  EXPECT_EQ(failure([] { nd::lift(nd::kernel()); }), "type: lift: there is no kernel");
   nd::register_kernel(nd::make_kernel(
       "registry_test", [](int32_t x) { return x + 1; }, 0, "One more."));
   EXPECT_EQ(text(nd::find_kernel("registry_test")(1)), "2");

@@ -1,0 +1,52 @@
+"""docs/kernels.md, followed step by step: its files are written, its commands run, its sessions and output compared."""
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dynd
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = Path(dynd.__file__).parent / "libdynd.so"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.skipif(not (shutil.which("cc") and shutil.which("c++") and LIBRARY.exists()), reason="no compiler")
+def test_the_guide_works_as_it_is_written(tmp_path):
+    # In a process of its own: it loads plug-ins for good, under names that other tests use.
+    result = subprocess.run([sys.executable, __file__, str(tmp_path)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def follow(folder):
+    os.chdir(folder)
+    os.environ.update(DYND=str(ROOT), DYND_LIB=str(LIBRARY.resolve().parent))
+    runner = doctest.DocTestRunner()
+    names, printed = {}, ""
+    for language, text in BLOCK.findall((ROOT / "docs/kernels.md").read_text()):
+        if language in ("c", "cpp"):
+            name = re.match(r"(?:/\*|//) (\S+)", text)[1]
+            with open(name, "a") as file:
+                file.write(text)
+        elif language == "sh":
+            done = subprocess.run(["sh", "-e", "-c", text], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            printed = done.stdout
+        elif language == "python":
+            test = doctest.DocTestParser().get_doctest(text, names, "docs/kernels.md", None, None)
+            runner.run(test, clear_globs=False)
+            names = test.globs
+        elif printed:
+            assert printed == text, f"the program printed\n{printed}"
+            printed = ""
+    return runner.failures
+
+
+if __name__ == "__main__":
+    sys.exit(follow(sys.argv[1]))
