@@ -679,8 +679,9 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
 
 // ---- foreign kernels ----------------------------------------------------------------------------------------------
 
-// Registers of a foreign step, outputs first; the rest is no_register.
 constexpr int foreign_ports = max_foreign_operands;
+
+// The registers of a foreign step in the order of its streams, outputs first; returns how many.
 inline int foreign_registers(const chain_step &step, uint8_t *regs) {
   int n = 0;
   for (uint8_t reg : {step.dst, step.dst2, step.a, step.b, step.c}) {

@@ -11,6 +11,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/call/registry.h"
 #include "dynd/call/wrap.h"
+#include "dynd/kernel/builder.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -114,6 +115,50 @@ TEST(Lift, PredicatesGiveBool) {
             "value: is_multiple: failed at index (1, 0)");
 }
 
+// A kernel that uses memory of the frame: what it reserved while it was built, and what it asks for while it runs.
+struct scratch_kernel {
+  ckernel_prefix base;
+  size_t scratch;
+};
+
+int reversed_twice(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *src_stride, size_t count,
+                   const ckernel_prefix *self, dynd_frame *frame) {
+  auto *one = reinterpret_cast<int32_t *>(frame->scratch + reinterpret_cast<const scratch_kernel *>(self)->scratch);
+  auto *many = static_cast<int32_t *>(frame->temp(frame, count * sizeof(int32_t)));
+  for (size_t i = 0; i < count; i++) {
+    *one = *reinterpret_cast<const int32_t *>(src[0] + intptr_t(i) * src_stride[0]);
+    many[count - 1 - i] = *one;
+  }
+  for (size_t i = 0; i < count; i++) {
+    *reinterpret_cast<int32_t *>(dst + intptr_t(i) * dst_stride) = many[count - 1 - i];
+  }
+  return dynd_ok;
+}
+
+intptr_t make_reversed_twice(const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset,
+                             const dynd_bind *) {
+  intptr_t end = offset + intptr_t(sizeof(scratch_kernel));
+  if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+    return dynd_error_memory;
+  }
+  auto *made = reinterpret_cast<scratch_kernel *>(out->data + offset);
+  made->base.function = reinterpret_cast<void *>(reversed_twice);
+  made->scratch = ckernel_builder_reserve_scratch(out, sizeof(int32_t));
+  return end;
+}
+
+TEST(Lift, KernelsUseTheFrameOfTheirThread) {
+  deferred_ckernel kernel =
+      describe(expr_operation_funcproto_id, "reversed_twice", "(int32) -> int32", make_reversed_twice);
+  nd::lifted f = nd::lift(kernel);
+  for (const char *type : {"3 * int32", "5 * var * int32", "700000 * int32", "300 * 20 * 40 * int32"}) {
+    nd::array a = ramp(type);
+    EXPECT_EQ(testing::bits(f(a)), testing::bits(a)) << type;
+  }
+  nd::array turned = nd::transposed(ramp("30 * 50 * int32"));
+  EXPECT_EQ(text(f(turned)), text(turned));
+}
+
 // ---- what is refused ------------------------------------------------------------------------------------------------
 
 TEST(Lift, RefusesWhatIsNoKernel) {
@@ -194,6 +239,29 @@ TEST(Wrap, LiftsOverAnything) {
   nd::lifted halves = nd::lift(nd::make_kernel("halves", [](int32_t a) { return std::pair(a / 2, a % 2 == 1); }));
   EXPECT_EQ(text(halves.call_all(number)[0]), "3");
   EXPECT_EQ(text(halves.call_all(number)[1]), "True");
+}
+
+TEST(Wrap, CanBeInstantiatedAgainAndAgain) {
+  nd::kernel k = nd::make_kernel("times", [](int32_t a, int32_t b) { return a * b; });
+  const char *types[] = {"int32", "int32", "int32"};
+  const dynd_arrmeta *arrmeta[3] = {};
+  char text[64];
+  for (kernel_request_t request : {kernel_request_single, kernel_request_strided, kernel_request_single}) {
+    ckernel_builder built;
+    dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, request, 3, types, arrmeta, text, sizeof(text)};
+    ASSERT_GT(k->instantiate(k.get(), &built, 0, &bind), 0);
+    int32_t result[2] = {0, 0}, a[2] = {12, -5}, b = 13;
+    char *data[3] = {reinterpret_cast<char *>(result), reinterpret_cast<char *>(a), reinterpret_cast<char *>(&b)};
+    const intptr_t stride[3] = {4, 4, 0};
+    dynd_frame frame = {};
+    void *function = built.root()->function;
+    bool single = request == kernel_request_single;
+    int status = single ? reinterpret_cast<multi_single_operation_t>(function)(data, built.root(), &frame)
+                        : reinterpret_cast<multi_strided_operation_t>(function)(data, stride, 2, built.root(), &frame);
+    EXPECT_EQ(status, dynd_ok);
+    EXPECT_EQ(result[0], 156);
+    EXPECT_EQ(result[1], single ? 0 : -65);
+  }
 }
 
 TEST(Wrap, TheSameWithAndWithoutTheDirectStep) {
