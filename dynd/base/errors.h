@@ -21,9 +21,9 @@ enum class error_kind : int {
   cancelled = dynd_error_cancelled
 };
 
-/// The kind of a status that a kernel returned: internal where it is none of those.
+/// The kind of a status that a kernel returned; where it is none of ours (a stranger may return anything), value.
 inline error_kind kind_of(intptr_t status) {
-  return status <= dynd_error_type && status >= dynd_error_cancelled ? error_kind(status) : error_kind::internal;
+  return status <= dynd_error_type && status >= dynd_error_cancelled ? error_kind(status) : error_kind::value;
 }
 
 class error : public std::exception {

@@ -107,9 +107,7 @@ void run_traced(const task &t, observation &seen) {
   value_recorder recorder(t, streams, seen);
   std::string text;
   if (int status = run_observed(kernel, call, recorder, &text)) {
-    bool known = status < 0 && status >= dynd_error_cancelled;
-    fail(known ? error_kind(status) : error_kind::value,
-         std::string(t.name) + ": " + (text.empty() ? "failed" : text) + " while it was traced");
+    fail(kind_of(status), std::string(t.name) + ": " + (text.empty() ? "failed" : text) + " while it was traced");
   }
 }
 

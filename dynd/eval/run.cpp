@@ -41,11 +41,6 @@ void choose_for_memory(const task &t, intptr_t elements, tree_options &options) 
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
-// A status that is none of ours (a stranger may return anything) is a value error.
-error_kind kind_of(int status) {
-  return status < 0 && status >= dynd_error_cancelled ? error_kind(status) : error_kind::value;
-}
-
 // What goes wrong with a value, wherever it stands; the others do not depend on the element.
 bool is_about_an_element(error_kind kind) {
   return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
