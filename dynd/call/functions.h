@@ -74,6 +74,8 @@ DYND_OPERATOR(/, divide)
 inline array copy(const array &a, access_mode access) { return array(copy_values(a.get(), access)); }
 
 /// dst[...] = src.
-inline void assign(const array &dst, const array &src) { dynd::assign(dst.get(), src.get()); }
+inline void assign(const array &dst, const array &src, error_mode mode = error_mode::fractional) {
+  dynd::assign(dst.get(), src.get(), mode);
+}
 
 } // namespace dynd::nd

@@ -226,26 +226,25 @@ void evaluate2(op_id op, const call_operands &operands, ref<array_block> *result
 namespace {
 
 // The source as the values of `dst`'s type, into memory that is there. `name` is what messages and traces say.
-void assign_values(const char *name, const space &shape, array_block *dst, array_block *src, unsigned dying) {
+void assign_values(const char *name, const space &shape, array_block *dst, array_block *src, error_mode mode) {
   group_task group;
   task &t = group.t;
   t.name = name;
   t.shape = shape;
-  group.claim(&src, 1, dying, *dst);
+  size_t to = size_t(dst->scalar()), from = size_t(src->scalar()), checks = size_t(mode);
+  const level_table &functions = level();
+  block_fn convert = functions.convert_checked[checks][to][from];
+  if (convert != functions.convert[to][from]) {
+    t.checks = mode;
+    force(src); // what waits below is no part of the conversion: its values are there to be named
+  }
+  group.claim(&src, 1, 0, *dst);
   group.start_program(&src, 1);
   uint8_t reg = group.register_of(src);
-  scalar_id from = t.p.type[reg], to = dst->scalar();
-  const level_table &functions = level();
-  program_step step = {functions.convert[size_t(to)][size_t(from)],
-                       from == to ? functions.copy_stream[log2_size(to)] : nullptr,
-                       nullptr,
-                       "copy",
-                       reg,
-                       no_register,
-                       no_register,
-                       0,
-                       no_register};
-  group.add_output(t.p.add_step(step, to), dst);
+  program_step step = {
+      convert,    functions.convert_stream[checks][to][from], nullptr, "copy", reg, no_register, no_register, 0,
+      no_register};
+  group.add_output(t.p.add_step(step, dst->scalar()), dst);
   group.add_claimed_outputs();
   group.run();
   group.finish();
@@ -285,15 +284,11 @@ bool shares_memory(const array_block *a, const array_block *b) { return may_over
 
 } // namespace
 
-void assign(array_block *dst, array_block *src) {
+void assign(array_block *dst, array_block *src, error_mode mode) {
   if (dst->access != access_mode::readwrite) {
     fail(error_kind::type, std::string("assign: the destination is ") +
                                (dst->access == access_mode::immutable ? "immutable" : "readonly") +
                                "; make it with access='rw'");
-  }
-  if (!is_widening(src->scalar(), dst->scalar())) {
-    fail(error_kind::type, std::string("assign: cannot assign ") + scalar_name[size_t(src->scalar())] + " to " +
-                               scalar_name[size_t(dst->scalar())] + " without loss");
   }
   space shape;
   space_of(dst, shape);
@@ -304,10 +299,10 @@ void assign(array_block *dst, array_block *src) {
     apart = copy_values(src, access_mode::immutable);
     src = apart.get();
   }
-  assign_values("assign", shape, dst, src, 0);
+  assign_values("assign", shape, dst, src, mode);
 }
 
-ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar) {
+ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar, error_mode mode) {
   space shape;
   broadcast_space("copy", &source, 1, shape);
   for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
@@ -324,7 +319,7 @@ ref<array_block> copy_values(array_block *source, access_mode access, scalar_id 
     observation *value;
     ~restore() { current_observation() = value; }
   } guard{watching};
-  assign_values("copy", shape, result.get(), source, 0);
+  assign_values("copy", shape, result.get(), source, mode);
   return result;
 }
 

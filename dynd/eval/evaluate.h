@@ -29,11 +29,14 @@ inline constexpr int all_axes = -1000;
 /// A reduction over one axis (negative: from the end) or all; runs at once.
 ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims);
 
-/// dst[...] = src, with broadcasting; the same scalar type or a widening one.
-void assign(array_block *dst, array_block *src);
+/// dst[...] = src, with broadcasting. What the mode checks and does not hold is an error that names the first bad
+/// element (overflow, or value); every element is then as before or new, the bad ones as before. After any other error
+/// all are as before.
+void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
 
-/// Values in C order with memory of its own; rows one after another. Converted to `scalar`, which must be a widening.
-ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar);
+/// Values in C order with memory of its own; rows one after another. Converted to `scalar`.
+ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar,
+                             error_mode mode = error_mode::fractional);
 inline ref<array_block> copy_values(array_block *source, access_mode access) {
   return copy_values(source, access, source->scalar());
 }

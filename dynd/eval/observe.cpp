@@ -75,13 +75,18 @@ private:
 
 class path_recorder : public kernel_observer {
 public:
-  explicit path_recorder(int ndim) : path(size_t(ndim)) {}
-  void call(int level, intptr_t index, char *const *) override {
+  path_recorder(int ndim, int source_stream) : index(size_t(ndim)), source_stream_(source_stream) {}
+  void call(int level, intptr_t at, char *const *stream) override {
     if (level > 0) {
-      path[size_t(level) - 1] = index;
+      index[size_t(level) - 1] = at;
     }
+    source = stream[source_stream_];
   }
-  std::vector<intptr_t> path;
+  std::vector<intptr_t> index;
+  const char *source = nullptr;
+
+private:
+  int source_stream_;
 };
 
 int run_observed(const ckernel_builder &kernel, const root_call &call, kernel_observer &observer,
@@ -99,16 +104,13 @@ int run_observed(const ckernel_builder &kernel, const root_call &call, kernel_ob
 
 } // namespace
 
-void run_traced(const task &t, observation &seen) {
+int run_traced(const task &t, observation &seen) {
   ckernel_builder kernel;
   root_call call;
   std::vector<std::vector<int>> streams;
   build_unplanned(kernel, t, call, streams);
   value_recorder recorder(t, streams, seen);
-  std::string text;
-  if (int status = run_observed(kernel, call, recorder, &text)) {
-    fail(kind_of(status), std::string(t.name) + ": " + (text.empty() ? "failed" : text) + " while it was traced");
-  }
+  return run_observed(kernel, call, recorder, nullptr);
 }
 
 first_failure find_first_failure(const task &t) {
@@ -116,10 +118,11 @@ first_failure find_first_failure(const task &t) {
   root_call call;
   std::vector<std::vector<int>> streams;
   build_unplanned(kernel, t, call, streams);
-  path_recorder recorder(t.shape.ndim);
+  path_recorder recorder(t.shape.ndim, streams[size_t(t.noutputs)].back());
   first_failure found;
   found.status = run_observed(kernel, call, recorder, &found.text);
-  found.index = std::move(recorder.path);
+  found.index = std::move(recorder.index);
+  found.source = recorder.source;
   return found;
 }
 

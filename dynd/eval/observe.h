@@ -35,14 +35,15 @@ struct observation {
 
 observation *&current_observation();
 
-/// Runs the task unplanned under the observation.
-void run_traced(const task &t, observation &seen);
+/// Runs the task unplanned under the observation; a status.
+int run_traced(const task &t, observation &seen);
 
 /// The first element that fails, in C order: its index, and what the kernel said. Status zero: none does.
 struct first_failure {
   int status = dynd_ok;
   std::vector<intptr_t> index;
   std::string text;
+  const char *source = nullptr; ///< where the first source's value is
 };
 
 /// Runs the task unplanned up to the first element that fails.

@@ -6,6 +6,7 @@
 #include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/eval/conversion.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
@@ -46,6 +47,22 @@ bool is_about_an_element(error_kind kind) {
   return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
 }
 
+void lower_all(task &t, array_block *const *outputs, array_block *const *sources) {
+  array_block *blocks[max_operands];
+  std::copy(outputs, outputs + t.noutputs, blocks);
+  std::copy(sources, sources + t.nsources, blocks + t.noutputs);
+  lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
+}
+
+// "(1, 2)", "(1,)"
+std::string index_text(const std::vector<intptr_t> &index) {
+  std::string text;
+  for (intptr_t i : index) {
+    text += (text.empty() ? "" : ", ") + std::to_string(i);
+  }
+  return "(" + text + (index.size() == 1 ? ",)" : ")");
+}
+
 [[noreturn]] void fail_at(task &t, const dynd_frame &frame, int status, array_block *const *outputs,
                           array_block *const *sources) {
   error_kind kind = kind_of(status);
@@ -54,18 +71,16 @@ bool is_about_an_element(error_kind kind) {
   if (is_about_an_element(kind) && !t.reduced && (kind == error_kind::value || t.foreign)) {
     // Which element is it? The unplanned kernel meets the first one first.
     space_of(outputs[0], t.shape);
-    array_block *blocks[max_operands];
-    std::copy(outputs, outputs + t.noutputs, blocks);
-    std::copy(sources, sources + t.nsources, blocks + t.noutputs);
-    lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
+    lower_all(t, outputs, sources);
     first_failure first = find_first_failure(t);
     if (first.status) { // a stranger's kernel may fail only now and then
       kind = kind_of(first.status);
       what = first.text;
-      for (intptr_t i : first.index) {
-        where += (where.empty() ? "" : ", ") + std::to_string(i);
+      bool scalar = first.index.empty() && t.checks != error_mode::nocheck;
+      where = scalar ? "" : " at index " + index_text(first.index);
+      if (t.checks != error_mode::nocheck) {
+        fail_conversion(t.p.type[t.p.output[0]], t.p.type[0], first.source, where);
       }
-      where = " at index (" + where + (first.index.size() == 1 ? ",)" : ")");
     }
     if (what.empty() && !t.foreign) {
       what = "integer division by zero";
@@ -154,20 +169,15 @@ void explain(const task &t, const ckernel_builder &kernel, const root_call &call
   watching->kernels.push_back(std::move(seen));
 }
 
-void lower_all(task &t, array_block *const *outputs, array_block *const *sources) {
-  array_block *blocks[max_operands];
-  std::copy(outputs, outputs + t.noutputs, blocks);
-  std::copy(sources, sources + t.nsources, blocks + t.noutputs);
-  lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
-}
-
 } // namespace
 
 void run_task(task &t, array_block *const *outputs, array_block *const *sources) {
   lower_all(t, outputs, sources);
   observation *watching = current_observation();
   if (watching && watching->tracing) {
-    run_traced(t, *watching);
+    if (int status = run_traced(t, *watching)) {
+      fail_at(t, {}, status, outputs, sources);
+    }
     return;
   }
   align_operands(t.shape, t.operands);

@@ -40,6 +40,15 @@ inline constexpr size_t reduction_count = 0
 #undef DYND_REDUCTION
     ;
 
+/// What a conversion of values checks; each mode also checks what those before it do.
+///   nocheck     nothing: integers wrap, a fraction is cut off, anything but 0 is true
+///   overflow    the value is in the range of the type: of floating-point types, what is finite stays so; of bool, 0, 1
+///   fractional  a floating-point value that becomes an integer has no fraction
+///   inexact     a floating-point type holds exactly the value
+enum class error_mode : uint8_t { nocheck, overflow, fractional, inexact };
+
+inline constexpr size_t error_mode_count = 4;
+
 /// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of rows that have one. Unused
 /// arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment. Returns
 /// 0, or 1 where some element is bad (the results are then unspecified). All arguments travel in registers.
@@ -99,8 +108,11 @@ struct level_table {
   /// With streaming stores (full cache lines of dst); null for rows with two outputs. They are weakly ordered: whoever
   /// makes the results visible to others executes one sfence after the last block.
   block_fn elementwise_stream[op_count][scalar_count];
-  block_fn convert[scalar_count][scalar_count];           ///< [to][from], unchecked; to == from copies
-  block_fn copy_stream[4];                                ///< by log2 of the item size; sfence as above
+  block_fn convert[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
+  /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
+  /// them none is written.
+  block_fn convert_checked[error_mode_count][scalar_count][scalar_count];
+  block_fn convert_stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
   reduce_functions reduce[reduction_count][scalar_count]; ///< by accumulator type; null where there is none
   fetch_functions fetch[4];                               ///< by log2 of the item size
 };

@@ -25,6 +25,8 @@
 
 #include "dynd/ops/level_elementwise.inc"
 
+#include "dynd/ops/level_convert.inc"
+
 #include "dynd/ops/level_vector.inc"
 
 #include "dynd/ops/level_reduce.inc"

@@ -39,9 +39,24 @@ def from_offsets(offsets, content):
     return _dynd.from_offsets(offsets, content)
 
 
-def assign(dst, src):
-    """dst[...] = src: src broadcasts to dst, never the reverse."""
-    _dynd.assign(dst, src)
+def assign(dst, src, errmode="fractional"):
+    """dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type.
+
+    errmode says what is an error, each also what the ones before it do:
+
+    - nocheck: nothing; integers wrap, fractions are cut off, anything but 0 is True
+    - overflow: a value outside the range of dst's type (of bool: other than 0 and 1)
+    - fractional: a value with a fraction for an integer
+    - inexact: a value that a floating-point type does not hold exactly
+
+    The error names the first bad element; every element of dst is then as before or new, bad ones as before.
+    """
+    _dynd.assign(dst, src, errmode)
+
+
+def empty(type):
+    """A writable array of a type with all sizes in it ("3 * 4 * float64"); its values are not set."""
+    return _dynd.empty(type)
 
 
 @contextlib.contextmanager

@@ -31,8 +31,13 @@ inline PyObject *wrap(ref<array_block> block) { return wrap(nd::array(std::move(
 PyObject *raise_current();
 
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
-/// type of the array it meets (`like`, may be null): it is weak.
+/// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation);
+
+/// An ndt.type or datashape text; None gives no type.
+ndt::type to_type(nb::handle object, const char *operation);
+/// The same dimensions over another scalar.
+ndt::type with_scalar(ndt::type type, scalar_id scalar);
 
 /// Nested lists, scalars, and what has the buffer protocol. `type` may be null (deduced), an element type or a whole
 /// type. Always a copy.
@@ -50,5 +55,6 @@ PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);
 void add_plugins(nb::module_ &m);
+void add_conversions(nb::module_ &m);
 
 } // namespace binding

@@ -460,8 +460,6 @@ nd::array view_of_buffer(PyObject *object) {
   return nd::array(std::move(block));
 }
 
-namespace {
-
 ndt::type with_scalar(ndt::type type, scalar_id scalar) {
   if (type->kind == type_kind::scalar) {
     return ndt::make_scalar(scalar);
@@ -472,17 +470,15 @@ ndt::type with_scalar(ndt::type type, scalar_id scalar) {
                                               : ndt::make_strided_dim(element);
 }
 
-} // namespace
-
 nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
   bool has_buffer = !is_list(values) && PyObject_CheckBuffer(values) && !PyBytes_Check(values);
   if (is_array(values) || has_buffer) {
     nd::array from = is_array(values) ? unwrap(values) : view_of_buffer(values);
     scalar_id scalar = type ? type->scalar : from->scalar();
     bool dims_fit = !type || type->kind == type_kind::scalar || with_scalar(from.type(), scalar) == type;
-    if (!dims_fit || !is_widening(from->scalar(), scalar)) {
+    if (!dims_fit) {
       throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
-                                        std::string(from.type().str()) + " without loss");
+                                        std::string(from.type().str()) + ": the dimensions differ");
     }
     return nd::array(copy_values(from.get(), access, scalar));
   }

@@ -225,20 +225,6 @@ access_mode access_of(const std::string &text) {
               "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + text + "'");
 }
 
-ndt::type type_of_argument(nb::handle type) {
-  if (!type.is_valid() || type.is_none()) {
-    return ndt::type();
-  }
-  if (nb::isinstance<ndt::type>(type)) {
-    return nb::cast<ndt::type>(type);
-  }
-  if (!PyUnicode_Check(type.ptr())) {
-    throw error(error_kind::type,
-                std::string("array: type must be datashape text or an ndt.type, not ") + Py_TYPE(type.ptr())->tp_name);
-  }
-  return ndt::type(nb::cast<std::string>(type));
-}
-
 } // namespace
 
 // nd.array(values, type=None, access=None)
@@ -257,7 +243,7 @@ PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
       }
       mode = access_of(nb::cast<std::string>(nb::handle(access)));
     }
-    return wrap(from_python(values, type_of_argument(type), mode));
+    return wrap(from_python(values, to_type(type, "array"), mode));
   } catch (...) {
     return raise_current();
   }
@@ -442,14 +428,6 @@ void add_functions(nb::module_ &m) {
         return steal(wrap(nd::from_offsets(o, c)));
       },
       nb::arg("offsets").none(), nb::arg("content").none());
-  m.def(
-      "assign",
-      [](nb::handle dst, nb::object src) {
-        nd::array &to = array_argument(dst, "assign");
-        nd::array from = to_operand(src.ptr(), &to, "assign");
-        assign(to.get(), from.get());
-      },
-      nb::arg("dst").none(), nb::arg("src").none());
   m.def(
       "set_num_threads", [](long long count) { set_num_threads(int(std::clamp(count, -1LL, 1LL << 20))); },
       nb::arg("count"));

@@ -64,4 +64,5 @@ NB_MODULE(_dynd, m) {
   add_types(m);
   add_functions(m);
   add_plugins(m);
+  add_conversions(m);
 }

@@ -286,7 +286,7 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
     if (a->access == access_mode::readwrite && target->access == access_mode::immutable) {
       throw error(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
     }
-    nd::array source = is_array(value) ? unwrap(value) : to_operand(value, &target, "assign");
+    nd::array source = to_operand(value, nullptr, "assign");
     assign(target.get(), source.get());
     return 0;
   });

@@ -16,6 +16,20 @@ std::string repr(const ndt::type &t) {
 
 } // namespace
 
+ndt::type to_type(nb::handle object, const char *operation) {
+  if (!object.is_valid() || object.is_none()) {
+    return ndt::type();
+  }
+  if (nb::isinstance<ndt::type>(object)) {
+    return nb::cast<ndt::type>(object);
+  }
+  if (!PyUnicode_Check(object.ptr())) {
+    throw error(error_kind::type, std::string(operation) + ": type must be datashape text or an ndt.type, not " +
+                                      Py_TYPE(object.ptr())->tp_name);
+  }
+  return ndt::type(nb::cast<std::string_view>(object));
+}
+
 void add_types(nb::module_ &m) {
   nb::class_<ndt::type>(m, "type", "A type, made from datashape text: ndt.type('strided * var * float64').")
       .def(

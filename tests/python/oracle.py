@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import conversions
+
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTEGERS = SIGNED + UNSIGNED
@@ -351,16 +353,9 @@ def reduce(name, array, axis=None, keepdims=False):
 # ---- assignment and indexing
 
 
-def is_widening(source, destination):
-    """Same type, or every value fits (integers fit in floats, as in promotion)."""
-    source, destination = np.dtype(source), np.dtype(destination)
-    return source == destination or source.kind in "biu" and destination.kind == "f" or np.can_cast(source, destination)
-
-
 def assign(destination, source):
-    """The destination's new contents: the source stretches to it, never the reverse."""
-    if not is_widening(source.scalar, destination.scalar):
-        raise TypeError(f"assign: {source.scalar} to {destination.scalar}")
+    """The destination's new contents: the source stretches to it, never the reverse. A value that does not fit (error
+    mode fractional) raises conversions.Refused; shapes come first."""
     extra = destination.ndim - source.ndim
     if extra < 0:
         raise BroadcastError("assign: the source has more dimensions", 0)
@@ -381,11 +376,11 @@ def assign(destination, source):
         ]
 
     found = walk(destination.values, source.values, 0, ())
-    flat = np.array(leaves(found, destination.ndim), dtype=source.scalar).astype(destination.scalar).tolist()
-    position = iter(flat)
 
     def convert(node, ndim):
-        return next(position) if ndim == 0 else [convert(inner, ndim - 1) for inner in node]
+        if ndim == 0:
+            return conversions.convert(node, source.scalar, destination.scalar, "fractional")
+        return [convert(inner, ndim - 1) for inner in node]
 
     return Array(destination.dims, destination.scalar, convert(found, destination.ndim))
 

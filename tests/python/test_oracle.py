@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import conversions
 import oracle
 from oracle import VAR, Array, fixed, strided
 from support import identical
@@ -254,8 +255,9 @@ def test_assignment_stretches_only_the_source():
     assert oracle.assign(rows, Array((), "int8", 4)).values == [[4, 4, 4], []]
     with pytest.raises(oracle.BroadcastError):
         oracle.assign(rows, ragged([[1, 2], []]))
-    with pytest.raises(TypeError):
-        oracle.assign(rows, Array((), "float64", 4.0))
+    with pytest.raises(conversions.Refused):
+        oracle.assign(rows, Array((), "float64", 4.5))
+    assert oracle.assign(rows, Array((), "float64", 4.0)).values == [[4, 4, 4], []]
 
 
 @settings(max_examples=FEW)

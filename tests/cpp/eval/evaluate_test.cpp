@@ -184,7 +184,7 @@ TEST(Assign, ErrorsLeaveTheDestinationAlone) {
   EXPECT_EQ(failure([&] { nd::assign(dst, ramp("3 * 1 * int32")); }),
             "broadcast: assign: cannot broadcast (3, 1) to (2, var)");
   EXPECT_EQ(failure([&] { nd::assign(dst, nd::array(1.5)); }),
-            "type: assign: cannot assign float64 to int32 without loss");
+            "value: fractional part lost while assigning float64 value 1.5 to int32 at index (0, 0)");
   EXPECT_EQ(bits(dst), before);
   nd::array constant = ramp("2 * int32");
   EXPECT_EQ(failure([&] { nd::assign(constant, constant); }),

@@ -1,0 +1,84 @@
+// Assignment and conversion by name: nd.assign, array.astype, nd.empty, and the error modes they take.
+#include "binding.h"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "dynd/eval/evaluate.h"
+
+namespace binding {
+
+namespace {
+
+error_mode mode_of(const std::string &text, const char *operation) {
+  static const char *const names[] = {"nocheck", "overflow", "fractional", "inexact"};
+  static_assert(sizeof(names) / sizeof(names[0]) == error_mode_count);
+  for (size_t i = 0; i < error_mode_count; i++) {
+    if (text == names[i]) {
+      return error_mode(i);
+    }
+  }
+  throw error(error_kind::value, std::string(operation) +
+                                     ": errmode must be 'nocheck', 'overflow', 'fractional' or 'inexact', not '" +
+                                     text + "'");
+}
+
+nb::object astype(nb::handle self, nb::handle type, const std::string &errmode) {
+  const nd::array &a = unwrap(self.ptr());
+  error_mode mode = mode_of(errmode, "astype");
+  ndt::type wanted = to_type(type, "astype");
+  if (!wanted || (wanted->kind != type_kind::scalar && with_scalar(a.type(), wanted->scalar) != wanted)) {
+    throw error(error_kind::type, "astype: expected an element type or a whole type with the dimensions of " +
+                                      std::string(a.type().str()) + ", not " +
+                                      (wanted ? std::string(wanted.str()) : "None"));
+  }
+  if (wanted->scalar == a->scalar() && a->access == access_mode::immutable) {
+    return nb::borrow(self);
+  }
+  return nb::steal(wrap(copy_values(a.get(), access_mode::immutable, wanted->scalar, mode)));
+}
+
+nb::object empty(nb::handle type) {
+  ndt::type wanted = to_type(type, "empty");
+  intptr_t size[max_ndim];
+  const type_data *t = wanted.get();
+  for (int d = 0; t && t->kind == type_kind::fixed_dim; d++, t = t->element) {
+    size[d] = t->size;
+  }
+  if (!t || t->kind != type_kind::scalar) {
+    throw error(error_kind::type,
+                "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
+                    (wanted ? std::string(wanted.str()) : "None"));
+  }
+  return nb::steal(wrap(nd::empty(wanted, size)));
+}
+
+} // namespace
+
+void add_conversions(nb::module_ &m) {
+  m.def(
+      "assign",
+      [](nb::handle dst, nb::handle src, const std::string &errmode) {
+        if (!is_array(dst.ptr())) {
+          throw error(error_kind::type,
+                      std::string("assign: expected an nd.array, not ") + Py_TYPE(dst.ptr())->tp_name);
+        }
+        const nd::array &to = unwrap(dst.ptr());
+        error_mode mode = mode_of(errmode, "assign");
+        nd::array from = to_operand(src.ptr(), nullptr, "assign");
+        assign(to.get(), from.get(), mode);
+      },
+      nb::arg("dst"), nb::arg("src"), nb::arg("errmode") = "fractional");
+  m.def("empty", empty, nb::arg("type").none());
+  nb::handle type(reinterpret_cast<PyObject *>(array_type));
+  nb::setattr(
+      type, "astype",
+      nb::cpp_function(astype, nb::name("astype"), nb::is_method(), nb::scope(type),
+                       "The values converted to an element type (\"int8\"), or to a whole type with the same\n"
+                       "dimensions. errmode: what is an error, see nd.assign. An array that is immutable and of\n"
+                       "the type already is its own conversion.",
+                       nb::arg("type").none(), nb::arg("errmode") = "fractional"));
+}
+
+} // namespace binding

@@ -1,0 +1,306 @@
+"""Conversions between all scalar types in all error modes: values, refusals, messages, and which element is named."""
+
+import math
+import random
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from conversions import FLOATS, MODES, Refused, convert, limits
+from dynd import nd, ndt
+from strategies import SOME, random_values, seeds
+from support import identical, numpy_layout
+
+PAIRS = [(source, to) for source in oracle.SCALARS for to in oracle.SCALARS]
+INTEGERS = [scalar for scalar in oracle.SCALARS if scalar not in FLOATS]
+
+
+def as_float32(value):
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def edge_values(source):
+    """Values of `source`: limits of all types and their neighbours, halves, and what floats have besides."""
+    points = {0, 1, 2, 2**24, 2**53, 2**31, 2**63} | {n for scalar in INTEGERS for n in limits(scalar)}
+    whole = sorted({sign * point + step for point in points for sign in (1, -1) for step in (-1, 0, 1)})
+    if source == "bool":
+        return [False, True]
+    if source not in FLOATS:
+        low, high = limits(source)
+        return [n for n in whole if low <= n <= high]
+    values = [float(n) for n in whole] + [n + step for n in whole for step in (0.5, -0.5) if abs(n) < 2**40]
+    values += [math.inf, math.nan, 5e-324, 1e-45, 2.0**-149, 2.0**-1022, 1 / 3, 1e300, 0.1, -0.0, 1.7976931348623157e308]
+    values += [3.4028234663852886e38, 3.4028235677973366e38, 3.4028235677973362e38, 3.5e38, math.nextafter(1, 2)]
+    values += [-value for value in values]
+    return values if source == "float64" else [as_float32(value) for value in values]
+
+
+def outcome(convert_all):
+    try:
+        return convert_all()
+    except (OverflowError, ValueError) as error:
+        return error
+
+
+def check(values, source, to, mode, array):
+    """The array holds the values; its conversion is the oracle's, or refused for the first that the oracle refuses."""
+    expected, refused = [], None
+    for at, value in enumerate(values):
+        try:
+            expected.append(convert(value, source, to, mode))
+        except Refused as refusal:
+            refused = refused or (at, refusal.kind)
+            expected.append(None)
+    target = nd.array([1] * len(values), type=f"strided * {to}", access="rw")
+    before = target.tolist()
+    for found in (outcome(lambda: array.astype(to, errmode=mode)), outcome(lambda: nd.assign(target, array, mode))):
+        if refused is None:
+            assert not isinstance(found, Exception), found
+        else:
+            at, kind = refused
+            assert type(found) is (OverflowError if kind == "overflow" else ValueError)
+            assert str(found).startswith(f"{kind} while assigning {source} value ") and f" to {to}" in str(found)
+            assert str(found).endswith(f" at index ({at},)")
+    if refused is None:
+        assert identical(array.astype(to, errmode=mode).tolist(), expected)
+        assert identical(target.tolist(), expected)
+    for new, old, right in zip(target.tolist(), before, expected):
+        assert identical(new, old) or (right is not None and identical(new, right))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("source, to", PAIRS)
+def test_edges_one_by_one(source, to, mode):
+    values = edge_values(source)
+    array = nd.array(values, type=f"strided * {source}")
+    assert identical(array.tolist(), values)
+    for value, element in zip(values, array):
+        found = outcome(lambda: element.astype(to, errmode=mode).tolist())
+        try:
+            expected = convert(value, source, to, mode)
+        except Refused as refusal:
+            assert type(found) is (OverflowError if refusal.kind == "overflow" else ValueError), value
+            assert str(found).startswith(f"{refusal.kind} while assigning {source} value "), value
+        else:
+            assert identical(found, expected), (value, found, expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("source, to", PAIRS)
+def test_edges_together(source, to, mode):
+    """Those that are fine, then one that is not at every place among them."""
+    values = edge_values(source)
+
+    def is_fine(value):
+        try:
+            convert(value, source, to, mode)
+        except Refused:
+            return False
+        return True
+
+    fine = [value for value in values if is_fine(value)]
+    check(fine, source, to, mode, nd.array(fine, type=f"strided * {source}"))
+    rng = random.Random(3)
+    for value in rng.sample(values, min(len(values), 8)):
+        at = rng.randint(0, len(fine))
+        mixed = fine[:at] + [value] + fine[at:]
+        check(mixed, source, to, mode, nd.array(mixed, type=f"strided * {source}"))
+
+
+@settings(max_examples=SOME)
+@given(st.sampled_from(PAIRS), st.sampled_from(MODES), st.integers(0, 200), seeds)
+def test_random_values_in_any_layout(pair, mode, count, seed):
+    source, to = pair
+    rng = random.Random(seed)
+    values = random_values(rng, source, count)
+    if rng.random() < 0.7:  # mostly fine, so that what is not comes late
+        low, high = (0, 1) if "bool" in pair else (0, 100)
+        values = [rng.choice(values) if rng.random() < 0.01 else rng.randint(low, high) for _ in values]
+    plain = np.array(values, dtype=source)
+    check(plain.tolist(), source, to, mode, nd.asarray(numpy_layout(rng, plain)))
+
+
+# ---- messages
+
+
+@pytest.mark.parametrize(
+    "value, source, to, mode, error, text",
+    [
+        (300, "int32", "int8", "fractional", OverflowError, "overflow while assigning int32 value 300 to int8"),
+        (2, "int32", "bool", "overflow", OverflowError, "overflow while assigning int32 value 2 to bool"),
+        (0.5, "float64", "bool", "overflow", OverflowError, "overflow while assigning float64 value 0.5 to bool"),
+        (-1, "int8", "uint64", "overflow", OverflowError, "overflow while assigning int8 value -1 to uint64"),
+        (math.nan, "float64", "int8", "overflow", OverflowError, "overflow while assigning float64 value nan to int8"),
+        (1e300, "float64", "float32", "fractional", OverflowError,
+         "overflow while assigning float64 value 1e+300 to float32"),
+        (1.5, "float64", "int8", "fractional", ValueError,
+         "fractional part lost while assigning float64 value 1.5 to int8"),
+        (1 / 3, "float64", "float32", "inexact", ValueError,
+         "inexact precision loss while assigning float64 value 0.333333 to float32"),
+        (33554433, "int32", "float32", "inexact", ValueError,
+         "inexact value while assigning int32 value 33554433 to float32 value 3.35544e+07"),
+        (36028797018963969, "int64", "float64", "inexact", ValueError,
+         "inexact value while assigning int64 value 36028797018963969 to float64 value 3.60288e+16"),
+    ],
+)  # fmt: skip
+def test_messages(value, source, to, mode, error, text):
+    rows = nd.array([[0, 1, 0], [1, 0, value], [value, 0, 0]], type=f"strided * strided * {source}")
+    for refused in (
+        lambda: rows.astype(to, errmode=mode),
+        lambda: nd.assign(nd.empty(f"3 * 3 * {to}"), rows, errmode=mode),
+        lambda: nd.trace(lambda: nd.assign(nd.empty(f"3 * 3 * {to}"), rows, errmode=mode)),
+    ):
+        with pytest.raises(error) as caught:
+            refused()
+        assert type(caught.value) is error and str(caught.value) == text + " at index (1, 2)"
+    with pytest.raises(error) as caught:
+        rows[1, 2].astype(to, errmode=mode)
+    assert str(caught.value) == text
+
+
+def test_an_error_mode_that_is_none():
+    a = nd.array([1, 2], access="rw")
+    for call in (lambda: nd.assign(a, a, errmode="strict"), lambda: a.astype("int8", errmode="strict")):
+        with pytest.raises(ValueError, match="errmode must be 'nocheck', .* not 'strict'"):
+            call()
+    with pytest.raises(TypeError):
+        nd.assign(a, a, errmode=None)
+    assert a.tolist() == [1, 2]
+
+
+# ---- which element
+
+
+def shapes():
+    plain = np.arange(24.0).reshape(2, 3, 4)
+    yield plain
+    yield np.asfortranarray(plain)
+    yield np.arange(96.0).reshape(4, 6, 4)[::2, ::-2, ::-1]
+    yield plain.transpose(2, 0, 1)
+    yield np.broadcast_to(np.arange(4.0), (2, 3, 4))
+    yield np.zeros((130, 70)).T
+    yield np.zeros((5, 200))[:, ::2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_first_bad_element_of_strided_arrays(order, threads):
+    rng = random.Random(1)
+    had = nd.num_threads()
+    nd.set_num_threads(threads)
+    try:
+        for values in [*shapes(), np.zeros((700, 900)), np.zeros((900, 700)).T, np.zeros(700_000)]:
+            if values.strides[0]:
+                for _ in range(3 if values.size < 10_000 else 1):
+                    values[tuple(rng.randrange(n) for n in values.shape)] = 1.5
+            else:
+                values = values + 0.25  # every one of them is bad
+            first = tuple(int(i) for i in np.argwhere(values % 1 != 0)[0])
+            to = np.full(values.shape, -7, dtype="int16", order=order)
+            with pytest.raises(ValueError, match="fractional part lost") as caught:
+                nd.asarray(to)[...] = nd.asarray(values)
+            assert str(caught.value).endswith(f" at index {first}")
+            assert np.all((to == -7) | ((to == values) & (values % 1 == 0)))
+    finally:
+        nd.set_num_threads(had)
+
+
+def test_the_first_bad_element_of_ragged_and_broadcast_arrays():
+    rows = nd.array([[1.0, 2.0], [], [3.0, 4.5, 5.5]])
+    with pytest.raises(ValueError, match=r"value 4.5 to int8 at index \(2, 1\)$"):
+        rows.astype("int8")
+    with pytest.raises(ValueError, match=r"value 4.5 to int8 at index \(2, 1\)$"):
+        nd.array(rows, type="int8")
+    to = nd.array([[7, 7], [], [7, 7, 7]], type="strided * var * int32", access="rw")
+    with pytest.raises(ValueError, match=r"at index \(2, 1\)$"):
+        to[...] = rows
+    assert all(new in (7, old) for a, b in zip(to.tolist(), [[1, 2], [], [3, 7, 7]]) for new, old in zip(a, b))
+    square = nd.array([[7] * 3] * 2, access="rw")
+    with pytest.raises(ValueError, match=r"value 0.5 to int32 at index \(0, 2\)$"):
+        square[...] = [1.0, 2.0, 0.5]
+    assert all(row[2] == 7 for row in square.tolist())
+    with pytest.raises(ValueError, match=r"value 0.5 to int32 at index \(1, 0\)$"):
+        square[...] = nd.array([[1.0, 2.0, 3.0], [0.5]])
+    with pytest.raises(ValueError, match=r"value 0.5 to int32 at index \(0, 0\)$"):
+        square[...] = 0.5
+
+
+def test_many_ragged_rows_on_threads():
+    rng = np.random.default_rng(2)
+    offsets = np.concatenate([[0], np.cumsum(rng.poisson(4, 100_000))])
+    content = np.arange(offsets[-1]) % 100.0
+    row = 70_001 + int(np.argmax(np.diff(offsets)[70_001:] > 2))
+    content[offsets[row] + 2] = 1e10
+    rows = nd.from_offsets(nd.asarray(offsets), nd.asarray(content))
+    with pytest.raises(OverflowError, match=rf"value 1e\+10 to int16 at index \({row}, 2\)$"):
+        rows.astype("int16")
+    assert rows.astype("int64")[row, 2].tolist() == 10**10
+
+
+def test_values_that_were_waiting():
+    a = nd.array(np.arange(100_000.0))
+    with pytest.raises(ValueError, match=r"value 0.5 to int32 at index \(1,\)$"):
+        (a * 0.5).astype("int32")
+    assert (a * 2.0).astype("int32")[99_999].tolist() == 199_998
+
+
+def test_shape_errors_come_first_and_change_nothing():
+    a = nd.array([1, 2, 3], type="strided * int8", access="rw")
+    with pytest.raises(ValueError, match="broadcast"):
+        a[...] = nd.array([300, 300])
+    assert a.tolist() == [1, 2, 3]
+
+
+# ---- the functions
+
+
+def test_astype():
+    a = nd.array([[1, 2], [3]])
+    assert str(a.astype("float32")) == "[[1.0, 2.0], [3.0]]"
+    assert str(nd.type_of(a.astype("strided * var * int8"))) == "strided * var * int8"
+    assert nd.type_of(a.astype(ndt.type("uint8"))) == "strided * var * uint8"
+    assert a.astype("int32") is a and a.astype("int8").access == "immutable"
+    assert nd.array([300]).astype("int8", errmode="nocheck").tolist() == [44]
+    for wrong in ("3 * int8", "strided * int8", None, 5):
+        with pytest.raises(TypeError, match="astype"):
+            a.astype(wrong)
+
+
+def test_empty():
+    a = nd.empty("3 * 4 * float64")
+    assert a.shape == (3, 4) and a.access == "readwrite" and nd.type_of(a) == "3 * 4 * float64"
+    a[...] = 2
+    assert a.tolist() == [[2.0] * 4] * 3
+    assert nd.empty("int8").shape == () and nd.empty(ndt.type("0 * int8")).tolist() == []
+    for wrong in ("strided * int8", "3 * var * int8", None, 5):
+        with pytest.raises(TypeError, match="empty"):
+            nd.empty(wrong)
+
+
+def test_python_numbers_are_checked_by_the_assignment():
+    a = nd.array([1, 2], type="strided * int8", access="rw")
+    nd.assign(a, 300, errmode="nocheck")
+    assert a.tolist() == [44, 44]
+    with pytest.raises(OverflowError, match="overflow while assigning int32 value 300 to int8"):
+        a[0] = 300
+    with pytest.raises(OverflowError):
+        a[0] = 2**70
+    b = nd.array([1.0], type="strided * float32", access="rw")
+    with pytest.raises(OverflowError, match=r"float64 value 1e\+300 to float32"):
+        b[0] = 1e300
+    with pytest.raises(ValueError, match="inexact precision loss"):
+        nd.assign(b, 0.1, errmode="inexact")
+    c = nd.array([1], type="strided * uint64", access="rw")
+    c[0] = 2**64 - 1
+    assert c.tolist() == [2**64 - 1]
+    e = nd.array([1, 2], access="rw")
+    with pytest.raises(ValueError, match="fractional part lost"):
+        e += 0.5
+    assert e.tolist() == [1, 2]
