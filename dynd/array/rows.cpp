@@ -61,6 +61,16 @@ buffer *whole_buffer(const int64_t *offsets, counted *owner, intptr_t rows) {
   return whole ? memory : nullptr;
 }
 
+uint64_t age_of(buffer *memory) {
+  static std::atomic<uint64_t> last = 0;
+  uint64_t age = memory->row_age.load(std::memory_order_relaxed);
+  if (age == 0) {
+    uint64_t next = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    age = memory->row_age.compare_exchange_strong(age, next, std::memory_order_relaxed) ? next : age;
+  }
+  return age;
+}
+
 buffer *representative(buffer *memory) {
   while (buffer *other = memory->same_rows.load(std::memory_order_acquire)) {
     memory = other;
@@ -97,10 +107,11 @@ bool same_row_lengths(const offsets_run &run_a, counted *a_owner, const offsets_
     return false;
   }
   if (first && second) {
-    // Link the two chains at their ends. Links go from higher to lower addresses only, so that they cannot form a ring
-    // when two threads link at once; a lost race costs a comparison later.
+    // Link the two chains at their ends. Links go from the younger to the older only: they cannot form a ring when two
+    // threads link at once (a lost race costs a comparison later), and an array that is compared with ever new ones
+    // does not keep them all alive.
     buffer *from = representative(first), *to = representative(second);
-    if (from < to) {
+    if (age_of(from) < age_of(to)) {
       std::swap(from, to);
     }
     if (from != to) {

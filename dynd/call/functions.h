@@ -13,12 +13,21 @@ namespace dynd::nd {
 
 namespace detail {
 
-// A handle that is passed as an rvalue is about to be dropped: what waits in it need not be kept.
+// A handle that is passed as an rvalue is dropped here: what waits in it need not be kept. (Left to the caller, the
+// temporaries of (a * b + c) / d would live to the end of the whole expression, and look as if somebody wanted them.)
+template <class A> void drop_rvalue([[maybe_unused]] A &&operand) {
+  if constexpr (!std::is_lvalue_reference_v<A>) {
+    operand = array();
+  }
+}
+
 template <class... A> array call(op_id op, A &&...operands) {
   array_block *blocks[] = {operands.get()...};
   unsigned dying = 0, bit = 1;
   ((dying |= std::is_lvalue_reference_v<A> ? 0 : bit, bit *= 2), ...);
-  return array(evaluate(op, {blocks, int(sizeof...(A)), dying}));
+  array result(evaluate(op, {blocks, int(sizeof...(A)), dying}));
+  (drop_rvalue(std::forward<A>(operands)), ...);
+  return result;
 }
 
 } // namespace detail

@@ -198,10 +198,10 @@ void check_arity(op_id op, const call_operands &operands) {
 } // namespace
 
 ref<array_block> evaluate(op_id op, const call_operands &operands) {
+  check_arity(op, operands);
   if (array_block *result = try_direct(op, operands)) [[likely]] {
     return ref<array_block>::adopt(result);
   }
-  check_arity(op, operands);
   scalar_id computation = computation_of(op, operands);
   group_task group;
   broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);

@@ -71,7 +71,8 @@ work_frame::~work_frame() {
 void *work_frame::allocate_temp(dynd_frame *base, size_t size) {
   constexpr size_t header = 64; // keeps what is handed out aligned
   auto *self = static_cast<work_frame *>(base);
-  void *memory = size <= SIZE_MAX - header ? ::operator new(header + size, std::align_val_t(64), std::nothrow) : nullptr;
+  void *memory =
+      size <= SIZE_MAX - header ? ::operator new(header + size, std::align_val_t(64), std::nothrow) : nullptr;
   if (!memory) {
     return nullptr;
   }

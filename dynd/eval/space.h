@@ -30,7 +30,7 @@ struct space_slots {
 struct space {
   int ndim = 0, nvar = 0;
   intptr_t size[max_ndim];        ///< -1: `var`
-  bool fixed[max_ndim];           ///< the size belongs to the type
+  bool fixed[max_ndim] = {};      ///< the size belongs to the type
   int8_t slot_index[max_ndim];    ///< of a `var` axis, in slots
   std::vector<space_slots> slots; ///< nvar of them
 

@@ -226,6 +226,7 @@ ref<buffer> allocate_buffer(size_t size) {
   auto *result = static_cast<buffer *>(memory);
   new (&result->refs) std::atomic<intptr_t>(1);
   new (&result->same_rows) std::atomic<buffer *>(nullptr);
+  new (&result->row_age) std::atomic<uint64_t>(0);
   result->destroy = destroy_owned;
   result->data = static_cast<char *>(memory) + header_size;
   result->size = size;
@@ -243,6 +244,7 @@ ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *contex
   result->data = static_cast<char *>(data);
   result->size = size;
   result->same_rows.store(nullptr, std::memory_order_relaxed);
+  result->row_age.store(0, std::memory_order_relaxed);
   result->give_back = give_back;
   result->context = context;
   return ref<buffer>::adopt(result);

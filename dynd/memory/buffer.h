@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "dynd/base/counted.h"
 
@@ -17,6 +18,8 @@ struct buffer : counted {
   /// For offsets of rows: another buffer of offsets with equal differences, found once and remembered (see
   /// array/rows.h). Owned.
   std::atomic<buffer *> same_rows;
+  /// Rising in the order in which buffers of offsets were first compared; 0 before that.
+  std::atomic<uint64_t> row_age;
   /// Foreign memory only: how it is given back.
   void (*give_back)(void *context);
   void *context;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace dynd::testing {
 
@@ -12,6 +13,7 @@ namespace {
 std::atomic<int64_t> live = 0, asked = 0;
 std::atomic<int64_t> countdown = -1; // allocations that still succeed; negative: all of them
 std::atomic<bool> keeps_failing = false, failed = false;
+std::function<void()> before_failure;
 
 bool must_fail() {
   if (countdown.load(std::memory_order_relaxed) < 0) {
@@ -19,6 +21,9 @@ bool must_fail() {
   }
   if (countdown.fetch_sub(1, std::memory_order_relaxed) != 0) {
     return keeps_failing && failed;
+  }
+  if (before_failure) {
+    before_failure();
   }
   failed = true;
   return true;
@@ -59,7 +64,8 @@ void give_back(void *memory) {
 int64_t live_allocations() { return live; }
 int64_t allocation_count() { return asked; }
 
-failing_allocation::failing_allocation(int64_t n, bool all_after) {
+failing_allocation::failing_allocation(int64_t n, bool all_after, std::function<void()> meanwhile) {
+  before_failure = std::move(meanwhile);
   failed = false;
   keeps_failing = all_after;
   countdown = n;
@@ -68,6 +74,7 @@ failing_allocation::failing_allocation(int64_t n, bool all_after) {
 failing_allocation::~failing_allocation() {
   countdown = -1;
   keeps_failing = false;
+  before_failure = nullptr;
 }
 
 bool failing_allocation::happened() const { return failed; }
@@ -84,7 +91,9 @@ void *operator new(size_t size, const std::nothrow_t &) noexcept { return alloca
 void *operator new[](size_t size, const std::nothrow_t &) noexcept { return allocate(size, 0); }
 void *operator new(size_t size, std::align_val_t a) { return allocate_or_throw(size, size_t(a)); }
 void *operator new[](size_t size, std::align_val_t a) { return allocate_or_throw(size, size_t(a)); }
-void *operator new(size_t size, std::align_val_t a, const std::nothrow_t &) noexcept { return allocate(size, size_t(a)); }
+void *operator new(size_t size, std::align_val_t a, const std::nothrow_t &) noexcept {
+  return allocate(size, size_t(a));
+}
 void *operator new[](size_t size, std::align_val_t a, const std::nothrow_t &) noexcept {
   return allocate(size, size_t(a));
 }

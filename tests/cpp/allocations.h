@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace dynd::testing {
 
@@ -13,10 +14,10 @@ int64_t live_allocations();
 int64_t allocation_count();
 
 /// While one lives, allocations fail: the n-th from now (0 is the next one), and with `all_after` every one after it.
-/// One at a time in the process.
+/// One at a time in the process. `meanwhile` is called just before the n-th fails.
 class failing_allocation {
 public:
-  explicit failing_allocation(int64_t n, bool all_after = false);
+  explicit failing_allocation(int64_t n, bool all_after = false, std::function<void()> meanwhile = nullptr);
   ~failing_allocation();
   failing_allocation(const failing_allocation &) = delete;
   failing_allocation &operator=(const failing_allocation &) = delete;

@@ -1,8 +1,6 @@
 #include "fixture.h"
 
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
@@ -164,29 +162,24 @@ private:
   std::string_view rest_;
 };
 
-// Calls row(axis, length) for each list, from the inside out, and value(address) for each element, in C order.
-void walk(const array_block &block, int axis, std::vector<char *> at, const std::function<void(int, int64_t)> &row,
-          const std::function<void(const char *)> &value) {
+// Appends the lengths of all lists and the bytes of all values, in C order.
+void append_bits(std::string &result, const array_block &block, int axis, char *const *at) {
+  size_t item = block.item_size();
   if (axis == block.ndim) {
-    value(at.back());
+    result.append(at[block.nstreams - 1], item);
     return;
   }
-  row_extent extent = {0, block.size()[axis]};
-  int slots = -1;
-  if (extent.size < 0) {
-    slots = 0;
-    for (int d = 0; d < axis; d++) {
-      slots += block.size()[d] < 0;
-    }
-    extent = read_slot(at[size_t(slots)], block.streams()[slots].kind);
+  dimension_walk dimension(block, axis, at);
+  result += "[" + std::to_string(dimension.size()) + ":";
+  char *inner[max_ndim + 1];
+  if (axis + 1 == block.ndim && block.value_strides()[axis] == intptr_t(item) && dimension.size() > 0) {
+    dimension.enter(0, inner);
+    result.append(inner[block.nstreams - 1], size_t(dimension.size()) * item);
+    return;
   }
-  row(axis, extent.size);
-  for (int64_t i = 0; i < extent.size; i++) {
-    std::vector<char *> inner = at;
-    for (int s = 0; s < block.nstreams; s++) {
-      inner[size_t(s)] += (slots < 0 ? i : s > slots ? extent.start + i : 0) * block.strides(s)[axis];
-    }
-    walk(block, axis + 1, inner, row, value);
+  for (int64_t i = 0; i < dimension.size(); i++) {
+    dimension.enter(i, inner);
+    append_bits(result, block, axis + 1, inner);
   }
 }
 
@@ -227,14 +220,12 @@ std::string type_text(const nd::array &a) { return std::string(a.type().str()); 
 
 std::string bits(const nd::array &a) {
   a.eval();
-  std::vector<char *> at;
+  char *at[max_ndim + 1];
   for (int s = 0; s < a->nstreams; s++) {
-    at.push_back(a->streams()[s].address);
+    at[s] = a->streams()[s].address;
   }
   std::string result = type_text(a);
-  size_t item = a->item_size();
-  walk(*a.get(), 0, at, [&](int, int64_t length) { result += "[" + std::to_string(length) + ":"; },
-       [&](const char *value) { result.append(value, item); });
+  append_bits(result, *a.get(), 0, at);
   return result;
 }
 

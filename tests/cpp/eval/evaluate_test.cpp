@@ -63,7 +63,7 @@ TEST(Evaluate, MixesOfRowsAndSizes) {
   EXPECT_EQ(type_text(even + fixed), "2 * 2 * int32");
   nd::array nested = parse("2 * var * var * int32", "[[[1, 2], [3]], [[4]]]");
   EXPECT_EQ(text(nested + parse("2 * 1 * 1 * int32", "[[[10]], [[20]]]")), "[[[11, 12], [13]], [[24]]]");
-  EXPECT_EQ(text(nested + even), "[[[2, 4], [6]], [[7]]]") << "right-justified: the rows of `even` meet every sublist";
+  EXPECT_EQ(text(nested + even), "[[[2, 4], [6]], [[5, 6], [7]]]") << "right-justified: the sublist [4] stretches";
 }
 
 TEST(Evaluate, TypesArePromotedOnce) {
@@ -196,10 +196,9 @@ TEST(Assign, ErrorsLeaveTheDestinationAlone) {
 TEST(Evaluate, ErrorsNameTheOperationTheRowAndTheLengths) {
   EXPECT_EQ(failure([] { ramp("3 * 4 * int32") + ramp("2 * 4 * int32"); }),
             "broadcast: add: cannot broadcast (3, 4) with (2, 4) at axis 0");
-  EXPECT_EQ(failure([] {
-              parse("2 * var * int32", "[[1, 2], [3, 4]]") * parse("2 * var * int32", "[[1, 2], [3, 4, 5]]");
-            }),
-            "broadcast: multiply: cannot broadcast row 1: lengths 2 and 3");
+  EXPECT_EQ(
+      failure([] { parse("2 * var * int32", "[[1, 2], [3, 4]]") * parse("2 * var * int32", "[[1, 2], [3, 4, 5]]"); }),
+      "broadcast: multiply: cannot broadcast row 1: lengths 2 and 3");
   EXPECT_NE(failure([] { parse("3 * var * int32", "[[1], [2, 3], []]") + ramp("3 * int32"); }).find("x[:, None]"),
             std::string::npos);
 }

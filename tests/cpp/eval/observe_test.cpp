@@ -56,12 +56,14 @@ TEST(Explain, EveryWalkHasItsName) {
   nd::array rows = ramp("1000 * var * float64"), other = ramp("1000 * var * float64");
   nd::array square = ramp("100 * 100 * float64");
   EXPECT_CONTAINS(explain([&] { return square + square; }), "chain flat");
-  EXPECT_CONTAINS(explain([&] { return ramp("400 * 1 * float64") + ramp("1 * 4 * float64"); }), "chain small_rows of 4");
+  EXPECT_CONTAINS(explain([&] { return ramp("400 * 1 * float64") + ramp("1 * 4 * float64"); }),
+                  "chain small_rows of 4");
   EXPECT_CONTAINS(explain([&] { return square + nd::transposed(square); }), "chain panel");
   EXPECT_CONTAINS(explain([&] { return rows * ramp("1000 * 1 * float64"); }), "chain var_rows");
   EXPECT_CONTAINS(explain([&] { return nd::sum(rows, 1); }), "chain var_rows");
   EXPECT_CONTAINS(explain([&] { return rows + other; }), "chain flat");
-  EXPECT_CONTAINS(explain([&] { return ramp("2 * 50 * 60 * float64") + ramp("50 * 1 * float64"); }), "strided_dim size");
+  EXPECT_CONTAINS(explain([&] { return ramp("2 * 50 * 60 * float64") + ramp("50 * 1 * float64"); }),
+                  "strided_dim size");
 }
 
 TEST(Explain, NothingEvaluatedIsSaid) { EXPECT_EQ(explanation_text(observation()), "nothing was evaluated\n"); }
