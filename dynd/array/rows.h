@@ -18,7 +18,8 @@ inline row_extent read_slot(const char *slot, slot_kind kind) {
 /// streams move to its elements. Of a waiting array only the slots can be walked: all streams but the last.
 class dimension_walk {
 public:
-  dimension_walk(const array_block &block, int axis, char *const *at) : dimension_walk(block, axis, at, block.nstreams) {}
+  dimension_walk(const array_block &block, int axis, char *const *at)
+      : dimension_walk(block, axis, at, block.nstreams) {}
   dimension_walk(const array_block &block, int axis, char *const *at, int nstreams)
       : block_(block), axis_(axis), nstreams_(nstreams), at_(at) {
     row_ = {0, block.size()[axis]};

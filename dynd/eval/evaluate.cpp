@@ -54,7 +54,8 @@ array_block *try_direct_scalar(op_id op, const call_operands &operands) {
 // Dense operands of one type and the same sizes, and little work: one call of the compiled loop. Null if it is not so.
 array_block *try_direct(op_id op, const call_operands &operands) {
   array_block *first = operands.block[0];
-  if (!is_plain(first) || operands.count > 3 || size_t(first->count) * 8 > waits_from || !direct_enabled.load(std::memory_order_relaxed)) {
+  if (!is_plain(first) || operands.count > 3 || size_t(first->count) * 8 > waits_from ||
+      !direct_enabled.load(std::memory_order_relaxed)) {
     return nullptr;
   }
   const void *source[3] = {first->values().address, nullptr, nullptr};

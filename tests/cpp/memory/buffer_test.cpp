@@ -1,0 +1,97 @@
+// Buffers: aligned, recycled, given back; foreign memory goes back to its owner.
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allocations.h"
+#include "dynd/memory/buffer.h"
+#include "fixture.h"
+
+namespace dynd {
+namespace {
+
+using testing::failing_allocation;
+using testing::failure;
+using testing::live_allocations;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool recycling = false; // it would hide bugs
+#else
+constexpr bool recycling = true;
+#endif
+
+TEST(Buffer, IsAlignedAndAsLargeAsAsked) {
+  for (size_t size : {size_t(0), size_t(1), size_t(191), size_t(192), size_t(193), size_t(1000), size_t(1) << 20,
+                      (size_t(4) << 20) - 64, (size_t(4) << 20) + 1, size_t(9'000'001)}) {
+    ref<buffer> memory = allocate_buffer(size);
+    EXPECT_EQ(memory->size, size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory->data) % 64, 0u);
+    std::memset(memory->data, 1, size);
+    EXPECT_EQ(as_buffer(memory.get()), memory.get());
+  }
+  EXPECT_EQ(as_buffer(nullptr), nullptr);
+}
+
+TEST(Buffer, EverySizeHasItsClass) {
+  // Around every limit of a class the last byte is there (the address sanitizer looks).
+  for (size_t limit = 256; limit < size_t(1) << 16; limit += limit / 4) {
+    for (size_t size = limit - 66; size <= limit - 62; size++) {
+      ref<buffer> memory = allocate_buffer(size);
+      memory->data[size - 1] = 1;
+    }
+  }
+}
+
+TEST(Buffer, IsKeptForReuseUntilTrimmed) {
+  trim_memory();
+  EXPECT_EQ(recycled_bytes(), 0u);
+  int64_t live = live_allocations();
+  char *address = allocate_buffer(5000)->data;
+  if (recycling) {
+    EXPECT_GE(recycled_bytes(), 5000u);
+    ref<buffer> again = allocate_buffer(4900); // of the same class
+    EXPECT_EQ(again->data, address);
+    EXPECT_EQ(recycled_bytes(), 0u);
+  }
+  trim_memory();
+  EXPECT_EQ(recycled_bytes(), 0u);
+  EXPECT_EQ(live_allocations(), live);
+}
+
+TEST(Buffer, ForeignMemoryGoesBackOnce) {
+  int given_back = 0;
+  std::vector<char> memory(10);
+  {
+    ref<buffer> foreign = adopt_memory(
+        memory.data(), memory.size(), [](void *count) { ++*static_cast<int *>(count); }, &given_back);
+    EXPECT_EQ(foreign->data, memory.data());
+    ref<buffer> shared = foreign;
+    foreign = ref<buffer>();
+    EXPECT_EQ(given_back, 0);
+  }
+  EXPECT_EQ(given_back, 1);
+}
+
+TEST(Buffer, WithoutMemoryForeignMemoryGoesBackToo) {
+  int given_back = 0;
+  char memory[10];
+  failing_allocation next(0);
+  EXPECT_EQ(failure([&] {
+              adopt_memory(
+                  memory, sizeof(memory), [](void *count) { ++*static_cast<int *>(count); }, &given_back);
+            }),
+            "memory: cannot allocate a buffer header");
+  EXPECT_EQ(given_back, 1);
+}
+
+TEST(Buffer, TooLargeIsAnError) {
+  EXPECT_EQ(failure([] { allocate_buffer(SIZE_MAX); }), "memory: cannot allocate 18446744073709551615 bytes");
+  EXPECT_EQ(failure([] { allocate_buffer(size_t(1) << 46); }), "memory: cannot allocate 70368744177664 bytes");
+  trim_memory();
+  failing_allocation next(0);
+  EXPECT_EQ(failure([] { allocate_buffer(1000); }), "memory: cannot allocate 1000 bytes");
+}
+
+} // namespace
+} // namespace dynd
