@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/foreign.h"
