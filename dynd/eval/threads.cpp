@@ -58,8 +58,9 @@ tbb::task_arena &arena_of(int threads) {
   tbb::task_arena *arena = slot.load(std::memory_order_acquire);
   if (!arena) {
     // More threads than CPUs are the user's choice; without this TBB ignores it, and prints.
-    static auto *limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism, most_threads + 1);
-    (void)limit;
+    // (Never read, but it has to stay reachable, or it looks like a leak.)
+    [[gnu::used]] static auto *limit =
+        new tbb::global_control(tbb::global_control::max_allowed_parallelism, most_threads + 1);
     auto *made = new tbb::task_arena(threads);
     if (slot.compare_exchange_strong(arena, made, std::memory_order_acq_rel)) {
       arena = made;

@@ -77,9 +77,10 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
   auto *k = reinterpret_cast<const chain_kernel *>(self);
   char *reg[256];
   flat_moves moves;
-  start_flat(k, stream, stride, reg, moves, std::min(count, block), frame);
+  size_t most = k->nsteps == 1 ? group : block; // one step has no temporaries to keep in the cache
+  start_flat(k, stream, stride, reg, moves, std::min(count, most), frame);
   bool whole = k->whole_calls && moves.ndirect == k->noutputs + k->nsources;
-  size_t step = whole ? count : block;
+  size_t step = whole ? count : most;
   uint32_t ahead = whole ? 0 : k->prefetch_distance;
   for (size_t done = 0; done < count; done += step) {
     size_t n = std::min(step, count - done);
