@@ -49,7 +49,7 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
   if (axis == block.ndim) {
     return 1;
   }
-  dimension_walk dimension(block, axis, at, block.nstreams - 1);
+  dimension_walk dimension(block, axis, at, block.type->var_count);
   bool more = false;
   for (int d = axis + 1; d < block.ndim; d++) {
     more |= block.size()[d] < 0;
@@ -75,11 +75,11 @@ intptr_t count_below(const array_block &block, int axis, char *const *at) {
 intptr_t array::element_count() const { return count_elements(*block_.get()); }
 
 intptr_t count_elements(const array_block &block) {
-  if (block.nstreams == 1) {
+  if (block.count >= 0) {
     return block.count;
   }
   char *at[max_ndim]; // of the slots: the values may be waiting
-  for (int s = 0; s + 1 < block.nstreams; s++) {
+  for (int s = 0; s < block.type->var_count; s++) {
     at[s] = block.streams()[s].address;
   }
   return count_below(block, 0, at);
@@ -88,7 +88,7 @@ intptr_t count_elements(const array_block &block) {
 array from_offsets(const array &offsets, const array &content) {
   force(offsets.get());
   force(content.get());
-  if (offsets.ndim() != 1 || offsets->nstreams != 1 || offsets->scalar() != scalar_id::int64) {
+  if (offsets.ndim() != 1 || offsets->type->var_count || offsets->scalar() != scalar_id::int64) {
     fail(error_kind::type,
          "from_offsets: offsets must be one-dimensional int64, not " + std::string(offsets.type().str()));
   }
@@ -130,10 +130,9 @@ array from_offsets(const array &offsets, const array &content) {
   }
   ndt::type type = ndt::make_strided_dim(ndt::make_var_dim(content.type().element()));
   ref<array_block> block = new_block(type.get(), content->access, content->flags & flag_ours);
-  int ndim = type->ndim;
   block->size()[0] = count - 1;
   block->size()[1] = -1;
-  std::copy(content->size() + 1, content->size() + content.ndim(), block->size() + 2);
+  std::copy(content->size() + 1, content->size() + content->all_ndim, block->size() + 2);
   auto share = [](const array &from, int s, stream &to) {
     counted *owner = from->streams()[s].owner ? from->streams()[s].owner : from.get();
     retain(owner);
@@ -141,12 +140,12 @@ array from_offsets(const array &offsets, const array &content) {
   };
   share(own, 0, block->streams()[0]);
   block->streams()[0].kind = slot_kind::offsets64;
-  std::fill_n(block->strides(0), ndim, 0);
+  std::fill_n(block->strides(0), block->all_ndim, 0);
   block->strides(0)[0] = 8;
   for (int s = 0; s < content->nstreams; s++) {
     share(content, s, block->streams()[s + 1]);
     block->strides(s + 1)[0] = 0;
-    std::copy_n(content->strides(s), content.ndim(), block->strides(s + 1) + 1);
+    std::copy_n(content->strides(s), content->all_ndim, block->strides(s + 1) + 1);
   }
   return array(std::move(block));
 }

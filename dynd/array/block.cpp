@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t inline_limit = 256; // larger data gets its own, 64-byte aligned memory
 
-size_t block_size(int ndim, int nstreams) {
+size_t block_size(size_t ndim, size_t nstreams) {
   size_t size = sizeof(array_block) + ndim * sizeof(intptr_t) + nstreams * (sizeof(stream) + ndim * sizeof(intptr_t));
   return (size + 15) / 16 * 16;
 }
@@ -131,7 +131,8 @@ inline void fill_header(array_block *block, const type_data *type, access_mode a
   new (&block->state) std::atomic<array_state>(array_state::ready);
   block->destroy = destroy_block;
   block->ndim = type->ndim;
-  block->nstreams = uint8_t(type->var_count + 1);
+  block->nstreams = type->nstreams;
+  block->all_ndim = type->all_ndim;
   block->access = access;
   block->flags = flags;
   block->type = type;
@@ -151,9 +152,9 @@ int array_block::var_axis(int s) const {
 }
 
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra) {
-  int ndim = type->ndim, nstreams = type->var_count + 1;
+  int nstreams = type->nstreams;
   uint8_t size_class;
-  void *memory = take_memory(block_size(ndim, nstreams) + extra, &size_class);
+  void *memory = take_memory(block_size(type->all_ndim, type->nstreams) + extra, &size_class);
   if (!memory) {
     fail(error_kind::memory, "cannot allocate an array");
   }
@@ -166,10 +167,26 @@ ref<array_block> new_block(const type_data *type, access_mode access, uint8_t fl
   return ref<array_block>::adopt(block);
 }
 
+void note_density(array_block &block) {
+  if (!block.has_scalars() || block.nstreams != 1) {
+    return;
+  }
+  intptr_t chained = intptr_t(block.item_size()), count = 1;
+  bool dense = true;
+  for (int d = block.ndim - 1; d >= 0; d--) {
+    intptr_t size = block.size()[d];
+    dense &= size == 1 || block.value_strides()[d] == chained;
+    chained = intptr_t(size_t(chained) * size_t(size));
+    count *= size;
+  }
+  block.count = count;
+  block.flags |= dense || count == 0 ? flag_dense : 0;
+}
+
 void trim_blocks() { free_kept(); }
 
 char *small_data(array_block *block) {
-  return reinterpret_cast<char *>(block) + block_size(block->ndim, block->nstreams);
+  return reinterpret_cast<char *>(block) + block_size(block->all_ndim, block->nstreams);
 }
 
 intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size) {

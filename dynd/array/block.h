@@ -1,10 +1,12 @@
 // What an array is in memory: a type, sizes, and streams (an address with one stride for each dimension).
 //
-//   array_block | size[ndim] | stream[nstreams] | stride[nstreams][ndim] | waiting_op? | small data
+//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | waiting_op? | small data
 //
-// One stream for each `var` dimension (its slots, outermost first), then one for the values. Slots are absolute: a
-// stream that belongs below a `var` dimension has stride 0 in the dimensions outside of it and starts again at the
-// content. `strided * var * T` with three rows of int64 offsets: size {3, -1}; slots {stride 8, 0}; values {0, 8}.
+// Of an array of scalars: one stream for each `var` dimension (its slots, outermost first), then one for the values.
+// Slots are absolute: a stream that belongs below a `var` dimension has stride 0 in the dimensions outside of it and
+// starts again at the content. `strided * var * T` with three rows of int64 offsets: size {3, -1}; slots {stride 8, 0};
+// values {0, 8}. Elements that are not scalars have several streams, and may have dimensions inside: their numbering is
+// the type's (type.h). `ndim` counts the dimensions outside of the elements only, and values() is for scalars.
 #pragma once
 
 #include "dynd/base/counted.h"
@@ -47,7 +49,7 @@ struct waiting_op {
 };
 
 struct array_block : counted {
-  uint8_t ndim, nstreams;
+  uint8_t ndim, nstreams, all_ndim;
   access_mode access;
   uint8_t flags;
   std::atomic<array_state> state;
@@ -58,17 +60,20 @@ struct array_block : counted {
 
   intptr_t *size() { return reinterpret_cast<intptr_t *>(this + 1); }
   const intptr_t *size() const { return reinterpret_cast<const intptr_t *>(this + 1); }
-  stream *streams() { return reinterpret_cast<stream *>(size() + ndim); }
-  const stream *streams() const { return reinterpret_cast<const stream *>(size() + ndim); }
-  intptr_t *strides(int s) { return reinterpret_cast<intptr_t *>(streams() + nstreams) + s * ndim; }
-  const intptr_t *strides(int s) const { return reinterpret_cast<const intptr_t *>(streams() + nstreams) + s * ndim; }
+  stream *streams() { return reinterpret_cast<stream *>(size() + all_ndim); }
+  const stream *streams() const { return reinterpret_cast<const stream *>(size() + all_ndim); }
+  intptr_t *strides(int s) { return reinterpret_cast<intptr_t *>(streams() + nstreams) + s * all_ndim; }
+  const intptr_t *strides(int s) const {
+    return reinterpret_cast<const intptr_t *>(streams() + nstreams) + s * all_ndim;
+  }
   stream &values() { return streams()[nstreams - 1]; }
   const stream &values() const { return streams()[nstreams - 1]; }
   intptr_t *value_strides() { return strides(nstreams - 1); }
   const intptr_t *value_strides() const { return strides(nstreams - 1); }
   scalar_id scalar() const { return type->scalar; }
+  bool has_scalars() const { return type->scalar != not_scalar; }
   size_t item_size() const { return scalar_size[size_t(type->scalar)]; }
-  /// Which dimension the slots of stream s belong to: the s-th `var` dimension.
+  /// Which dimension the slots of stream s belong to: the s-th `var` dimension outside of the elements.
   int var_axis(int s) const;
 };
 
@@ -87,6 +92,9 @@ ref<array_block> new_scalar(scalar_id scalar, const void *value);
 /// Gives the block's values memory for `bytes`, the first element at offset `lead` (which may be negative: then the
 /// address points before the memory, as offsets that do not begin at 0 want it).
 void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
+
+/// Sets the count and flag_dense of a block of scalars without rows, whose sizes and strides are set.
+void note_density(array_block &block);
 
 /// Gives blocks that this thread keeps for reuse back to the system.
 void trim_blocks();

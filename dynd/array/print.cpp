@@ -1,9 +1,9 @@
 // Printing: values as nested lists, as the seeds print them. Long dimensions are cut short in the middle.
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-
-#include <charconv>
 
 #include "dynd/array/array.h"
 #include "dynd/array/rows.h"
@@ -67,44 +67,138 @@ void append_scalar(std::string &text, scalar_id scalar, const char *value) {
   }
 }
 
-void append_values(std::string &text, const array_block &block, int axis, char *const *at, bool cut) {
-  if (axis == block.ndim) {
-    append_scalar(text, block.scalar(), at[block.nstreams - 1]);
-    return;
-  }
-  dimension_walk dimension(block, axis, at);
-  int64_t size = dimension.size();
-  text += '[';
-  char *inner[max_ndim + 1];
-  for (int64_t i = 0; i < size; i++) {
-    text += i ? ", " : "";
-    if (cut && size > 2 * edge && i == edge) {
-      text += "...";
-      i = size - edge - 1;
-      continue;
+// A byte that begins or goes on as UTF-8 is left as it is.
+void append_quoted(std::string &text, std::string_view value, bool is_text) {
+  text += is_text ? "\"" : "b\"";
+  for (char c : value) {
+    auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (c == '\n' || c == '\t' || c == '\r') {
+      text += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+    } else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !is_text)) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\x%02x", byte);
+      text += escape;
+    } else {
+      text += c;
     }
-    dimension.enter(i, inner);
-    append_values(text, block, axis + 1, inner, cut);
   }
-  text += ']';
+  text += '"';
 }
+
+/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first.
+class value_printer {
+public:
+  value_printer(std::string &text, const array_block &block, bool cut) : text_(text), block_(block), cut_(cut) {}
+
+  void print(const type_part &part, char *const *at) {
+    const type_data *t = part.type;
+    switch (t->kind) {
+    case type_kind::scalar:
+      return append_scalar(text_, t->scalar, at[0]);
+    case type_kind::byteswap: {
+      char swapped[16];
+      size_t size = scalar_size[size_t(t->element->scalar)];
+      std::reverse_copy(at[0], at[0] + size, swapped);
+      return append_scalar(text_, t->element->scalar, swapped);
+    }
+    case type_kind::string:
+    case type_kind::bytes: {
+      row_extent row = read_slot(at[0], block_.streams()[part.stream].kind);
+      return append_quoted(text_, {at[1] + row.start, size_t(row.size)}, t->kind == type_kind::string);
+    }
+    case type_kind::option:
+      if (*at[0]) {
+        return print(part.element(), at + 1);
+      }
+      text_ += "None";
+      return;
+    case type_kind::pointer:
+      return print_pointer(part, at);
+    case type_kind::tuple:
+    case type_kind::struct_:
+      return print_fields(part, at);
+    default:
+      return print_dimension(part, at);
+    }
+  }
+
+private:
+  void print_fields(const type_part &part, char *const *at) {
+    const type_data *t = part.type;
+    bool named = t->kind == type_kind::struct_;
+    text_ += named ? "{" : "(";
+    for (int i = 0; i < t->nfields; i++) {
+      text_ += i ? ", " : "";
+      if (named) {
+        append_quoted(text_, t->fields[i].name, true);
+        text_ += ": ";
+      }
+      print(part.field(i), at + t->fields[i].stream);
+    }
+    text_ += named ? "}" : t->nfields == 1 ? ",)" : ")";
+  }
+
+  void print_pointer(const type_part &part, char *const *at) {
+    int64_t index;
+    std::memcpy(&index, at[0], sizeof(index));
+    if (index < 0) {
+      text_ += "None";
+      return;
+    }
+    char *inner[max_type_streams];
+    move_streams(block_, part.element(), part.dim, index, at + 1, inner);
+    print(part.element(), inner);
+  }
+
+  void print_dimension(const type_part &part, char *const *at) {
+    bool var = part.type->kind == type_kind::var_dim;
+    row_extent row = {0, block_.size()[part.dim]};
+    if (var) {
+      row = read_slot(at[0], block_.streams()[part.stream].kind);
+    }
+    text_ += '[';
+    char *inner[max_type_streams];
+    for (int64_t i = 0; i < row.size; i++) {
+      text_ += i ? ", " : "";
+      if (cut_ && row.size > 2 * edge && i == edge) {
+        text_ += "...";
+        i = row.size - edge - 1;
+        continue;
+      }
+      move_streams(block_, part.element(), part.dim, row.start + i, at + var, inner);
+      print(part.element(), inner);
+    }
+    text_ += ']';
+  }
+
+  std::string &text_;
+  const array_block &block_;
+  bool cut_;
+};
 
 } // namespace
 
 std::string values_text_at(const array_block &block, int axis, char *const *stream) {
   std::string text;
-  append_values(text, block, axis, stream, false);
+  type_part part{block.type};
+  while (axis-- > 0) {
+    part = part.element();
+  }
+  value_printer(text, block, false).print(part, stream + part.stream);
   return text;
 }
 
 std::string values_text(const array &a) {
   array_block &block = *a.eval().get();
-  char *at[max_ndim + 1];
+  char *at[max_type_streams];
   for (int s = 0; s < block.nstreams; s++) {
     at[s] = block.streams()[s].address;
   }
   std::string text;
-  append_values(text, block, 0, at, a.element_count() > print_all_up_to);
+  value_printer(text, block, a.element_count() > print_all_up_to).print({block.type}, at);
   return text;
 }
 

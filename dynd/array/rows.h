@@ -1,7 +1,7 @@
 // Rows of `var` dimensions: reading a slot, and telling whether two arrays have the same rows.
 #pragma once
 
-#include "dynd/array/block.h"
+#include "dynd/array/layout.h"
 
 namespace dynd {
 
@@ -12,6 +12,15 @@ struct row_extent {
 inline row_extent read_slot(const char *slot, slot_kind kind) {
   const int64_t *words = reinterpret_cast<const int64_t *>(slot);
   return kind == slot_kind::offsets64 ? row_extent{words[0], words[1] - words[0]} : row_extent{words[0], words[1]};
+}
+
+/// The streams of `part`, from where they stand for the dimension `dim` outside of it (at[0] is the part's first), to
+/// element i of that dimension.
+inline void move_streams(const array_block &block, const type_part &part, int dim, int64_t i, char *const *at,
+                         char **inner) {
+  for (int s = 0; s < part.type->nstreams; s++) {
+    inner[s] = at[s] + i * block.strides(part.stream + s)[dim];
+  }
 }
 
 /// One dimension of an array, entered from streams that stand at an element of what is outside: its length, and how the

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <vector>
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
@@ -10,41 +12,52 @@ namespace dynd::nd {
 
 namespace {
 
-// An array taken apart: its dimensions from the outside in, and its streams with strides for each of them.
+// An array taken apart: its dimensions from the outside in, and its streams with strides for each of them. Dimensions
+// inside of the elements come along behind the others.
 struct view_parts {
-  int ndim = 0, nstreams = 0;
-  intptr_t size[max_ndim];
+  int ndim = 0, all_ndim = 0, nstreams = 0;
+  intptr_t size[max_type_streams + max_ndim];
   type_kind kind[max_ndim];
-  char *address[max_ndim + 1];
-  slot_kind slots[max_ndim + 1];
-  counted *owner[max_ndim + 1];
-  intptr_t stride[max_ndim + 1][max_ndim];
+  char *address[max_type_streams];
+  slot_kind slots[max_type_streams];
+  counted *owner[max_type_streams];
+  ndt::type dtype;
 
   explicit view_parts(const array &a) {
     array_block *block = a.get();
     ndim = block->ndim;
+    all_ndim = block->all_ndim;
     nstreams = block->nstreams;
+    pitch_ = size_t(all_ndim + max_ndim - ndim); // an index may add axes
+    if (pitch_ * size_t(nstreams) > std::size(few_)) {
+      many_.resize(pitch_ * size_t(nstreams));
+    }
     const type_data *type = block->type;
     for (int d = 0; d < ndim; d++, type = type->element) {
-      size[d] = block->size()[d];
       kind[d] = type->kind;
     }
+    dtype = ndt::type(type);
+    std::copy_n(block->size(), all_ndim, size);
     for (int s = 0; s < nstreams; s++) {
       const stream &from = block->streams()[s];
       address[s] = from.address;
       slots[s] = from.kind;
       owner[s] = from.owner ? from.owner : block;
-      std::copy_n(block->strides(s), ndim, stride[s]);
+      std::copy_n(block->strides(s), all_ndim, stride(s));
     }
   }
 
+  intptr_t *stride(int s) { return (many_.empty() ? few_ : many_.data()) + size_t(s) * pitch_; }
+  const intptr_t *stride(int s) const { return (many_.empty() ? few_ : many_.data()) + size_t(s) * pitch_; }
+
   void remove_axis(int d) {
     for (int s = 0; s < nstreams; s++) {
-      std::copy(stride[s] + d + 1, stride[s] + ndim, stride[s] + d);
+      std::copy(stride(s) + d + 1, stride(s) + all_ndim, stride(s) + d);
     }
-    std::copy(size + d + 1, size + ndim, size + d);
+    std::copy(size + d + 1, size + all_ndim, size + d);
     std::copy(kind + d + 1, kind + ndim, kind + d);
     ndim--;
+    all_ndim--;
   }
 
   void insert_axis(int d) {
@@ -52,22 +65,23 @@ struct view_parts {
       fail(error_kind::value, "index: more than 32 dimensions");
     }
     for (int s = 0; s < nstreams; s++) {
-      std::copy_backward(stride[s] + d, stride[s] + ndim, stride[s] + ndim + 1);
-      stride[s][d] = 0;
+      std::copy_backward(stride(s) + d, stride(s) + all_ndim, stride(s) + all_ndim + 1);
+      stride(s)[d] = 0;
     }
-    std::copy_backward(size + d, size + ndim, size + ndim + 1);
+    std::copy_backward(size + d, size + all_ndim, size + all_ndim + 1);
     std::copy_backward(kind + d, kind + ndim, kind + ndim + 1);
     size[d] = 1;
     kind[d] = type_kind::strided_dim;
     ndim++;
+    all_ndim++;
   }
 
   // The outermost dimension is `var` and nothing is outside of it: it is one row, and so has one size.
   void resolve_row() {
     row_extent row = read_slot(address[0], slots[0]);
     for (int s = 1; s < nstreams; s++) {
-      address[s] += row.start * stride[s][0];
-      std::copy_n(stride[s], ndim, stride[s - 1]);
+      address[s] += row.start * stride(s)[0];
+      std::copy_n(stride(s), all_ndim, stride(s - 1));
       address[s - 1] = address[s];
       slots[s - 1] = slots[s];
       owner[s - 1] = owner[s];
@@ -79,42 +93,33 @@ struct view_parts {
 
   void shift(int d, intptr_t elements) {
     for (int s = 0; s < nstreams; s++) {
-      address[s] += elements * stride[s][d];
+      address[s] += elements * stride(s)[d];
     }
   }
 
-  array build(const array &like, scalar_id scalar) const {
-    ndt::type type = ndt::make_scalar(scalar);
-    intptr_t chained = scalar_size[size_t(scalar)], count = 1;
-    bool dense = nstreams == 1;
+  array build(const array &like) const {
+    ndt::type type = dtype;
     for (int d = ndim - 1; d >= 0; d--) {
       type = kind[d] == type_kind::var_dim     ? ndt::make_var_dim(type)
              : kind[d] == type_kind::fixed_dim ? ndt::make_fixed_dim(size[d], type)
                                                : ndt::make_strided_dim(type);
-      if (dense) {
-        dense = size[d] == 1 || stride[0][d] == chained;
-        chained *= size[d];
-        count *= size[d];
-      }
     }
     array_block *from = like.get();
-    uint8_t flags = uint8_t((from->flags & flag_ours) | ((nstreams == 1 && (dense || count == 0)) ? flag_dense : 0));
-    ref<array_block> block = new_block(type.get(), from->access, flags);
-    std::copy_n(size, ndim, block->size());
+    ref<array_block> block = new_block(type.get(), from->access, from->flags & flag_ours);
+    std::copy_n(size, all_ndim, block->size());
     for (int s = 0; s < nstreams; s++) {
-      std::copy_n(stride[s], ndim, block->strides(s));
+      std::copy_n(stride(s), all_ndim, block->strides(s));
       retain(owner[s]);
       block->streams()[s] = {address[s], owner[s], slots[s]};
     }
-    if (nstreams == 1) {
-      intptr_t all = 1;
-      for (int d = 0; d < ndim; d++) {
-        all *= size[d];
-      }
-      block->count = all;
-    }
+    note_density(*block);
     return array(std::move(block));
   }
+
+private:
+  size_t pitch_;
+  intptr_t few_[(max_ndim + 1) * max_ndim]; // all that arrays of scalars need
+  std::vector<intptr_t> many_;
 };
 
 // Python's rule for a slice over `size` elements: the first, how many, and the step.
@@ -182,7 +187,7 @@ public:
       }
     }
     resolve_taken_row();
-    return parts_.build(copied_ ? copied_ : a_, a_->scalar());
+    return parts_.build(copied_ ? copied_ : a_);
   }
 
 private:
@@ -224,7 +229,7 @@ private:
     for (intptr_t r = 0; r < rows; r++) {
       const char *slot = parts_.address[0];
       for (int d = 0; d < at_; d++) {
-        slot += index[d] * parts_.stride[0][d];
+        slot += index[d] * parts_.stride(0)[d];
       }
       f(read_slot(slot, parts_.slots[0]), r, index);
       for (int d = at_ - 1; d >= 0 && ++index[d] == parts_.size[d]; d--) {
@@ -256,17 +261,17 @@ private:
     parts_.slots[0] = slot_kind::pairs64;
     intptr_t stride = sizeof(row_extent);
     for (int d = at_ - 1; d >= 0; d--) {
-      parts_.stride[0][d] = stride;
+      parts_.stride(0)[d] = stride;
       stride *= parts_.size[d];
     }
     for (int s = 1; s < parts_.nstreams; s++) {
-      parts_.stride[s][at_] *= step;
+      parts_.stride(s)[at_] *= step;
     }
   }
 
   // a[:, i]: one element of every row. They lie anywhere, so this is a copy.
   void take_from_rows(intptr_t i) {
-    if (parts_.nstreams != 2) {
+    if (parts_.nstreams != 2 || !a_->has_scalars()) {
       fail(error_kind::index, "index: an integer inside the rows of axis " + std::to_string(axis_) +
                                   ", with ragged rows below them: index the axes before it with integers");
     }
@@ -290,7 +295,7 @@ private:
                                     " of row " + (at_ > 1 ? "(" + where + ")" : where) + " with size " +
                                     std::to_string(row.size));
       }
-      const char *from = parts_.address[1] + (row.start + (i < 0 ? i + row.size : i)) * parts_.stride[1][at_];
+      const char *from = parts_.address[1] + (row.start + (i < 0 ? i + row.size : i)) * parts_.stride(1)[at_];
       copy_elements(at_ + 1, from, to, item);
     });
     parts_ = view_parts(copied_);
@@ -304,7 +309,7 @@ private:
       return;
     }
     for (intptr_t j = 0; j < parts_.size[d]; j++) {
-      copy_elements(d + 1, from + j * parts_.stride[1][d], to, item);
+      copy_elements(d + 1, from + j * parts_.stride(1)[d], to, item);
     }
   }
 
@@ -340,7 +345,7 @@ private:
         parts_.shift(at_, extent.first);
       }
       for (int s = 0; s < parts_.nstreams; s++) {
-        intptr_t &stride = parts_.stride[s][at_];
+        intptr_t &stride = parts_.stride(s)[at_];
         stride = intptr_t(size_t(stride) * size_t(extent.count > 1 ? extent.step : 1));
       }
       bool changed = extent.count != parts_.size[at_];
@@ -377,7 +382,7 @@ array at(const array &a, intptr_t i) {
 
 array transposed(const array &a, std::span<const int> axes) {
   force(a.get());
-  if (a->nstreams > 1) {
+  if (a->type->var_count) {
     fail(error_kind::type, "transpose: a ragged array cannot be transposed: " + std::string(a.type().str()));
   }
   view_parts from(a), to(a);
@@ -390,9 +395,11 @@ array transposed(const array &a, std::span<const int> axes) {
     seen[axis] = true;
     to.size[d] = from.size[axis];
     to.kind[d] = from.kind[axis];
-    to.stride[0][d] = from.stride[0][axis];
+    for (int s = 0; s < from.nstreams; s++) {
+      to.stride(s)[d] = from.stride(s)[axis];
+    }
   }
-  return to.build(a, a->scalar());
+  return to.build(a);
 }
 
 array transposed(const array &a) {
@@ -407,7 +414,71 @@ array with_unit_axis(const array &a, int axis) {
   force(a.get());
   view_parts parts(a);
   parts.insert_axis(axis);
-  return parts.build(a, a->scalar());
+  return parts.build(a);
+}
+
+array field(const array &a, std::string_view name) {
+  array_block *from = a.get();
+  // Its streams are the slots outside, those of options and pointers on the way, and the field's own; so its
+  // dimensions.
+  std::vector<int> streams, dims;
+  std::vector<type_kind> around;
+  for (int s = 0; s < from->type->var_count; s++) {
+    streams.push_back(s);
+  }
+  for (int d = 0; d < from->ndim; d++) {
+    dims.push_back(d);
+  }
+  type_part part{from->type->dtype, from->type->var_count, from->ndim};
+  for (; part.type->kind == type_kind::option || part.type->kind == type_kind::pointer; part = part.element()) {
+    around.push_back(part.type->kind);
+    streams.push_back(part.stream);
+    if (part.restarts()) {
+      dims.push_back(part.dim);
+    }
+  }
+  if (part.type->kind != type_kind::struct_) {
+    fail(error_kind::type,
+         "field: " + field_name_text(name) + " of " + std::string(a.type().str()) + ": the elements are not structs");
+  }
+  int found = 0;
+  while (found < part.type->nfields && part.type->fields[found].name != name) {
+    found++;
+  }
+  if (found == part.type->nfields) {
+    fail(error_kind::index, "field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
+  }
+  part = part.field(found);
+  for (int s = 0; s < part.type->nstreams; s++) {
+    streams.push_back(part.stream + s);
+  }
+  for (int d = 0; d < part.type->all_ndim; d++) {
+    dims.push_back(part.dim + d);
+  }
+  ndt::type type(part.type);
+  for (size_t i = around.size(); i-- > 0;) {
+    if (around[i] == type_kind::option && type->kind == type_kind::option) {
+      fail(error_kind::type, "field: " + field_name_text(name) + " of " + std::string(a.type().str()) +
+                                 " may be missing for two reasons; take the structs that are there first");
+    }
+    type = around[i] == type_kind::option ? ndt::make_option(type) : ndt::make_pointer(type);
+  }
+  type = ndt::with_dtype(a.type(), type);
+  ref<array_block> block = new_block(type.get(), from->access, from->flags & flag_ours);
+  for (size_t d = 0; d < dims.size(); d++) {
+    block->size()[d] = from->size()[dims[d]];
+  }
+  for (size_t s = 0; s < streams.size(); s++) {
+    const stream &own = from->streams()[streams[s]];
+    counted *owner = own.owner ? own.owner : from;
+    retain(owner);
+    block->streams()[s] = {own.address, owner, own.kind};
+    for (size_t d = 0; d < dims.size(); d++) {
+      block->strides(int(s))[d] = from->strides(streams[s])[dims[d]];
+    }
+  }
+  note_density(*block);
+  return array(std::move(block));
 }
 
 } // namespace dynd::nd

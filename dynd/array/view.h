@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "dynd/array/array.h"
 
@@ -30,5 +31,8 @@ array transposed(const array &a);
 
 /// A dimension of size 1 at `axis`.
 array with_unit_axis(const array &a, int axis);
+
+/// A field of an array of structs: a["x"]. Through options and pointers too, whose fields are options and pointers.
+array field(const array &a, std::string_view name);
 
 } // namespace dynd::nd

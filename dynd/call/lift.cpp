@@ -117,6 +117,7 @@ void check_operands(const lifted_state &state, array_block *const *blocks, size_
     refuse(*state.function, "takes " + std::to_string(types.nsources) +
                                 (types.nsources == 1 ? " operand" : " operands") + ", not " + std::to_string(count));
   }
+  need_scalars(state.function->name, blocks, int(count));
   for (size_t i = 0; i < count; i++) {
     scalar_id from = blocks[i]->scalar(), to = types.type[size_t(types.noutputs) + i];
     if (from != to && !is_widening(from, to)) {

@@ -188,18 +188,28 @@ void run_now(op_id op, scalar_id computation, const call_operands &operands, gro
   group.finish();
 }
 
-void check_arity(op_id op, const call_operands &operands) {
+void check_operands(op_id op, const call_operands &operands) {
   const op_row &r = row(op);
   if (operands.count != r.arity) {
     fail(error_kind::type, std::string(r.name) + ": takes " + std::to_string(r.arity) + " operands, not " +
                                std::to_string(operands.count));
   }
+  need_scalars(r.name, operands.block, operands.count);
 }
 
 } // namespace
 
+void need_scalars(const char *operation, array_block *const *operands, int count) {
+  for (int i = 0; i < count; i++) {
+    if (!operands[i]->has_scalars()) [[unlikely]] {
+      fail(error_kind::type, std::string(operation) + ": there is no such operation for elements of type " +
+                                 operands[i]->type->dtype->text);
+    }
+  }
+}
+
 ref<array_block> evaluate(op_id op, const call_operands &operands) {
-  check_arity(op, operands);
+  check_operands(op, operands);
   if (array_block *result = try_direct(op, operands)) [[likely]] {
     return ref<array_block>::adopt(result);
   }
@@ -217,7 +227,7 @@ ref<array_block> evaluate(op_id op, const call_operands &operands) {
 }
 
 void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results) {
-  check_arity(op, operands);
+  check_operands(op, operands);
   scalar_id computation = computation_of(op, operands);
   group_task group;
   broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);

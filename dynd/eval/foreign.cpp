@@ -21,16 +21,7 @@ bool is_plain(const array_block *block) {
 }
 
 const type_data *with_scalar(const type_data *type, scalar_id scalar) {
-  if (type->scalar == scalar) {
-    return type;
-  }
-  if (type->kind == type_kind::scalar) {
-    return ndt::make_scalar(scalar).get();
-  }
-  ndt::type element(with_scalar(type->element, scalar));
-  return (type->kind == type_kind::fixed_dim ? ndt::make_fixed_dim(type->size, element)
-                                             : ndt::make_strided_dim(element))
-      .get();
+  return type->scalar == scalar ? type : ndt::with_dtype(ndt::type(type), ndt::make_scalar(scalar)).get();
 }
 
 // Dense operands of the kernel's types with the same sizes, or single values, and too little work for threads: one call
@@ -86,6 +77,7 @@ bool try_direct(const foreign_function &f, const call_operands &operands, ref<ar
 } // namespace
 
 void evaluate(const foreign_function &f, const call_operands &operands, ref<array_block> *results) {
+  need_scalars(f.kernel->name, operands.block, operands.count);
   if (try_direct(f, operands, results)) {
     return;
   }

@@ -322,6 +322,7 @@ ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool d
 } // namespace
 
 ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
+  need_scalars(row(reduction).name, &operand, 1);
   const reduction_row &r = row(reduction);
   int ndim = operand->ndim;
   if (axis == all_axes) {

@@ -32,7 +32,7 @@ bool same_space(const array_block &a, const array_block &b) {
       !std::equal(a.size(), a.size() + a.ndim, b.size())) { // -1 for `var`
     return false;
   }
-  for (int s = 0; s + 1 < a.nstreams; s++) {
+  for (int s = 0; s < a.type->var_count; s++) {
     if (!known_same_slots(a.streams()[s], b.streams()[s]) ||
         !std::equal(a.strides(s), a.strides(s) + a.ndim, b.strides(s))) {
       return false;
@@ -49,13 +49,14 @@ void lower_operands(const space &shape, array_block *const *operands, int nopera
   result.nstreams = 0;
   for (int o = 0; o < noperands; o++) {
     array_block *block = operands[o];
-    if (result.nstreams + block->nstreams > max_streams) {
+    int count = block->type->var_count + 1; // its slots, and the values (of elements that are no scalars: the first)
+    if (result.nstreams + count > max_streams) {
       fail_too_many_streams();
     }
     lowered_operand &operand = result.operand[o];
     operand.block = block;
     operand.first = result.nstreams;
-    operand.count = block->nstreams;
+    operand.count = count;
     operand.aligned_axis = -1;
     int missing = shape.ndim - block->ndim, var = 0;
     for (int d = 0; d < shape.ndim; d++) {
@@ -66,9 +67,9 @@ void lower_operands(const space &shape, array_block *const *operands, int nopera
         operand.kind[d] = block->streams()[var++].kind;
       }
     }
-    for (int s = 0; s < block->nstreams; s++) {
+    for (int s = 0; s < count; s++) {
       lowered_stream &stream = result.stream[result.nstreams++];
-      stream.address = with_values || s + 1 < block->nstreams ? block->streams()[s].address : nullptr;
+      stream.address = with_values || s + 1 < count ? block->streams()[s].address : nullptr;
       for (int d = 0; d < shape.ndim; d++) {
         stream.stride[d] =
             d < missing ? 0 : broadcast_stride(block->size()[d - missing], block->strides(s)[d - missing]);
@@ -94,8 +95,8 @@ type_kind kind_of_axis(const array_block &block, int axis) {
   bool ragged = false, flat = false;
   for (int o = 0; o < noperands; o++) {
     text += (o == 0 ? "" : o == 1 ? " with " : ", ") + space_text(*operands[o]);
-    ragged |= operands[o]->nstreams > 1;
-    flat |= operands[o]->ndim == 1 && operands[o]->nstreams == 1;
+    ragged |= operands[o]->type->var_count > 0;
+    flat |= operands[o]->ndim == 1 && operands[o]->type->var_count == 0;
   }
   text += " at axis " + std::to_string(axis);
   if (ragged && flat) {
@@ -411,7 +412,7 @@ void broadcast_space(const char *operation, array_block *const *operands, int no
   broadcast_sizes(operation, operands, noperands, result);
   bool ragged = false;
   for (int o = 0; o < noperands; o++) {
-    ragged |= operands[o]->nstreams > 1;
+    ragged |= operands[o]->type->var_count > 0;
   }
   if (ragged && !share_slots(operands, noperands, result)) {
     row_measure measure(operation, operands, noperands, result, false);
@@ -423,7 +424,7 @@ void broadcast_space(const char *operation, array_block *const *operands, int no
 void space_of(array_block *block, space &result) {
   result.ndim = block->ndim;
   result.nvar = 0;
-  result.slots.resize(block->nstreams - 1);
+  result.slots.resize(block->type->var_count);
   for (int d = 0; d < block->ndim; d++) {
     result.size[d] = block->size()[d];
     result.fixed[d] = kind_of_axis(*block, d) == type_kind::fixed_dim;
@@ -457,7 +458,7 @@ void check_broadcasts_to(const char *operation, array_block *const *operands, in
       fail(error_kind::broadcast, std::string(operation) + ": cannot broadcast " + space_text(block) + " to (" + shape +
                                       (destination.ndim == 1 ? ",)" : ")"));
     }
-    ragged |= block.nstreams > 1;
+    ragged |= block.type->var_count > 0;
   }
   if (!ragged) {
     return;
@@ -465,12 +466,12 @@ void check_broadcasts_to(const char *operation, array_block *const *operands, in
   bool shared = true; // the very same rows need no look at their lengths
   for (int o = 0; o < noperands && shared; o++) {
     const array_block &block = *operands[o];
-    for (int s = 0; s + 1 < block.nstreams && shared; s++) {
+    for (int s = 0; s < block.type->var_count && shared; s++) {
       shared = block.ndim == destination.ndim && s < destination.nvar &&
                block.streams()[s].address == destination.slots[s].address &&
                std::equal(block.strides(s), block.strides(s) + block.ndim, destination.slots[s].stride);
     }
-    shared = shared && (block.nstreams > 1 || block.ndim == 0);
+    shared = shared && (block.type->var_count > 0 || block.ndim == 0);
   }
   if (!shared) {
     row_measure(operation, operands, noperands, destination, true).run();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "dynd/base/errors.h"
 
@@ -105,7 +106,7 @@ shown_text show(std::string_view text) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Tokens
 
-enum class token_kind { end, name, number, symbol };
+enum class token_kind { end, name, number, quoted, symbol };
 
 struct token {
   token_kind kind;
@@ -161,8 +162,23 @@ private:
       skip_while(is_digit);
       return token_kind::number;
     }
+    if (text_[end_] == '"')
+      return scan_quoted();
     end_ += std::max<size_t>(utf8_size(text_.substr(end_)), 1);
     return token_kind::symbol;
+  }
+
+  /// Past the closing quote; where there is none, the opening one is a symbol that fits nowhere.
+  token_kind scan_quoted() {
+    size_t begin = end_++;
+    while (end_ < text_.size() && text_[end_] != '"' && text_[end_] != '\n')
+      end_ += text_[end_] == '\\' ? 2 : 1;
+    if (end_ >= text_.size() || text_[end_] == '\n') {
+      end_ = begin + 1;
+      return token_kind::symbol;
+    }
+    ++end_;
+    return token_kind::quoted;
   }
 
   void skip_while(bool (*belongs)(char)) {
@@ -196,6 +212,7 @@ public:
 private:
   /// A type below `outer_ndim` dimensions.
   ndt::type parse_type(int outer_ndim) {
+    depth_guard guard(*this);
     const token first = tokens_.take();
     if (first.kind == token_kind::number) {
       intptr_t size = parse_size(first);
@@ -205,8 +222,105 @@ private:
       return ndt::make_strided_dim(parse_element(first, outer_ndim));
     if (first.kind == token_kind::name && first.text == "var")
       return ndt::make_var_dim(parse_element(first, outer_ndim));
-    return parse_scalar(first);
+    ndt::type made = is_symbol(first, "{")   ? parse_struct()
+                     : is_symbol(first, "(") ? parse_tuple()
+                     : is_symbol(first, "?") ? with_place(first, ndt::make_option, parse_type(0))
+                                             : parse_named(first);
+    if (is_star(tokens_.peek()))
+      fail_at_token(first, "data type " + describe(first) + " is not a dimension");
+    return made;
   }
+
+  ndt::type parse_struct() {
+    std::vector<std::string> names;
+    std::vector<ndt::type> fields;
+    do {
+      const token name = tokens_.take();
+      if (name.kind != token_kind::name && name.kind != token_kind::quoted)
+        fail_at_token(name, "expected the name of a field, found " + describe(name));
+      std::string text = name.kind == token_kind::quoted ? unquoted(name.text) : std::string(name.text);
+      if (std::find(names.begin(), names.end(), text) != names.end())
+        fail_at_token(name, "two fields are named " + describe(name));
+      names.push_back(std::move(text));
+      expect(":", "after a field's name");
+      fields.push_back(parse_type(0));
+    } while (take_comma("}"));
+    return ndt::make_struct(names, fields);
+  }
+
+  ndt::type parse_tuple() {
+    std::vector<ndt::type> fields;
+    do {
+      fields.push_back(parse_type(0));
+    } while (take_comma(")"));
+    return ndt::make_tuple(fields);
+  }
+
+  /// After a field: true where another one follows, false past the closing bracket. A last comma is allowed.
+  bool take_comma(const char *closing) {
+    const token next = tokens_.take();
+    if (is_symbol(next, closing))
+      return false;
+    if (!is_symbol(next, ","))
+      fail_at_token(next, std::string("expected \",\" or \"") + closing + "\", found " + describe(next));
+    if (is_symbol(tokens_.peek(), closing)) {
+      tokens_.take();
+      return false;
+    }
+    return true;
+  }
+
+  /// "name" is a scalar, string, bytes, or a type in brackets.
+  ndt::type parse_named(const token &name) {
+    if (name.text == "string")
+      return ndt::make_string();
+    if (name.text == "bytes")
+      return ndt::make_bytes();
+    auto make = name.text == "option"     ? ndt::make_option
+                : name.text == "pointer"  ? ndt::make_pointer
+                : name.text == "byteswap" ? ndt::make_byteswap
+                                          : nullptr;
+    if (!make)
+      return parse_scalar(name);
+    expect("[", "after " + describe(name));
+    ndt::type element = parse_type(0);
+    expect("]", "after the type in brackets");
+    return with_place(name, make, element);
+  }
+
+  void expect(const char *symbol, const std::string &where) {
+    const token next = tokens_.take();
+    if (!is_symbol(next, symbol))
+      fail_at_token(next, std::string("expected \"") + symbol + "\" " + where + ", found " + describe(next));
+  }
+
+  /// What a type refuses is said with its place in the text.
+  template <class Make> ndt::type with_place(const token &t, Make make, ndt::type element) {
+    try {
+      return make(element);
+    } catch (const error &e) {
+      std::string_view message = e.what();
+      message.remove_prefix(std::string_view("datashape: ").size());
+      fail_at_token(t, std::string(message), e.kind());
+    }
+  }
+
+  static std::string unquoted(std::string_view quoted) {
+    std::string text;
+    for (size_t i = 1; i + 1 < quoted.size(); ++i)
+      text += quoted[i] == '\\' ? quoted[++i] : quoted[i];
+    return text;
+  }
+
+  /// Types nest at most so deep: the parser's stack has an end.
+  struct depth_guard {
+    explicit depth_guard(parser &p) : p(p) {
+      if (++p.depth_ > 128)
+        p.fail_at_token(p.tokens_.peek(), "types nest more than 128 deep");
+    }
+    ~depth_guard() { --p.depth_; }
+    parser &p;
+  };
 
   intptr_t parse_size(const token &number) {
     if (number.text.front() == '-')
@@ -235,14 +349,15 @@ private:
       fail_at_token(name, "expected a data type, found " + describe(name));
     std::optional<scalar_id> id = find_scalar(name.text);
     bool before_star = is_star(tokens_.peek());
-    if (id && before_star)
-      fail_at_token(name, "data type " + describe(name) + " is not a dimension");
     if (!id)
       fail_at_token(name, (before_star ? "unrecognized dimension " : "unrecognized data type ") + describe(name));
     return ndt::make_scalar(*id);
   }
 
-  static bool is_star(const token &t) { return t.kind == token_kind::symbol && t.text == "*"; }
+  static bool is_symbol(const token &t, std::string_view text) {
+    return t.kind == token_kind::symbol && t.text == text;
+  }
+  static bool is_star(const token &t) { return is_symbol(t, "*"); }
 
   [[noreturn]] void fail_at_token(const token &t, const std::string &message,
                                   error_kind kind = error_kind::type) const {
@@ -250,6 +365,7 @@ private:
   }
 
   lexer tokens_;
+  int depth_ = 0;
 };
 
 } // namespace

@@ -1,9 +1,13 @@
 // Datashape text, the one notation for types:
 //
-//   type      = dimension "*" type | scalar
+//   type      = dimension "*" type | element
 //   dimension = size | "strided" | "var"
 //   size      = decimal digits, at most 2^63 - 1
+//   element   = scalar | "string" | "bytes" | "?" type | "option[" type "]" | "pointer[" type "]" | "byteswap[" type
+//   "]"
+//             | "{" name ":" type "," ... "}" | "(" type "," ... ")"
 //   scalar    = a name of scalars.def, or an alias: int = int32, real = float64, intptr = int64
+//   name      = an identifier, or any text in double quotes (a backslash keeps the next character)
 //
 // Whitespace and line ends may stand between any two tokens; a comment goes from # to the end of its line. The
 // canonical text, in which aliases are resolved, is type_data::text ("strided * var * int32"); parsing it gives the

@@ -3,11 +3,12 @@
 // destroyed: a type may be held by anything, until after the last static destructor.
 #include "dynd/type/type.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -26,33 +27,36 @@ struct type_node : type_data {
 };
 static_assert(std::is_trivially_destructible_v<type_node>, "types outlive static destruction");
 
-constexpr type_node scalar_node(scalar_id id) {
-  return type_node({type_kind::scalar, id, 0, 0, uint32_t(id), -1, nullptr, scalar_name[size_t(id)]});
+constexpr stream_role value_roles[1] = {stream_role::values};
+constexpr stream_role text_roles[2] = {stream_role::texts, stream_role::chars};
+
+// The first nodes, initialised at compile time: usable from the constructors of other static objects. Their dtype is
+// themselves.
+extern const type_node scalar_nodes[scalar_count];
+extern const type_node string_node, bytes_node;
+
+constexpr type_node scalar_node(scalar_id id, const type_node *self) {
+  return type_node({type_kind::scalar, id, 0, 0, uint32_t(id), -1, nullptr, scalar_name[size_t(id)], self, nullptr, 0,
+                    1, 0, value_roles});
 }
 
-// Initialised at compile time: usable from the constructors of other static objects.
+constexpr type_node text_node(type_kind kind, const char *name, uint32_t id, const type_node *self) {
+  return type_node({kind, not_scalar, 0, 0, id, -1, nullptr, name, self, nullptr, 0, 2, 0, text_roles});
+}
+
 constinit const type_node scalar_nodes[scalar_count] = {
-#define DYND_SCALAR(id, name, ctype) scalar_node(scalar_id::id),
+#define DYND_SCALAR(id, name, ctype) scalar_node(scalar_id::id, &scalar_nodes[size_t(scalar_id::id)]),
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
 };
-
-struct fixed_dim_key {
-  const type_data *element;
-  intptr_t size;
-  bool operator==(const fixed_dim_key &) const = default;
-};
-
-struct fixed_dim_hash {
-  size_t operator()(const fixed_dim_key &key) const {
-    return std::hash<const void *>()(key.element) ^ size_t(key.size) * size_t(0x9e3779b97f4a7c15);
-  }
-};
+constinit const type_node string_node = text_node(type_kind::string, "string", scalar_count, &string_node);
+constinit const type_node bytes_node = text_node(type_kind::bytes, "bytes", scalar_count + 1, &bytes_node);
 
 struct registry {
-  std::mutex mutex;                // held while a node is made
-  uint32_t next_id = scalar_count; // cannot run out: 2^32 nodes are half a terabyte
-  std::unordered_map<fixed_dim_key, const type_node *, fixed_dim_hash> fixed_dims;
+  std::mutex mutex;                    // held while a node is made
+  uint32_t next_id = scalar_count + 2; // cannot run out: 2^32 nodes are half a terabyte
+  // All types but the scalars and the simple dimensions, by their text: it is canonical, so it says everything.
+  std::unordered_map<std::string_view, const type_node *> by_text;
 };
 
 registry &the_registry() {
@@ -71,16 +75,64 @@ void check_room_above(const type_node *element) {
     fail(error_kind::value, "datashape: more than " + std::to_string(max_ndim) + " dimensions");
 }
 
-/// A new dimension over `element`; the caller holds the lock. The text lies behind the node, in the same allocation.
-const type_node *new_dim(registry &types, type_kind kind, const std::string &dim, intptr_t size,
-                         const type_node *element) {
-  std::string text = dim + " * " + element->text;
-  char *memory = static_cast<char *>(::operator new(sizeof(type_node) + text.size() + 1));
-  char *text_memory = memory + sizeof(type_node);
-  std::memcpy(text_memory, text.c_str(), text.size() + 1);
-  uint8_t var_count = uint8_t(element->var_count + (kind == type_kind::var_dim));
-  return new (memory) type_node(
-      {kind, element->scalar, uint8_t(element->ndim + 1), var_count, types.next_id++, size, element, text_memory});
+/// Whether elements of this kind have a stream of their own above those of what they hold.
+bool has_stream(type_kind kind) {
+  return kind == type_kind::var_dim || kind == type_kind::option || kind == type_kind::pointer;
+}
+
+stream_role role_of(type_kind kind) {
+  return kind == type_kind::var_dim  ? stream_role::rows
+         : kind == type_kind::option ? stream_role::valid
+                                     : stream_role::index;
+}
+
+/// Memory that is never given back.
+template <class T> T *keep(size_t count) { return static_cast<T *>(::operator new(count * sizeof(T))); }
+
+const char *keep_text(std::string_view text) {
+  char *kept = keep<char>(text.size() + 1);
+  std::memcpy(kept, text.data(), text.size());
+  kept[text.size()] = 0;
+  return kept;
+}
+
+void check_counts(size_t nstreams, size_t ndim) {
+  if (nstreams > max_type_streams || ndim > max_type_streams)
+    fail(error_kind::value, "datashape: more than " + std::to_string(max_type_streams) + " fields in all");
+}
+
+/// A type over one other; the caller holds the lock.
+const type_node *new_over(registry &types, type_kind kind, intptr_t size, const type_node *element,
+                          const std::string &text) {
+  bool dim = kind >= type_kind::fixed_dim, own = has_stream(kind);
+  size_t nstreams = element->nstreams + size_t(own);
+  size_t all_ndim = element->all_ndim + size_t(dim || kind == type_kind::pointer);
+  check_counts(nstreams, all_ndim);
+  const stream_role *roles = element->roles;
+  if (own) {
+    stream_role *made = keep<stream_role>(nstreams);
+    made[0] = role_of(kind);
+    std::memcpy(made + 1, element->roles, element->nstreams * sizeof(stream_role));
+    roles = made;
+  }
+  auto *node = new (keep<type_node>(1))
+      type_node({kind, dim ? element->scalar : not_scalar, uint8_t(dim ? element->ndim + 1 : 0),
+                 uint8_t(dim ? element->var_count + (kind == type_kind::var_dim) : 0), types.next_id++, size, element,
+                 keep_text(text), nullptr, nullptr, 0, uint8_t(nstreams), uint8_t(all_ndim), roles});
+  node->dtype = dim ? element->dtype : node;
+  return node;
+}
+
+/// The type of that text; `make` is called, under the lock, where it is new.
+template <class Make> ndt::type intern_text(const std::string &text, Make make) {
+  registry &types = the_registry();
+  std::lock_guard lock(types.mutex);
+  auto found = types.by_text.find(text);
+  if (found != types.by_text.end())
+    return ndt::type(found->second);
+  const type_node *node = make(types);
+  types.by_text.emplace(node->text, node);
+  return ndt::type(node);
 }
 
 /// The dimension that `slot`, a member of `element`, points to; made at first use.
@@ -93,30 +145,81 @@ const type_node *intern(std::atomic<const type_node *> &slot, type_kind kind, co
   std::lock_guard lock(types.mutex);
   const type_node *node = slot.load(std::memory_order_relaxed);
   if (!node) {
-    node = new_dim(types, kind, dim, -1, element);
+    node = new_over(types, kind, -1, element, std::string(dim) + " * " + element->text);
     slot.store(node, std::memory_order_release);
   }
   return node;
 }
 
+ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::span<const ndt::type> fields) {
+  bool named = kind == type_kind::struct_;
+  if (fields.empty())
+    fail(error_kind::type, std::string("datashape: a ") + (named ? "struct" : "tuple") + " has at least one field");
+  std::string text = named ? "{" : "(";
+  size_t nstreams = 0, ndim = 0;
+  for (size_t i = 0; i < fields.size(); i++) {
+    const type_node *type = node_of(fields[i], named ? "make_struct" : "make_tuple");
+    text += i ? ", " : "";
+    if (named) {
+      if (std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i)
+        fail(error_kind::type, "datashape: two fields are named " + names[i]);
+      text += field_name_text(names[i]) + ": ";
+    }
+    text += type->text;
+    nstreams += type->nstreams;
+    ndim += type->all_ndim;
+    check_counts(nstreams, ndim);
+  }
+  text += named ? "}" : ")";
+  return intern_text(text, [&](registry &types) {
+    type_field *made = keep<type_field>(fields.size());
+    stream_role *roles = keep<stream_role>(nstreams);
+    size_t stream = 0, dim = 0;
+    for (size_t i = 0; i < fields.size(); i++) {
+      const type_data *type = fields[i].get();
+      made[i] = {named ? keep_text(names[i]) : nullptr, type, uint8_t(stream), uint8_t(dim)};
+      std::memcpy(roles + stream, type->roles, type->nstreams * sizeof(stream_role));
+      stream += type->nstreams;
+      dim += type->all_ndim;
+    }
+    auto *node = new (keep<type_node>(1))
+        type_node({kind, not_scalar, 0, 0, types.next_id++, -1, nullptr, keep_text(text), nullptr, made,
+                   uint8_t(fields.size()), uint8_t(nstreams), uint8_t(ndim), roles});
+    node->dtype = node;
+    return node;
+  });
+}
+
 } // namespace
+
+std::string field_name_text(std::string_view name) {
+  bool plain = !name.empty();
+  for (size_t i = 0; i < name.size(); i++) {
+    char c = name[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_', digit = c >= '0' && c <= '9';
+    plain &= letter || (digit && i > 0);
+  }
+  if (plain)
+    return std::string(name);
+  std::string text = "\"";
+  for (char c : name)
+    text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return text + "\"";
+}
 
 namespace ndt {
 
 type make_scalar(scalar_id id) { return type(&scalar_nodes[size_t(id)]); }
+type make_string() { return type(&string_node); }
+type make_bytes() { return type(&bytes_node); }
 
 type make_fixed_dim(intptr_t size, type element) {
-  const type_node *element_node = node_of(element, "make_fixed_dim");
+  const type_node *node = node_of(element, "make_fixed_dim");
   if (size < 0)
     fail(error_kind::value, "datashape: negative dimension size " + std::to_string(size));
-  check_room_above(element_node);
-  registry &types = the_registry();
-  std::lock_guard lock(types.mutex);
-  // If there is no memory for the node, a null is left, which the next call fills.
-  const type_node *&node = types.fixed_dims[{element_node, size}];
-  if (!node)
-    node = new_dim(types, type_kind::fixed_dim, std::to_string(size), size, element_node);
-  return type(node);
+  check_room_above(node);
+  std::string text = std::to_string(size) + " * " + node->text;
+  return intern_text(text, [&](registry &types) { return new_over(types, type_kind::fixed_dim, size, node, text); });
 }
 
 type make_strided_dim(type element) {
@@ -129,7 +232,42 @@ type make_var_dim(type element) {
   return type(intern(node->var_dim, type_kind::var_dim, "var", node));
 }
 
-type type::scalar() const { return make_scalar(data_->scalar); }
+type make_option(type element) {
+  const type_node *node = node_of(element, "make_option");
+  if (node->kind == type_kind::option)
+    fail(error_kind::type, "datashape: an option of an option: ?" + std::string(node->text));
+  std::string text = "?" + std::string(node->text);
+  return intern_text(text, [&](registry &types) { return new_over(types, type_kind::option, -1, node, text); });
+}
+
+type make_pointer(type element) {
+  const type_node *node = node_of(element, "make_pointer");
+  std::string text = "pointer[" + std::string(node->text) + "]";
+  return intern_text(text, [&](registry &types) { return new_over(types, type_kind::pointer, -1, node, text); });
+}
+
+type make_byteswap(type element) {
+  const type_node *node = node_of(element, "make_byteswap");
+  std::string text = "byteswap[" + std::string(node->text) + "]";
+  if (node->kind != type_kind::scalar || scalar_size[size_t(node->scalar)] < 2)
+    fail(error_kind::type, "datashape: only scalars of two or more bytes have an order of bytes: " + text);
+  return intern_text(text, [&](registry &types) { return new_over(types, type_kind::byteswap, -1, node, text); });
+}
+
+type make_tuple(std::span<const type> fields) { return make_fields(type_kind::tuple, {}, fields); }
+
+type make_struct(std::span<const std::string> names, std::span<const type> fields) {
+  return make_fields(type_kind::struct_, names, fields);
+}
+
+type with_dtype(type dims, type dtype) {
+  if (dims->ndim == 0)
+    return dtype;
+  type element = with_dtype(dims.element(), dtype);
+  return dims->kind == type_kind::var_dim     ? make_var_dim(element)
+         : dims->kind == type_kind::fixed_dim ? make_fixed_dim(dims->size, element)
+                                              : make_strided_dim(element);
+}
 
 type type::at_depth(int n) const {
   if (n < 0 || n > data_->ndim)

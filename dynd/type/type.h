@@ -1,9 +1,17 @@
 // Types: interned and immortal, so that equality is a pointer comparison and a type costs nothing to hold.
 //
-// A type is a scalar or a dimension over an element type. Datashape text is the one notation for them.
+// A type is an element type (a scalar, a string, a struct, ...) or a dimension over one. Datashape text is the one
+// notation for them.
+//
+// An array of a type is sizes and streams (dynd/array/block.h). Both are numbered by walking the type from the outside
+// in, the fields of a struct in their order; a part of a type stands at the position (first stream, first dimension).
+//
+//   strided * {id: int32, hits: var * ?float32}     dimensions: 0 strided, 1 var
+//                                                   streams: 0 id, 1 rows of hits, 2 validity, 3 values
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,20 +19,61 @@
 
 namespace dynd {
 
-enum class type_kind : uint8_t { scalar, fixed_dim, strided_dim, var_dim };
+enum class type_kind : uint8_t {
+  scalar,
+  string,   ///< UTF-8 text
+  bytes,    ///< any bytes
+  option,   ///< ?T: a T, or missing
+  tuple,    ///< (T, U)
+  struct_,  ///< {x: T, y: U}
+  pointer,  ///< pointer[T]: a T that stands elsewhere
+  byteswap, ///< byteswap[T]: a scalar with its bytes in the other order
+  fixed_dim,
+  strided_dim,
+  var_dim
+};
 
 inline constexpr int max_ndim = 32;
+inline constexpr int max_type_streams = 255; ///< of one type; as many dimensions, those inside elements included
+
+/// type_data::scalar of elements that are not scalars.
+inline constexpr scalar_id not_scalar = scalar_id(scalar_count);
+
+struct type_data;
+
+/// A field of a struct or tuple, and where it stands in it.
+struct type_field {
+  const char *name; ///< null in a tuple
+  const type_data *type;
+  uint8_t stream, dim;
+};
+
+/// What a stream holds.
+enum class stream_role : uint8_t {
+  values, ///< scalars
+  rows,   ///< where the rows of a `var` dimension are in its content
+  texts,  ///< the same for strings and bytes
+  chars,  ///< the bytes of strings
+  valid,  ///< of an option: a byte, 1 where there is a value
+  index   ///< of a pointer: the number of its element in the content
+};
 
 /// What a type is. Made only by the functions below; never destroyed.
 struct type_data {
   type_kind kind;
-  scalar_id scalar;         ///< of the elements at the bottom
+  scalar_id scalar;         ///< of the elements at the bottom; not_scalar where they are something else
   uint8_t ndim;             ///< dimensions from here down
   uint8_t var_count;        ///< how many of them are `var`
   uint32_t id;              ///< never reused; of a scalar, the number of its scalar_id
   intptr_t size;            ///< of a fixed dimension, else -1
-  const type_data *element; ///< of a dimension, else null
+  const type_data *element; ///< of a dimension, option, pointer or byteswap, else null
   const char *text;         ///< datashape, zero-terminated
+  const type_data *dtype;   ///< what is below the dimensions; itself where there are none
+  const type_field *fields; ///< of a struct or tuple
+  uint8_t nfields;
+  uint8_t nstreams;         ///< of an array of this type
+  uint8_t all_ndim;         ///< dimensions, those inside elements included; a pointer's content is one
+  const stream_role *roles; ///< of the streams
 };
 
 namespace ndt {
@@ -43,8 +92,8 @@ public:
 
   std::string_view str() const { return data_->text; }
   type element() const { return type(data_->element); }
-  type scalar() const;        ///< the type at the bottom
-  type at_depth(int n) const; ///< n dimensions removed; an index error where there are fewer
+  type dtype() const { return type(data_->dtype); } ///< the type below the dimensions
+  type at_depth(int n) const;                       ///< n dimensions removed; an index error where there are fewer
 
 private:
   const type_data *data_ = nullptr;
@@ -59,7 +108,23 @@ type make_fixed_dim(intptr_t size, type element);
 type make_strided_dim(type element);
 type make_var_dim(type element);
 
+// The element types. An option of an option is a type error, as is a byteswap of anything but a scalar of two or more
+// bytes; so are two fields of one name, and a struct or tuple without any.
+type make_string();
+type make_bytes();
+type make_option(type element);
+type make_pointer(type element);
+type make_byteswap(type element);
+type make_tuple(std::span<const type> fields);
+type make_struct(std::span<const std::string> names, std::span<const type> fields);
+
+/// The same dimensions over another element type.
+type with_dtype(type dims, type dtype);
+
 } // namespace ndt
+
+/// A field's name as datashape text has it: quoted where it is not an identifier.
+std::string field_name_text(std::string_view name);
 
 /// The type that operands of these two types are converted to: the array API standard's promotion. Integers of mixed
 /// signs go to the next larger signed one; bool gives way to anything. Where the standard leaves it open, as in NumPy:

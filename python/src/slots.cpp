@@ -191,7 +191,7 @@ nd::array index_array(const nd::array &a, PyObject *key) {
 
 // An element of an immutable array is a value of its own: it keeps nothing alive.
 nd::array without_owner(nd::array element, const nd::array &from) {
-  if (element.ndim() == 0 && from->access == access_mode::immutable) {
+  if (element.ndim() == 0 && element->has_scalars() && from->access == access_mode::immutable) {
     return nd::scalar_of(element->scalar(), element->values().address);
   }
   return element;
@@ -200,7 +200,7 @@ nd::array without_owner(nd::array element, const nd::array &from) {
 // a[i] of a dense one-dimensional array, the common case; null if it is not that.
 PyObject *element_at(const nd::array &a, intptr_t i) {
   array_block *block = a.get();
-  if (block->ndim != 1 || block->nstreams != 1 || block->access != access_mode::immutable ||
+  if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() || block->access != access_mode::immutable ||
       block->state.load(std::memory_order_acquire) != array_state::ready) {
     return nullptr;
   }
@@ -215,7 +215,8 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
 // a[i:j] of a one-dimensional array, likewise.
 PyObject *slice_of(const nd::array &a, PyObject *key) {
   array_block *block = a.get();
-  if (block->ndim != 1 || block->nstreams != 1 || block->state.load(std::memory_order_acquire) != array_state::ready) {
+  if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() ||
+      block->state.load(std::memory_order_acquire) != array_state::ready) {
     return nullptr;
   }
   Py_ssize_t start, stop, step;
@@ -377,7 +378,8 @@ int get_buffer(PyObject *self, Py_buffer *view, int flags) {
     view->obj = nullptr;
     bool writable = block->access == access_mode::readwrite;
     bool contiguous = (flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
-    const char *problem = block->nstreams > 1                          ? "a ragged array has no buffer"
+    const char *problem = !block->has_scalars()                        ? "an array of such elements has no buffer"
+                          : block->nstreams > 1                        ? "a ragged array has no buffer"
                           : (flags & PyBUF_WRITABLE) && !writable      ? "the array cannot be written"
                           : contiguous && !(block->flags & flag_dense) ? "the array is not contiguous"
                                                                        : nullptr;

@@ -67,7 +67,7 @@ void add_types(nb::module_ &m) {
           },
           "The type below the outermost dimension.")
       .def_prop_ro(
-          "scalar", [](const ndt::type &t) { return t.scalar(); }, "The type of the elements.");
+          "dtype", [](const ndt::type &t) { return t.dtype(); }, "The type of the elements.");
   nb::dict scalars;
   for (size_t i = 0; i < scalar_count; i++) {
     scalars[scalar_name[i]] = ndt::make_scalar(scalar_id(i));

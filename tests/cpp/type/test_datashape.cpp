@@ -116,15 +116,59 @@ TEST(datashape_error, unknown_name) {
                      "datashape: unrecognized dimension \"fixed\" at line 1, column 1\nfixed * int8\n^");
 }
 
-TEST(datashape_error, types_to_come_are_unrecognized) {
-  expect_parse_error("var * string",
-                     "datashape: unrecognized data type \"string\" at line 1, column 7\nvar * string\n      ^");
-  expect_parse_error("?int32", "datashape: unrecognized data type \"?\" at line 1, column 1\n?int32\n^");
-  expect_parse_error("{x: int32}", "datashape: unrecognized data type \"{\" at line 1, column 1\n{x: int32}\n^");
-  expect_parse_error("2 * (int8, int8)",
-                     "datashape: unrecognized data type \"(\" at line 1, column 5\n2 * (int8, int8)\n    ^");
-  expect_parse_error("float16", "datashape: unrecognized data type \"float16\" at line 1, column 1\nfloat16\n^");
+TEST(datashape, elements) {
+  for (const char *text :
+       {"string", "bytes", "?int32", "?string", "?3 * int32", "pointer[int32]", "pointer[var * ?string]",
+        "byteswap[float64]", "{x: int32}", "{x: int32, y: {z: string, w: var * float64}}", "(int8, 3 * string)",
+        "strided * var * ?{x: int32, \"odd name\": bytes}", "{\"quote \\\" and \\\\\": bool}"})
+    EXPECT_EQ(printed(text), text);
+  EXPECT_EQ(printed("option[int]"), "?int32");
+  EXPECT_EQ(printed(" { x:int ,\n  \"y\": real, } # a comment"), "{x: int32, y: float64}");
+  EXPECT_TRUE(ndt::type("{x: int32}") == ndt::type("{\"x\" : int}"));
+  EXPECT_FALSE(ndt::type("{x: int32}") == ndt::type("(int32)"));
+}
+
+// Streams and dimensions are numbered from the outside in (type.h).
+TEST(datashape, streams_of_elements) {
+  ndt::type t("strided * {id: int32, hits: var * ?float32, name: string, at: pointer[3 * int8]}");
+  EXPECT_EQ(t->ndim, 1);
+  EXPECT_EQ(t->all_ndim, 4); // strided, var, pointer, 3
+  ASSERT_EQ(t->nstreams, 8);
+  stream_role expected[] = {stream_role::values, stream_role::rows,  stream_role::valid, stream_role::values,
+                            stream_role::texts,  stream_role::chars, stream_role::index, stream_role::values};
+  for (int s = 0; s < 8; s++)
+    EXPECT_EQ(t->roles[s], expected[s]) << s;
+  const type_data *row = t->dtype;
+  ASSERT_EQ(row->nfields, 4);
+  EXPECT_EQ(row->fields[3].stream, 6);
+  EXPECT_EQ(row->fields[3].dim, 1);
+  EXPECT_EQ(std::string(row->fields[1].name), "hits");
+}
+
+TEST(datashape_error, elements) {
+  expect_parse_error("{x: int32, y: blah}",
+                     "datashape: unrecognized data type \"blah\" at line 1, column 15\n{x: int32, y: blah}\n"
+                     "              ^");
+  expect_parse_error("??int8", "datashape: an option of an option: ??int8 at line 1, column 1\n??int8\n^");
+  expect_parse_error("{x: int8, x: int8}",
+                     "datashape: two fields are named \"x\" at line 1, column 11\n{x: int8, x: int8}\n          ^");
+  expect_parse_error("{x int8}", "datashape: expected \":\" after a field's name, found \"int8\" at line 1, column "
+                                 "4\n{x int8}\n   ^");
+  expect_parse_error("(int8",
+                     "datashape: expected \",\" or \")\", found the end of the text at line 1, column 6\n(int8\n"
+                     "     ^");
+  expect_parse_error("pointer int8",
+                     "datashape: expected \"[\" after \"pointer\", found \"int8\" at line 1, column 9\npointer int8\n"
+                     "        ^");
+  expect_parse_error("{}", "datashape: expected the name of a field, found \"}\" at line 1, column 2\n{}\n ^");
+  expect_parse_error("()", "datashape: unrecognized data type \")\" at line 1, column 2\n()\n ^");
+  expect_parse_error("byteswap[int8]",
+                     "datashape: only scalars of two or more bytes have an order of bytes: byteswap[int8] at line 1, "
+                     "column 1\nbyteswap[int8]\n^");
+  expect_parse_error("string * int8",
+                     "datashape: data type \"string\" is not a dimension at line 1, column 1\nstring * int8\n^");
   expect_parse_error("N * int8", "datashape: unrecognized dimension \"N\" at line 1, column 1\nN * int8\n^");
+  EXPECT_THROW(ndt::type(repeated(1000, "(") + "int8"), error);
 }
 
 TEST(datashape_error, trailing_garbage) {

@@ -53,7 +53,7 @@ TEST(type, scalar_describes_itself) {
     EXPECT_EQ(t->size, -1);
     EXPECT_EQ(t->element, nullptr);
     EXPECT_EQ(t.str(), scalar_name[i]);
-    EXPECT_TRUE(t.scalar() == t);
+    EXPECT_TRUE(t.dtype() == t);
     EXPECT_FALSE(t.element());
   }
 }
@@ -74,7 +74,7 @@ TEST(type, dimension_describes_itself) {
   EXPECT_EQ(inner->kind, type_kind::var_dim);
   EXPECT_EQ(inner->ndim, 1);
   EXPECT_TRUE(t.element().element() == inner);
-  EXPECT_TRUE(t.scalar() == f64);
+  EXPECT_TRUE(t.dtype() == f64);
   EXPECT_EQ(ndt::make_var_dim(t)->var_count, 2);
 }
 

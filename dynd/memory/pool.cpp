@@ -1,0 +1,95 @@
+#include "dynd/memory/pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "dynd/base/errors.h"
+
+namespace dynd {
+
+namespace {
+
+// Address space is plenty (2^47 bytes), but a limit of the process may say otherwise: then less is asked for.
+constexpr size_t most_reserved = size_t(1) << 34, least_reserved = size_t(1) << 20;
+
+char *reserve(size_t &bytes) {
+  for (bytes = most_reserved; bytes >= least_reserved; bytes /= 4) {
+    void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address != MAP_FAILED) {
+      return static_cast<char *>(address);
+    }
+  }
+  return nullptr;
+}
+
+} // namespace
+
+ref<row_pool> row_pool::make(std::span<pool_stream> streams, ref<counted> below) {
+  auto *pool = new (std::nothrow) row_pool;
+  if (!pool) {
+    fail(error_kind::memory, "cannot allocate a pool of rows");
+  }
+  pool->refs = 1;
+  pool->destroy = destroy_pool;
+  pool->below_ = std::move(below);
+  ref<row_pool> result = ref<row_pool>::adopt(pool);
+  pool->streams_ = new (std::nothrow) pool_stream[streams.size()];
+  pool->capacity_ = INT64_MAX;
+  for (size_t s = 0; s < streams.size() && pool->streams_; s++, pool->nstreams_++) {
+    streams[s].address = reserve(streams[s].reserved);
+    if (!streams[s].address) {
+      break;
+    }
+    pool->streams_[s] = streams[s];
+    pool->capacity_ = std::min(pool->capacity_, int64_t(streams[s].reserved / std::max<size_t>(streams[s].item, 1)));
+  }
+  if (pool->nstreams_ != streams.size()) {
+    fail(error_kind::memory, "cannot reserve memory for rows");
+  }
+  return result;
+}
+
+row_pool::~row_pool() {
+  for (size_t s = 0; s < nstreams_; s++) {
+    munmap(streams_[s].address, streams_[s].reserved);
+  }
+  delete[] streams_;
+}
+
+void row_pool::destroy_pool(counted *self) noexcept { delete static_cast<row_pool *>(self); }
+
+int64_t row_pool::take(int64_t count) {
+  int64_t start = next_.load(std::memory_order_relaxed);
+  do {
+    if (count < 0 || count > capacity_ - start) {
+      return -1;
+    }
+  } while (!next_.compare_exchange_weak(start, start + count, std::memory_order_relaxed));
+  for (size_t s = 0; s < nstreams_; s++) {
+    const pool_stream &stream = streams_[s];
+    if (stream.fill != pool_fill::zeros) { // fresh pages are zero
+      fill_new(stream.address + size_t(start) * stream.item, size_t(count) * stream.item, stream.fill);
+    }
+  }
+  return start;
+}
+
+void fill_new(char *address, size_t bytes, pool_fill fill) {
+  if (fill == pool_fill::zeros) {
+    std::memset(address, 0, bytes);
+    return;
+  }
+  for (size_t i = 0; i * sizeof(int64_t) < bytes; i++) {
+    int64_t word = fill == pool_fill::indices || i % 2 == 0 ? -1 : 0;
+    std::memcpy(address + i * sizeof(int64_t), &word, sizeof(int64_t));
+  }
+}
+
+row_pool *as_pool(counted *owner) {
+  return owner && owner->destroy == row_pool::destroy_pool ? static_cast<row_pool *>(owner) : nullptr;
+}
+
+} // namespace dynd
