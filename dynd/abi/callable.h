@@ -28,11 +28,20 @@ enum deferred_ckernel_flags {
   dynd_callable_one_thread = 16 /* must be called on the calling thread only */
 };
 
-/* The layout of an operand: sizes and strides, no addresses. `stride` has nstreams rows of ndim. */
+/* What a stream of slots holds: where rows, or the bytes of strings, are in their content. */
+enum dynd_slot_kind {
+  dynd_slots_none = 0,      /* the stream holds something else */
+  dynd_slots_offsets64 = 1, /* int64: the start of this row; the next slot is its end */
+  dynd_slots_pairs64 = 2    /* int64 start, int64 size; start -1 and size 0: the row has no memory yet */
+};
+
+/* The layout of an operand: sizes and strides, no addresses. Dimensions and streams are numbered by walking its type
+ * from the outside in, those inside of the elements (fields, what pointers point to) included. */
 typedef struct dynd_arrmeta {
   uint32_t ndim, nstreams;
-  const intptr_t *size; /* ndim sizes; -1 for a `var` dimension */
-  const intptr_t *stride;
+  const intptr_t *size;   /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
+  const intptr_t *stride; /* nstreams rows of ndim */
+  const uint32_t *kind;   /* nstreams of dynd_slot_kind */
 } dynd_arrmeta;
 
 /* What a deferred kernel is instantiated for. Operands: destinations first, then sources. */

@@ -70,9 +70,7 @@ template <class Visit> void for_each_part(const type_part &part, std::vector<int
   }
 }
 
-scalar_id scalar_of_part(const type_data *t) {
-  return t->kind == type_kind::byteswap ? t->element->scalar : t->scalar;
-}
+scalar_id scalar_of_part(const type_data *t) { return t->kind == type_kind::byteswap ? t->element->scalar : t->scalar; }
 
 } // namespace
 
@@ -90,8 +88,7 @@ void set_c_order(array_block &block) {
   std::fill_n(block.strides(0), block.nstreams * block.all_ndim, 0);
   for_each_part({block.type}, {}, [&](const type_part &part, const std::vector<int> &path) {
     int s = part.stream;
-    intptr_t chained =
-        intptr_t(stream_item(block.type->roles[s], block.streams()[s].kind, scalar_of_part(part.type)));
+    intptr_t chained = intptr_t(stream_item(block.type->roles[s], block.streams()[s].kind, scalar_of_part(part.type)));
     for (size_t i = path.size(); i-- > 0;) {
       block.strides(s)[path[i]] = chained;
       chained = intptr_t(size_t(chained) * size_t(block.size()[path[i]])); // of a content's own dimension: not used
@@ -144,8 +141,8 @@ private:
   void set_sizes(const type_part &part) {
     const type_data *t = part.type;
     if (t->kind == type_kind::strided_dim && part.dim >= type_->ndim) {
-      fail(error_kind::value, "empty: the size of a strided dimension inside the elements is not known: " +
-                                  std::string(type_->text));
+      fail(error_kind::value,
+           "empty: the size of a strided dimension inside the elements is not known: " + std::string(type_->text));
     }
     if (part.dim >= type_->ndim && (t->kind == type_kind::fixed_dim || part.restarts())) {
       block_->size()[part.dim] = t->kind == type_kind::fixed_dim ? t->size : -1;

@@ -73,11 +73,12 @@ VALUE(dynd_callable_may_alias, 8);
 VALUE(dynd_callable_one_thread, 16);
 SIZE(enum deferred_ckernel_flags, 4);
 
-SIZE(dynd_arrmeta, 24);
+SIZE(dynd_arrmeta, 32);
 FIELD(dynd_arrmeta, ndim, 0);
 FIELD(dynd_arrmeta, nstreams, 4);
 FIELD(dynd_arrmeta, size, 8);
 FIELD(dynd_arrmeta, stride, 16);
+FIELD(dynd_arrmeta, kind, 24);
 
 SIZE(dynd_bind, 48);
 FIELD(dynd_bind, size, 0);

@@ -1,0 +1,47 @@
+// An operand of a kernel over elements of any type: a part of its type, its layout, and where its streams are among
+// those of the call.
+#pragma once
+
+#include <vector>
+
+#include "dynd/abi/callable.h"
+#include "dynd/array/layout.h"
+
+namespace dynd {
+
+struct kernel_operand {
+  type_part part;           ///< what is left of the type; streams and dimensions are numbered as in `meta`
+  const dynd_arrmeta *meta; ///< of the whole operand
+  int first;                ///< the stream of the call that is the operand's stream 0
+
+  const type_data *type() const { return part.type; }
+  /// The first stream of the part, in the call.
+  int stream() const { return first + part.stream; }
+  slot_kind slots() const { return slot_kind(meta->kind[part.stream]); }
+  intptr_t size() const { return meta->size[part.dim]; }
+  /// The stride along dimension `dim` of the meta's stream s.
+  intptr_t stride(int s, int dim) const { return meta->stride[size_t(s) * meta->ndim + size_t(dim)]; }
+  /// A dimension, option or pointer entered.
+  kernel_operand element() const { return {part.element(), meta, first}; }
+  kernel_operand field(int i) const { return {part.field(i), meta, first}; }
+};
+
+/// The layout of an array; valid as long as the array.
+class arrmeta_of {
+public:
+  explicit arrmeta_of(const array_block &block) {
+    for (int s = 0; s < block.nstreams; s++) {
+      kind_.push_back(uint32_t(block.streams()[s].kind));
+    }
+    meta_ = {block.all_ndim, block.nstreams, block.size(), block.strides(0), kind_.data()};
+  }
+  arrmeta_of(const arrmeta_of &) = delete;
+  arrmeta_of &operator=(const arrmeta_of &) = delete;
+  const dynd_arrmeta *get() const { return &meta_; }
+
+private:
+  std::vector<uint32_t> kind_;
+  dynd_arrmeta meta_;
+};
+
+} // namespace dynd
