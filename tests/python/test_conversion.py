@@ -268,9 +268,17 @@ def test_astype():
     assert nd.type_of(a.astype(ndt.type("uint8"))) == "strided * var * uint8"
     assert a.astype("int32") is a and a.astype("int8").access == "immutable"
     assert nd.array([300]).astype("int8", errmode="nocheck").tolist() == [44]
-    for wrong in ("3 * int8", "strided * int8", None, 5):
+    for wrong in (None, 5):
         with pytest.raises(TypeError, match="astype"):
             a.astype(wrong)
+    for wrong in ("3 * int8", "strided * int8"):
+        with pytest.raises(ValueError, match="broadcast"):
+            a.astype(wrong)
+    # A whole type: rows of one length to a dimension of one size, and the other way round.
+    b = nd.array([[1, 2], [3, 4]], type="strided * var * int32")
+    assert repr(b.astype("2 * strided * int8")) == 'nd.array([[1, 2], [3, 4]], type="2 * strided * int8")'
+    assert repr(nd.array([[1, 2]]).astype("strided * var * float64")) == (
+        'nd.array([[1.0, 2.0]], type="strided * var * float64")')
 
 
 def test_empty():
