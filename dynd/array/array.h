@@ -56,9 +56,9 @@ array empty(ndt::type type, const intptr_t *size, access_mode access = access_mo
 /// A zero-dimensional array of that type holding `value`, converted unchecked.
 array scalar_of(scalar_id type, const void *value);
 
-/// `var` rows over content: row i is content[offsets[i] .. offsets[i + 1]). `offsets` is a one-dimensional int64 array,
-/// `content` has at least one dimension; no data is copied unless the offsets can be written by others. Offsets that
-/// decrease or run past the content are an error.
+/// `var` rows over content: row i is content[offsets[i] .. offsets[i + 1]). `offsets` is a one-dimensional array of
+/// int64 or int32, `content` has at least one dimension; no data is copied unless the offsets can be written by others.
+/// Offsets that decrease or run past the content are an error.
 array from_offsets(const array &offsets, const array &content);
 
 /// A scalar as it is printed: "1", "0.5", "True".

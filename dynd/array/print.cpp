@@ -163,8 +163,10 @@ private:
   void print_dimension(const type_part &part, char *const *at) {
     bool var = part.type->kind == type_kind::var_dim;
     row_extent row = {0, block_.size()[part.dim]};
+    int32_t step = 1;
     if (var) {
       row = read_slot(at[0], block_.streams()[part.stream].kind);
+      step = block_.streams()[part.stream].step;
     }
     text_ += '[';
     char *inner[max_type_streams];
@@ -175,7 +177,7 @@ private:
         i = row.size - edge - 1;
         continue;
       }
-      move_streams(block_, part.element(), part.dim, row.start + i, at + var, inner);
+      move_streams(block_, part.element(), part.dim, i, at + var, inner, row.start, step);
       print(part.element(), inner);
     }
     text_ += ']';

@@ -419,7 +419,8 @@ void add_functions(nb::module_ &m) {
       [](nb::object offsets, nb::object content) {
         nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
         nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
-        if (o->scalar() != scalar_id::int64 && is_integer(o->scalar()) && o->scalar() != scalar_id::uint64) {
+        if (o->scalar() != scalar_id::int64 && o->scalar() != scalar_id::int32 && is_integer(o->scalar()) &&
+            o->scalar() != scalar_id::uint64) {
           alignas(8) char zero[8] = {};
           nd::array widened = nd::scalar_of(scalar_id::int64, zero);
           array_block *blocks[2] = {o.get(), widened.get()};
