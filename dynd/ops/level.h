@@ -107,6 +107,9 @@ struct level_table {
   /// With streaming stores (full cache lines of dst); null for rows with two outputs. They are weakly ordered: whoever
   /// makes the results visible to others executes one sfence after the last block.
   block_fn elementwise_stream[op_count][scalar_count];
+  /// Exact comparisons of int64 with uint64, which no common type holds: [row][0] takes (int64, uint64), [row][1]
+  /// (uint64, int64). Null for rows that do not compare.
+  block_fn compare_signs[op_count][2];
   block_fn convert[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
   /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
   /// them none is written.

@@ -495,7 +495,50 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
   return list_reader(type, seen).read(values, access);
 }
 
-nd::array to_operand(PyObject *object, const nd::array *like, const char *operation) {
+namespace {
+
+// A Python integer in a comparison with integers: as int64 or uint64, whichever holds it. What neither holds is beyond
+// every element, and infinity is too.
+nd::array to_comparand(PyObject *number) {
+  int overflow;
+  long long small = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow == 0) {
+    return nd::scalar_of(scalar_id::int64, &small);
+  }
+  if (overflow > 0) {
+    unsigned long long large = PyLong_AsUnsignedLongLong(number);
+    if (!PyErr_Occurred()) {
+      return nd::scalar_of(scalar_id::uint64, &large);
+    }
+    PyErr_Clear();
+  }
+  double beyond = overflow * HUGE_VAL;
+  return nd::scalar_of(scalar_id::float64, &beyond);
+}
+
+// Whether an integer is in the range of an integer type.
+bool fits(PyObject *number, scalar_id scalar) {
+  int overflow;
+  long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  int bits = 8 * scalar_size[size_t(scalar)];
+  if (is_signed_integer(scalar)) {
+    return overflow == 0 && value >> (bits - 1) == value >> 63;
+  }
+  if (bits < 64) {
+    return overflow == 0 && value >> bits == 0;
+  }
+  if (overflow == 0) {
+    return value >= 0;
+  }
+  PyLong_AsUnsignedLongLong(number);
+  bool past = PyErr_Occurred();
+  PyErr_Clear();
+  return !past;
+}
+
+} // namespace
+
+nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared) {
   if (is_array(object)) {
     return unwrap(object);
   }
@@ -510,6 +553,17 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
       if (PyBool_Check(object)) {
         scalar = scalar_id::bool_;
       }
+  if (compared && like && PyLong_CheckExact(object)) {
+    scalar_id own = (*like)->scalar();
+    if (is_floating(own)) {
+      alignas(8) char value[8];
+      store(value, own, object, operation);
+      return nd::scalar_of(own, value);
+    }
+    if (!is_integer(own) || !fits(object, own)) {
+      return to_comparand(object);
+    }
+  }
     }
     alignas(8) char value[8];
     store(value, scalar, object, operation);

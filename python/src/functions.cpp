@@ -44,7 +44,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
         dying |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else {
         bool condition = r.kind == op_kind::select && i == 0;
-        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name);
+        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name, r.kind == op_kind::compare);
         blocks[i] = operands[i].get();
       }
     }
