@@ -267,6 +267,9 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
     fill_zero(result.get());
     return result;
   }
+  if (observation *watching = current_observation(); watching && watching->tracing) {
+    fill_zero(result.get()); // the trace shows what stands at the destination
+  }
   start_reduction(group, reduction, operand, dying);
   task &t = group.t;
   t.shape.ndim = 0;
