@@ -80,7 +80,10 @@ class Explanation(str):
 
 
 class Trace:
-    """The calls that a kernel made, one for each level and element; print it to see them as a table."""
+    """The calls that a kernel made, one for each level and element; print it to see them as a table.
+
+    The first 10,000 are kept; long values are cut short in the middle.
+    """
 
     def __init__(self, observation):
         self._observation = observation
@@ -95,15 +98,15 @@ class Trace:
     __repr__ = __str__
 
 
-def explain(f, *args):
-    """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset."""
-    return Explanation(_observe("explain", f, args, False).explanation())
 def _observe(name, f, args, tracing):
     if not callable(f):
         raise TypeError(f"{name}: the first argument must be a function to call, not {type(f).__name__}")
     return _dynd.observe(f, args, tracing)
 
 
+def explain(f, *args):
+    """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset."""
+    return Explanation(_observe("explain", f, args, False).explanation())
 
 
 def trace(f, *args):
@@ -143,6 +146,11 @@ def __getattr__(name):
         raise AttributeError(f"module 'dynd.nd' has no attribute {name!r}")
     globals()[name] = function
     return function
+
+
+def _restore(*parts):
+    # What pickle calls: it can name a function of Python only.
+    return _dynd.restore(*parts)
 
 
 _dynd.reserve_names([name for name in globals() if not name.startswith("__")])

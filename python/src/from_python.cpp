@@ -412,7 +412,18 @@ void release_buffer(void *context) {
 
 } // namespace
 
+// A NumPy array with a mask: what it hides would be taken for values.
+void refuse_mask(PyObject *object) {
+  for (PyTypeObject *type = Py_TYPE(object); type; type = type->tp_base) {
+    if (std::strcmp(type->tp_name, "MaskedArray") == 0) {
+      throw error(error_kind::type, "asarray: a masked array (" + type_name(object) +
+                                        ") would lose its mask; pass x.filled(value), or x.data and x.mask");
+    }
+  }
+}
+
 nd::array view_of_buffer(PyObject *object) {
+  refuse_mask(object);
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     delete view;
@@ -542,17 +553,6 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
-  bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
-  if (number && !PyObject_CheckBuffer(object)) {
-    scalar_id scalar = scalar_for(kind_of(object));
-    if (like) { // weak: within its kind the array's type wins
-      scalar_id own = (*like)->scalar();
-      bool fits = PyBool_Check(object) || is_floating(own) || (PyLong_Check(object) && is_integer(own));
-      scalar = fits && !(PyBool_Check(object) && own != scalar_id::bool_) ? own : scalar;
-      if (PyBool_Check(object)) {
-        scalar = scalar_id::bool_;
-      }
   if (compared && like && PyLong_CheckExact(object)) {
     scalar_id own = (*like)->scalar();
     if (is_floating(own)) {
@@ -564,6 +564,17 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
       return to_comparand(object);
     }
   }
+  // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
+  bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
+  if (number && !PyObject_CheckBuffer(object)) {
+    scalar_id scalar = scalar_for(kind_of(object));
+    if (like) { // weak: within its kind the array's type wins
+      scalar_id own = (*like)->scalar();
+      bool fits = PyBool_Check(object) || is_floating(own) || (PyLong_Check(object) && is_integer(own));
+      scalar = fits && !(PyBool_Check(object) && own != scalar_id::bool_) ? own : scalar;
+      if (PyBool_Check(object)) {
+        scalar = scalar_id::bool_;
+      }
     }
     alignas(8) char value[8];
     store(value, scalar, object, operation);
