@@ -318,7 +318,8 @@ private:
     walk.run([&](row_extent row, const intptr_t *) {
       slice_extent extent = resolve(i, row.size);
       longest = std::max(longest, extent.count);
-      slots.push_back({row.start + (extent.count ? extent.first * own : 0), extent.count});
+      // An empty row gets a place: one without memory (start -1) would be given some here, where nobody looks for it.
+      slots.push_back({extent.count ? row.start + extent.first * own : 0, extent.count});
     });
     intptr_t step = i.step.value_or(1), all;
     if (longest <= 1) {
@@ -347,8 +348,9 @@ private:
     }
     bool values = end == parts_.ndim;
     if (values && !a_->has_scalars()) {
-      fail(error_kind::index, "index: an integer inside the rows of axis " + std::to_string(axis_) + ", of elements of " +
-                                  std::string(parts_.dtype.str()) + ": index the axes before it with integers");
+      fail(error_kind::index, "index: an integer inside the rows of axis " + std::to_string(axis_) +
+                                  ", of elements of " + std::string(parts_.dtype.str()) +
+                                  ": index the axes before it with integers");
     }
     intptr_t item = values ? intptr_t(a_->item_size()) : intptr_t(sizeof(row_extent));
     const intptr_t *stride = parts_.stride(below);
@@ -369,6 +371,7 @@ private:
         row_extent slot;
         if (!values) {
           slot = read_slot(at, parts_.slots[below]);
+          slot.start = std::max<int64_t>(slot.start, 0); // as in cut_rows
           at = reinterpret_cast<const char *>(&slot);
         }
         taken.insert(taken.end(), at, at + item);

@@ -134,7 +134,7 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   k->nslots = uint32_t(spec.nslots);
   k->size = spec.size;
   for (int s = 0; s < spec.nstreams; s++) {
-    k->stream[s] = {spec.stride[s], spec.unit[s], spec.follows[s]};
+    k->stream[s] = {spec.stride[s], spec.unit ? spec.unit[s] : spec.stride[s], spec.follows[s]};
   }
   std::memcpy(const_cast<var_slots *>(k->slots()), spec.slots, size_t(spec.nslots) * sizeof(var_slots));
   return offset + bytes;
