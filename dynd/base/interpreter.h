@@ -14,6 +14,11 @@ struct interpreter_hooks {
 /// Defined in the library, not inline: the binding is another shared object, and must not get one of its own.
 extern interpreter_hooks the_interpreter;
 
+/// Asks the host whether the user wants this thread's evaluation to stop. The host may run the user's signal handlers.
+bool ask_whether_to_stop();
+/// Whether this thread is inside of that, with an evaluation of its own not finished: it must not wait for values.
+bool is_inside_handler();
+
 /// Without the host's lock for as long as it lives, if `apply`.
 class without_interpreter {
 public:

@@ -113,12 +113,11 @@ int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t beg
 class interruption {
 public:
   bool poll() {
-    if (!stop_.load(std::memory_order_relaxed) && the_interpreter.interrupted &&
-        std::this_thread::get_id() == caller_) {
+    if (!stop_.load(std::memory_order_relaxed) && std::this_thread::get_id() == caller_) {
       auto now = std::chrono::steady_clock::now();
       if (now - asked_ >= poll_interval) {
         asked_ = now;
-        stop_.store(the_interpreter.interrupted(), std::memory_order_relaxed);
+        stop_.store(ask_whether_to_stop(), std::memory_order_relaxed);
       }
     }
     return stop_.load(std::memory_order_relaxed);

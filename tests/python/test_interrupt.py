@@ -132,6 +132,30 @@ def test_a_handler_that_returns_lets_it_go_on():
     assert result[0].tolist() == [float(SIZE)] * 60
 
 
+def test_a_handler_cannot_wait_for_what_it_interrupts():
+    size = 1 << 25
+    a = nd.array(np.full(size, 2.0))
+    for _ in range(28):
+        a = nd.sqrt(a)
+    seen = []
+
+    def look(number, frame):
+        seen.append(nd.array([1, 2]).sum().tolist())  # other values are there as always
+        try:
+            a[0].tolist()
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    before = signal.signal(signal.SIGUSR1, look)
+    try:
+        _, raised = interrupted_after(0.04, a.eval, signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert raised is None
+    assert seen == [3, "these values are being computed; a signal handler cannot wait for them"]
+    assert a[0].tolist() == a[size - 1].tolist()
+
+
 def test_a_program_ends_as_python_programs_do():
     program = textwrap.dedent(
         """
