@@ -7,6 +7,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/memory/pool.h"
+#include "dynd/ops/slots.h"
 
 namespace dynd {
 
@@ -32,7 +33,7 @@ size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar) {
   case stream_role::index:
     return sizeof(int64_t);
   default:
-    return kind == slot_kind::pairs64 ? 2 * sizeof(int64_t) : sizeof(int64_t);
+    return size_t(slot_size(kind));
   }
 }
 
