@@ -268,11 +268,39 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   }
 }
 
+// The length of the rows at an axis outside of the elements, as far as one can be told: that of the first row that is not
+// of length 1; -1 where there is no row.
+intptr_t length_of_rows(const array_block &block, int axis, int at_axis, char *const *at) {
+  dimension_walk dimension(block, at_axis, at, block.type->var_count);
+  if (at_axis == axis) {
+    return dimension.size();
+  }
+  intptr_t found = -1;
+  char *inner[max_ndim];
+  for (int64_t i = 0; i < dimension.size() && (found == -1 || found == 1); i++) {
+    dimension.enter(i, inner);
+    intptr_t own = length_of_rows(block, axis, at_axis + 1, inner);
+    found = own < 0 ? found : own;
+  }
+  return found;
+}
+
+intptr_t length_of_rows(const array_block &block, int axis) {
+  char *at[max_ndim];
+  for (int s = 0; s < block.type->var_count; s++) {
+    at[s] = block.streams()[s].address;
+  }
+  return axis < block.ndim ? length_of_rows(block, axis, 0, at) : -1;
+}
+
 // The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
 void find_sizes(const type_part &type, const array_block &src, const type_part &part, intptr_t *size) {
   if (type.type->ndim) {
     bool both = part.type->ndim == type.type->ndim;
     size[type.dim] = both ? src.size()[part.dim] : 1;
+    if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
+      size[type.dim] = length_of_rows(src, part.dim);
+    }
     return find_sizes(type.element(), src, both ? part.element() : part, size);
   }
   auto inside = [](const type_part &p) { return p.type->element && p.type->kind != type_kind::byteswap; };
