@@ -3,7 +3,8 @@
 //   type      = dimension "*" type | scalar
 //   dimension = size | "strided" | "var"
 //   size      = decimal digits, at most 2^63 - 1
-//   scalar    = a name of scalars.def, or an alias: int = int32, real = float64, intptr = int64
+//   scalar    = a name of scalars.def | "complex" "[" "float32" | "float64" "]"
+//             | an alias: int = int32, real = float64, intptr = int64, complex = complex128
 //
 // Whitespace and line ends may stand between any two tokens; a comment goes from # to the end of its line. The
 // canonical text, in which aliases are resolved, is type_data::text ("strided * var * int32"); parsing it gives the

@@ -21,6 +21,8 @@ def identical(a, b, zeros=True):
         )
     if type(a) is not type(b):
         return False
+    if isinstance(a, complex):
+        return identical(a.real, b.real, zeros) and identical(a.imag, b.imag, zeros)
     if isinstance(a, float):
         if math.isnan(a) or math.isnan(b):
             return math.isnan(a) and math.isnan(b)
@@ -153,6 +155,8 @@ def bits(array):
         structure.append([len(row) for row in values])
         values = [inner for row in values for inner in row]
     flat = np.array(values, dtype=str(array.type).split(" * ")[-1]).reshape(-1)
+    if flat.dtype.kind == "c":
+        flat = flat.view(flat.real.dtype)
     if flat.dtype.kind == "f":
         flat = np.where(np.isnan(flat), flat.dtype.type("nan"), flat)
     return repr(structure).encode() + struct.pack("q", flat.size) + flat.tobytes()
