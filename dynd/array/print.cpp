@@ -38,25 +38,28 @@ template <class T> void append_floating(std::string &text, T value) {
   }
 }
 
-// The shortest decimal that reads back as the same float16: one of at most five digits does.
+// The shortest decimal that reads back as the same float16: one of at most five digits does. It is the nearest of its
+// length, or, at powers of two, from where more numbers are rounded down to than up, the next one.
 void append_float16(std::string &text, const char *value) {
   auto convert = [](scalar_id to, scalar_id from, void *dst, const void *src) {
     level().convert[size_t(to)][size_t(from)](dst, src, nullptr, nullptr, 1, nullptr);
   };
-  double number, shorter;
+  double number;
   convert(scalar_id::float64, scalar_id::float16, &number, value);
   for (int digits = 0; digits < 5 && std::isfinite(number); digits++) {
-    char decimal[32];
-    auto end = std::to_chars(decimal, decimal + sizeof(decimal), number, std::chars_format::scientific, digits).ptr;
-    std::from_chars(decimal, end, shorter);
-    float16 back;
-    convert(scalar_id::float16, scalar_id::float64, &back, &shorter);
-    if (std::memcmp(&back, value, sizeof(back)) == 0) {
-      number = shorter;
-      break;
+    for (double near : {number, number * (1 + 0x1p-12)}) {
+      char decimal[32];
+      auto end = std::to_chars(decimal, decimal + sizeof(decimal), near, std::chars_format::scientific, digits).ptr;
+      double shorter;
+      std::from_chars(decimal, end, shorter);
+      float16 back;
+      convert(scalar_id::float16, scalar_id::float64, &back, &shorter);
+      if (std::memcmp(&back, value, sizeof(back)) == 0) {
+        return append_floating(text, shorter);
+      }
     }
   }
-  append_floating(text, number);
+  append_floating(text, number); // infinite or NaN
 }
 
 // As Python prints it: whole components without a point, and no real one that is +0.

@@ -85,9 +85,19 @@ template <class T> DYND_LEVEL_INLINE bool operator!=(complex_of<T> a, complex_of
   return (a.real != b.real) | (a.imag != b.imag);
 }
 
+/// a - b, as the sum with -b, which it is bit for bit. Where one component is a sum and the other a difference, g++ 12
+/// makes fused multiplications of the products in them, whatever -ffp-contract says (GCC bug 107647).
+template <class T> DYND_LEVEL_INLINE T unfused_difference(T a, T b) {
+  if constexpr (sizeof(T) == 4) {
+    return a + __builtin_bit_cast(T, __builtin_bit_cast(uint32_t, b) ^ 0x80000000u);
+  } else {
+    return a + __builtin_bit_cast(T, __builtin_bit_cast(uint64_t, b) ^ 0x8000000000000000u);
+  }
+}
+
 /// The textbook formula: infinities times zero are NaN.
 template <class T> DYND_LEVEL_INLINE complex_of<T> operator*(complex_of<T> a, complex_of<T> b) {
-  return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+  return {unfused_difference(a.real * b.real, a.imag * b.imag), a.real * b.imag + a.imag * b.real};
 }
 
 /// Smith's method, as NumPy: divides by the larger component first, so that no square of them overflows. Divided by
@@ -102,7 +112,7 @@ template <class T> DYND_LEVEL_INLINE complex_of<T> operator/(complex_of<T> a, co
   T ratio = little / large;
   T scale = T(1) / (large + little * ratio);
   T real = by_real ? a.real + a.imag * ratio : a.real * ratio + a.imag;
-  T imag = by_real ? a.imag - a.real * ratio : a.imag * ratio - a.real;
+  T imag = by_real ? unfused_difference(a.imag, a.real * ratio) : unfused_difference(a.imag * ratio, a.real);
   return {real * scale, imag * scale};
 }
 

@@ -336,7 +336,8 @@ TEST(Elementwise, IntegerDivisionByZeroIsReportedAndNeverTraps) {
     for_each_level([&](const level_table &table) {
       for (size_t n : {1, 5, 64, 131}) {
         for (size_t bad : {size_t(0), n / 2, n - 1}) {
-          std::vector<T> a(n, make<T>(std::numeric_limits<typename real_of<T>::type>::lowest())), b(n, make<T>(-1));
+          std::vector<T> a(n, make<T>(std::numeric_limits<typename real_of<T>::type>::lowest()));
+          std::vector<T> b(n, make<T>(-1));
           std::vector<T> d(n), d2(n);
           block_fn f = table.elementwise[size_t(op_id::divmod)][size_t(type)];
           EXPECT_EQ(f(d.data(), a.data(), b.data(), nullptr, n, d2.data()), 0u);
@@ -396,8 +397,8 @@ template <class To, class From> To reference_real_conversion(From x, bool to_boo
 }
 
 template <class To, class From> To reference_conversion(From x, bool to_bool, bool from_bool) {
-  if constexpr (std::is_same_v<To, From>) {
-    return to_bool ? make<To>(!same_bits(x, make<From>(0))) : x;
+  if constexpr (std::is_same_v<To, From> && !std::is_arithmetic_v<To>) {
+    return x;
   } else if constexpr (is_complex_type<From>) {
     using part = typename real_of<To>::type;
     if (to_bool) {

@@ -68,7 +68,7 @@ inline float16 nearest_float16(long double x) {
 }
 
 /// A value from its real component.
-template <class T> T make(long double x) {
+template <class T, class X> T make(X x) {
   if constexpr (is_half<T>) {
     return nearest_float16(x);
   } else if constexpr (is_complex_type<T>) {
