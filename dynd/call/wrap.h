@@ -35,7 +35,8 @@ constexpr bool is_scalar = std::is_same_v<T, bool> || std::is_same_v<T, float> |
                            is_complex_number<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
 
 template <class T> constexpr const char *name_of() {
-  static_assert(is_scalar<T>, "make_kernel: operands and results are bool, integers, float, double or std::complex, by value");
+  static_assert(is_scalar<T>,
+                "make_kernel: operands and results are bool, integers, float, double or std::complex, by value");
   if constexpr (std::is_same_v<T, bool>) {
     return "bool";
   } else if constexpr (is_complex_number<T>) {

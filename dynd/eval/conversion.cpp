@@ -49,8 +49,8 @@ bool is_refused(error_mode mode, scalar_id to, scalar_id from, const char *value
 } // namespace
 
 void fail_conversion(scalar_id to, scalar_id from, const char *value, const std::string &where) {
-  std::string what = " while assigning " + type_text(from) + " value " + value_text(from, value) + " to " +
-                     type_text(to);
+  std::string what =
+      " while assigning " + type_text(from) + " value " + value_text(from, value) + " to " + type_text(to);
   if (is_complex(from) && !is_complex(to) && to != scalar_id::bool_) {
     auto number = value_as<complex_of<double>>(scalar_id::complex128, from, value);
     if (!(number.imag == 0)) {

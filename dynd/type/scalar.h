@@ -13,9 +13,7 @@ struct float16 {
 };
 
 /// A complex number as in C, C++ and NumPy: the real component first.
-template <class T> struct complex_of {
-  T real, imag;
-};
+template <class T> struct complex_of { T real, imag; };
 
 enum class scalar_id : uint8_t {
 #define DYND_SCALAR(id, name, ctype) id,
@@ -41,15 +39,14 @@ enum class number_kind : uint8_t { boolean, unsigned_integer, signed_integer, fl
 
 /// Asked of the type itself, so that a new row in scalars.def needs no second list.
 template <class T>
-inline constexpr number_kind kind_of_storage = T(0.5) != T(0)  ? number_kind::floating
+inline constexpr number_kind kind_of_storage = T(0.5) != T(0) ? number_kind::floating
                                                : T(-1) < T(0) ? number_kind::signed_integer
                                                               : number_kind::unsigned_integer;
 template <> inline constexpr number_kind kind_of_storage<float16> = number_kind::floating;
 template <class T> inline constexpr number_kind kind_of_storage<complex_of<T>> = number_kind::complex;
 
 inline constexpr number_kind scalar_kind[scalar_count] = {
-#define DYND_SCALAR(id, name, ctype)                                                                                   \
-  scalar_id::id == scalar_id::bool_ ? number_kind::boolean : kind_of_storage<ctype>,
+#define DYND_SCALAR(id, name, ctype) scalar_id::id == scalar_id::bool_ ? number_kind::boolean : kind_of_storage<ctype>,
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
 };

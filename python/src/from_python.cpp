@@ -106,8 +106,8 @@ scalar_id scalar_for(value_kind kind) {
 // A Python number beside an element type: within its kind the type wins, and a complex number only adds the imaginary
 // component to a floating type.
 scalar_id weakly_promoted(value_kind kind, scalar_id own) {
-  bool fits = kind <= a_bool || is_complex(own) || (kind <= a_float && is_floating(own)) ||
-              (kind < a_float && is_integer(own));
+  bool fits =
+      kind <= a_bool || is_complex(own) || (kind <= a_float && is_floating(own)) || (kind < a_float && is_integer(own));
   return fits ? own : kind == a_complex && is_floating(own) ? complex_type(own) : promote(own, scalar_for(kind));
 }
 

@@ -342,8 +342,8 @@ void add_array_methods() {
       [](nb::handle self) {
         const nd::array &a = unwrap(self.ptr());
         if (a.ndim() != 0) {
-          throw error(error_kind::type, "complex: only a zero-dimensional array has one value, not " +
-                                            std::string(a.type().str()));
+          throw error(error_kind::type,
+                      "complex: only a zero-dimensional array has one value, not " + std::string(a.type().str()));
         }
         Py_complex value = PyComplex_AsCComplex(steal(to_list(a)).ptr());
         return steal(PyComplex_FromCComplex(value));

@@ -152,7 +152,7 @@ def test_random_values_in_any_layout(pair, mode, count, seed):
          "loss of imaginary component while assigning complex[float64] value (1 + 2j) to float64"),
         (complex(300, math.nan), "complex64", "int8", "overflow", ValueError,
          "loss of imaginary component while assigning complex[float32] value (300 + nanj) to int8"),
-        (300 - 0j, "complex64", "int8", "overflow", OverflowError,
+        (complex(300, -0.0), "complex64", "int8", "overflow", OverflowError,
          "overflow while assigning complex[float32] value (300 + -0j) to int8"),
         (1.5 + 0j, "complex64", "int8", "fractional", ValueError,
          "fractional part lost while assigning complex[float32] value (1.5 + 0j) to int8"),

@@ -32,10 +32,10 @@ template <class T> T reference_identity(reduction_id id) {
   if constexpr (is_complex_type<T>) {
     return {-0.0, -0.0};
   } else {
-  using limits = std::numeric_limits<T>;
-  T most = limits::has_infinity ? limits::infinity() : limits::max();
-  T least = limits::has_infinity ? -limits::infinity() : limits::lowest();
-  return id == reduction_id::sum ? T(-0.0) : id == reduction_id::min ? most : least;
+    using limits = std::numeric_limits<T>;
+    T most = limits::has_infinity ? limits::infinity() : limits::max();
+    T least = limits::has_infinity ? -limits::infinity() : limits::lowest();
+    return id == reduction_id::sum ? T(-0.0) : id == reduction_id::min ? most : least;
   }
 }
 
@@ -128,8 +128,8 @@ TEST(Reduce, AccumulatorTypesAreThoseOfTheRows) {
     for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
       for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
         bool wide = row(reduction_id(reduction)).accumulator == accumulator_rule::wide;
-        bool expected = type != scalar_id::bool_ && !is_half<T> && (wide || !is_complex_type<T>) &&
-                        (!wide || !std::is_integral_v<T> || sizeof(T) == 8);
+        bool expected = type != scalar_id::bool_ && !is_half<T> &&
+                        (wide || !is_complex_type<T>)&&(!wide || !std::is_integral_v<T> || sizeof(T) == 8);
         EXPECT_EQ(table.reduce[reduction][size_t(type)].lanes != nullptr, expected);
       });
     }

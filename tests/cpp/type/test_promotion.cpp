@@ -66,8 +66,8 @@ TEST(promotion, absorbs_its_operands) {
       EXPECT_EQ(promote(a, promote(a, b)), promote(a, b)) << name(a) << ", " << name(b);
 }
 
-// It fails exactly where uint16 and int8 or int16 meet first, and the int32 that comes of it does not fit in float32, or
-// uint8 and int8, and the int16 does not fit in float16. With these in the middle both orders meet them first.
+// It fails exactly where uint16 and int8 or int16 meet first, and the int32 that comes of it does not fit in float32,
+// or uint8 and int8, and the int16 does not fit in float16. With these in the middle both orders meet them first.
 TEST(promotion, is_associative_except_where_the_header_says) {
   for (scalar_id a : all)
     for (scalar_id b : all)
