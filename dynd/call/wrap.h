@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -27,13 +28,19 @@ namespace detail {
 
 // The scalar type that has the values of a C++ type; integers by their size, so that long and long long both have one.
 template <class T>
+constexpr bool is_complex_number = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+template <class T>
 constexpr bool is_scalar = std::is_same_v<T, bool> || std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                           (std::is_integral_v<T> && sizeof(T) <= 8);
+                           is_complex_number<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
 
 template <class T> constexpr const char *name_of() {
-  static_assert(is_scalar<T>, "make_kernel: operands and results are bool, integers, float or double, by value");
+  static_assert(is_scalar<T>,
+                "make_kernel: operands and results are bool, integers, float, double or std::complex, by value");
   if constexpr (std::is_same_v<T, bool>) {
     return "bool";
+  } else if constexpr (is_complex_number<T>) {
+    return sizeof(T) == 8 ? "complex64" : "complex128";
   } else if constexpr (std::is_floating_point_v<T>) {
     return sizeof(T) == 4 ? "float32" : "float64";
   } else {

@@ -33,7 +33,7 @@ bool try_direct(const foreign_function &f, const call_operands &operands, ref<ar
   const array_block *shape = nullptr;
   char *data[max_foreign_operands];
   intptr_t stride[max_foreign_operands];
-  alignas(8) char number[max_foreign_sources][8]; // a single value of another type
+  alignas(8) char number[max_foreign_sources][max_scalar_size]; // a single value of another type
   for (int i = 0; i < operands.count; i++) {
     const array_block *block = operands.block[i];
     int o = f.types.noutputs + i;

@@ -74,7 +74,8 @@ int call_predicate(char *const *stream, const intptr_t *stride, size_t count, co
 // ---- alignment ------------------------------------------------------------------------------------------------------
 
 bool is_aligned(const foreign_kernel *f, int operand, char *const *stream, const intptr_t *stride) {
-  return ((reinterpret_cast<uintptr_t>(stream[operand]) | uintptr_t(stride[operand])) & (f->size[operand] - 1u)) == 0;
+  unsigned alignment = std::min<unsigned>(f->size[operand], 8); // 16 bytes are a complex number, of components of 8
+  return ((reinterpret_cast<uintptr_t>(stream[operand]) | uintptr_t(stride[operand])) & (alignment - 1)) == 0;
 }
 
 void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, size_t size) {
@@ -86,7 +87,7 @@ void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src
 int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                      dynd_frame *frame) {
   const foreign_kernel *f = foreign_of(self);
-  alignas(64) char copies[max_foreign_operands][copied_block * 8];
+  alignas(64) char copies[max_foreign_operands][copied_block * max_scalar_size];
   for (size_t done = 0; done < count; done += copied_block) {
     size_t n = std::min(copied_block, count - done);
     char *at[max_foreign_operands];

@@ -116,7 +116,7 @@ struct level_table {
   block_fn convert_checked[error_mode_count][scalar_count][scalar_count];
   block_fn convert_stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
   reduce_functions reduce[reduction_count][scalar_count]; ///< by accumulator type; null where there is none
-  fetch_functions fetch[4];                               ///< by log2 of the item size
+  fetch_functions fetch[5];                               ///< by log2 of the item size
 };
 
 /// The best table for this CPU, or the one named by the environment variable DYND_CPU_LEVEL when the CPU can run it.

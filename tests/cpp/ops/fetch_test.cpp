@@ -11,19 +11,23 @@ struct scratch {
   guarded_memory memory;
 };
 
+using item16 = unsigned __int128;
+
 template <class F> void for_each_fetch(F f) {
   for_each_level([&](const level_table &table) {
     f(uint8_t{}, table.fetch[0]);
     f(uint16_t{}, table.fetch[1]);
     f(uint32_t{}, table.fetch[2]);
     f(uint64_t{}, table.fetch[3]);
+    f(item16{}, table.fetch[4]);
   });
 }
 
 template <class T> std::vector<T> numbered(size_t n) {
   std::vector<T> values(n);
   for (size_t i = 0; i < n; ++i) {
-    values[i] = T(i * 2654435761u + 17 * i);
+    item16 value = i * 2654435761u + 17 * i;
+    values[i] = T(~value << 64 | value);
   }
   return values;
 }
@@ -32,7 +36,7 @@ template <class T> void expect_items(const char *got, const std::vector<T> &expe
   for (size_t i = 0; i < expected.size(); ++i) {
     T x;
     std::memcpy(&x, got + i * sizeof(T), sizeof(T));
-    ASSERT_EQ(uint64_t(x), uint64_t(expected[i])) << what << ", item " << i << " of size " << sizeof(T);
+    ASSERT_TRUE(x == expected[i]) << what << ", item " << i << " of size " << sizeof(T);
   }
 }
 
