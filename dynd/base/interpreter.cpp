@@ -1,0 +1,7 @@
+#include "dynd/base/interpreter.h"
+
+namespace dynd {
+
+interpreter_hooks the_interpreter;
+
+} // namespace dynd
