@@ -10,7 +10,8 @@ namespace dynd {
 
 namespace {
 
-constexpr size_t copied_block = 256; // elements that are copied at once where an operand is not aligned
+constexpr size_t copied_block = 128; // elements that are copied at once where an operand is not aligned
+constexpr size_t largest_element = *std::max_element(scalar_size, scalar_size + scalar_count);
 
 struct foreign_kernel {
   ckernel_prefix base; // destroys the child and lets go of the deferred kernel
@@ -86,7 +87,7 @@ void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src
 int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                      dynd_frame *frame) {
   const foreign_kernel *f = foreign_of(self);
-  alignas(64) char copies[max_foreign_operands][copied_block * 8];
+  alignas(64) char copies[max_foreign_operands][copied_block * largest_element];
   for (size_t done = 0; done < count; done += copied_block) {
     size_t n = std::min(copied_block, count - done);
     char *at[max_foreign_operands];
@@ -167,7 +168,9 @@ size_t make_foreign(ckernel_builder &out, size_t offset, const deferred_ckernel 
                     names,
                     arrmeta,
                     text,
-                    sizeof(text)};
+                    sizeof(text),
+                    assign_error_fractional,
+                    0};
   intptr_t end = kernel.instantiate(&kernel, &out, intptr_t(begin), &bind);
   if (end < 0) {
     text[sizeof(text) - 1] = 0;
