@@ -152,21 +152,27 @@ TEST(Lift, EightOutputsOfEightOperands) {
 }
 
 TEST(Lift, MoreWaitingArraysThanOnePassTakes) {
-  // Every intermediate result is held: each is an output of the pass that computes it, and reads a row of its own.
+  // Every intermediate result is held, so that each is an output of the pass that computes it; some read a value of
+  // their own, some only others. As the values are factor * base + term, one multiplication says what they must be.
   for (const char *type : {"120 * 100 * int64", "8000 * var * int64"}) {
-    std::vector<nd::array> held = {ramp(type) + 0};
-    nd::array plain = ramp(type);
-    int64_t total = 0;
-    for (int i = 1; i < 30; i++) {
-      held.push_back(held.back() + nd::array(i));
-      total += i;
+    nd::array base = ramp(type);
+    std::vector<nd::array> held = {base + 0, base + 1};
+    std::vector<int> factor = {1, 1}, term = {0, 1};
+    for (int i = 2; i < 30; i++) {
+      bool of_others = i % 3 == 0;
+      held.push_back(held.back() + (of_others ? held[size_t(i) - 2] : nd::array(i)));
+      factor.push_back(factor.back() + (of_others ? factor[size_t(i) - 2] : 0));
+      term.push_back(term.back() + (of_others ? term[size_t(i) - 2] : i));
     }
+    auto expected = [&](size_t i) { return testing::bits(base * factor[i] + term[i]); };
     nd::lifted same = nd::lift(nd::make_kernel("same", [](int64_t a, int64_t b) { return std::tuple(a, b, a - b); }));
-    const nd::array operands[] = {held.back(), held[3]};
+    const nd::array operands[] = {held[29], held[3]};
     std::vector<nd::array> results = same.call_all(operands);
-    EXPECT_EQ(testing::bits(results[0]), testing::bits(plain + nd::array(int(total)))) << type;
-    EXPECT_EQ(testing::bits(results[1]), testing::bits(plain + nd::array(6))) << type;
-    EXPECT_EQ(testing::bits(held[20]), testing::bits(plain + nd::array(210))) << type;
+    EXPECT_EQ(testing::bits(results[0]), expected(29)) << type;
+    EXPECT_EQ(testing::bits(results[1]), expected(3)) << type;
+    for (size_t i = 0; i < held.size(); i++) {
+      EXPECT_EQ(testing::bits(held[i]), expected(i)) << type << " " << i;
+    }
   }
 }
 
