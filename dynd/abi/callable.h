@@ -11,7 +11,7 @@
 enum deferred_ckernel_prototype {
   unary_operation_funcproto_id = 0,  /* unary_single_operation_t, unary_strided_operation_t */
   expr_operation_funcproto_id = 1,   /* expr_single_operation_t, expr_strided_operation_t */
-  binary_predicate_funcproto_id = 2, /* binary_single_predicate_t */
+  binary_predicate_funcproto_id = 2, /* binary_single_predicate_t, binary_strided_predicate_t */
   multi_operation_funcproto_id = 3   /* multi_single_operation_t, multi_strided_operation_t */
 };
 
@@ -28,7 +28,8 @@ enum deferred_ckernel_flags {
   dynd_callable_python_lock = 32,
   /* Operands that are not scalars must be contiguous in this order; at most one of the two. Scalars have no order. */
   dynd_callable_c_layout = 64,
-  dynd_callable_f_layout = 128
+  dynd_callable_f_layout = 128,
+  dynd_callable_strided_predicate = 256 /* a predicate that can be instantiated strided too, not only single */
 };
 
 /* What a conversion checks, each all that those before it do. A value that does not pass is an error. */

@@ -73,6 +73,10 @@ typedef int (*expr_strided_operation_t)(char *dst, intptr_t dst_stride, const ch
                                         dynd_frame *frame);
 typedef int (*binary_single_predicate_t)(const char *left, const char *right, const ckernel_prefix *self,
                                          dynd_frame *frame);
+/* The answers go to dst, a byte each, 0 or 1; the result is a status. */
+typedef int (*binary_strided_predicate_t)(char *dst, intptr_t dst_stride, const char *left, intptr_t left_stride,
+                                          const char *right, intptr_t right_stride, size_t count,
+                                          const ckernel_prefix *self, dynd_frame *frame);
 /* Several outputs: `data` has the outputs first, then the inputs. */
 typedef int (*multi_single_operation_t)(char *const *data, const ckernel_prefix *self, dynd_frame *frame);
 typedef int (*multi_strided_operation_t)(char *const *data, const intptr_t *stride, size_t count,

@@ -197,7 +197,7 @@ void check_kernel(const deferred_ckernel &kernel) {
     refuse(kernel, "retain and release must both be there, or neither");
   }
   constexpr uint32_t both_layouts = dynd_callable_c_layout | dynd_callable_f_layout;
-  if (kernel.flags >= 2 * dynd_callable_f_layout) {
+  if (kernel.flags >= 2 * dynd_callable_strided_predicate) {
     refuse(kernel, "flags " + std::to_string(kernel.flags) + " have one that this library does not know");
   }
   if ((kernel.flags & both_layouts) == both_layouts) {
@@ -205,6 +205,9 @@ void check_kernel(const deferred_ckernel &kernel) {
   }
   if (kernel.prototype > multi_operation_funcproto_id) {
     refuse(kernel, "unknown prototype " + std::to_string(kernel.prototype));
+  }
+  if ((kernel.flags & dynd_callable_strided_predicate) && kernel.prototype != binary_predicate_funcproto_id) {
+    refuse(kernel, "has the flag of a strided predicate, and is none");
   }
 }
 

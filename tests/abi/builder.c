@@ -1,5 +1,5 @@
-/* The builder and the frame that the headers alone give to C: growth is zero-filled and keeps what was built, half-built
- * kernels are destroyed, and every allocation that fails is reported and leaks nothing.
+/* The builder and the frame that the headers alone give to C: growth is zero-filled and keeps what was built,
+ * half-built kernels are destroyed, and every allocation that fails is reported and leaks nothing.
  *
  * Built by the C compiler from this file only, as C11 and as C++, and run (tools/check_abi.sh). */
 #include <stdio.h>

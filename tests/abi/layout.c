@@ -76,6 +76,7 @@ VALUE(dynd_callable_one_thread, 16);
 VALUE(dynd_callable_python_lock, 32);
 VALUE(dynd_callable_c_layout, 64);
 VALUE(dynd_callable_f_layout, 128);
+VALUE(dynd_callable_strided_predicate, 256);
 SIZE(enum deferred_ckernel_flags, 4);
 
 VALUE(assign_error_nocheck, 0);

@@ -1,6 +1,7 @@
 // Lifting: every prototype over every layout, wrapped C++ functions, what errors say, who owns what.
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -186,6 +187,32 @@ TEST(Lift, PredicatesGiveBool) {
             "value: is_multiple: failed at index (1, 0)");
 }
 
+int are_multiples(char *dst, intptr_t dst_stride, const char *left, intptr_t left_stride, const char *right,
+                  intptr_t right_stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  for (size_t i = 0; i < count; i++, dst += dst_stride, left += left_stride, right += right_stride) {
+    int answer = is_multiple(left, right, self, frame);
+    if (answer < 0) {
+      std::snprintf(frame->text, sizeof(frame->text), "no multiple of 0");
+      return answer;
+    }
+    *dst = char(answer);
+  }
+  return dynd_ok;
+}
+
+TEST(Lift, StridedPredicates) {
+  deferred_ckernel kernel =
+      describe(binary_predicate_funcproto_id, "are_multiples", "(int32, int32) -> bool", instantiate<are_multiples>);
+  kernel.flags = dynd_callable_strided_predicate;
+  nd::lifted f = nd::lift(kernel);
+  nd::array rows = parse("2 * var * int32", "[[4, 5], [6]]");
+  EXPECT_EQ(text(f(rows, 2)), "[[True, False], [True]]");
+  EXPECT_EQ(text(f(nd::transposed(parse("2 * 2 * int32", "[[1, 2], [3, 4]]")), parse("2 * int8", "[3, 2]"))),
+            "[[False, False], [False, True]]");
+  EXPECT_EQ(failure([&] { f(rows, parse("2 * 1 * int32", "[[1], [0]]")); }),
+            "value: are_multiples: no multiple of 0 at index (1, 0)");
+}
+
 // A kernel that uses memory of the frame: what it reserved while it was built, and what it asks for while it runs.
 struct scratch_kernel {
   ckernel_prefix base;
@@ -253,6 +280,8 @@ TEST(Lift, RefusesWhatIsNoKernel) {
             "type: negate: wants C layout and F layout at once");
   EXPECT_EQ(refusal([](auto &k) { k.flags = 1 << 20; }),
             "type: negate: flags 1048576 have one that this library does not know");
+  EXPECT_EQ(refusal([](auto &k) { k.flags = dynd_callable_strided_predicate; }),
+            "type: negate: has the flag of a strided predicate, and is none");
   auto signature = [&](const char *text) { return refusal([&](auto &k) { k.signature = text; }); };
   EXPECT_EQ(signature("int64"), "type: negate: signature \"int64\" is not of the form (T, ...) -> R");
   EXPECT_EQ(signature("() -> int64"), "type: negate: signature \"() -> int64\" has 0 operands; 1 to 8 can be lifted");
