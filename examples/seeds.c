@@ -1,11 +1,12 @@
-/* The code of the founding documents ("CKernels", "Deferred CKernel Interface", "Multi-dimensional DyND Kernels"), as a C
- * program that needs the headers alone:
+/* The code of the founding documents ("CKernels", "Deferred CKernel Interface", "Multi-dimensional DyND Kernels"), as a
+ * C program that needs the headers alone:
  *
  *   cc -std=c11 -I . -o seeds examples/seeds.c && ./seeds
  *
- * It differs from the documents by what the interface has gained (a frame that comes with every call, a status that comes
- * back, what to instantiate for in one struct) and where they slip: their strided loops multiply by 2, call_strided
- * leaves out the count, one instantiate makes no room. The C++ of the documents is in seeds_factories.cpp. */
+ * It differs from the documents by what the interface has gained (a frame that comes with every call, a status that
+ * comes back, what to instantiate for in one struct) and where they slip: their strided loops multiply by 2,
+ * call_strided leaves out the count, one instantiate makes no room. The C++ of the documents is in seeds_factories.cpp.
+ */
 #include <assert.h>
 #include <stdio.h>
 
@@ -330,7 +331,7 @@ static void example_strided_assignment(void) {
 typedef struct {
   ckernel_prefix base;
   intptr_t dst_stride, dst_dim_size, src_stride; /* along the row */
-} var_to_strided_kernel; /* the "int32 to int32" kernel is right behind */
+} var_to_strided_kernel;                         /* the "int32 to int32" kernel is right behind */
 
 static int var_to_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *extra,
                           dynd_frame *frame) {

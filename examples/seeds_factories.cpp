@@ -3,9 +3,9 @@
 //
 //   c++ -std=c++20 -I . -o seeds_factories examples/seeds_factories.cpp -L build/release -ldynd
 //
-// It differs from the documents by the frame that comes with every call and the status that comes back, kernels that are
-// constant while they run, and where the documents slip (see seeds.c, the same in C). The types and arrmeta that their
-// factories get are left out: these factories do not look at them.
+// It differs from the documents by the frame that comes with every call and the status that comes back, kernels that
+// are constant while they run, and where the documents slip (see seeds.c, the same in C). The types and arrmeta that
+// their factories get are left out: these factories do not look at them.
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -358,10 +358,10 @@ void use_factories() {
     ckb.reset();
   }
   try { // a parent whose child cannot be made
-    pointer::make_ptr_assignment_kernel(
-        &ckb, 0, kernel_request_single, [](ckernel_builder *out, size_t offset, kernel_request_t) {
-          return jit::make_jit_assignment_kernel(out, offset, kernel_request_strided);
-        });
+    pointer::make_ptr_assignment_kernel(&ckb, 0, kernel_request_single,
+                                        [](ckernel_builder *out, size_t offset, kernel_request_t) {
+                                          return jit::make_jit_assignment_kernel(out, offset, kernel_request_strided);
+                                        });
   } catch (const std::runtime_error &e) {
     ckb.reset();
     std::printf("%s; %d handles\n", e.what(), jit::handles);
