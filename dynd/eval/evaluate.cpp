@@ -175,7 +175,7 @@ void run_now(op_id op, scalar_id computation, const call_operands &operands, gro
       std::memset(memory->data, 0, memory->size);
     }
   }
-  group.claim(operands.block, operands.count, operands.dying, *results[0]);
+  group.claim(operands.block, operands.count, operands.dying, *results[0], count);
   group.start_program(operands.block, operands.count);
   uint8_t regs[3], outputs[2];
   for (int i = 0; i < operands.count; i++) {
