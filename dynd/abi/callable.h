@@ -55,6 +55,7 @@ typedef struct dynd_arrmeta {
   const intptr_t *size;   /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
   const intptr_t *stride; /* nstreams rows of ndim */
   const uint32_t *kind;   /* nstreams of dynd_slot_kind */
+  const int32_t *step;    /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
 } dynd_arrmeta;
 
 /* What a deferred kernel is instantiated for. Operands: destinations first, then sources. The caller owns all of it,

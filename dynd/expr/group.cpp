@@ -194,6 +194,9 @@ void finish_group(claimed_group &group) {
 }
 
 void abandon_group(claimed_group &group) noexcept {
+  if (group.count == 0) {
+    return;
+  }
   {
     std::lock_guard lock(graph_mutex);
     for (int i = 0; i < group.count; i++) {

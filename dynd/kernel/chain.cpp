@@ -105,6 +105,8 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
   size_t elements = flat && reduces ? reduce_block : group;
   if (layout.kind == chain_kind::small_rows) {
     elements = layout.axis_size > intptr_t(group / 2) ? reduce_block : group;
+  } else if (layout.kind == chain_kind::var_rows) {
+    elements = window;
   }
   auto register_bytes = [&](uint8_t reg) { return (elements << log2_size(p.type[reg])) + register_padding; };
   int nports = layout.noutputs + layout.nsources;

@@ -11,8 +11,9 @@ namespace dynd::chain {
 
 constexpr size_t block = 64;         // elements of a flat block
 constexpr size_t group = 128;        // elements of a block of whole rows
+constexpr size_t window = 256;       // elements of a block of ragged rows: a power of two of blocks
 constexpr size_t reduce_block = 512; // elements of a flat block that ends in a reduction: a power of two of blocks
-constexpr size_t register_padding = 64;
+constexpr size_t register_padding = 128;
 
 struct chain_step {
   block_fn function; // null: the stranger's kernel, behind chain_kernel::foreign

@@ -85,12 +85,13 @@ VALUE(assign_error_fractional, 2);
 VALUE(assign_error_inexact, 3);
 SIZE(enum assign_error_mode, 4);
 
-SIZE(dynd_arrmeta, 32);
+SIZE(dynd_arrmeta, 40);
 FIELD(dynd_arrmeta, ndim, 0);
 FIELD(dynd_arrmeta, nstreams, 4);
 FIELD(dynd_arrmeta, size, 8);
 FIELD(dynd_arrmeta, stride, 16);
 FIELD(dynd_arrmeta, kind, 24);
+FIELD(dynd_arrmeta, step, 32);
 
 SIZE(dynd_bind, 56);
 FIELD(dynd_bind, size, 0);
