@@ -242,7 +242,7 @@ ELEMENTWISE = {
     "multiply": (2, "numbers", multiply),
     "divide": (2, "floats", divide),
     "negative": (1, "numbers", np.negative),
-    "abs": (1, "reals", np.abs),
+    "abs": (1, "numbers", np.abs),
     "sqrt": (1, "floats", np.sqrt),
     "square": (1, "numbers", lambda a: multiply(a, a)),
     "minimum": (2, "ordered", np.minimum),
