@@ -313,7 +313,8 @@ def ordered_sum(row):
     """
     row = np.asarray(row)
     if row.dtype == "float16":
-        return ordered_sum(row.astype("float32")).astype("float16")
+        with np.errstate(over="ignore"):
+            return ordered_sum(row.astype("float32")).astype("float16")
     if len(row) == 0:
         return row.dtype.type(0.0)
     lanes = 64 // row.dtype.itemsize
