@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "dynd/base/errors.h"
 #include "dynd/memory/pool.h"
@@ -38,6 +39,9 @@ size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar) {
 namespace {
 
 bool is_text(type_kind kind) { return kind == type_kind::string || kind == type_kind::bytes; }
+bool has_content(type_kind kind) {
+  return is_text(kind) || kind == type_kind::var_dim || kind == type_kind::pointer;
+}
 
 /// Calls visit(part, path, count) for every part of the type that has streams of its own; `path` are the dimensions
 /// from the last restart (a content's own dimension among them) to the part.
@@ -108,11 +112,7 @@ class empty_maker {
 public:
   empty_maker(const type_data *type, const intptr_t *size) : type_(type) {
     block_ = new_block(type, access_mode::readwrite, 0);
-    const type_data *t = type;
-    for (int d = 0; d < type->ndim; d++, t = t->element) {
-      block_->size()[d] = t->kind == type_kind::fixed_dim ? t->size : t->kind == type_kind::var_dim ? -1 : size[d];
-    }
-    set_sizes({type});
+    set_sizes({type}, size);
     for (int s = 0; s < block_->nstreams; s++) {
       bool slots = type->roles[s] == stream_role::rows || type->roles[s] == stream_role::texts;
       block_->streams()[s] = {nullptr, nullptr, slots ? slot_kind::pairs64 : slot_kind::none};
@@ -137,21 +137,23 @@ public:
   }
 
 private:
-  // Sizes of the dimensions inside of the elements.
-  void set_sizes(const type_part &part) {
+  void set_sizes(const type_part &part, const intptr_t *size) {
     const type_data *t = part.type;
-    if (t->kind == type_kind::strided_dim && part.dim >= type_->ndim) {
-      fail(error_kind::value,
-           "empty: the size of a strided dimension inside the elements is not known: " + std::string(type_->text));
-    }
-    if (part.dim >= type_->ndim && (t->kind == type_kind::fixed_dim || part.restarts())) {
-      block_->size()[part.dim] = t->kind == type_kind::fixed_dim ? t->size : -1;
+    if (t->kind == type_kind::fixed_dim) {
+      block_->size()[part.dim] = t->size;
+    } else if (t->kind == type_kind::strided_dim) {
+      if (size[part.dim] < 0) {
+        fail(error_kind::value, "empty: the size of a strided dimension is not known: " + std::string(type_->text));
+      }
+      block_->size()[part.dim] = size[part.dim];
+    } else if (part.restarts()) {
+      block_->size()[part.dim] = -1;
     }
     if (t->element && t->kind != type_kind::byteswap) {
-      set_sizes(part.element());
+      set_sizes(part.element(), size);
     }
     for (int i = 0; i < t->nfields; i++) {
-      set_sizes(part.field(i));
+      set_sizes(part.field(i), size);
     }
   }
 
@@ -233,6 +235,34 @@ private:
 } // namespace
 
 ref<array_block> new_empty(const type_data *type, const intptr_t *size) { return empty_maker(type, size).run(); }
+
+void settle(array_block &block) {
+  auto move = [&](int s, counted *container, size_t item) {
+    stream &own = block.streams()[s];
+    row_pool *pool = as_pool(container);
+    ref<counted> owner = ref<counted>::share(container);
+    if (pool) {
+      size_t bytes = size_t(pool->used()) * item;
+      ref<buffer> memory = allocate_buffer(bytes);
+      std::memcpy(memory->data, own.address, bytes);
+      own.address = memory->data;
+      owner = ref<counted>::adopt(memory.take());
+    }
+    release(std::exchange(own.owner, owner.take()));
+  };
+  for_each_part({block.type}, {}, [&](const type_part &part, const std::vector<int> &path) {
+    int s = part.stream;
+    row_pool *rows = has_content(part.type->kind) ? as_pool(block.streams()[s].owner) : nullptr;
+    size_t item = path.empty() ? 0 : size_t(block.strides(s)[path[0]]);
+    counted *chars = is_text(part.type->kind) ? block.streams()[s + 1].owner : nullptr;
+    move(s, rows ? rows->below() : block.streams()[s].owner, item);
+    if (chars) {
+      move(s + 1, chars, 1);
+    }
+  });
+  block.access = access_mode::immutable;
+  block.flags |= flag_ours;
+}
 
 // ---- from values ----------------------------------------------------------------------------------------------------
 

@@ -34,9 +34,11 @@ scalar_id stream_scalar(const type_data *type, int stream);
 void set_c_order(array_block &block);
 
 /// A writable array of any type whose values are zero: rows, strings and pointers have no memory, and get it from the
-/// assignment that first writes them. `size` has the sizes of the strided dimensions outside of the elements; those
-/// inside must be fixed or `var`.
+/// assignment that first writes them. `size` has a size for each strided dimension of the type, inside of elements too.
 ref<array_block> new_empty(const type_data *type, const intptr_t *size);
+
+/// An array that new_empty made becomes immutable: what its pools hold goes to memory of its own size.
+void settle(array_block &block);
 
 /// Collects the elements of a new array in C order, each stream's in memory of its own. The caller walks the type and
 /// says what stands at each part; sizes of strided dimensions are those that come first.

@@ -37,6 +37,8 @@ template <class T> void append_floating(std::string &text, T value) {
   }
 }
 
+} // namespace
+
 void append_scalar(std::string &text, scalar_id scalar, const char *value) {
   auto read = [&]<class T>(T) {
     T result;
@@ -66,6 +68,8 @@ void append_scalar(std::string &text, scalar_id scalar, const char *value) {
 #undef DYND_INTEGER
   }
 }
+
+namespace {
 
 // A byte that begins or goes on as UTF-8 is left as it is.
 void append_quoted(std::string &text, std::string_view value, bool is_text) {
@@ -100,8 +104,11 @@ public:
       return append_scalar(text_, t->scalar, at[0]);
     case type_kind::byteswap: {
       char swapped[16];
-      size_t size = scalar_size[size_t(t->element->scalar)];
-      std::reverse_copy(at[0], at[0] + size, swapped);
+      size_t components = component_count(t->element->scalar);
+      size_t size = scalar_size[size_t(t->element->scalar)] / components;
+      for (size_t c = 0; c < components; c++) {
+        std::reverse_copy(at[0] + c * size, at[0] + (c + 1) * size, swapped + c * size);
+      }
       return append_scalar(text_, t->element->scalar, swapped);
     }
     case type_kind::string:

@@ -6,9 +6,11 @@
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/elements.h"
 #include "dynd/eval/group_task.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
+#include "dynd/memory/pool.h"
 #include "dynd/plan/overlap.h"
 
 namespace dynd {
@@ -290,6 +292,16 @@ byte_interval touched_by(const array_block &x) {
   return all;
 }
 
+// Rows that may get their memory from an assignment.
+bool has_pool(const array_block *block) {
+  for (int s = 0; s < block->nstreams; s++) {
+    if (as_pool(block->streams()[s].owner)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // By addresses: different owners may lend the same memory.
 bool shares_memory(const array_block *a, const array_block *b) { return may_overlap(touched_by(*a), touched_by(*b)); }
 
@@ -300,6 +312,9 @@ void assign(array_block *dst, array_block *src, error_mode mode) {
     fail(error_kind::type, std::string("assign: the destination is ") +
                                (dst->access == access_mode::immutable ? "immutable" : "readonly") +
                                "; make it with access='rw'");
+  }
+  if (!dst->has_scalars() || !src->has_scalars() || has_pool(dst)) {
+    return assign_elements(dst, src, mode);
   }
   space shape;
   space_of(dst, shape);
@@ -313,7 +328,19 @@ void assign(array_block *dst, array_block *src, error_mode mode) {
   assign_values("assign", shape, dst, src, mode);
 }
 
-ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar, error_mode mode) {
+ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
+  if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
+    return copy_values(source, access, type.dtype(), mode);
+  }
+  return convert_elements(source, type.get(), access, mode);
+}
+
+ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
+  if (!source->has_scalars() || dtype->kind != type_kind::scalar) {
+    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
+    return convert_elements(source, type.get(), access, mode);
+  }
+  scalar_id scalar = dtype->scalar;
   space shape;
   broadcast_space("copy", &source, 1, shape);
   for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included

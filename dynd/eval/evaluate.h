@@ -37,12 +37,16 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dyi
 /// all are as before.
 void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
 
-/// Values in C order with memory of its own; rows one after another. Converted to `scalar`.
-ref<array_block> copy_values(array_block *source, access_mode access, scalar_id scalar,
+/// Values in C order with memory of its own; rows one after another. Converted to the element type.
+ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype,
                              error_mode mode = error_mode::fractional);
 inline ref<array_block> copy_values(array_block *source, access_mode access) {
-  return copy_values(source, access, source->scalar());
+  return copy_values(source, access, ndt::type(source->type->dtype));
 }
+
+/// The same to a whole type, whose dimensions may be of other kinds: rows of one length to `strided`, and so on.
+ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type,
+                                error_mode mode = error_mode::fractional);
 
 /// While one lives, operations of this thread do not wait.
 class eager_scope {

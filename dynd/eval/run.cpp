@@ -6,10 +6,10 @@
 #include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/conversion.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
+#include "dynd/kernel/conversion.h"
 #include "dynd/plan/pieces.h"
 
 namespace dynd {
@@ -79,7 +79,8 @@ std::string index_text(const std::vector<intptr_t> &index) {
       bool scalar = first.index.empty() && t.checks != error_mode::nocheck;
       where = scalar ? "" : " at index " + index_text(first.index);
       if (t.checks != error_mode::nocheck) {
-        fail_conversion(t.p.type[t.p.output[0]], t.p.type[0], first.source, where);
+        refusal why = why_refused(t.p.type[t.p.output[0]], t.p.type[0], first.source);
+        fail(why.kind, why.text + where);
       }
     }
     if (what.empty() && !t.foreign) {

@@ -1,39 +1,12 @@
 #include "dynd/kernel/dims.h"
 
-#include <cstdio>
 #include <cstring>
 
-#include "dynd/plan/nest.h"
+#include "dynd/kernel/level.h"
 
 namespace dynd {
 
 namespace {
-
-inline int call_strided(const ckernel_prefix *kernel, char *const *stream, const intptr_t *stride, size_t count,
-                        dynd_frame *frame) {
-  return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, count, kernel, frame);
-}
-
-template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
-  auto *k = reinterpret_cast<Kernel *>(self);
-  destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + k->child));
-}
-
-template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) {
-  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(k) + k->child);
-}
-
-// Room for a level of `size` bytes and its child's prefix; the destructor is set last, when the child's zeros are
-// there.
-template <class Kernel>
-Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_strided_t function) {
-  out.ensure_capacity(offset + size);
-  auto *k = out.get_at<Kernel>(offset);
-  k->base.function = reinterpret_cast<void *>(function);
-  k->child = uint32_t(size);
-  k->base.destructor = destroy_with_child<Kernel>;
-  return k;
-}
 
 // ---- strided ------------------------------------------------------------------------------------------------------
 
@@ -48,7 +21,7 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
                 dynd_frame *frame) {
   auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
   const ckernel_prefix *child = child_of(k);
-  char *at[max_streams];
+  char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     if (int status = call_strided(child, at, k->stride, size_t(k->size), frame)) {
@@ -81,9 +54,9 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
   auto *k = reinterpret_cast<const var_dim_kernel *>(self);
   const ckernel_prefix *child = child_of(k);
   const var_slots *slots = k->slots();
-  char *at[max_streams], *inner[max_streams];
-  intptr_t inner_stride[max_streams];
-  int64_t start[max_streams], size[max_streams];
+  char *at[max_call_streams], *inner[max_call_streams];
+  intptr_t inner_stride[max_call_streams];
+  int64_t start[max_call_streams], size[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     for (uint32_t e = 0; e < k->nslots; e++) {
@@ -94,9 +67,7 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
     int64_t length = k->size >= 0 ? k->size : size[0];
     for (uint32_t e = 0; e < k->nslots; e++) {
       if (size[e] != length && size[e] != 1) {
-        frame->kind = dynd_error_broadcast;
-        std::snprintf(frame->text, sizeof(frame->text), "lengths %lld and %lld", (long long)length, (long long)size[e]);
-        return dynd_error_broadcast;
+        return report(frame, dynd_error_broadcast, "lengths %lld and %lld", (long long)length, (long long)size[e]);
       }
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -131,8 +102,8 @@ struct observed_kernel {
 int observed(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const observed_kernel *>(self);
   auto *observer = static_cast<kernel_observer *>(frame->engine);
-  static const intptr_t no_stride[max_streams] = {};
-  char *at[max_streams];
+  static const intptr_t no_stride[max_call_streams] = {};
+  char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     observer->call(k->level, intptr_t(i), at);

@@ -36,6 +36,11 @@ public:
   /// The number of the first of `count` new elements; -1 where the reserved space is at its end. Any thread.
   int64_t take(int64_t count);
 
+  /// Elements that were taken.
+  int64_t used() const { return next_.load(std::memory_order_relaxed); }
+  /// What the slots of the rows stand in.
+  counted *below() const { return below_.get(); }
+
 private:
   row_pool() = default;
   ~row_pool();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dynd/base/errors.h"
+#include "dynd/type/utf8.h"
 
 namespace dynd {
 namespace {
@@ -47,22 +48,6 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
-
-/// Bytes of the UTF-8 character at the beginning of `text`, which is not empty; 0 if it is not a valid one.
-size_t utf8_size(std::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  unsigned first = byte(0);
-  if (first < 0x80)
-    return 1;
-  size_t size = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  for (size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xc0) != 0x80)
-      return 0;
-  bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  bool surrogate = first == 0xed && byte(1) >= 0xa0;
-  bool too_large = first == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || too_large ? 0 : size;
-}
 
 struct shown_text {
   std::string text; // valid UTF-8 without control characters

@@ -136,6 +136,9 @@ std::string field_name_text(std::string_view name);
 /// way of int32; uint16, (int16, float32) gives float32.
 scalar_id promote(scalar_id a, scalar_id b);
 
+/// Numbers that a scalar is made of: two of a complex one.
+inline constexpr size_t component_count(scalar_id id) { return scalar_name[size_t(id)][0] == 'c' ? 2 : 1; }
+
 bool is_integer(scalar_id id); ///< bool is not
 bool is_signed_integer(scalar_id id);
 bool is_floating(scalar_id id);

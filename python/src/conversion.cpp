@@ -28,15 +28,16 @@ nb::object astype(nb::handle self, nb::handle type, const std::string &errmode) 
   const nd::array &a = unwrap(self.ptr());
   error_mode mode = mode_of(errmode, "astype");
   ndt::type wanted = to_type(type, "astype");
-  if (!wanted || (wanted->kind != type_kind::scalar && with_scalar(a.type(), wanted->scalar) != wanted)) {
-    throw error(error_kind::type, "astype: expected an element type or a whole type with the dimensions of " +
-                                      std::string(a.type().str()) + ", not " +
-                                      (wanted ? std::string(wanted.str()) : "None"));
+  if (!wanted) {
+    throw error(error_kind::type, "astype: expected a type, not None");
   }
-  if (wanted->scalar == a->scalar() && a->access == access_mode::immutable) {
+  if (wanted->ndim == 0) {
+    wanted = ndt::with_dtype(a.type(), wanted);
+  }
+  if (wanted == a.type() && a->access == access_mode::immutable) {
     return nb::borrow(self);
   }
-  return nb::steal(wrap(copy_values(a.get(), access_mode::immutable, wanted->scalar, mode)));
+  return nb::steal(wrap(convert_values(a.get(), access_mode::immutable, wanted, mode)));
 }
 
 nb::object empty(nb::handle type) {

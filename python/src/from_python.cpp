@@ -480,7 +480,7 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
       throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
                                         std::string(from.type().str()) + ": the dimensions differ");
     }
-    return nd::array(copy_values(from.get(), access, scalar));
+    return nd::array(copy_values(from.get(), access, type ? type.dtype() : from.type().dtype()));
   }
   survey seen;
   seen.visit(values, 0);

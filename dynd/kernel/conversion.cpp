@@ -1,8 +1,7 @@
-#include "dynd/eval/conversion.h"
+#include "dynd/kernel/conversion.h"
 
 #include <cstdio>
 
-#include "dynd/base/errors.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
@@ -35,21 +34,21 @@ bool is_refused(error_mode mode, scalar_id to, scalar_id from, const char *value
 
 } // namespace
 
-void fail_conversion(scalar_id to, scalar_id from, const char *value, const std::string &where) {
+refusal why_refused(scalar_id to, scalar_id from, const char *value) {
   std::string what = std::string(" while assigning ") + scalar_name[size_t(from)] + " value " +
                      value_text(from, value) + " to " + scalar_name[size_t(to)];
   if (is_refused(error_mode::overflow, to, from, value)) {
-    fail(error_kind::overflow, "overflow" + what + where);
+    return {error_kind::overflow, "overflow" + what};
   }
   if (is_refused(error_mode::fractional, to, from, value)) {
-    fail(error_kind::value, "fractional part lost" + what + where);
+    return {error_kind::value, "fractional part lost" + what};
   }
   if (is_floating(from)) {
-    fail(error_kind::value, "inexact precision loss" + what + where);
+    return {error_kind::value, "inexact precision loss" + what};
   }
   alignas(8) char result[8];
   level().convert[size_t(to)][size_t(from)](result, value, nullptr, nullptr, 1, nullptr);
-  fail(error_kind::value, "inexact value" + what + " value " + value_text(to, result) + where);
+  return {error_kind::value, "inexact value" + what + " value " + value_text(to, result)};
 }
 
 } // namespace dynd

@@ -1,0 +1,422 @@
+// The factory: walks the two types together and puts the levels one behind the other.
+#include "dynd/kernel/assign.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/kernel/assign_levels.h"
+#include "dynd/kernel/chain.h"
+#include "dynd/kernel/dims.h"
+#include "dynd/kernel/level.h"
+#include "dynd/plan/tile.h"
+
+namespace dynd {
+
+namespace {
+
+bool has_pool(stream_role role) {
+  return role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
+}
+
+bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
+
+// ---- the levels that only this file needs -------------------------------------------------------------------------------
+
+const intptr_t no_stride[max_call_streams] = {};
+
+struct adapter_kernel {
+  ckernel_prefix base;
+  uint32_t child, unused;
+};
+
+int streams_single(char *const *stream, const ckernel_prefix *self, dynd_frame *frame) {
+  return call_strided(child_of(reinterpret_cast<const adapter_kernel *>(self)), stream, no_stride, 1, frame);
+}
+
+int unary_strided(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count,
+                  const ckernel_prefix *self, dynd_frame *frame) {
+  char *stream[2] = {dst, const_cast<char *>(src)};
+  intptr_t stride[2] = {dst_stride, src_stride};
+  return call_strided(child_of(reinterpret_cast<const adapter_kernel *>(self)), stream, stride, count, frame);
+}
+
+int unary_single(char *dst, const char *src, const ckernel_prefix *self, dynd_frame *frame) {
+  return unary_strided(dst, 0, src, 0, 1, self, frame);
+}
+
+template <class Function> size_t begin_adapter(ckernel_builder &out, size_t offset, Function function) {
+  auto *k = begin_level<adapter_kernel>(out, offset, sizeof(adapter_kernel), nullptr);
+  k->base.function = reinterpret_cast<void *>(function);
+  return offset + sizeof(adapter_kernel);
+}
+
+// The streams begin elsewhere: where planning turned a dimension around.
+struct shift_kernel {
+  ckernel_prefix base;
+  uint32_t child, nstreams;
+  intptr_t offset[];
+};
+
+int shift(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *k = reinterpret_cast<const shift_kernel *>(self);
+  char *at[max_call_streams];
+  for (uint32_t s = 0; s < k->nstreams; s++) {
+    at[s] = stream[s] + k->offset[s];
+  }
+  return call_strided(child_of(k), at, stride, count, frame);
+}
+
+size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by) {
+  size_t size = sizeof(shift_kernel) + size_t(nstreams) * sizeof(intptr_t);
+  auto *k = begin_level<shift_kernel>(out, offset, size, shift);
+  k->nstreams = uint32_t(nstreams);
+  std::copy_n(by, nstreams, k->offset);
+  return offset + size;
+}
+
+// ---- the walk over the types ----------------------------------------------------------------------------------------------
+
+class assignment {
+public:
+  assignment(ckernel_builder &out, const kernel_operand &dst, const kernel_operand &src, error_mode mode)
+      : out_(out), mode_(mode), dst_(dst), src_(src), first_pool_(dst.type()->nstreams + src.type()->nstreams),
+        nstreams_(first_pool_ + pool_count(dst.type())) {}
+
+  bool planned = false;  ///< strided dimensions are planned together
+  bool observed = false; ///< every dimension outside of the elements tells of its calls
+  bool may_refuse = false;
+
+  size_t build(size_t offset) { return any(offset, dst_, src_); }
+
+private:
+  size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    if (dst.type()->ndim || src.type()->ndim) {
+      return dimensions(offset, dst, src);
+    }
+    if (observed && level_ >= 0) {
+      offset = begin_observed(out_, offset, nstreams_, level_);
+      level_ = -1; // dimensions inside of the elements are not told of
+    }
+    return element(offset, dst, src);
+  }
+
+  // ---- dimensions
+
+  // Strided dimensions from here on, as one list: to be planned, or taken in their order.
+  struct strided_run {
+    int count = 0;
+    intptr_t size[max_ndim];
+    int dst_dim[max_ndim], src_dim[max_ndim]; // -1: the source stands still
+  };
+
+  static bool has_one_size(const kernel_operand &operand) { return operand.type()->kind != type_kind::var_dim; }
+
+  size_t dimensions(size_t offset, kernel_operand dst, kernel_operand src) {
+    const kernel_operand whole_dst = dst, whole_src = src;
+    if (src.type()->ndim > dst.type()->ndim) {
+      cannot_broadcast(whole_dst, whole_src);
+    }
+    strided_run run;
+    while (dst.type()->ndim && has_one_size(dst)) {
+      bool both = src.type()->ndim == dst.type()->ndim;
+      if (both && !has_one_size(src)) {
+        break;
+      }
+      if (both && src.size() != dst.size() && src.size() != 1) {
+        cannot_broadcast(whole_dst, whole_src);
+      }
+      run.size[run.count] = dst.size();
+      run.dst_dim[run.count] = dst.part.dim;
+      run.src_dim[run.count++] = both && src.size() != 1 ? src.part.dim : -1;
+      dst = dst.element();
+      src = both ? src.element() : src;
+    }
+    if (run.count) {
+      bool scalars = dst.type()->kind == type_kind::scalar && src.type()->kind == type_kind::scalar;
+      if (planned && nstreams_ <= max_streams) {
+        return scalars ? planned_scalars(offset, run, dst, src) : planned_loops(offset, run, dst, src);
+      }
+      return loops_in_order(offset, run, dst, src);
+    }
+    bool both = src.type()->ndim == dst.type()->ndim;
+    offset = tell(offset);
+    offset = begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst)});
+    return any(offset, dst.element(), both ? src.element() : src);
+  }
+
+  size_t tell(size_t offset) {
+    return observed && level_ >= 0 ? begin_observed(out_, offset, nstreams_, level_++) : offset;
+  }
+
+  /// Of every stream along the i-th dimension of the run; 0 of pools and scratch.
+  void strides_of(const strided_run &run, int i, intptr_t *stride) {
+    std::fill_n(stride, nstreams_, 0);
+    for (int s = 0; s < int(dst_.meta->nstreams); s++) {
+      stride[dst_.first + s] = dst_.stride(s, run.dst_dim[i]);
+    }
+    for (int s = 0; s < int(src_.meta->nstreams) && run.src_dim[i] >= 0; s++) {
+      stride[src_.first + s] = src_.stride(s, run.src_dim[i]);
+    }
+  }
+
+  size_t loops_in_order(size_t offset, const strided_run &run, const kernel_operand &dst, const kernel_operand &src) {
+    intptr_t stride[max_call_streams];
+    for (int i = 0; i < run.count; i++) {
+      strides_of(run, i, stride);
+      offset = begin_strided_dim(out_, tell(offset), nstreams_, run.size[i], stride);
+    }
+    return any(offset, dst, src);
+  }
+
+  void plan(const strided_run &run, nest &loops, intptr_t *item) {
+    start_nest(loops, {run.size, size_t(run.count)});
+    intptr_t stride[max_ndim][max_streams], own[max_ndim];
+    for (int i = 0; i < run.count; i++) {
+      strides_of(run, i, stride[i]);
+    }
+    for (int s = 0; s < nstreams_; s++) {
+      for (int i = 0; i < run.count; i++) {
+        own[i] = stride[i][s];
+      }
+      add_stream(loops, {run.size, size_t(run.count)}, own);
+      item[s] = 8;
+    }
+    note_items(dst_, item);
+    note_items(src_, item);
+    plan_loops(loops, item);
+  }
+
+  static void note_items(const kernel_operand &operand, intptr_t *item) {
+    const type_data *t = operand.type();
+    for (int s = 0; s < t->nstreams; s++) {
+      scalar_id scalar = t->dtype->kind == type_kind::scalar ? t->scalar : scalar_id::float64; // a guess is enough
+      item[operand.first + s] = intptr_t(stream_item(t->roles[s], slot_kind(operand.meta->kind[s]), scalar));
+    }
+  }
+
+  size_t begin_loops(size_t offset, const nest &loops, int count) {
+    if (std::any_of(loops.offset, loops.offset + nstreams_, [](intptr_t by) { return by != 0; })) {
+      offset = begin_shift(out_, offset, nstreams_, loops.offset);
+    }
+    for (int i = 0; i < count; i++) {
+      offset = begin_strided_dim(out_, offset, nstreams_, loops.loops[i].size, loops.loops[i].stride);
+    }
+    return offset;
+  }
+
+  size_t planned_loops(size_t offset, const strided_run &run, const kernel_operand &dst, const kernel_operand &src) {
+    nest loops;
+    intptr_t item[max_streams];
+    plan(run, loops, item);
+    return any(begin_loops(offset, loops, loops.loop_count), dst, src);
+  }
+
+  // Scalars at the bottom: where source and destination disagree about the fastest axis, the chain's panels.
+  size_t planned_scalars(size_t offset, const strided_run &run, const kernel_operand &dst, const kernel_operand &src) {
+    nest loops;
+    intptr_t item[max_streams];
+    plan(run, loops, item);
+    size_t to = size_t(dst.type()->scalar), from = size_t(src.type()->scalar);
+    block_fn convert = level().convert_checked[size_t(mode_)][to][from];
+    bool checked = convert != level().convert[to][from];
+    walk how = {walk_kind::flat, 0};
+    if (loops.loop_count > 1 && !checked) { // the leaf says which value was refused, a chain does not
+      how = plan_walk(loops, item);
+    }
+    if (how.kind == walk_kind::flat) {
+      return element(begin_loops(offset, loops, loops.loop_count), dst, src);
+    }
+    program p;
+    p.add_source(src.type()->scalar);
+    program_step step = {convert, level().convert_stream[size_t(mode_)][to][from], nullptr, "copy", 0, no_register,
+                         no_register, 0, no_register};
+    p.output[0] = p.add_step(step, dst.type()->scalar);
+    p.noutputs = 1;
+    chain_layout layout;
+    layout.kind = how.kind == walk_kind::panel ? chain_kind::panel : chain_kind::small_rows;
+    layout.noutputs = layout.nsources = 1;
+    const loop &inner = loops.innermost();
+    layout.axis_size = inner.size;
+    bool fetched = how.kind == walk_kind::panel && (how.fetched >> src.stream() & 1);
+    layout.outputs[0] = {uint16_t(dst.stream()), 0, slot_kind::none, false, inner.stride[dst.stream()]};
+    layout.sources[0] = {uint16_t(src.stream()), 0, slot_kind::none, fetched, inner.stride[src.stream()]};
+    return make_chain(out_, begin_loops(offset, loops, loops.loop_count - 1), p, layout);
+  }
+
+  // ---- elements
+
+  size_t element(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    const type_data *to = dst.type(), *from = src.type();
+    if (to->kind == type_kind::option || from->kind == type_kind::option) {
+      return option(offset, dst, src);
+    }
+    if (from->kind == type_kind::pointer) {
+      may_refuse = true;
+      offset = begin_pointer(out_, offset, src, nstreams_, -1);
+      return any(offset, dst, src.element());
+    }
+    if (to->kind == type_kind::pointer) {
+      offset = begin_pointer(out_, offset, dst, nstreams_, pool_of(dst));
+      return any(offset, dst.element(), src);
+    }
+    if (to->kind == type_kind::byteswap || from->kind == type_kind::byteswap) {
+      return swapped(offset, dst, src);
+    }
+    if (is_text(to) || is_text(from)) {
+      return text(offset, dst, src);
+    }
+    if (to->nfields && from->nfields) {
+      return fields(offset, dst, src);
+    }
+    if (to->kind != type_kind::scalar || from->kind != type_kind::scalar) {
+      cannot_assign(dst, src);
+    }
+    size_t d = size_t(to->scalar), s = size_t(from->scalar);
+    may_refuse |= level().convert_checked[size_t(mode_)][d][s] != level().convert[d][s];
+    return make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_);
+  }
+
+  size_t option(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    option_spec spec{missing_rule::kept, nstreams_, -1, -1, {}};
+    bool to = dst.type()->kind == type_kind::option, from = src.type()->kind == type_kind::option;
+    if (to) {
+      spec.dst = dst.stream();
+    }
+    if (from) {
+      spec.src = src.stream();
+      spec.rule = to ? missing_rule::kept : missing_rule::refused;
+      may_refuse |= !to;
+    } else if (is_text(src.type()) && !is_text(dst.type()->element)) {
+      spec.rule = missing_rule::read_from_text;
+      spec.text = {src.stream(), src.slots()};
+    }
+    offset = begin_option(out_, offset, spec);
+    return any(offset, to ? dst.element() : dst, from ? src.element() : src);
+  }
+
+  size_t swapped(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    const type_data *to = dst.type(), *from = src.type();
+    bool to_swapped = to->kind == type_kind::byteswap, from_swapped = from->kind == type_kind::byteswap;
+    if (to == from) {
+      return make_copy_leaf(out_, offset, dst.stream(), src.stream(), scalar_size[size_t(to->element->scalar)]);
+    }
+    if (to->element == from || from->element == to) {
+      scalar_id scalar = to_swapped ? from->scalar : to->scalar;
+      return make_swap_leaf(out_, offset, dst.stream(), src.stream(), scalar);
+    }
+    const type_data *between = from_swapped ? from->element : to->element;
+    static const uint32_t no_kind[1] = {};
+    static const dynd_arrmeta no_meta = {0, 1, nullptr, nullptr, no_kind};
+    kernel_operand scratch{{between}, &no_meta, nstreams_};
+    size_t through = offset;
+    offset = begin_through(out_, offset, nstreams_, between->scalar);
+    nstreams_++;
+    size_t second = from_swapped ? element(offset, scratch, src) : any(offset, scratch, src);
+    set_second_child(out_, through, second);
+    size_t end = any(second, dst, scratch);
+    nstreams_--;
+    return end;
+  }
+
+  size_t text(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    const type_data *to = dst.type(), *from = src.type();
+    if (is_text(to) && is_text(from)) {
+      bool checked = to->kind == type_kind::string && from->kind == type_kind::bytes;
+      may_refuse |= checked;
+      return make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()},
+                            checked);
+    }
+    if (to->kind == type_kind::string && from->kind == type_kind::scalar) {
+      return make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), src.stream(), from->scalar);
+    }
+    if (to->kind == type_kind::scalar && from->kind == type_kind::string) {
+      may_refuse |= mode_ != error_mode::nocheck;
+      return make_parse_leaf(out_, offset, dst.stream(), to->scalar, {src.stream(), src.slots()}, mode_);
+    }
+    cannot_assign(dst, src);
+  }
+
+  size_t fields(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    const type_data *to = dst.type(), *from = src.type();
+    if (to->nfields != from->nfields) {
+      cannot_assign(dst, src, ": " + std::to_string(from->nfields) + " field(s) for " + std::to_string(to->nfields));
+    }
+    size_t begin = offset;
+    offset = begin_fields(out_, offset, to->nfields);
+    for (int i = 0; i < to->nfields; i++) {
+      int other = i; // a tuple on either side: by position
+      if (to->kind == type_kind::struct_ && from->kind == type_kind::struct_) {
+        std::string_view name = to->fields[i].name;
+        for (other = 0; other < from->nfields && from->fields[other].name != name; other++) {
+        }
+        if (other == from->nfields) {
+          cannot_assign(dst, src, ": there is no field " + field_name_text(name));
+        }
+      }
+      set_field(out_, begin, i, offset, to->fields[i].name);
+      offset = any(offset, dst.field(i), src.field(other));
+    }
+    return offset;
+  }
+
+  // ---- what cannot be
+
+  [[noreturn]] static void cannot_assign(const kernel_operand &dst, const kernel_operand &src,
+                                         const std::string &why = "") {
+    fail(error_kind::type,
+         "cannot assign " + std::string(src.type()->text) + " to " + std::string(dst.type()->text) + why);
+  }
+
+  [[noreturn]] static void cannot_broadcast(const kernel_operand &dst, const kernel_operand &src) {
+    fail(error_kind::broadcast, "cannot broadcast " + shape_text(src) + " to " + shape_text(dst));
+  }
+
+  static std::string shape_text(kernel_operand operand) {
+    std::string text = std::string(operand.type()->text) + " (";
+    int ndim = operand.type()->ndim;
+    for (int d = 0; d < ndim; d++, operand = operand.element()) {
+      text += (d ? ", " : "") + (operand.size() < 0 ? "var" : std::to_string(operand.size()));
+    }
+    return text + (ndim == 1 ? ",)" : ")");
+  }
+
+  // The stream of the pool that a part of the destination gets memory from.
+  int pool_of(const kernel_operand &dst) const {
+    const stream_role *roles = dst_.type()->roles;
+    return first_pool_ + int(std::count_if(roles, roles + dst.part.stream, has_pool));
+  }
+
+  ckernel_builder &out_;
+  error_mode mode_;
+  kernel_operand dst_, src_;
+  int first_pool_, nstreams_, level_ = 0;
+};
+
+} // namespace
+
+int pool_count(const type_data *dst) { return int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool)); }
+
+size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
+                              ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode) {
+  assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
+  made.planned = request == kernel_request_single_multistride || request == kernel_request_strided_multistride;
+  bool single = request == kernel_request_single || request == kernel_request_single_multistride;
+  if (dst->nstreams == 1 && src->nstreams == 1 && pool_count(dst.get()) == 0) {
+    offset = single ? begin_adapter(out, offset, unary_single) : begin_adapter(out, offset, unary_strided);
+  } else if (single) {
+    offset = begin_adapter(out, offset, streams_single);
+  }
+  return made.build(offset);
+}
+
+bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
+                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk) {
+  assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
+  made.planned = walk == assign_walk::planned;
+  made.observed = walk == assign_walk::observed;
+  made.build(0);
+  return made.may_refuse;
+}
+
+} // namespace dynd

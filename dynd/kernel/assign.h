@@ -1,0 +1,42 @@
+// Assignment kernels: from any type to any other for which that has a meaning, composed along the two types.
+//
+//   dimensions            strided, fixed and `var` to each other, broadcast as the seeds have it; rows of the
+//                         destination that have no memory get it
+//   scalars               all pairs, checked as the error mode says (ops/level.h)
+//   string, bytes         copied; parsed to and formatted from scalars
+//   ?T                    missing to missing; missing to anything else is an error
+//   structs, tuples       by field name; by position
+//   pointer[T]            what it points to
+//   byteswap[T]           in the other order of bytes, through T where the other side is not T
+//
+// The streams of a call are the destination's, then the source's, then one for each part of the destination that can
+// get new memory (`var`, string, bytes and pointer, in the order of their slots): the address of its row_pool, stride
+// 0, or null where there is none.
+#pragma once
+
+#include "dynd/kernel/builder.h"
+#include "dynd/kernel/operand.h"
+#include "dynd/ops/level.h"
+
+namespace dynd {
+
+/// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type error;
+/// where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed.
+///
+/// The function is a streams_single_t or streams_strided_t, by the request; for operands of one stream each a
+/// unary_single_operation_t or unary_strided_operation_t, as the seeds have them. With the multistride requests the
+/// strided dimensions are planned together (plan/nest.h); without, each is a level of its own, in the order of the type.
+size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
+                              ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode);
+
+/// What the engine runs: a streams_strided_t at offset 0, whatever the operands are. Planned; or observed, with a level
+/// around every dimension outside of the elements, which tells frame->engine of its calls (kernel/dims.h). Returns
+/// whether some value may be refused.
+enum class assign_walk : uint8_t { planned, observed };
+bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
+                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk);
+
+/// Streams of a call that stand for pools of the destination.
+int pool_count(const type_data *dst);
+
+} // namespace dynd
