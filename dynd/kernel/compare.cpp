@@ -34,7 +34,8 @@ int true_for(comparison which) {
 struct predicate_kernel {
   ckernel_prefix base;
   uint32_t nstreams;
-  int32_t true_for;
+  uint16_t result; // stream; of requests for single elements not used
+  uint16_t true_for;
 };
 
 int predicate_single(char *const *stream, const ckernel_prefix *self, dynd_frame *frame) {
@@ -48,7 +49,7 @@ int predicate_strided(char *const *stream, const intptr_t *stride, size_t count,
   char *at[max_call_streams];
   std::copy_n(stream, k->nstreams, at);
   for (size_t i = 0; i < count; i++) {
-    *at[0] = char(predicate_single(at, self, frame));
+    *at[k->result] = char(predicate_single(at, self, frame));
     for (uint32_t s = 0; s < k->nstreams; s++) {
       at[s] += stride[s];
     }
@@ -73,8 +74,7 @@ struct block_kernel {
   ckernel_prefix base;
   block_fn function;
   size_t item;
-  block_source left, right;
-  uint32_t result; // scratch
+  block_source left, right, result;
 };
 
 /// Where n contiguous elements are: in place, or brought to scratch.
@@ -102,11 +102,12 @@ int block_strided(char *const *stream, const intptr_t *stride, size_t count, con
     size_t n = std::min(block, count - begin);
     const char *left = fetch(k->left, k->item, stream, stride, begin, n, frame);
     const char *right = fetch(k->right, k->item, stream, stride, begin, n, frame);
-    char *result = stream[0] + intptr_t(begin) * stride[0];
-    char *to = stride[0] == 1 ? result : frame->scratch + k->result;
+    intptr_t step = stride[k->result.stream];
+    char *result = stream[k->result.stream] + intptr_t(begin) * step;
+    char *to = step == 1 ? result : frame->scratch + k->result.scratch;
     k->function(to, left, right, nullptr, n, nullptr);
     if (to != result) {
-      level().fetch[0].store_strided(result, stride[0], to, n);
+      level().fetch[0].store_strided(result, step, to, n);
     }
   }
   return dynd_ok;
@@ -122,8 +123,8 @@ block_fn block_function(const kernel_operand &left, const kernel_operand &right,
   return same && !has_nan ? level().elementwise[size_t(op_of[size_t(which)])][size_t(t->scalar)] : nullptr;
 }
 
-size_t build_blocks(ckernel_builder &out, size_t offset, const kernel_operand &left, const kernel_operand &right,
-                    block_fn function) {
+size_t build_blocks(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
+                    const kernel_operand &right, block_fn function) {
   constexpr size_t padding = 64; // fetch functions may write so far past the end
   size_t item = scalar_size[size_t(left.type()->scalar)];
   auto scratch = [&](size_t bytes) { return uint32_t(ckernel_builder_reserve_scratch(&out, bytes + padding)); };
@@ -132,26 +133,37 @@ size_t build_blocks(ckernel_builder &out, size_t offset, const kernel_operand &l
   k->item = item;
   k->left = {uint32_t(left.stream()), scratch(block * item)};
   k->right = {uint32_t(right.stream()), scratch(block * item)};
-  k->result = scratch(block);
+  k->result = {uint32_t(result), scratch(block)};
   return offset + sizeof(block_kernel);
 }
 
-size_t build_predicate(ckernel_builder &out, size_t offset, const kernel_operand &left, const kernel_operand &right,
-                       comparison which, void *function) {
+size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
+                       const kernel_operand &right, comparison which, void *function) {
   out.ensure_capacity_leaf(offset + sizeof(predicate_kernel));
   auto *k = out.get_at<predicate_kernel>(offset);
   k->base.function = function;
   k->nstreams = streams_up_to(left, right);
-  k->true_for = true_for(which);
+  k->result = uint16_t(result);
+  k->true_for = uint16_t(true_for(which));
   return build_levels(out, offset + sizeof(predicate_kernel), left, right, which);
+}
+
+/// Strided; the bool goes to the stream `result` of the call.
+size_t build_strided(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
+                     const kernel_operand &right, comparison which) {
+  if (block_fn function = block_function(left, right, which)) {
+    return build_blocks(out, offset, result, left, right, function);
+  }
+  return build_predicate(out, offset, result, left, right, which, reinterpret_cast<void *>(predicate_strided));
 }
 
 // ---- missing elements -----------------------------------------------------------------------------------------------
 
-/// Streams: the result's validity and values, then the operands. The child's begin with the result's values.
+/// The child compares what is there.
 struct missing_kernel {
   ckernel_prefix base;
   uint32_t nstreams;
+  uint32_t result;     // stream of its validity; the values are the next
   int16_t left, right; // streams of validity; -1: always there
   bool harmless;       // what stands at a missing element may be compared too
 };
@@ -164,13 +176,13 @@ int missing_strided(char *const *stream, const intptr_t *stride, size_t count, c
                     dynd_frame *frame) {
   auto *k = reinterpret_cast<const missing_kernel *>(self);
   const ckernel_prefix *child = &k[1].base;
-  auto valid = [&](size_t i) -> char & { return stream[0][intptr_t(i) * stride[0]]; };
-  auto value = [&](size_t i) -> char & { return stream[1][intptr_t(i) * stride[1]]; };
+  auto valid = [&](size_t i) -> char & { return stream[k->result][intptr_t(i) * stride[k->result]]; };
+  auto value = [&](size_t i) -> char & { return stream[k->result + 1][intptr_t(i) * stride[k->result + 1]]; };
   for (size_t i = 0; i < count; i++) {
     valid(i) = is_there(k->left, stream, stride, i) & is_there(k->right, stream, stride, i);
   }
   if (k->harmless) {
-    int status = call_run(child, stream + 1, stride + 1, count, frame);
+    int status = call_strided(child, stream, stride, count, frame);
     for (size_t i = 0; i < count; i++) {
       value(i) &= valid(i);
     }
@@ -183,7 +195,7 @@ int missing_strided(char *const *stream, const intptr_t *stride, size_t count, c
     for (uint32_t s = 0; s < k->nstreams; s++) {
       at[s] = stream[s] + intptr_t(i) * stride[s];
     }
-    if (int status = end > i ? call_run(child, at + 1, stride + 1, end - i, frame) : int(dynd_ok)) {
+    if (int status = end > i ? call_strided(child, at, stride, end - i, frame) : int(dynd_ok)) {
       return status;
     }
     for (; end < count && !valid(end); end++) {
@@ -205,13 +217,10 @@ const char *name_of(comparison which) {
 size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
                               const kernel_operand &right, comparison which, kernel_request_t request) {
   if (request == kernel_request_single) {
-    return compare::build_predicate(out, offset, left, right, which,
+    return compare::build_predicate(out, offset, 0, left, right, which,
                                     reinterpret_cast<void *>(compare::predicate_single));
   }
-  if (block_fn function = compare::block_function(left, right, which)) {
-    return compare::build_blocks(out, offset, left, right, function);
-  }
-  return compare::build_predicate(out, offset, left, right, which, reinterpret_cast<void *>(compare::predicate_strided));
+  return compare::build_strided(out, offset, 0, left, right, which);
 }
 
 size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
@@ -220,29 +229,26 @@ size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_o
     fail(error_kind::type, std::string(name_of(which)) + ": a predicate of two addresses compares elements of one " +
                                "stream each, not " + left.type()->text + " and " + right.type()->text);
   }
-  return compare::build_predicate(out, offset, compare::placed(left, 0), compare::placed(right, 1), which,
+  return compare::build_predicate(out, offset, 0, compare::placed(left, 0), compare::placed(right, 1), which,
                                   reinterpret_cast<void *>(compare::predicate_binary));
 }
 
 size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kernel_operand &result,
                                 const kernel_operand &left, const kernel_operand &right, comparison which) {
   if (result.type()->kind != type_kind::option) {
-    return make_comparison_kernel(out, offset, left, right, which, kernel_request_strided);
+    return compare::build_strided(out, offset, result.stream(), left, right, which);
   }
   auto is_option = [](const kernel_operand &operand) { return operand.type()->kind == type_kind::option; };
-  auto inside = [&](const kernel_operand &operand) {
-    kernel_operand inner = is_option(operand) ? operand.element() : operand;
-    return compare::placed(inner, inner.stream() - 1);
-  };
-  auto *k = compare::begin<compare::missing_kernel>(out, offset, sizeof(compare::missing_kernel),
-                                                    compare::missing_strided);
+  kernel_operand inner_left = is_option(left) ? left.element() : left;
+  kernel_operand inner_right = is_option(right) ? right.element() : right;
+  size_t size = sizeof(compare::missing_kernel);
+  auto *k = compare::begin<compare::missing_kernel>(out, offset, size, compare::missing_strided);
   k->nstreams = compare::streams_up_to(left, right);
+  k->result = uint32_t(result.stream());
   k->left = int16_t(is_option(left) ? left.stream() : -1);
   k->right = int16_t(is_option(right) ? right.stream() : -1);
-  kernel_operand inner_left = inside(left), inner_right = inside(right);
   k->harmless = compare::is_number(inner_left.type()) && compare::is_number(inner_right.type());
-  return make_comparison_kernel(out, offset + sizeof(compare::missing_kernel), inner_left, inner_right, which,
-                                kernel_request_strided);
+  return compare::build_strided(out, offset + size, result.stream() + 1, inner_left, inner_right, which);
 }
 
 } // namespace dynd

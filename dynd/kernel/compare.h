@@ -32,8 +32,8 @@ size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_
 size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
                              const kernel_operand &right, comparison which);
 
-/// What an operator assigns: strided, `result` before the others in the call. A bool, or where either operand is an
-/// option, ?bool, missing where either is.
+/// What an operator assigns, strided; the result's streams come before the others. A bool, or where either operand is
+/// an option, ?bool, missing where either is.
 size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kernel_operand &result,
                                 const kernel_operand &left, const kernel_operand &right, comparison which);
 

@@ -147,7 +147,7 @@ struct list_kernel {
     if (equality && left_size != right_size) {
       return unordered;
     }
-    int found = call_run(child_at(&base, child), at, stride, size_t(std::min(left_size, right_size)), frame);
+    int found = call_strided(child_at(&base, child), at, stride, size_t(std::min(left_size, right_size)), frame);
     return found == equal ? outcome_of(left_size, right_size) : found;
   }
 };

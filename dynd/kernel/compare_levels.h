@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "dynd/kernel/compare.h"
+#include "dynd/kernel/level.h"
 
 namespace dynd::compare {
 
@@ -38,17 +39,10 @@ struct number_kernel {
 /// The function of a number_kernel. `total`: NaN comes last and equals NaN.
 streams_strided_t number_function(const number_source &left, const number_source &right, bool total);
 
-// The most that a call can have: a result, and two operands.
-inline constexpr int max_call_streams = 2 + 2 * max_type_streams;
 inline constexpr intptr_t no_stride[max_call_streams] = {};
 
-inline int call_run(const ckernel_prefix *kernel, char *const *stream, const intptr_t *stride, size_t count,
-                    dynd_frame *frame) {
-  return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, count, kernel, frame);
-}
-
 inline int call_one(const ckernel_prefix *kernel, char *const *stream, dynd_frame *frame) {
-  return call_run(kernel, stream, no_stride, 1, frame);
+  return call_strided(kernel, stream, no_stride, 1, frame);
 }
 
 inline const ckernel_prefix *child_at(const ckernel_prefix *self, size_t offset) {
