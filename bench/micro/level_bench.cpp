@@ -222,7 +222,7 @@ void gather_rows(benchmark::State &state) {
   for (auto _ : state) {
     for (size_t r = 0; r + group <= v.rows; r += group) {
       f.gather(reinterpret_cast<char *>(scratch), v.offsets.data() + r, group,
-               reinterpret_cast<const char *>(v.content), 8, reinterpret_cast<const char *>(v.offsets.data() + r), 8,
+               reinterpret_cast<const char *>(v.content), 8, 8, reinterpret_cast<const char *>(v.offsets.data() + r), 8,
                slot_kind::offsets64);
       benchmark::ClobberMemory();
     }

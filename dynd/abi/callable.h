@@ -32,7 +32,8 @@ enum deferred_ckernel_flags {
 enum dynd_slot_kind {
   dynd_slots_none = 0,      /* the stream holds something else */
   dynd_slots_offsets64 = 1, /* int64: the start of this row; the next slot is its end */
-  dynd_slots_pairs64 = 2    /* int64 start, int64 size; start -1 and size 0: the row has no memory yet */
+  dynd_slots_pairs64 = 2,   /* int64 start, int64 size; start -1 and size 0: the row has no memory yet */
+  dynd_slots_offsets32 = 3  /* int32: the start of this row; the next slot is its end */
 };
 
 /* The layout of an operand: sizes and strides, no addresses. Dimensions and streams are numbered by walking its type

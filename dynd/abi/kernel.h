@@ -75,10 +75,10 @@ typedef int (*multi_strided_operation_t)(char *const *data, const intptr_t *stri
                                          const ckernel_prefix *self, dynd_frame *frame);
 
 typedef enum kernel_request_t {
-  kernel_request_single = 0,              /* a *_single_* function */
-  kernel_request_strided = 1,             /* a *_strided_* function */
-  kernel_request_single_multistride = 2,  /* the same two, for factories of assignment only: strided dimensions */
-  kernel_request_strided_multistride = 3  /* add up their sizes and strides, which are then planned together */
+  kernel_request_single = 0,             /* a *_single_* function */
+  kernel_request_strided = 1,            /* a *_strided_* function */
+  kernel_request_single_multistride = 2, /* the same two, for factories of assignment only: strided dimensions */
+  kernel_request_strided_multistride = 3 /* add up their sizes and strides, which are then planned together */
 } kernel_request_t;
 
 /* The memory in which a kernel is built. C code uses the inline functions below; C++ has dynd::ckernel_builder.

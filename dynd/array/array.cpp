@@ -88,9 +88,10 @@ intptr_t count_elements(const array_block &block) {
 array from_offsets(const array &offsets, const array &content) {
   force(offsets.get());
   force(content.get());
-  if (offsets.ndim() != 1 || offsets->type->var_count || offsets->scalar() != scalar_id::int64) {
+  bool narrow = offsets->scalar() == scalar_id::int32;
+  if (offsets.ndim() != 1 || offsets->type->var_count || (offsets->scalar() != scalar_id::int64 && !narrow)) {
     fail(error_kind::type,
-         "from_offsets: offsets must be one-dimensional int64, not " + std::string(offsets.type().str()));
+         "from_offsets: offsets must be one-dimensional int64 or int32, not " + std::string(offsets.type().str()));
   }
   if (content.ndim() == 0 || content->size()[0] < 0) {
     fail(error_kind::type,
@@ -103,13 +104,13 @@ array from_offsets(const array &offsets, const array &content) {
   // Memory that somebody can still write is copied: a later write would become a read out of bounds.
   array own = offsets;
   if (!(offsets->flags & flag_ours) || !(offsets->flags & flag_dense)) {
-    intptr_t stride = offsets->value_strides()[0];
+    intptr_t stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
     own = array(new_dense(offsets->type, &count));
     for (intptr_t i = 0; i < count; i++) {
-      std::memcpy(own->values().address + i * 8, offsets->values().address + i * stride, 8);
+      std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
     }
   }
-  const int64_t *o = reinterpret_cast<const int64_t *>(own->values().address);
+  offsets_run o{own->values().address, narrow ? slot_kind::offsets32 : slot_kind::offsets64, count - 1};
   if (o[0] < 0) {
     fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
   }
@@ -124,7 +125,7 @@ array from_offsets(const array &offsets, const array &content) {
                                 std::to_string(length) + " elements");
   }
   if (o[count - 1] > length) {
-    intptr_t row = std::upper_bound(o, o + count, length) - o - 1;
+    intptr_t row = o.row_of(length);
     fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
                                 ", past the content's " + std::to_string(length) + " elements");
   }
@@ -136,12 +137,13 @@ array from_offsets(const array &offsets, const array &content) {
   auto share = [](const array &from, int s, stream &to) {
     counted *owner = from->streams()[s].owner ? from->streams()[s].owner : from.get();
     retain(owner);
-    to = {from->streams()[s].address, owner, from->streams()[s].kind};
+    to = from->streams()[s];
+    to.owner = owner;
   };
   share(own, 0, block->streams()[0]);
-  block->streams()[0].kind = slot_kind::offsets64;
+  block->streams()[0].kind = o.kind;
   std::fill_n(block->strides(0), block->all_ndim, 0);
-  block->strides(0)[0] = 8;
+  block->strides(0)[0] = slot_size(o.kind);
   for (int s = 0; s < content->nstreams; s++) {
     share(content, s, block->streams()[s + 1]);
     block->strides(s + 1)[0] = 0;

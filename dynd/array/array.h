@@ -56,16 +56,17 @@ array empty(ndt::type type, const intptr_t *size, access_mode access = access_mo
 /// A zero-dimensional array of that type holding `value`, converted unchecked.
 array scalar_of(scalar_id type, const void *value);
 
-/// `var` rows over content: row i is content[offsets[i] .. offsets[i + 1]). `offsets` is a one-dimensional int64 array,
-/// `content` has at least one dimension; no data is copied unless the offsets can be written by others. Offsets that
-/// decrease or run past the content are an error.
+/// `var` rows over content: row i is content[offsets[i] .. offsets[i + 1]). `offsets` is a one-dimensional array of
+/// int64 or int32, `content` has at least one dimension; no data is copied unless the offsets can be written by others.
+/// Offsets that decrease or run past the content are an error.
 array from_offsets(const array &offsets, const array &content);
 
 /// A scalar as it is printed: "1", "0.5", "True".
 void append_scalar(std::string &text, scalar_id scalar, const char *value);
 /// Just the values of a printed array: `[[1, 2], [3]]`. Long ones are cut short in the middle.
 std::string values_text(const array &a);
-/// The same for a part of an array: the type below `axis`, with the streams standing at one element of it.
+/// The same for a part of an array: the type below `axis`, with the streams standing at one element of it. Cut short
+/// from a line or so on.
 std::string values_text_at(const array_block &block, int axis, char *const *stream);
 
 } // namespace dynd::nd

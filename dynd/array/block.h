@@ -7,6 +7,9 @@
 // starts again at the content. `strided * var * T` with three rows of int64 offsets: size {3, -1}; slots {stride 8, 0};
 // values {0, 8}. Elements that are not scalars have several streams, and may have dimensions inside: their numbering is
 // the type's (type.h). `ndim` counts the dimensions outside of the elements only, and values() is for scalars.
+//
+// A slice inside the rows, a[:, ::2], has slots of its own with step 2: the streams below take strides of two elements,
+// while the rows' starts go on counting single ones (stride / step).
 #pragma once
 
 #include "dynd/base/counted.h"
@@ -32,8 +35,9 @@ enum array_flags : uint8_t {
 
 struct stream {
   char *address;
-  counted *owner; ///< null: the data stands in this block
-  slot_kind kind; ///< of the rows' slots; none for values
+  counted *owner;   ///< null: the data stands in this block
+  slot_kind kind;   ///< of the rows' slots; none for values
+  int32_t step = 1; ///< of slots: the rows are every step-th element of the content, in which the starts count
 };
 
 struct array_block;

@@ -7,6 +7,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/memory/pool.h"
+#include "dynd/ops/slots.h"
 
 namespace dynd {
 
@@ -32,16 +33,14 @@ size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar) {
   case stream_role::index:
     return sizeof(int64_t);
   default:
-    return kind == slot_kind::pairs64 ? 2 * sizeof(int64_t) : sizeof(int64_t);
+    return size_t(slot_size(kind));
   }
 }
 
 namespace {
 
 bool is_text(type_kind kind) { return kind == type_kind::string || kind == type_kind::bytes; }
-bool has_content(type_kind kind) {
-  return is_text(kind) || kind == type_kind::var_dim || kind == type_kind::pointer;
-}
+bool has_content(type_kind kind) { return is_text(kind) || kind == type_kind::var_dim || kind == type_kind::pointer; }
 
 /// Calls visit(part, path, count) for every part of the type that has streams of its own; `path` are the dimensions
 /// from the last restart (a content's own dimension among them) to the part.
@@ -128,7 +127,8 @@ public:
       size_t bytes = outer.layout[i].item;
       ref<buffer> memory = allocate_buffer(bytes);
       fill_new(memory->data, bytes, outer.layout[i].fill);
-      place(outer.streams[i], memory->data, ref<counted>::adopt(memory.take()));
+      char *address = memory->data;
+      place(outer.streams[i], address, ref<counted>::adopt(memory.take()));
     }
     for (const type_part &part : rows) {
       make_pool(part);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr intptr_t print_all_up_to = 1000; // elements
 constexpr intptr_t edge = 3;
+constexpr size_t line_length = 400; // characters of a part, as traces show it, before it is cut short
 
 // The shortest text that reads back as the same value, with a point or an exponent, as Python prints it.
 template <class T> void append_floating(std::string &text, T value) {
@@ -92,10 +93,12 @@ void append_quoted(std::string &text, std::string_view value, bool is_text) {
   text += '"';
 }
 
-/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first.
+/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first. With `most`, stops somewhere
+/// past that many characters.
 class value_printer {
 public:
-  value_printer(std::string &text, const array_block &block, bool cut) : text_(text), block_(block), cut_(cut) {}
+  value_printer(std::string &text, const array_block &block, bool cut, size_t most = SIZE_MAX)
+      : text_(text), block_(block), cut_(cut), most_(most) {}
 
   void print(const type_part &part, char *const *at) {
     const type_data *t = part.type;
@@ -163,19 +166,21 @@ private:
   void print_dimension(const type_part &part, char *const *at) {
     bool var = part.type->kind == type_kind::var_dim;
     row_extent row = {0, block_.size()[part.dim]};
+    int32_t step = 1;
     if (var) {
       row = read_slot(at[0], block_.streams()[part.stream].kind);
+      step = block_.streams()[part.stream].step;
     }
     text_ += '[';
     char *inner[max_type_streams];
-    for (int64_t i = 0; i < row.size; i++) {
+    for (int64_t i = 0; i < row.size && text_.size() <= most_; i++) {
       text_ += i ? ", " : "";
       if (cut_ && row.size > 2 * edge && i == edge) {
         text_ += "...";
         i = row.size - edge - 1;
         continue;
       }
-      move_streams(block_, part.element(), part.dim, row.start + i, at + var, inner);
+      move_streams(block_, part.element(), part.dim, i, at + var, inner, row.start, step);
       print(part.element(), inner);
     }
     text_ += ']';
@@ -184,6 +189,7 @@ private:
   std::string &text_;
   const array_block &block_;
   bool cut_;
+  size_t most_;
 };
 
 } // namespace
@@ -194,7 +200,11 @@ std::string values_text_at(const array_block &block, int axis, char *const *stre
   while (axis-- > 0) {
     part = part.element();
   }
-  value_printer(text, block, false).print(part, stream + part.stream);
+  value_printer(text, block, false, line_length).print(part, stream + part.stream);
+  if (text.size() > line_length) {
+    text.clear();
+    value_printer(text, block, true).print(part, stream + part.stream);
+  }
   return text;
 }
 

@@ -1,26 +1,27 @@
 #include "dynd/array/rows.h"
 
 #include <cstring>
+#include <type_traits>
 
 namespace dynd {
 
 offsets_run rows_of(const array_block &block, int s) {
   const stream &slots = block.streams()[s];
-  if (slots.kind != slot_kind::offsets64) {
+  if (slots.kind == slot_kind::pairs64) {
     return {};
   }
   // From the inside out, the slots have to chain: (2, 3) rows have strides (24, 8). Dimensions of size 1 may have any
   // stride. At the next `var` dimension outside, its content is what the slots run over.
   const intptr_t *stride = block.strides(s), *size = block.size();
   const char *address = slots.address;
-  intptr_t chained = sizeof(int64_t), count = 1;
+  intptr_t chained = slot_size(slots.kind), count = 1;
   for (int d = block.var_axis(s) - 1; d >= 0; d--) {
     if (size[d] < 0) {
       offsets_run outer = rows_of(block, s - 1);
-      if (!outer.offsets || stride[d] != chained) {
+      if (!outer || stride[d] != chained) {
         return {};
       }
-      address += outer.offsets[0] * stride[d];
+      address += outer.first() * stride[d];
       count *= outer.content();
       break;
     }
@@ -30,21 +31,41 @@ offsets_run rows_of(const array_block &block, int s) {
     chained *= size[d];
     count *= size[d];
   }
-  return {reinterpret_cast<const int64_t *>(address), count};
+  return {address, slots.kind, count};
+}
+
+intptr_t offsets_run::row_of(int64_t at) const {
+  intptr_t low = 0, high = rows + 1;
+  while (low < high) {
+    intptr_t middle = low + (high - low) / 2;
+    (*this)[middle] <= at ? low = middle + 1 : high = middle;
+  }
+  return low - 1;
+}
+
+void widen(const offsets_run &run, int64_t *to) {
+  if (run.kind == slot_kind::offsets64) {
+    std::memcpy(to, run.address, run.bytes());
+    return;
+  }
+  const int32_t *from = reinterpret_cast<const int32_t *>(run.address);
+  for (intptr_t i = 0; i <= run.rows; i++) {
+    to[i] = from[i];
+  }
 }
 
 namespace {
 
-bool equal_differences(const int64_t *a, const int64_t *b, intptr_t rows) {
-  int64_t shift = a[0] - b[0];
-  if (shift == 0) {
-    return std::memcmp(a, b, size_t(rows + 1) * sizeof(int64_t)) == 0;
+template <class A, class B> bool equal_differences(const A *a, const B *b, intptr_t rows) {
+  int64_t shift = int64_t(a[0]) - int64_t(b[0]);
+  if (std::is_same_v<A, B> && shift == 0) {
+    return std::memcmp(a, b, size_t(rows + 1) * sizeof(A)) == 0;
   }
   for (intptr_t i = 0; i <= rows;) {
     intptr_t end = i + 1024 <= rows ? i + 1024 : rows + 1;
     int64_t different = 0;
     for (; i < end; i++) {
-      different |= (a[i] - b[i]) ^ shift;
+      different |= (int64_t(a[i]) - int64_t(b[i])) ^ shift;
     }
     if (different) {
       return false;
@@ -53,12 +74,21 @@ bool equal_differences(const int64_t *a, const int64_t *b, intptr_t rows) {
   return true;
 }
 
+// Calls f with the offsets as a pointer to what they are.
+template <class F> bool with_offsets(const offsets_run &run, F f) {
+  return run.kind == slot_kind::offsets32 ? f(reinterpret_cast<const int32_t *>(run.address))
+                                          : f(reinterpret_cast<const int64_t *>(run.address));
+}
+
+bool equal_differences(const offsets_run &a, const offsets_run &b) {
+  return with_offsets(
+      a, [&](auto *x) { return with_offsets(b, [&](auto *y) { return equal_differences(x, y, a.rows); }); });
+}
+
 // The whole of a buffer that holds nothing but these offsets; only then the answer is a property of the buffer.
-buffer *whole_buffer(const int64_t *offsets, counted *owner, intptr_t rows) {
+buffer *whole_buffer(const offsets_run &run, counted *owner) {
   buffer *memory = as_buffer(owner);
-  bool whole = memory && reinterpret_cast<const char *>(offsets) == memory->data &&
-               memory->size == size_t(rows + 1) * sizeof(int64_t);
-  return whole ? memory : nullptr;
+  return memory && run.address == memory->data && memory->size == run.bytes() ? memory : nullptr;
 }
 
 uint64_t age_of(buffer *memory) {
@@ -85,25 +115,24 @@ bool known_same_slots(const stream &a, const stream &b) {
     return true;
   }
   buffer *first = as_buffer(a.owner), *second = as_buffer(b.owner);
-  return a.kind == slot_kind::offsets64 && b.kind == a.kind && first && second && a.address == first->data &&
+  auto start = [](const stream &slots) { return read_slot(slots.address, slots.kind).start; };
+  return a.kind != slot_kind::pairs64 && b.kind == a.kind && first && second && a.address == first->data &&
          b.address == second->data && first->size == second->size && representative(first) == representative(second) &&
-         *reinterpret_cast<const int64_t *>(a.address) == *reinterpret_cast<const int64_t *>(b.address);
+         start(a) == start(b);
 }
 
-bool same_row_lengths(const offsets_run &run_a, counted *a_owner, const offsets_run &run_b, counted *b_owner) {
-  intptr_t rows = run_a.rows;
-  const int64_t *a = run_a.offsets, *b = run_b.offsets;
-  if (rows != run_b.rows) {
+bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run &b, counted *b_owner) {
+  if (a.rows != b.rows) {
     return false;
   }
-  if (a == b) {
+  if (a.address == b.address) {
     return true;
   }
-  buffer *first = whole_buffer(a, a_owner, rows), *second = whole_buffer(b, b_owner, rows);
+  buffer *first = whole_buffer(a, a_owner), *second = whole_buffer(b, b_owner);
   if (first && second && representative(first) == representative(second)) {
     return true;
   }
-  if (!equal_differences(a, b, rows)) {
+  if (!equal_differences(a, b)) {
     return false;
   }
   if (first && second) {

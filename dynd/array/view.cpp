@@ -20,14 +20,19 @@ struct view_parts {
   type_kind kind[max_ndim];
   char *address[max_type_streams];
   slot_kind slots[max_type_streams];
+  int32_t step[max_type_streams];
   counted *owner[max_type_streams];
   ndt::type dtype;
+  access_mode access;
+  bool ours;
 
   explicit view_parts(const array &a) {
     array_block *block = a.get();
     ndim = block->ndim;
     all_ndim = block->all_ndim;
     nstreams = block->nstreams;
+    access = block->access;
+    ours = block->flags & flag_ours;
     pitch_ = size_t(all_ndim + max_ndim - ndim); // an index may add axes
     if (pitch_ * size_t(nstreams) > std::size(few_)) {
       many_.resize(pitch_ * size_t(nstreams));
@@ -42,6 +47,7 @@ struct view_parts {
       const stream &from = block->streams()[s];
       address[s] = from.address;
       slots[s] = from.kind;
+      step[s] = from.step;
       owner[s] = from.owner ? from.owner : block;
       std::copy_n(block->strides(s), all_ndim, stride(s));
     }
@@ -76,17 +82,42 @@ struct view_parts {
     all_ndim++;
   }
 
+  void remove_stream(int s) {
+    for (; s + 1 < nstreams; s++) {
+      std::copy_n(stride(s + 1), all_ndim, stride(s));
+      address[s] = address[s + 1];
+      slots[s] = slots[s + 1];
+      step[s] = step[s + 1];
+      owner[s] = owner[s + 1];
+    }
+    nstreams--;
+  }
+
+  // Stream s becomes items that follow each other over the dimensions from the `var` one outside of it (or the first)
+  // up to `end`.
+  //   slots of (2, var, 3, var), end 3, 16 bytes each: strides 0 48 16 0
+  void pack(int s, int end, intptr_t item, buffer *memory, slot_kind kind_of_slots) {
+    address[s] = memory->data;
+    owner[s] = memory;
+    slots[s] = kind_of_slots;
+    step[s] = 1;
+    bool outside = false; // of the `var` dimension that the stream is in
+    for (int d = all_ndim - 1; d >= 0; d--) {
+      stride(s)[d] = d >= end || outside ? 0 : item;
+      if (d < end && !outside) {
+        outside = kind[d] == type_kind::var_dim;
+        item *= outside ? 1 : size[d];
+      }
+    }
+  }
+
   // The outermost dimension is `var` and nothing is outside of it: it is one row, and so has one size.
   void resolve_row() {
     row_extent row = read_slot(address[0], slots[0]);
     for (int s = 1; s < nstreams; s++) {
-      address[s] += row.start * stride(s)[0];
-      std::copy_n(stride(s), all_ndim, stride(s - 1));
-      address[s - 1] = address[s];
-      slots[s - 1] = slots[s];
-      owner[s - 1] = owner[s];
+      address[s] += row.start * start_unit(stride(s)[0], step[0]);
     }
-    nstreams--;
+    remove_stream(0);
     size[0] = row.size;
     kind[0] = type_kind::strided_dim;
   }
@@ -97,20 +128,19 @@ struct view_parts {
     }
   }
 
-  array build(const array &like) const {
+  array build() const {
     ndt::type type = dtype;
     for (int d = ndim - 1; d >= 0; d--) {
       type = kind[d] == type_kind::var_dim     ? ndt::make_var_dim(type)
              : kind[d] == type_kind::fixed_dim ? ndt::make_fixed_dim(size[d], type)
                                                : ndt::make_strided_dim(type);
     }
-    array_block *from = like.get();
-    ref<array_block> block = new_block(type.get(), from->access, from->flags & flag_ours);
+    ref<array_block> block = new_block(type.get(), access, ours ? flag_ours : 0);
     std::copy_n(size, all_ndim, block->size());
     for (int s = 0; s < nstreams; s++) {
       std::copy_n(stride(s), all_ndim, block->strides(s));
       retain(owner[s]);
-      block->streams()[s] = {address[s], owner[s], slots[s]};
+      block->streams()[s] = {address[s], owner[s], slots[s], step[s]};
     }
     note_density(*block);
     return array(std::move(block));
@@ -150,6 +180,57 @@ slice_extent resolve(const index &i, intptr_t size) {
 
 bool is_whole(const index &i) { return i.kind == index::slice && !i.start && !i.stop && i.step.value_or(1) == 1; }
 
+// All rows of the `var` dimension `axis`, in C order, whatever is outside of them. Notes the offsets of the `var`
+// dimensions outside as if everything followed each other, which is how new slots are laid out.
+class row_walk {
+public:
+  row_walk(const view_parts &parts, int axis) : parts_(parts), axis_(axis) {
+    for (int d = 0; d < axis; d++) {
+      slots_ += parts.kind[d] == type_kind::var_dim;
+    }
+    outer_offsets.assign(size_t(slots_), {0});
+  }
+
+  /// The stream of the rows' slots.
+  int slots() const { return slots_; }
+
+  /// Calls f(extent of the row, its index over the dimensions outside).
+  template <class F> void run(F f) { visit(0, 0, parts_.address, f); }
+
+  std::vector<std::vector<int64_t>> outer_offsets; ///< of each `var` dimension outside
+
+private:
+  // `var` is the number of `var` dimensions before d; the streams of these and of the rows stand at `at`.
+  template <class F> void visit(int d, int var, char *const *at, F &f) {
+    if (d == axis_) {
+      f(read_slot(at[slots_], parts_.slots[slots_]), index_);
+      return;
+    }
+    bool rows = parts_.kind[d] == type_kind::var_dim;
+    row_extent row = {0, parts_.size[d]};
+    if (rows) {
+      row = read_slot(at[var], parts_.slots[var]);
+      outer_offsets[size_t(var)].push_back(outer_offsets[size_t(var)].back() + row.size);
+    }
+    char *inner[max_ndim + 1];
+    for (int s = 0; s <= slots_; s++) {
+      bool moves = rows && s > var;
+      inner[s] = at[s] + (moves ? row.start * start_unit(parts_.stride(s)[d], parts_.step[var]) : 0);
+    }
+    for (int64_t i = 0; i < row.size; i++) {
+      index_[d] = i;
+      visit(d + 1, var + rows, inner, f);
+      for (int s = 0; s <= slots_; s++) {
+        inner[s] += parts_.stride(s)[d];
+      }
+    }
+  }
+
+  const view_parts &parts_;
+  int axis_, slots_ = 0;
+  intptr_t index_[max_ndim] = {};
+};
+
 class indexer {
 public:
   indexer(const array &a, std::span<const index> indices) : a_(a), parts_(a), indices_(indices) {}
@@ -187,7 +268,7 @@ public:
       }
     }
     resolve_taken_row();
-    return parts_.build(copied_ ? copied_ : a_);
+    return parts_.build();
   }
 
 private:
@@ -198,94 +279,83 @@ private:
     }
   }
 
-  // A `var` dimension can be indexed once nothing is left outside of it.
-  void need_one_row(const char *what) {
+  // Rows of which every one is to be indexed. With nothing outside, a `var` dimension is one row, of one size.
+  bool inside_rows() {
     if (parts_.kind[at_] != type_kind::var_dim) {
-      return;
+      return false;
     }
-    if (at_ > 0) {
-      fail(error_kind::index, std::string("index: ") + what + " inside the rows of axis " + std::to_string(axis_) +
-                                  ", itself inside ragged rows: index the axes before it with integers");
+    if (at_ == 0) {
+      parts_.resolve_row();
     }
-    parts_.resolve_row();
+    return at_ > 0;
   }
 
-  // Rows of which every one is to be indexed: the dimensions outside have one size each.
-  bool inside_rows() const {
-    bool strided_outside = at_ > 0 && parts_.kind[at_] == type_kind::var_dim;
-    for (int d = 0; d < at_; d++) {
-      strided_outside &= parts_.kind[d] != type_kind::var_dim;
+  buffer *keep(const void *data, size_t bytes) {
+    memory_.push_back(allocate_buffer(bytes));
+    if (bytes) {
+      std::memcpy(memory_.back()->data, data, bytes);
     }
-    return strided_outside;
+    return memory_.back().get();
   }
 
-  // Calls f(slot, row number, index of the row) for every row, in C order.
-  template <class F> void for_each_row(F f) {
-    intptr_t index[max_ndim] = {};
-    intptr_t rows = 1;
-    for (int d = 0; d < at_; d++) {
-      rows *= parts_.size[d];
-    }
-    for (intptr_t r = 0; r < rows; r++) {
-      const char *slot = parts_.address[0];
-      for (int d = 0; d < at_; d++) {
-        slot += index[d] * parts_.stride(0)[d];
-      }
-      f(read_slot(slot, parts_.slots[0]), r, index);
-      for (int d = at_ - 1; d >= 0 && ++index[d] == parts_.size[d]; d--) {
-        index[d] = 0;
+  // New slots for the `var` dimensions outside of the rows that were walked: those of the walk's order.
+  void pack_outside(const row_walk &walk) {
+    for (int s = 0, d = 0; s < walk.slots(); d++) {
+      if (parts_.kind[d] == type_kind::var_dim) {
+        const std::vector<int64_t> &offsets = walk.outer_offsets[size_t(s)];
+        buffer *memory = keep(offsets.data(), offsets.size() * sizeof(int64_t));
+        parts_.pack(s++, d, sizeof(int64_t), memory, slot_kind::offsets64);
       }
     }
   }
 
-  // a[:, i:j]: new slots, one for each row; the content is shared. Backwards the content's stride is negative, and so
-  // are the starts.
+  // a[:, i:j:k]: new slots, one for each row; the content is shared.
   void cut_rows(const index &i) {
-    intptr_t step = i.step.value_or(1);
-    if (step != 1 && step != -1) {
-      fail(error_kind::index, "index: inside the rows of axis " + std::to_string(axis_) +
-                                  " the step of a slice must be 1 or -1, not " + std::to_string(step));
-    }
-    intptr_t rows = 1;
-    for (int d = 0; d < at_; d++) {
-      rows *= parts_.size[d];
-    }
-    new_slots_ = allocate_buffer(size_t(rows) * sizeof(row_extent));
-    auto *slots = reinterpret_cast<row_extent *>(new_slots_->data);
-    for_each_row([&](row_extent row, intptr_t r, const intptr_t *) {
+    row_walk walk(parts_, at_);
+    int s = walk.slots();
+    intptr_t own = parts_.step[s], longest = 0;
+    std::vector<row_extent> slots;
+    walk.run([&](row_extent row, const intptr_t *) {
       slice_extent extent = resolve(i, row.size);
-      slots[r] = {step * (row.start + extent.first), extent.count};
+      longest = std::max(longest, extent.count);
+      // An empty row gets a place: one without memory (start -1) would be given some here, where nobody looks for it.
+      slots.push_back({extent.count ? row.start + extent.first * own : 0, extent.count});
     });
-    parts_.address[0] = new_slots_->data;
-    parts_.owner[0] = new_slots_.get();
-    parts_.slots[0] = slot_kind::pairs64;
-    intptr_t stride = sizeof(row_extent);
-    for (int d = at_ - 1; d >= 0; d--) {
-      parts_.stride(0)[d] = stride;
-      stride *= parts_.size[d];
+    intptr_t step = i.step.value_or(1), all;
+    if (longest <= 1) {
+      step = 1; // nobody takes one
     }
-    for (int s = 1; s < parts_.nstreams; s++) {
-      parts_.stride(s)[at_] *= step;
+    if (__builtin_mul_overflow(own, step, &all) || all != int32_t(all)) {
+      fail(error_kind::index, "index: inside the rows of axis " + std::to_string(axis_) +
+                                  " the step of a slice must fit 32 bits, not " + std::to_string(step));
+    }
+    pack_outside(walk);
+    buffer *memory = keep(slots.data(), slots.size() * sizeof(row_extent));
+    parts_.pack(s, at_, sizeof(row_extent), memory, slot_kind::pairs64);
+    parts_.step[s] = int32_t(all);
+    for (int below = s + 1; below < parts_.nstreams; below++) {
+      parts_.stride(below)[at_] *= step;
     }
   }
 
-  // a[:, i]: one element of every row. They lie anywhere, so this is a copy.
+  // a[:, i]: one element of every row. They lie anywhere: values are copied, of rows below the slots are, and the
+  // content is shared.
   void take_from_rows(intptr_t i) {
-    if (parts_.nstreams != 2 || !a_->has_scalars()) {
+    row_walk walk(parts_, at_);
+    int s = walk.slots(), below = s + 1, end = at_ + 1;
+    while (end < parts_.ndim && parts_.kind[end] != type_kind::var_dim) {
+      end++;
+    }
+    bool values = end == parts_.ndim;
+    if (values && !a_->has_scalars()) {
       fail(error_kind::index, "index: an integer inside the rows of axis " + std::to_string(axis_) +
-                                  ", with ragged rows below them: index the axes before it with integers");
+                                  ", of elements of " + std::string(parts_.dtype.str()) +
+                                  ": index the axes before it with integers");
     }
-    intptr_t size[max_ndim];
-    std::copy_n(parts_.size, at_, size);
-    std::copy(parts_.size + at_ + 1, parts_.size + parts_.ndim, size + at_);
-    ndt::type type = ndt::make_scalar(a_->scalar());
-    for (int d = parts_.ndim - 1; d >= 0; d--) {
-      type = d == at_ ? type : ndt::make_strided_dim(type);
-    }
-    copied_ = array(new_dense(type.get(), size));
-    size_t item = a_->item_size();
-    char *to = copied_->values().address;
-    for_each_row([&](row_extent row, intptr_t, const intptr_t *index) {
+    intptr_t item = values ? intptr_t(a_->item_size()) : intptr_t(sizeof(row_extent));
+    const intptr_t *stride = parts_.stride(below);
+    std::vector<char> taken;
+    walk.run([&](row_extent row, const intptr_t *index) {
       if (i < -row.size || i >= row.size) {
         std::string where;
         for (int d = 0; d < at_; d++) {
@@ -295,21 +365,38 @@ private:
                                     " of row " + (at_ > 1 ? "(" + where + ")" : where) + " with size " +
                                     std::to_string(row.size));
       }
-      const char *from = parts_.address[1] + (row.start + (i < 0 ? i + row.size : i)) * parts_.stride(1)[at_];
-      copy_elements(at_ + 1, from, to, item);
+      const char *from = parts_.address[below] + row.start * start_unit(stride[at_], parts_.step[s]) +
+                         (i < 0 ? i + row.size : i) * stride[at_];
+      copy_items(at_ + 1, end, from, stride, [&](const char *at) {
+        row_extent slot;
+        if (!values) {
+          slot = read_slot(at, parts_.slots[below]);
+          slot.start = std::max<int64_t>(slot.start, 0); // as in cut_rows
+          at = reinterpret_cast<const char *>(&slot);
+        }
+        taken.insert(taken.end(), at, at + item);
+      });
     });
-    parts_ = view_parts(copied_);
+    pack_outside(walk);
+    int32_t step = parts_.step[below];
+    parts_.remove_stream(s);
+    parts_.remove_axis(at_);
+    parts_.pack(s, end - 1, item, keep(taken.data(), taken.size()), values ? slot_kind::none : slot_kind::pairs64);
+    parts_.step[s] = step;
+    if (values) {
+      parts_.access = access_mode::immutable;
+      parts_.ours = true;
+    }
     axis_++;
   }
 
-  void copy_elements(int d, const char *from, char *&to, size_t item) {
-    if (d == parts_.ndim) {
-      std::memcpy(to, from, item);
-      to += item;
+  template <class F> void copy_items(int d, int end, const char *from, const intptr_t *stride, F f) {
+    if (d == end) {
+      f(from);
       return;
     }
     for (intptr_t j = 0; j < parts_.size[d]; j++) {
-      copy_elements(d + 1, from + j * parts_.stride(1)[d], to, item);
+      copy_items(d + 1, end, from + j * stride[d], stride, f);
     }
   }
 
@@ -318,7 +405,6 @@ private:
       take_from_rows(i);
       return;
     }
-    need_one_row("an integer");
     intptr_t size = parts_.size[at_];
     if (i < -size || i >= size) {
       std::string row;
@@ -339,7 +425,6 @@ private:
     if (!is_whole(i) && inside_rows()) {
       cut_rows(i);
     } else if (!is_whole(i)) {
-      need_one_row("a slice");
       slice_extent extent = resolve(i, parts_.size[at_]);
       if (extent.count > 0) {
         parts_.shift(at_, extent.first);
@@ -364,8 +449,7 @@ private:
   int at_ = 0;   // the dimension of the view that is next
   int axis_ = 0; // the axis of the array that it was
   std::string taken_;
-  ref<buffer> new_slots_;
-  array copied_;
+  std::vector<ref<buffer>> memory_; // of new streams, until the view owns them
 };
 
 } // namespace
@@ -399,7 +483,7 @@ array transposed(const array &a, std::span<const int> axes) {
       to.stride(s)[d] = from.stride(s)[axis];
     }
   }
-  return to.build(a);
+  return to.build();
 }
 
 array transposed(const array &a) {
@@ -414,7 +498,7 @@ array with_unit_axis(const array &a, int axis) {
   force(a.get());
   view_parts parts(a);
   parts.insert_axis(axis);
-  return parts.build(a);
+  return parts.build();
 }
 
 array field(const array &a, std::string_view name) {
@@ -472,7 +556,7 @@ array field(const array &a, std::string_view name) {
     const stream &own = from->streams()[streams[s]];
     counted *owner = own.owner ? own.owner : from;
     retain(owner);
-    block->streams()[s] = {own.address, owner, own.kind};
+    block->streams()[s] = {own.address, owner, own.kind, own.step};
     for (size_t d = 0; d < dims.size(); d++) {
       block->strides(int(s))[d] = from->strides(streams[s])[dims[d]];
     }

@@ -16,9 +16,9 @@ struct index {
   std::optional<intptr_t> start, stop, step; ///< slice, as in Python
 };
 
-/// a[i, 1:2, ..., None]. On ragged arrays: rows, elements, slices over rows, and slices inside rows with step 1 or -1
-/// (a view with slots of its own). a[:, i] takes an element of every row and is a copy. A row of a ragged array is
-/// `strided`.
+/// a[i, 1:2, ..., None]. On ragged arrays: rows, elements, slices over rows, and slices inside rows (a view with slots
+/// of its own). a[:, i] takes an element of every row: a copy, unless the elements are ragged rows themselves, which
+/// stay a view. A row of a ragged array is `strided`.
 array at(const array &a, std::span<const index> indices);
 
 /// a[i] over the outermost dimension.

@@ -1,5 +1,6 @@
 // The hook of a host language with a global lock: whoever is about to wait, or to work for long, gives the lock up
-// first. The Python package sets it; without a host nothing happens.
+// first, and asks now and then whether the user wants it to stop. The Python package sets it; without a host nothing
+// happens.
 #pragma once
 
 namespace dynd {
@@ -7,9 +8,16 @@ namespace dynd {
 struct interpreter_hooks {
   void *(*let_go)() = nullptr; ///< null result: the lock was not held
   void (*take_back)(void *) = nullptr;
+  bool (*interrupted)() = nullptr; ///< asked without the lock; the host remembers what it will raise
 };
 
-inline interpreter_hooks the_interpreter;
+/// Defined in the library, not inline: the binding is another shared object, and must not get one of its own.
+extern interpreter_hooks the_interpreter;
+
+/// Asks the host whether the user wants this thread's evaluation to stop. The host may run the user's signal handlers.
+bool ask_whether_to_stop();
+/// Whether this thread is inside of that, with an evaluation of its own not finished: it must not wait for values.
+bool is_inside_handler();
 
 /// Without the host's lock for as long as it lives, if `apply`.
 class without_interpreter {

@@ -38,7 +38,8 @@ public:
   std::vector<intptr_t> index;
 };
 
-// ---- rows of the destination and of the source ------------------------------------------------------------------------
+// ---- rows of the destination and of the source
+// ------------------------------------------------------------------------
 
 bool has_rows(const type_data *type) {
   return std::find(type->roles, type->roles + type->nstreams, stream_role::rows) != type->roles + type->nstreams;
@@ -132,8 +133,8 @@ private:
     bool both = src.part.type->ndim == dst.part.type->ndim;
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
     bool var = dst.part.type->kind == type_kind::var_dim;
-    bool fresh = var && (dst.fresh || (to.start == -1 && to.size == 0 &&
-                                       as_pool(dst.block.streams()[dst.part.stream].owner)));
+    bool fresh =
+        var && (dst.fresh || (to.start == -1 && to.size == 0 && as_pool(dst.block.streams()[dst.part.stream].owner)));
     int64_t length = fresh ? from.size : to.size;
     if (from.size != 1 && from.size != length) {
       fail(error_kind::broadcast, "assign: cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +
@@ -164,7 +165,8 @@ private:
   std::vector<intptr_t> path_;
 };
 
-// ---- overlap ------------------------------------------------------------------------------------------------------------
+// ---- overlap
+// ------------------------------------------------------------------------------------------------------------
 
 // The bytes of a stream that do not depend on rows; nothing where they do.
 byte_interval touched_by(const array_block &block, int s) {
@@ -191,7 +193,8 @@ bool may_share(const array_block &a, const array_block &b) {
   return false;
 }
 
-// ---- running an assignment ------------------------------------------------------------------------------------------------
+// ---- running an assignment
+// ------------------------------------------------------------------------------------------------
 
 struct assign_call {
   arrmeta_of dst_meta, src_meta;
@@ -265,11 +268,39 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   }
 }
 
+// The length of the rows at an axis outside of the elements, as far as one can be told: that of the first row that is not
+// of length 1; -1 where there is no row.
+intptr_t length_of_rows(const array_block &block, int axis, int at_axis, char *const *at) {
+  dimension_walk dimension(block, at_axis, at, block.type->var_count);
+  if (at_axis == axis) {
+    return dimension.size();
+  }
+  intptr_t found = -1;
+  char *inner[max_ndim];
+  for (int64_t i = 0; i < dimension.size() && (found == -1 || found == 1); i++) {
+    dimension.enter(i, inner);
+    intptr_t own = length_of_rows(block, axis, at_axis + 1, inner);
+    found = own < 0 ? found : own;
+  }
+  return found;
+}
+
+intptr_t length_of_rows(const array_block &block, int axis) {
+  char *at[max_ndim];
+  for (int s = 0; s < block.type->var_count; s++) {
+    at[s] = block.streams()[s].address;
+  }
+  return axis < block.ndim ? length_of_rows(block, axis, 0, at) : -1;
+}
+
 // The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
 void find_sizes(const type_part &type, const array_block &src, const type_part &part, intptr_t *size) {
   if (type.type->ndim) {
     bool both = part.type->ndim == type.type->ndim;
     size[type.dim] = both ? src.size()[part.dim] : 1;
+    if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
+      size[type.dim] = length_of_rows(src, part.dim);
+    }
     return find_sizes(type.element(), src, both ? part.element() : part, size);
   }
   auto inside = [](const type_part &p) { return p.type->element && p.type->kind != type_kind::byteswap; };
@@ -286,8 +317,8 @@ void find_sizes(const type_part &type, const array_block &src, const type_part &
   for (int i = 0; i < type.type->nfields; i++) {
     int other = i;
     if (type.type->kind == type_kind::struct_ && part.type->kind == type_kind::struct_) {
-      for (other = 0; other < part.type->nfields &&
-                      std::strcmp(part.type->fields[other].name, type.type->fields[i].name) != 0;
+      for (other = 0;
+           other < part.type->nfields && std::strcmp(part.type->fields[other].name, type.type->fields[i].name) != 0;
            other++) {
       }
     }
@@ -301,29 +332,25 @@ void find_sizes(const type_part &type, const array_block &src, const type_part &
 
 void assign_elements(array_block *dst, array_block *src, error_mode mode) {
   force(src);
-  {
-    // What the types and sizes refuse is refused before anything is looked at.
-    assign_call call(dst, src);
-    ckernel_builder kernel;
-    bool refuses = call.build(kernel, dst, src, mode, assign_walk::planned);
-    row_check(dst, src).run();
-    bool apart = may_share(*dst, *src), whole = refuses && has_fields(dst->type);
-    if (!apart && !whole) {
-      work_frame frame(kernel.scratch_size);
-      if (int status = call.run(kernel, frame)) {
-        fail_at_element(call, dst, src, mode, status, frame.text);
-      }
-      return;
-    }
-    if (apart) {
-      ref<array_block> copy = convert_elements(src, src->type, access_mode::immutable, error_mode::nocheck);
-      return assign_elements(dst, copy.get(), mode);
-    }
-  }
+  // What the types and sizes refuse is refused before anything is looked at, and row lengths before anything is
+  // written.
+  assign_call call(dst, src);
+  ckernel_builder kernel;
+  bool refuses = call.build(kernel, dst, src, mode, assign_walk::planned);
+  row_check(dst, src).run();
   // A struct is assigned whole or not at all: first to a new array, where nobody sees what was done before a refusal.
-  ndt::type type = ndt::with_dtype(ndt::type(src->type), ndt::type(dst->type->dtype));
-  ref<array_block> made = convert_elements(src, type.get(), access_mode::immutable, mode);
-  assign_elements(dst, made.get(), error_mode::nocheck);
+  bool whole = refuses && has_fields(dst->type);
+  if (whole || may_share(*dst, *src)) {
+    ndt::type dtype(whole ? dst->type->dtype : src->type->dtype);
+    ndt::type type = ndt::with_dtype(ndt::type(src->type), dtype);
+    ref<array_block> apart = convert_elements(src, type.get(), access_mode::immutable, mode);
+    assign_now(dst, apart.get(), whole ? error_mode::nocheck : mode);
+    return;
+  }
+  work_frame frame(kernel.scratch_size);
+  if (int status = call.run(kernel, frame)) {
+    fail_at_element(call, dst, src, mode, status, frame.text);
+  }
 }
 
 ref<array_block> convert_elements(array_block *src, const type_data *type, access_mode access, error_mode mode) {
@@ -341,7 +368,8 @@ ref<array_block> convert_elements(array_block *src, const type_data *type, acces
   return result;
 }
 
-// ---- kernels over elements ------------------------------------------------------------------------------------------------
+// ---- kernels over elements
+// ------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -6,6 +6,12 @@ namespace dynd {
 
 namespace {
 
+// Integers that promote to a floating type: one is uint64, the other signed. Compared, they are not rounded.
+bool compares_signs(const program &p, const op_row &r, scalar_id computation, const uint8_t *operands) {
+  return r.kind == op_kind::compare && is_floating(computation) && is_integer(p.type[operands[0]]) &&
+         is_integer(p.type[operands[1]]);
+}
+
 bool has_space_of(const array_block &node, const void *like) {
   return same_space(node, *static_cast<const array_block *>(like));
 }
@@ -86,21 +92,23 @@ uint8_t group_task::register_of(const array_block *block) const {
 
 void group_task::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results) {
   const op_row &r = row(op);
-  uint8_t regs[3] = {no_register, no_register, no_register};
-  for (int i = 0; i < count; i++) {
-    bool condition = r.kind == op_kind::select && i == 0;
-    regs[i] = t.p.converted(operands[i], condition ? scalar_id::bool_ : computation);
-  }
   const level_table &functions = level();
-  program_step step = {functions.elementwise[size_t(op)][size_t(computation)],
-                       functions.elementwise_stream[size_t(op)][size_t(computation)],
-                       nullptr,
-                       r.name,
-                       regs[0],
-                       regs[1],
-                       regs[2],
-                       0,
-                       no_register};
+  block_fn function = functions.elementwise[size_t(op)][size_t(computation)];
+  block_fn streaming = functions.elementwise_stream[size_t(op)][size_t(computation)];
+  uint8_t regs[3] = {no_register, no_register, no_register};
+  if (compares_signs(t.p, r, computation, operands)) {
+    bool first_unsigned = t.p.type[operands[0]] == scalar_id::uint64;
+    regs[0] = t.p.converted(operands[0], first_unsigned ? scalar_id::uint64 : scalar_id::int64);
+    regs[1] = t.p.converted(operands[1], first_unsigned ? scalar_id::int64 : scalar_id::uint64);
+    function = functions.compare_signs[size_t(op)][first_unsigned];
+    streaming = nullptr;
+  } else {
+    for (int i = 0; i < count; i++) {
+      bool condition = r.kind == op_kind::select && i == 0;
+      regs[i] = t.p.converted(operands[i], condition ? scalar_id::bool_ : computation);
+    }
+  }
+  program_step step = {function, streaming, nullptr, r.name, regs[0], regs[1], regs[2], 0, no_register};
   scalar_id result = result_type(op, computation);
   results[0] = t.p.add_step(step, result);
   if (r.outputs == 2) {

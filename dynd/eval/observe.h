@@ -30,8 +30,12 @@ struct traced_call {
 struct observation {
   bool tracing = false;
   std::vector<explained_kernel> kernels;
-  std::vector<traced_call> calls;
+  std::vector<traced_call> calls; ///< the first most_traced_calls
+  size_t more_calls = 0;          ///< that were made after those
 };
+
+/// More calls than these are counted, not kept: nobody reads them.
+inline constexpr size_t most_traced_calls = 10000;
 
 observation *&current_observation();
 
@@ -46,7 +50,8 @@ struct first_failure {
   const char *source = nullptr; ///< where the first source's value is
 };
 
-/// Runs the task unplanned up to the first element that fails.
+/// Runs the task again up to the first element that fails: blocks are halved, a stranger's kernel (which may fail only
+/// now and then) is called for one element after another.
 first_failure find_first_failure(const task &t);
 
 std::string explanation_text(const observation &seen);

@@ -185,9 +185,9 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
       continue;
     }
     const offsets_run &run = shape.slots[shape.slot_index[d]].run;
-    int64_t at = row + run.offsets[0];
-    intptr_t outer = std::upper_bound(run.offsets, run.offsets + run.rows + 1, at) - run.offsets - 1;
-    index.insert(index.begin(), at - run.offsets[outer]);
+    int64_t at = row + run.first();
+    intptr_t outer = run.row_of(at);
+    index.insert(index.begin(), at - run[outer]);
     row = outer;
   }
   return index;
@@ -202,7 +202,7 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
   if (shape.size[shape.ndim - 1] < 0 && shape.ndim > 1) {
     const offsets_run &run = shape.slots[shape.slot_index[shape.ndim - 1]].run;
     intptr_t row = 0;
-    while (row < run.rows && run.offsets[row + 1] > run.offsets[row]) {
+    while (row < run.rows && run[row + 1] > run[row]) {
       row++;
     }
     where = "row " + index_text(index_of_row(shape, row)) + " is empty";
@@ -249,7 +249,7 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
     outside.nvar--;
   }
   for (int i = 0; i < outside.nvar; i++) {
-    if (!outside.slots[i].run.offsets) { // the result needs rows that follow each other
+    if (!outside.slots[i].run) { // the result needs rows that follow each other
       return reduce_last(reduction, copy_values(operand, access_mode::immutable).get(), false, shown_axis);
     }
   }
@@ -266,6 +266,9 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
     }
     fill_zero(result.get());
     return result;
+  }
+  if (observation *watching = current_observation(); watching && watching->tracing) {
+    fill_zero(result.get()); // the trace shows what stands at the destination
   }
   start_reduction(group, reduction, operand, dying);
   task &t = group.t;

@@ -1,7 +1,10 @@
 #include "dynd/eval/run.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
@@ -17,6 +20,8 @@ namespace dynd {
 namespace {
 
 constexpr intptr_t piece_elements = 1 << 16;
+constexpr intptr_t lone_piece_elements = 1 << 22; // one thread needs pieces only to ask whether it shall go on: some ms
+constexpr std::chrono::milliseconds poll_interval{50};
 
 inline void store_fence() {
 #if defined(__x86_64__)
@@ -87,6 +92,9 @@ std::string index_text(const std::vector<intptr_t> &index) {
       what = "integer division by zero";
     }
   }
+  if (kind == error_kind::cancelled) {
+    what = "interrupted";
+  }
   fail(kind, std::string(t.name) + ": " + (what.empty() ? "failed" : what) + where);
 }
 
@@ -100,6 +108,29 @@ int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t beg
   return reinterpret_cast<streams_strided_t>(root->function)(stream, call.stride, size_t(end - begin), root, &frame);
 }
 
+// Whether the user wants the evaluation to stop. The calling thread asks the host between its pieces; all threads see
+// the answer, in the frames of their pieces too.
+class interruption {
+public:
+  bool poll() {
+    if (!stop_.load(std::memory_order_relaxed) && std::this_thread::get_id() == caller_) {
+      auto now = std::chrono::steady_clock::now();
+      if (now - asked_ >= poll_interval) {
+        asked_ = now;
+        stop_.store(ask_whether_to_stop(), std::memory_order_relaxed);
+      }
+    }
+    return stop_.load(std::memory_order_relaxed);
+  }
+  const int *flag() const { return reinterpret_cast<const int *>(&stop_); }
+
+private:
+  std::atomic<int> stop_ = 0;
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+};
+static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
+
 // Runs one piece in a frame of its own; the text of the failure with the lowest index is kept.
 class piece_runner {
 public:
@@ -107,7 +138,11 @@ public:
       : kernel_(kernel), call_(call), streaming_(streaming) {}
 
   int operator()(intptr_t begin, intptr_t end) {
+    if (interruption_.poll()) {
+      return dynd_error_cancelled;
+    }
     work_frame frame(kernel_.scratch_size);
+    frame.cancel = interruption_.flag();
     int status = call_root(kernel_, call_, begin, end, frame);
     if (streaming_) {
       store_fence();
@@ -126,22 +161,25 @@ private:
   const root_call &call_;
   bool streaming_;
   std::atomic<bool> failed_ = false;
+  interruption interruption_;
 };
 
+intptr_t elements_of_piece() { return num_threads() == 1 ? lone_piece_elements : piece_elements; }
+
 int run_pieces(piece_runner &run, const root_call &call, bool one_thread) {
-  if (call.elements < threads_from || num_threads() == 1 || one_thread) {
+  if (call.elements < threads_from || one_thread) {
     return run(0, call.count);
   }
+  intptr_t target = elements_of_piece();
   if (call.row_offsets) {
-    content_pieces<int64_t> pieces(call.row_offsets, call.count, piece_elements);
+    content_pieces<int64_t> pieces(call.row_offsets, call.count, target);
     return for_each_piece(pieces.count(), [&](intptr_t i) {
       auto part = pieces[i];
       return part.begin == part.end ? int(dynd_ok) : run(part.begin, part.end);
     });
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
-  even_pieces pieces(call.count, call.flat ? piece_elements : std::max<intptr_t>(1, piece_elements / each),
-                     call.flat ? 64 : 1);
+  even_pieces pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1);
   return for_each_piece(pieces.count(), [&](intptr_t i) {
     auto part = pieces[i];
     return run(part.begin, part.end);
@@ -227,8 +265,13 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
     explain(t, kernel, call, watching, std::move(operands), std::move(levels));
   }
   without_interpreter unlocked(call.count > unlocked_from);
+  interruption interruption;
   auto lanes_of = [&](intptr_t begin, intptr_t end, char *lanes) {
+    if (interruption.poll()) {
+      return int(dynd_error_cancelled);
+    }
     work_frame frame(kernel.scratch_size);
+    frame.cancel = interruption.flag();
     char *stream[max_streams];
     for (int s = 0; s < call.nstreams; s++) {
       stream[s] = call.stream[s] + begin * call.stride[s];
@@ -240,11 +283,11 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
   };
   alignas(64) char total[64];
   int status;
-  if (call.count < threads_from || num_threads() == 1) {
+  if (call.count < threads_from) {
     status = lanes_of(0, call.count, total);
   } else {
     // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
-    even_pieces pieces(call.count, piece_elements);
+    even_pieces pieces(call.count, elements_of_piece());
     struct alignas(64) lanes_of_piece {
       char bytes[64];
     };
@@ -259,7 +302,7 @@ bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
     stack.finish(total);
   }
   if (status) {
-    fail(kind_of(status), std::string(t.name) + ": failed");
+    fail_at(t, {}, status, &output, sources);
   }
   t.p.reduce->fold(dst, total);
   if (watching && watching->tracing) {

@@ -64,7 +64,8 @@ void lower_operands(const space &shape, array_block *const *operands, int nopera
       operand.slots[d] = -1;
       if (operand.has_rows[d]) {
         operand.slots[d] = int8_t(operand.first + var);
-        operand.kind[d] = block->streams()[var++].kind;
+        operand.kind[d] = block->streams()[var].kind;
+        operand.step[d] = block->streams()[var++].step;
       }
     }
     for (int s = 0; s < count; s++) {
@@ -190,7 +191,7 @@ bool share_slots(array_block *const *operands, int noperands, space &shape) {
       if (!first) {
         first = &block;
         first_run = rows_of(block, s);
-        if (!first_run.offsets) {
+        if (!first_run) {
           return false; // not one after another: the result gets rows of its own
         }
         space_slots &slots = shape.slots[shape.slot_index[d]];
@@ -204,7 +205,7 @@ bool share_slots(array_block *const *operands, int noperands, space &shape) {
         for (int u = 0, t = 0; u < d; u++) {
           if (shape.size[u] < 0) {
             offsets_run own = rows_of(block, t++), shared = shape.slots[shape.slot_index[u]].run;
-            slots.address += (own.offsets[0] - shared.offsets[0]) * slots.stride[u];
+            slots.address += (own.first() - shared.first()) * slots.stride[u];
           }
         }
         continue;
@@ -214,7 +215,7 @@ bool share_slots(array_block *const *operands, int noperands, space &shape) {
                        std::equal(first->strides(s), first->strides(s) + shape.ndim, block.strides(s));
       if (!identical) {
         offsets_run run = rows_of(block, s);
-        if (!run.offsets || !same_row_lengths(first_run, a.owner, run, b.owner)) {
+        if (!run || !same_row_lengths(first_run, a.owner, run, b.owner)) {
           return false;
         }
       }
@@ -308,7 +309,7 @@ private:
         step[s] = streams_.stream[s].stride[d];
         // Only the streams below the slots move to the row.
         if (size[o] >= 0 && s > operand.slots[d]) {
-          inner[s] += start[o] * step[s];
+          inner[s] += start[o] * start_unit(step[s], operand.step[d]);
           step[s] = size[o] == length ? step[s] : 0;
         }
       }
@@ -316,7 +317,7 @@ private:
     for (int i = 0; i < shape_.nvar && to_shape_; i++) {
       inner_shape[i] = shape_at[i];
       if (shape_.size[d] < 0 && i > shape_.slot_index[d]) {
-        inner_shape[i] += own.start * shape_.slots[i].stride[d];
+        inner_shape[i] += own.start * start_unit(shape_.slots[i].stride[d], shape_.slots[shape_.slot_index[d]].step);
       }
     }
     for (intptr_t i = 0; i < length; i++) {
@@ -397,7 +398,7 @@ void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offse
     space_slots &slots = shape.slots[shape.slot_index[d]];
     slots.address = memory->data;
     slots.kind = slot_kind::offsets64;
-    slots.run = {reinterpret_cast<const int64_t *>(memory->data), intptr_t(offsets.size()) - 1};
+    slots.run = {memory->data, slot_kind::offsets64, intptr_t(offsets.size()) - 1};
     slots.owner = ref<counted>::adopt(memory.take());
     intptr_t stride = sizeof(int64_t);
     for (int e = shape.ndim - 1; e >= 0; e--) {
@@ -435,6 +436,7 @@ void space_of(array_block *block, space &result) {
       slots.address = block->streams()[s].address;
       slots.owner = ref<counted>::share(block->streams()[s].owner ? block->streams()[s].owner : block);
       slots.kind = block->streams()[s].kind;
+      slots.step = block->streams()[s].step;
       slots.run = rows_of(*block, s);
       std::copy_n(block->strides(s), block->ndim, slots.stride);
     }
@@ -502,11 +504,11 @@ void align_operands(const space &shape, lowered &operands) {
                        std::equal(block.strides(s), block.strides(s) + shape.ndim, slots.stride);
       int64_t shift = 0;
       if (!identical) {
-        offsets_run run = slots.run.offsets ? rows_of(block, s) : offsets_run();
-        if (!run.offsets || !same_row_lengths(run, own.owner, slots.run, slots.owner.get())) {
+        offsets_run run = slots.run ? rows_of(block, s) : offsets_run();
+        if (!run || !same_row_lengths(run, own.owner, slots.run, slots.owner.get())) {
           break;
         }
-        shift = run.rows ? run.offsets[0] - slots.run.offsets[0] : 0;
+        shift = run.rows ? run.first() - slots.run.first() : 0;
       }
       // The result's row starts serve this operand too, shifted by where its own content begins.
       for (int t = s + 1; t < block.nstreams; t++) {
@@ -527,7 +529,7 @@ intptr_t space::count() const {
       total *= size[d];
     } else {
       const offsets_run &run = slots[slot_index[d]].run;
-      if (!run.offsets) {
+      if (!run) {
         return -1;
       }
       total = run.content();
@@ -560,7 +562,7 @@ value_extent extent_of(const space &shape) {
   for (int d = shape.ndim - 1; d >= 0; d--) {
     if (shape.size[d] < 0) {
       const offsets_run &run = shape.slots[shape.slot_index[d]].run;
-      return {run.offsets[0] * below, run.offsets[run.rows] * below, d};
+      return {run.first() * below, run.last() * below, d};
     }
     below *= shape.size[d];
   }
@@ -619,7 +621,7 @@ ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra, 
   for (int i = 0; i < shape.nvar; i++) {
     const space_slots &slots = shape.slots[i];
     stream &own = result->streams()[i];
-    own = {slots.address, nullptr, slots.kind};
+    own = {slots.address, nullptr, slots.kind, slots.step};
     if (slots.owner) {
       retain(slots.owner.get());
       own.owner = slots.owner.get();

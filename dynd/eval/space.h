@@ -23,7 +23,8 @@ struct space_slots {
   char *address;
   ref<counted> owner; ///< null where they stand in memory that outlives the evaluation
   slot_kind kind;
-  offsets_run run; ///< when they follow each other
+  int32_t step = 1; ///< see stream::step
+  offsets_run run;  ///< when they follow each other
   intptr_t stride[max_ndim];
 };
 
@@ -51,6 +52,7 @@ struct lowered_operand {
   int first, count;         ///< its streams: the slots that are its own, then the values
   int8_t slots[max_ndim];   ///< for each axis: the stream of its own slots, or -1
   slot_kind kind[max_ndim]; ///< of those
+  int32_t step[max_ndim];   ///< of those
   int8_t aligned_axis;      ///< the innermost `var` axis at which it has the result's rows, or -1
   bool has_rows[max_ndim];  ///< it has a `var` dimension at this axis
 };

@@ -9,7 +9,7 @@ namespace dynd {
 
 namespace {
 
-constexpr intptr_t slot_size = sizeof(int64_t);
+constexpr intptr_t offset_size = sizeof(int64_t); // what the walk over whole rows reads
 
 // ---- flattening ---------------------------------------------------------------------------------------------------
 
@@ -17,7 +17,7 @@ constexpr intptr_t slot_size = sizeof(int64_t);
 // result's rows there, or not depend on any of these axes.
 bool can_flatten(const space &shape, const lowered &operands, int v) {
   const offsets_run &run = shape.slots[shape.slot_index[v]].run;
-  if (!run.offsets) {
+  if (!run) {
     return false;
   }
   for (int o = 0; o < operands.noperands; o++) {
@@ -45,7 +45,7 @@ bool can_flatten(const space &shape, const lowered &operands, int v) {
 void flatten_axis(space &shape, lowered &operands, int v) {
   int index = shape.slot_index[v], removed = v;
   offsets_run run = shape.slots[index].run;
-  int64_t first = run.offsets[0];
+  int64_t first = run.first();
   auto shift = [&](char *&address, intptr_t *stride) {
     address += first * stride[v];
     std::copy(stride + v, stride + shape.ndim, stride);
@@ -60,6 +60,7 @@ void flatten_axis(space &shape, lowered &operands, int v) {
     lowered_operand &operand = operands.operand[o];
     std::copy(operand.slots + v, operand.slots + shape.ndim, operand.slots);
     std::copy(operand.kind + v, operand.kind + shape.ndim, operand.kind);
+    std::copy(operand.step + v, operand.step + shape.ndim, operand.step);
     std::copy(operand.has_rows + v, operand.has_rows + shape.ndim, operand.has_rows);
     operand.has_rows[0] = false;
   }
@@ -85,6 +86,29 @@ void flatten_rows(task &t) {
       return;
     }
     flatten_axis(t.shape, t.operands, v);
+  }
+}
+
+// The walk over whole rows reads int64 offsets. Those of 32 bits are converted for it, once for the evaluation: a small
+// part of the work on the rows themselves, while reading them row by row would cost a call each.
+void widen_rows(task &t) {
+  int last = t.shape.ndim - 1;
+  if (last < 0 || t.shape.size[last] >= 0) {
+    return;
+  }
+  space_slots &slots = t.shape.slots[t.shape.slot_index[last]];
+  if (slots.kind != slot_kind::offsets32 || !slots.run) {
+    return;
+  }
+  constexpr intptr_t times = sizeof(int64_t) / sizeof(int32_t);
+  ref<buffer> memory = allocate_buffer(size_t(slots.run.rows + 1) * sizeof(int64_t));
+  widen(slots.run, reinterpret_cast<int64_t *>(memory->data));
+  slots.address = memory->data + (slots.address - slots.run.address) * times;
+  slots.kind = slot_kind::offsets64;
+  slots.run = {memory->data, slot_kind::offsets64, slots.run.rows};
+  slots.owner = ref<counted>::adopt(memory.take());
+  for (int d = 0; d < last; d++) {
+    slots.stride[d] *= times;
   }
 }
 
@@ -121,13 +145,13 @@ void select_streams(const task &t, call_streams &streams) {
     for (int d = 0; d < t.shape.ndim; d++) {
       int s = operands.operand[o].slots[d];
       streams.own_slots[o][d] =
-          s < 0 ? int8_t(-1) : int8_t(add(streams, operands.stream[s].address, operands.stream[s].stride, slot_size));
+          s < 0 ? int8_t(-1) : int8_t(add(streams, operands.stream[s].address, operands.stream[s].stride, offset_size));
     }
   }
   for (int d = 0; d < t.shape.ndim; d++) {
     if (t.shape.size[d] < 0) {
       const space_slots &slots = t.shape.slots[t.shape.slot_index[d]];
-      streams.shape_slots[d] = add(streams, slots.address, slots.stride, slot_size);
+      streams.shape_slots[d] = add(streams, slots.address, slots.stride, offset_size);
     }
   }
 }
@@ -137,19 +161,26 @@ struct var_axis_plan {
   int nslots = 0;
   var_slots slots[max_streams];
   int8_t follows[max_streams];
-  intptr_t stride[max_streams];
+  intptr_t stride[max_streams], unit[max_streams];
 
   var_axis_plan(const task &t, const call_streams &streams, int d) {
     std::fill(follows, follows + streams.count, int8_t(-1));
     for (int s = 0; s < streams.count; s++) {
-      stride[s] = streams.stride[s][d];
+      stride[s] = unit[s] = streams.stride[s][d];
     }
+    int32_t step[max_streams];
+    auto follow = [&](int s, int8_t index) {
+      follows[s] = index;
+      unit[s] = start_unit(stride[s], step[index]);
+    };
     bool shape_var = t.shape.size[d] < 0;
     if (shape_var) {
-      slots[nslots++] = {streams.shape_slots[d], t.shape.slots[t.shape.slot_index[d]].kind};
+      const space_slots &own = t.shape.slots[t.shape.slot_index[d]];
+      step[nslots] = own.step;
+      slots[nslots++] = {streams.shape_slots[d], own.kind};
       for (int e = d + 1; e < t.shape.ndim; e++) {
         if (t.shape.size[e] < 0) {
-          follows[streams.shape_slots[e]] = 0;
+          follow(streams.shape_slots[e], 0);
         }
       }
     }
@@ -161,12 +192,13 @@ struct var_axis_plan {
       int8_t index = 0; // the result's rows
       if (streams.own_slots[o][d] >= 0) {
         index = int8_t(nslots);
+        step[nslots] = operand.step[d];
         slots[nslots++] = {streams.own_slots[o][d], operand.kind[d]};
       }
-      follows[streams.value[o]] = index;
+      follow(streams.value[o], index);
       for (int e = d + 1; e < t.shape.ndim; e++) {
         if (streams.own_slots[o][e] >= 0) {
-          follows[streams.own_slots[o][e]] = index;
+          follow(streams.own_slots[o][e], index);
         }
       }
     }
@@ -223,7 +255,7 @@ private:
     layout.nsources = uint8_t(t_.nsources);
     for (int o = 0; o < t_.operands.noperands; o++) {
       chain_operand &operand = o < t_.noutputs ? layout.outputs[o] : layout.sources[o - t_.noutputs];
-      operand = {uint16_t(streams_.value[o]), 0, slot_kind::none, false, 0};
+      operand = {uint16_t(streams_.value[o]), 0, slot_kind::none, false, 0, 0};
     }
     bool var_leaf = !leaf && end == t_.shape.ndim - 1 && rows_follow(loops, d, end);
     int taken = 0; // loops that the chain takes over
@@ -241,6 +273,7 @@ private:
         if (streams_.own_slots[o][end] >= 0) {
           port.slot_stream = uint16_t(streams_.own_slots[o][end]);
           port.slots = t_.operands.operand[o].kind[end];
+          port.start_unit = start_unit(port.axis_stride, t_.operands.operand[o].step[end]);
         }
       });
     }
@@ -264,7 +297,8 @@ private:
     }
     var_axis_plan axis(t_, streams_, end);
     size_t child = begin_var_dim(
-        out_, offset, {streams_.count, t_.shape.size[end], axis.nslots, axis.slots, axis.follows, axis.stride});
+        out_, offset,
+        {streams_.count, t_.shape.size[end], axis.nslots, axis.slots, axis.follows, axis.stride, axis.unit});
     explain(offset, child,
             [&] { return "var_dim rows of " + std::to_string(axis.nslots) + " operand(s)" + strides(axis.stride); });
     if (end + 1 < t_.shape.ndim) {
@@ -293,10 +327,10 @@ private:
     }
     int slots = streams_.shape_slots[axis];
     if (loops.loop_count == 0) {
-      return streams_.stride[slots][d - 1] == slot_size;
+      return streams_.stride[slots][d - 1] == offset_size;
     }
     const loop &inner = loops.innermost();
-    return inner.size == 1 || inner.stride[slots] == slot_size;
+    return inner.size == 1 || inner.stride[slots] == offset_size;
   }
 
   // Reducing along `axis` jumps in memory while the innermost loop does not: reduce neighbours together.
@@ -405,6 +439,7 @@ private:
 
 void build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
   flatten_rows(t);
+  widen_rows(t);
   planned_tree(out, t, options, call).build();
 }
 
@@ -436,8 +471,8 @@ void build_unplanned(ckernel_builder &out, const task &t, root_call &call,
       offset = begin_strided_dim(out, offset, streams.count, t.shape.size[d], stride);
     } else {
       var_axis_plan axis(t, streams, d);
-      offset = begin_var_dim(out, offset,
-                             {streams.count, t.shape.size[d], axis.nslots, axis.slots, axis.follows, axis.stride});
+      offset = begin_var_dim(
+          out, offset, {streams.count, t.shape.size[d], axis.nslots, axis.slots, axis.follows, axis.stride, axis.unit});
     }
   }
   chain_layout layout;
@@ -449,8 +484,8 @@ void build_unplanned(ckernel_builder &out, const task &t, root_call &call,
   layout.noutputs = uint8_t(t.noutputs);
   layout.nsources = uint8_t(t.nsources);
   for (int o = 0; o < t.operands.noperands; o++) {
-    (o < t.noutputs ? layout.outputs[o] : layout.sources[o - t.noutputs]) = {uint16_t(streams.value[o]), 0,
-                                                                             slot_kind::none, false, 0};
+    (o < t.noutputs ? layout.outputs[o]
+                    : layout.sources[o - t.noutputs]) = {uint16_t(streams.value[o]), 0, slot_kind::none, false, 0, 0};
   }
   make_chain(out, offset, t.p, layout);
 }

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 
 namespace dynd {
@@ -125,6 +126,10 @@ bool claim_group(const group_request &request, claimed_group &group) {
         return true;
       }
       first = ref<array_block>::share(attempt.first);
+      if (attempt.busy && is_inside_handler()) {
+        group.count = 0;
+        fail(error_kind::internal, "these values are being computed; a signal handler cannot wait for them");
+      }
       if (attempt.busy) {
         // The interpreter's lock must not be taken back under ours.
         lock.unlock();

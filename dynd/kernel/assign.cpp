@@ -21,7 +21,8 @@ bool has_pool(stream_role role) {
 
 bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
 
-// ---- the levels that only this file needs -------------------------------------------------------------------------------
+// ---- the levels that only this file needs
+// -------------------------------------------------------------------------------
 
 const intptr_t no_stride[max_call_streams] = {};
 
@@ -75,7 +76,8 @@ size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intp
   return offset + size;
 }
 
-// ---- the walk over the types ----------------------------------------------------------------------------------------------
+// ---- the walk over the types
+// ----------------------------------------------------------------------------------------------
 
 class assignment {
 public:
@@ -229,8 +231,9 @@ private:
     }
     program p;
     p.add_source(src.type()->scalar);
-    program_step step = {convert, level().convert_stream[size_t(mode_)][to][from], nullptr, "copy", 0, no_register,
-                         no_register, 0, no_register};
+    program_step step = {
+        convert,    level().convert_stream[size_t(mode_)][to][from], nullptr, "copy", 0, no_register, no_register, 0,
+        no_register};
     p.output[0] = p.add_step(step, dst.type()->scalar);
     p.noutputs = 1;
     chain_layout layout;

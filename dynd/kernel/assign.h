@@ -20,12 +20,13 @@
 
 namespace dynd {
 
-/// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type error;
-/// where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed.
+/// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type
+/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed.
 ///
 /// The function is a streams_single_t or streams_strided_t, by the request; for operands of one stream each a
 /// unary_single_operation_t or unary_strided_operation_t, as the seeds have them. With the multistride requests the
-/// strided dimensions are planned together (plan/nest.h); without, each is a level of its own, in the order of the type.
+/// strided dimensions are planned together (plan/nest.h); without, each is a level of its own, in the order of the
+/// type.
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode);
 

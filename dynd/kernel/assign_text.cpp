@@ -50,7 +50,8 @@ int put_text(char *const *stream, const text_places &dst, char *slot, int pool_s
   return dynd_ok;
 }
 
-// ---- text to text -------------------------------------------------------------------------------------------------------
+// ---- text to text
+// -------------------------------------------------------------------------------------------------------
 
 struct text_leaf {
   ckernel_prefix base;
@@ -75,7 +76,8 @@ int copy_text(char *const *stream, const intptr_t *stride, size_t count, const c
   return dynd_ok;
 }
 
-// ---- scalar to text -----------------------------------------------------------------------------------------------------
+// ---- scalar to text
+// -----------------------------------------------------------------------------------------------------
 
 struct format_leaf {
   ckernel_prefix base;
@@ -102,7 +104,8 @@ int format(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- text to scalar -----------------------------------------------------------------------------------------------------
+// ---- text to scalar
+// -----------------------------------------------------------------------------------------------------
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -278,8 +281,7 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
 
 } // namespace
 
-size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, text_operand src,
-                      bool checked) {
+size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, text_operand src, bool checked) {
   out.ensure_capacity_leaf(offset + sizeof(text_leaf));
   auto *k = out.get_at<text_leaf>(offset);
   k->dst = text_places(dst);

@@ -32,6 +32,7 @@ struct chain_operand {
   slot_kind slots;      ///< none: its rows are the result's, or it has no such dimension
   bool fetched;         ///< panel: to be transposed
   intptr_t axis_stride; ///< along the axis that the chain takes over; 0 where it has none
+  intptr_t start_unit;  ///< var_rows, with slots of its own: what the starts of its rows count in, bytes
 };
 
 struct chain_layout {

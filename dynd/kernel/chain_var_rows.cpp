@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dynd/kernel/chain_kernel.h"
+#include "dynd/ops/slots.h"
 
 namespace dynd::chain {
 
@@ -42,17 +43,18 @@ struct var_rows_call {
     intptr_t slot_stride = stride[p.where.slot_stream];
     const char *slots = stream[p.where.slot_stream] + intptr_t(r) * slot_stride;
     if (cut[0] != offsets[r] || cut[1] != offsets[r + 1]) { // a part of a row; one element stretches as it is
-      const int64_t *words = reinterpret_cast<const int64_t *>(slots);
-      int64_t size = p.where.slots == slot_kind::offsets64 ? words[1] - words[0] : words[1];
-      int64_t part[2] = {words[0] + (size == 1 ? 0 : cut[0] - offsets[r]), size == 1 ? 1 : cut[1] - cut[0]};
-      functions.gather(scratch, cut, 1, content, p.where.axis_stride, reinterpret_cast<const char *>(part), 0,
-                       slot_kind::pairs64);
+      row_extent row = read_slot(slots, p.where.slots);
+      const char *part = content + (row.size == 1 ? 0 : cut[0] - offsets[r]) * p.where.axis_stride;
+      row.size = row.size == 1 ? 1 : cut[1] - cut[0];
+      functions.gather(scratch, cut, 1, part, p.where.axis_stride, p.where.start_unit,
+                       reinterpret_cast<const char *>(&row), 0, slot_kind::pairs64);
       scratch += (cut[1] - cut[0]) << p.log2;
       slots += slot_stride;
       cut++;
       rows--;
     }
-    functions.gather(scratch, cut, rows, content, p.where.axis_stride, slots, slot_stride, p.where.slots);
+    functions.gather(scratch, cut, rows, content, p.where.axis_stride, p.where.start_unit, slots, slot_stride,
+                     p.where.slots);
   }
 
   // Brings the elements cut[0] .. cut[rows] of the result's content into the register; they are in row r and following.

@@ -37,7 +37,7 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
 // ---- var ----------------------------------------------------------------------------------------------------------
 
 struct var_stream {
-  intptr_t stride;
+  intptr_t stride, unit;
   int32_t follows;
 };
 
@@ -56,18 +56,16 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
   const var_slots *slots = k->slots();
   char *at[max_call_streams], *inner[max_call_streams];
   intptr_t inner_stride[max_call_streams];
-  int64_t start[max_call_streams], size[max_call_streams];
+  row_extent row[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     for (uint32_t e = 0; e < k->nslots; e++) {
-      const int64_t *words = reinterpret_cast<const int64_t *>(at[slots[e].stream]);
-      start[e] = words[0];
-      size[e] = slots[e].kind == slot_kind::offsets64 ? words[1] - words[0] : words[1];
+      row[e] = read_slot(at[slots[e].stream], slots[e].kind);
     }
-    int64_t length = k->size >= 0 ? k->size : size[0];
+    int64_t length = k->size >= 0 ? k->size : row[0].size;
     for (uint32_t e = 0; e < k->nslots; e++) {
-      if (size[e] != length && size[e] != 1) {
-        return report(frame, dynd_error_broadcast, "lengths %lld and %lld", (long long)length, (long long)size[e]);
+      if (row[e].size != length && row[e].size != 1) {
+        return report(frame, dynd_error_broadcast, "lengths %lld and %lld", (long long)length, (long long)row[e].size);
       }
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -75,8 +73,8 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       inner[s] = at[s];
       inner_stride[s] = k->stream[s].stride;
       if (e >= 0) {
-        inner[s] += start[e] * k->stream[s].stride;
-        if (size[e] != length) {
+        inner[s] += row[e].start * k->stream[s].unit;
+        if (row[e].size != length) {
           inner_stride[s] = 0;
         }
       }
@@ -136,7 +134,7 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   k->nslots = uint32_t(spec.nslots);
   k->size = spec.size;
   for (int s = 0; s < spec.nstreams; s++) {
-    k->stream[s] = {spec.stride[s], spec.follows[s]};
+    k->stream[s] = {spec.stride[s], spec.unit ? spec.unit[s] : spec.stride[s], spec.follows[s]};
   }
   std::memcpy(const_cast<var_slots *>(k->slots()), spec.slots, size_t(spec.nslots) * sizeof(var_slots));
   return offset + bytes;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "dynd/kernel/builder.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/slots.h"
 
 namespace dynd {
 
@@ -26,8 +26,9 @@ struct var_dim_spec {
   intptr_t size; ///< the length of every row, or -1: that of the rows of slots[0]
   int nslots;    ///< different rows to read
   const var_slots *slots;
-  const int8_t *follows;  ///< for each stream: the index of the slots whose rows its elements are in, or -1
-  const intptr_t *stride; ///< for each stream, along this dimension
+  const int8_t *follows;          ///< for each stream: the index of the slots whose rows its elements are in, or -1
+  const intptr_t *stride;         ///< for each stream, along this dimension
+  const intptr_t *unit = nullptr; ///< for each stream: what the starts of the rows count in, bytes; null: the strides
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 

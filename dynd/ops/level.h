@@ -79,9 +79,8 @@ struct reduce_functions {
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
 };
 
-/// A row's place in a ragged operand whose rows are not those of the result: int64 offsets (start, next start) or
-/// {start, size} pairs.
-enum class slot_kind : uint32_t { none = 0, offsets64 = 1, pairs64 = 2 };
+/// How a row says where it is: by offsets (start, next start) of 64 or 32 bits, or as an int64 {start, size} pair.
+enum class slot_kind : uint32_t { none = 0, offsets64 = 1, pairs64 = 2, offsets32 = 3 };
 
 /// How a block of an operand is brought into scratch. By item size; scratch may be written up to 64 bytes past the end,
 /// array memory never is, and is never read past an element.
@@ -93,10 +92,10 @@ struct fetch_functions {
   void (*repeat)(char *dst, const char *src, intptr_t stride, const int64_t *offsets, size_t rows);
   void (*repeat_fixed)(char *dst, const char *src, intptr_t stride, size_t length, size_t rows);
   /// Rows from elsewhere: row r has offsets[r + 1] - offsets[r] elements in the result; its slot is at slots + r *
-  /// slot_stride, its elements at content + start * content_stride (of any stride); a source row of 1 element
-  /// stretches.
+  /// slot_stride, its elements from content + start * start_unit on, content_stride apart (both of any size and
+  /// sign); a source row of 1 element stretches.
   void (*gather)(char *dst, const int64_t *offsets, size_t rows, const char *content, intptr_t content_stride,
-                 const char *slots, intptr_t slot_stride, slot_kind kind);
+                 intptr_t start_unit, const char *slots, intptr_t slot_stride, slot_kind kind);
   /// dst row i (i < rows, at dst + i * dst_stride) is contiguous in j < columns; source element (i, j) is at
   /// src + i * itemsize + j * src_stride.
   void (*transpose)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t rows, size_t columns);
@@ -108,6 +107,9 @@ struct level_table {
   /// With streaming stores (full cache lines of dst); null for rows with two outputs. They are weakly ordered: whoever
   /// makes the results visible to others executes one sfence after the last block.
   block_fn elementwise_stream[op_count][scalar_count];
+  /// Exact comparisons of int64 with uint64, which no common type holds: [row][0] takes (int64, uint64), [row][1]
+  /// (uint64, int64). Null for rows that do not compare.
+  block_fn compare_signs[op_count][2];
   block_fn convert[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
   /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
   /// them none is written.

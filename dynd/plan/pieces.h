@@ -1,5 +1,5 @@
-// Cutting work into pieces for threads. The cuts depend on the work alone, never on the number of threads, so neither
-// do results. Pieces are computed when asked for: nothing is stored, any thread may ask for any piece.
+// Cutting work into pieces for threads, and to stop in between. The cuts are such that results do not depend on them.
+// Pieces are computed when asked for: nothing is stored, any thread may ask for any piece.
 #pragma once
 
 #include <cstdint>

@@ -80,21 +80,33 @@ class Explanation(str):
 
 
 class Trace:
-    """The calls that a kernel made, one for each level and element; print it to see them as a table."""
+    """The calls that a kernel made, one for each level and element; print it to see them as a table.
+
+    The first 10,000 are kept; long values are cut short in the middle.
+    """
 
     def __init__(self, observation):
-        self.calls = observation.calls
-        self._text = observation.trace_text()
+        self._observation = observation
+
+    @property
+    def calls(self):
+        return self._observation.calls
 
     def __str__(self):
-        return self._text
+        return self._observation.trace_text()
 
     __repr__ = __str__
 
 
+def _observe(name, f, args, tracing):
+    if not callable(f):
+        raise TypeError(f"{name}: the first argument must be a function to call, not {type(f).__name__}")
+    return _dynd.observe(f, args, tracing)
+
+
 def explain(f, *args):
     """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset."""
-    return Explanation(_dynd.observe(f, args, False).explanation())
+    return Explanation(_observe("explain", f, args, False).explanation())
 
 
 def trace(f, *args):
@@ -103,7 +115,7 @@ def trace(f, *args):
     >>> a = nd.array([[5, 6, 7], [8, 9, 10]], access="rw")
     >>> nd.trace(nd.assign, a, nd.array([[1, 2, 3], [4]]))
     """
-    return Trace(_dynd.observe(f, args, True))
+    return Trace(_observe("trace", f, args, True))
 
 
 def load(path):
@@ -134,6 +146,11 @@ def __getattr__(name):
         raise AttributeError(f"module 'dynd.nd' has no attribute {name!r}")
     globals()[name] = function
     return function
+
+
+def _restore(*parts):
+    # What pickle calls: it can name a function of Python only.
+    return _dynd.restore(*parts)
 
 
 _dynd.reserve_names([name for name in globals() if not name.startswith("__")])

@@ -32,7 +32,8 @@ PyObject *raise_current();
 
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
 /// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
-nd::array to_operand(PyObject *object, const nd::array *like, const char *operation);
+/// An integer that is only compared need not fit that type.
+nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
 
 /// An ndt.type or datashape text; None gives no type.
 ndt::type to_type(nb::handle object, const char *operation);

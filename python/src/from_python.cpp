@@ -412,7 +412,18 @@ void release_buffer(void *context) {
 
 } // namespace
 
+// A NumPy array with a mask: what it hides would be taken for values.
+void refuse_mask(PyObject *object) {
+  for (PyTypeObject *type = Py_TYPE(object); type; type = type->tp_base) {
+    if (std::strcmp(type->tp_name, "MaskedArray") == 0) {
+      throw error(error_kind::type, "asarray: a masked array (" + type_name(object) +
+                                        ") would lose its mask; pass x.filled(value), or x.data and x.mask");
+    }
+  }
+}
+
 nd::array view_of_buffer(PyObject *object) {
+  refuse_mask(object);
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     delete view;
@@ -495,9 +506,63 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
   return list_reader(type, seen).read(values, access);
 }
 
-nd::array to_operand(PyObject *object, const nd::array *like, const char *operation) {
+namespace {
+
+// A Python integer in a comparison with integers: as int64 or uint64, whichever holds it. What neither holds is beyond
+// every element, and infinity is too.
+nd::array to_comparand(PyObject *number) {
+  int overflow;
+  long long small = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow == 0) {
+    return nd::scalar_of(scalar_id::int64, &small);
+  }
+  if (overflow > 0) {
+    unsigned long long large = PyLong_AsUnsignedLongLong(number);
+    if (!PyErr_Occurred()) {
+      return nd::scalar_of(scalar_id::uint64, &large);
+    }
+    PyErr_Clear();
+  }
+  double beyond = overflow * HUGE_VAL;
+  return nd::scalar_of(scalar_id::float64, &beyond);
+}
+
+// Whether an integer is in the range of an integer type.
+bool fits(PyObject *number, scalar_id scalar) {
+  int overflow;
+  long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  int bits = 8 * scalar_size[size_t(scalar)];
+  if (is_signed_integer(scalar)) {
+    return overflow == 0 && value >> (bits - 1) == value >> 63;
+  }
+  if (bits < 64) {
+    return overflow == 0 && value >> bits == 0;
+  }
+  if (overflow == 0) {
+    return value >= 0;
+  }
+  PyLong_AsUnsignedLongLong(number);
+  bool past = PyErr_Occurred();
+  PyErr_Clear();
+  return !past;
+}
+
+} // namespace
+
+nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared) {
   if (is_array(object)) {
     return unwrap(object);
+  }
+  if (compared && like && PyLong_CheckExact(object)) {
+    scalar_id own = (*like)->scalar();
+    if (is_floating(own)) {
+      alignas(8) char value[8];
+      store(value, own, object, operation);
+      return nd::scalar_of(own, value);
+    }
+    if (!is_integer(own) || !fits(object, own)) {
+      return to_comparand(object);
+    }
   }
   // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
   bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object);

@@ -4,9 +4,11 @@
 #include <nanobind/eval.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@
 #include "dynd/array/view.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/observe.h"
+#include "dynd/eval/space.h"
 #include "dynd/eval/threads.h"
 #include "dynd/memory/buffer.h"
 
@@ -44,7 +47,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
         dying |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else {
         bool condition = r.kind == op_kind::select && i == 0;
-        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name);
+        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name, r.kind == op_kind::compare);
         blocks[i] = operands[i].get();
       }
     }
@@ -299,6 +302,92 @@ nd::array copied(const nd::array &a) {
   return a->access == access_mode::immutable ? a : nd::array(copy_values(a.get(), a->access));
 }
 
+// ---- pickle: (restore, (type, access, sizes, offsets of each `var` dimension, values))
+
+nb::object reduced_to_bytes(const nd::array &a) {
+  nd::array whole(copy_values(a.get(), access_mode::immutable)); // in C order, rows one after another
+  array_block *block = whole.get();
+  space shape;
+  space_of(block, shape);
+  nb::list sizes, offsets;
+  for (int d = 0; d < shape.ndim; d++) {
+    sizes.append(shape.size[d]);
+    if (shape.size[d] < 0) {
+      const offsets_run &run = shape.slots[shape.slot_index[d]].run;
+      std::vector<int64_t> wide(size_t(run.rows) + 1);
+      widen(run, wide.data());
+      for (int64_t &offset : wide) { // they may begin anywhere
+        offset -= run.first();
+      }
+      offsets.append(nb::bytes(wide.data(), wide.size() * sizeof(int64_t)));
+    }
+  }
+  static const char *const names[] = {"immutable", "readonly", "readwrite"};
+  nb::bytes values(as_buffer(block->values().owner)->data, value_bytes(shape, block->scalar()));
+  nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
+  return nb::make_tuple(restore,
+                        nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
+}
+
+[[noreturn]] void fail_restore(const char *what) {
+  throw error(error_kind::value, std::string("restore: the pickled array is damaged: ") + what);
+}
+
+// The rows of the next `var` dimension, checked: a pickle may come from anywhere.
+std::vector<int64_t> restored_offsets(nb::bytes bytes, intptr_t rows) {
+  if (bytes.size() != (size_t(rows) + 1) * sizeof(int64_t)) {
+    fail_restore("wrong number of rows");
+  }
+  std::vector<int64_t> offsets(size_t(rows) + 1);
+  std::memcpy(offsets.data(), bytes.c_str(), bytes.size());
+  if (offsets[0] != 0 || !std::is_sorted(offsets.begin(), offsets.end())) {
+    fail_restore("offsets that decrease");
+  }
+  return offsets;
+}
+
+nb::object restore(std::string_view text, const std::string &access, std::vector<intptr_t> sizes,
+                   std::vector<nb::bytes> offsets, nb::bytes values) {
+  ndt::type type(text);
+  access_mode mode = access_of(access);
+  if (size_t(type->ndim) != sizes.size() || type->var_count != offsets.size()) {
+    fail_restore("sizes that are not the type's");
+  }
+  space shape;
+  shape.ndim = type->ndim;
+  std::vector<std::vector<int64_t>> row_offsets;
+  intptr_t count = 1;
+  const type_data *t = type.get();
+  for (int d = 0; d < shape.ndim; d++, t = t->element) {
+    bool var = t->kind == type_kind::var_dim;
+    shape.size[d] = var ? -1 : sizes[size_t(d)];
+    shape.fixed[d] = t->kind == type_kind::fixed_dim;
+    if (var) {
+      shape.slot_index[d] = int8_t(shape.nvar++);
+      row_offsets.push_back(restored_offsets(offsets[row_offsets.size()], count));
+      count = row_offsets.back().back();
+    } else if (shape.size[d] < 0 || (shape.fixed[d] && shape.size[d] != t->size) ||
+               __builtin_mul_overflow(count, shape.size[d], &count)) {
+      fail_restore("a size that is not the type's");
+    }
+  }
+  if (values.size() / scalar_size[size_t(type->scalar)] != size_t(count) ||
+      values.size() % scalar_size[size_t(type->scalar)] != 0) {
+    fail_restore("wrong number of values");
+  }
+  make_slots(shape, row_offsets);
+  ref<array_block> block = new_result(shape, type->scalar);
+  allocate_values(block.get(), shape);
+  if (values.size()) {
+    std::memcpy(block->values().address, values.c_str(), values.size());
+  }
+  block->access = mode;
+  if (mode != access_mode::immutable) {
+    block->flags &= uint8_t(~flag_ours);
+  }
+  return steal(wrap(std::move(block)));
+}
+
 void add_method(nb::handle type, PyMethodDef *method) {
   nb::object descriptor = steal(PyDescr_NewMethod(array_type, method));
   nb::setattr(type, method->ml_name, descriptor);
@@ -357,6 +446,9 @@ void add_array_methods() {
   method(
       "__deepcopy__", [](nb::handle self, nb::handle) { return steal(wrap(copied(unwrap(self.ptr())))); },
       "An immutable array is its own copy.");
+  method(
+      "__reduce__", [](nb::handle self) { return reduced_to_bytes(unwrap(self.ptr())); },
+      "For pickle: the type, the sizes, the offsets of the rows and the values in C order.");
   method(
       "__array__",
       [](nb::handle self, nb::object dtype, nb::object copy) {
@@ -419,7 +511,8 @@ void add_functions(nb::module_ &m) {
       [](nb::object offsets, nb::object content) {
         nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
         nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
-        if (o->scalar() != scalar_id::int64 && is_integer(o->scalar()) && o->scalar() != scalar_id::uint64) {
+        if (o->scalar() != scalar_id::int64 && o->scalar() != scalar_id::int32 && is_integer(o->scalar()) &&
+            o->scalar() != scalar_id::uint64) {
           alignas(8) char zero[8] = {};
           nd::array widened = nd::scalar_of(scalar_id::int64, zero);
           array_block *blocks[2] = {o.get(), widened.get()};
@@ -432,6 +525,7 @@ void add_functions(nb::module_ &m) {
       "set_num_threads", [](long long count) { set_num_threads(int(std::clamp(count, -1LL, 1LL << 20))); },
       nb::arg("count"));
   m.def("num_threads", num_threads);
+  m.def("restore", restore);
   m.def("trim_memory", [] {
     trim_blocks();
     trim_memory();

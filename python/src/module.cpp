@@ -1,11 +1,31 @@
 // The module `_dynd`: the array type, the types, the functions.
 #include "binding.h"
 
+#include <unistd.h>
+
+#include <optional>
+
 #include "dynd/base/interpreter.h"
 
 namespace binding {
 
 namespace {
+
+// What a signal handler raised while an evaluation ran on the main thread, until the evaluation has stopped.
+std::optional<nb::python_error> interrupt;
+
+// Signals are handled on the main thread only, which is where a program began.
+bool is_interrupted() {
+  if (gettid() != getpid()) {
+    return false;
+  }
+  nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() == 0) {
+    return false;
+  }
+  interrupt.emplace();
+  return true;
+}
 
 PyObject *exception_of(error_kind kind) {
   switch (kind) {
@@ -34,6 +54,11 @@ PyObject *raise_current() {
   try {
     throw;
   } catch (const error &e) {
+    if (e.kind() == error_kind::cancelled && interrupt) {
+      interrupt->restore();
+      interrupt.reset();
+      return nullptr;
+    }
     PyErr_SetString(exception_of(e.kind()), e.what());
   } catch (nb::python_error &e) {
     e.restore();
@@ -59,6 +84,7 @@ NB_MODULE(_dynd, m) {
   });
   the_interpreter.let_go = []() -> void * { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
   the_interpreter.take_back = [](void *state) { PyEval_RestoreThread(static_cast<PyThreadState *>(state)); };
+  the_interpreter.interrupted = is_interrupted;
   array_type = make_array_type();
   m.attr("array") = nb::handle(reinterpret_cast<PyObject *>(array_type));
   add_types(m);

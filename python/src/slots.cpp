@@ -81,7 +81,8 @@ PyObject *binary(op_id op, PyObject *left, PyObject *right) {
     }
     const char *name = row(op).name;
     bool left_is = is_array(left);
-    nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name);
+    bool compared = row(op).kind == op_kind::compare;
+    nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name, compared);
     array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
     return wrap(evaluate(op, {blocks, 2, unsigned(dies(left_is ? left : right)) << (left_is ? 0 : 1)}));
   });

@@ -44,7 +44,7 @@ void add_types(nb::module_ &m) {
                                                 Py_TYPE(text.ptr())->tp_name);
             }
           },
-          nb::arg("datashape"))
+          nb::arg("datashape").none())
       .def("__str__", [](const ndt::type &t) { return std::string(t.str()); })
       .def("__repr__", repr)
       .def("__eq__",

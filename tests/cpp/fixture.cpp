@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <functional>
@@ -162,6 +163,140 @@ private:
   std::string_view rest_;
 };
 
+// Elements that are not scalars: texts in quotes, null, {name: value, ...} and (value, ...) in the order of the type.
+class element_reader {
+public:
+  element_reader(ndt::type type, std::string_view values) : type_(type), writer_(type), rest_(values) {}
+
+  nd::array run(access_mode access) {
+    value({type_.get()});
+    if (next() != 0) {
+      throw std::runtime_error("parse: more text after the value: " + std::string(rest_));
+    }
+    return nd::array(writer_.finish(access));
+  }
+
+private:
+  char next() {
+    while (!rest_.empty() && std::isspace(static_cast<unsigned char>(rest_[0]))) {
+      rest_.remove_prefix(1);
+    }
+    return rest_.empty() ? 0 : rest_[0];
+  }
+
+  bool taken(std::string_view text) {
+    bool there = next() != 0 && rest_.starts_with(text);
+    rest_.remove_prefix(there ? text.size() : 0);
+    return there;
+  }
+
+  void take(std::string_view text) {
+    if (!taken(text)) {
+      throw std::runtime_error("parse: expected " + std::string(text) + " at \"" + std::string(rest_) + "\"");
+    }
+  }
+
+  std::string quoted() {
+    take("\"");
+    size_t end = rest_.find('"');
+    std::string text(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  // How many elements the list that begins here has: commas outside of what is nested.
+  intptr_t length() {
+    intptr_t depth = 0, count = 0;
+    bool text = false;
+    for (size_t i = 0; i < rest_.size(); i++) {
+      char c = rest_[i];
+      text ^= c == '"';
+      if (text || std::isspace(static_cast<unsigned char>(c))) {
+        count = depth == 0 && count == 0 && text ? 1 : count;
+        continue;
+      }
+      if (depth == 0 && c == ']') {
+        return count;
+      }
+      count = count == 0 ? 1 : count;
+      count += depth == 0 && c == ',';
+      depth += (c == '[' || c == '{' || c == '(') - (c == ']' || c == '}' || c == ')');
+    }
+    throw std::runtime_error("parse: a list without an end");
+  }
+
+  void value(const type_part &part) {
+    const type_data *t = part.type;
+    switch (t->kind) {
+    case type_kind::scalar:
+    case type_kind::byteswap:
+      return scalar(part);
+    case type_kind::string:
+    case type_kind::bytes:
+      return writer_.add_text(part.stream, quoted());
+    case type_kind::option:
+      if (taken("null")) {
+        return writer_.add_nothing(part);
+      }
+      writer_.add_valid(part.stream, true);
+      return value(part.element());
+    case type_kind::pointer:
+      writer_.add_pointer(part.stream);
+      return value(part.element());
+    case type_kind::tuple:
+    case type_kind::struct_:
+      take(t->kind == type_kind::struct_ ? "{" : "(");
+      for (int i = 0; i < t->nfields; i++) {
+        if (i) {
+          take(",");
+        }
+        if (t->fields[i].name) {
+          take(t->fields[i].name);
+          take(":");
+        }
+        value(part.field(i));
+      }
+      return take(t->kind == type_kind::struct_ ? "}" : ")");
+    default: {
+      take("[");
+      intptr_t count = length();
+      if (t->kind == type_kind::var_dim) {
+        writer_.add_row(part.stream, count);
+      } else if (!writer_.add_size(part.dim, count)) {
+        throw std::runtime_error("parse: a list of " + std::to_string(count) + " for " + std::string(type_.str()));
+      }
+      for (intptr_t i = 0; i < count; i++) {
+        if (i) {
+          take(",");
+        }
+        value(part.element());
+      }
+      return take("]");
+    }
+    }
+  }
+
+  void scalar(const type_part &part) {
+    bool swapped = part.type->kind == type_kind::byteswap;
+    const type_data *t = swapped ? part.type->element : part.type;
+    next();
+    std::string word(rest_.substr(0, rest_.find_first_of(",]}) \n")));
+    rest_.remove_prefix(word.size());
+    array_parts one{ndt::type(t)};
+    reader(one, ndt::type(t), word).run();
+    nd::array made = one.build(access_mode::immutable);
+    std::string bytes(made->values().address, made->item_size());
+    if (swapped) {
+      std::reverse(bytes.begin(), bytes.end());
+    }
+    writer_.add_value(part.stream, bytes.data(), bytes.size());
+  }
+
+  ndt::type type_;
+  array_writer writer_;
+  std::string_view rest_;
+};
+
 // Appends the lengths of all lists and the bytes of all values, in C order.
 void append_bits(std::string &result, const array_block &block, int axis, char *const *at) {
   size_t item = block.item_size();
@@ -187,6 +322,9 @@ void append_bits(std::string &result, const array_block &block, int axis, char *
 
 nd::array parse(std::string_view datashape, std::string_view values, access_mode access) {
   ndt::type type(datashape);
+  if (type->scalar == not_scalar) {
+    return element_reader(type, values).run(access);
+  }
   array_parts parts(type);
   reader(parts, type, values).run();
   return parts.build(access);

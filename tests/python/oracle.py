@@ -214,13 +214,14 @@ ELEMENTWISE = {
     "abs": (1, "numbers", np.abs),
     "sqrt": (1, "floats", np.sqrt),
     "square": (1, "numbers", np.square),
-    "minimum": (2, "numbers", np.minimum),
-    "maximum": (2, "numbers", np.maximum),
+    "minimum": (2, "all", np.minimum),
+    "maximum": (2, "all", np.maximum),
     "less": (2, "all", np.less),
     "equal": (2, "all", np.equal),
     "where": (3, "all", np.where),
     "divmod": (2, "numbers", floor_divmod),
 }
+COMPARISONS = {"less", "equal"}
 UNARY = [name for name, row in ELEMENTWISE.items() if row[0] == 1]
 BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name != "divmod"]
 
@@ -251,7 +252,8 @@ def elementwise(name, *operands):
     for i, (array, column) in enumerate(zip(arrays, columns)):
         own = common if array.scalar == "python" else array.scalar
         column = np.array(column, dtype=own)
-        ready.append(column if name == "where" and i == 0 else column.astype(common))
+        as_is = name == "where" and i == 0 or name in COMPARISONS  # NumPy compares int64 with uint64 exactly
+        ready.append(column if as_is else column.astype(common))
     with np.errstate(all="ignore"):
         found = function(*ready)
     many = isinstance(found, tuple)

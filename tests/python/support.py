@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 import oracle
-from oracle import VAR
+from oracle import VAR, strided
 
 
 def identical(a, b, zeros=True):
@@ -123,13 +123,48 @@ def make_ragged(rng, value):
             offsets = offsets_of(rows) + len(pad)
             return nd.from_offsets(offsets, np.concatenate([pad, content, pad]).astype(value.scalar))
     rows = value.values
-    if way < 0.75 and rows:
+    if way < 0.62 and all(kind != "fixed" for kind, _ in value.dims):
+        return from_offsets(rng, value, access)
+    if way < 0.7:
+        return sliced_inside(rng, value, plain)
+    if way < 0.8 and rows:
         return plain(rows[::-1])[::-1]
-    if way < 0.9 and rows:
+    if way < 0.92 and rows:
         return plain([copy for row in rows for copy in (row, rows[0])])[::2]
     if rows:
         return plain([rows[-1]] + rows + [rows[0]])[1:-1]
     return plain(rows)
+
+
+def from_offsets(rng, value, access=None):
+    """`strided * ... * var * ...` from content and offsets of 32 or 64 bits, each `var` dimension over the next."""
+    from dynd import nd
+
+    if value.dims[0][0] != "strided" or value.dims[1:2] != (VAR,):
+        return nd.array(value.values, type=value.type_text, access=access)
+    inner = [element for row in value.values for element in row]
+    content = oracle.Array((strided(len(inner)),) + value.dims[2:], value.scalar, inner)
+    below = from_offsets(rng, content, access) if content.ragged else nd.array(content.numpy(), access=access)
+    width = rng.choice([np.int32, np.int64])
+    return nd.from_offsets(nd.array(offsets_of(value.values).astype(width)), below)
+
+
+def sliced_inside(rng, value, plain):
+    """A slice inside the rows of one `var` dimension of an array whose rows are longer there."""
+    axis = rng.choice([d for d, dim in enumerate(value.dims) if dim == VAR])
+    step, before = rng.choice([-3, -2, -1, 1, 2, 3]), rng.randint(0, 2)
+
+    def spread(node, depth):
+        if depth < axis:
+            return [spread(inner, depth + 1) for inner in node]
+        row = [copy for inner in node for copy in [inner] * abs(step)]
+        return row[:1] * before + (row if step > 0 else row[::-1])
+
+    if step > 0:
+        part = slice(before, None, step)
+    else:
+        part = slice(None, before - 1 if before else None, step)
+    return plain(spread(value.values, 0))[(slice(None),) * axis + (part,)]
 
 
 def make(rng, value):

@@ -11,14 +11,20 @@ import conversions
 import oracle
 from dynd import nd
 from strategies import MANY, SOME, arrays, make_operands, random_values, seeds
-from support import contains, identical, make, numpy_layout
+from support import contains, from_offsets, identical, make, numpy_layout, sliced_inside
 from test_indexing import random_key
 
 
 def writable(rng, value):
     """A writable array with these values: a view of NumPy memory in some layout, or our own."""
-    if value.ragged or any(kind == "fixed" for kind, _ in value.dims):
-        return nd.array(value.values, type=value.type_text, access="rw")
+    plain = lambda values: nd.array(values, type=value.type_text, access="rw")  # noqa: E731
+    if any(kind == "fixed" for kind, _ in value.dims):
+        return plain(value.values)
+    if value.ragged:
+        ways = [lambda: plain(value.values)]
+        if value.dims[0][0] == "strided":
+            ways += [lambda: from_offsets(rng, value, "rw"), lambda: sliced_inside(rng, value, plain)]
+        return rng.choice(ways)()
     if rng.random() < 0.6 or (value.ndim > 1 and not value.numpy().size) or value.ndim == 0:
         return nd.asarray(numpy_layout(rng, value.numpy()))
     return nd.array(value.values, type=value.type_text, access="rw")

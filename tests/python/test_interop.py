@@ -279,6 +279,16 @@ def test_content_that_is_none():
             nd.from_offsets(np.array([0, 1]), content)
 
 
+def test_a_mask_is_not_lost():
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    for call in (nd.asarray, nd.array, lambda x: nd.array([1.0, 2.0, 3.0]) + x, lambda x: nd.array([x]), nd.sum):
+        for value in (masked, masked[::2], np.ma.masked, np.ma.array([1])):
+            with pytest.raises(TypeError, match="masked array .* would lose its mask; pass x.filled"):
+                call(value)
+    assert nd.asarray(masked.filled(0)).tolist() == [1.0, 0.0, 3.0]
+    assert nd.asarray(masked.mask).tolist() == [False, True, False]
+
+
 def test_buffers_without_strides():
     values = (ctypes.c_double * 3)(1, 2, 3)
     assert nd.asarray(values).tolist() == [1.0, 2.0, 3.0]

@@ -91,6 +91,17 @@ def test_bool_sums_to_int64(value, seed, data):
     agree("sum", value, draw_axis(data, value), False, random.Random(seed))
 
 
+@settings(max_examples=SOME)
+@given(
+    st.booleans().flatmap(lambda ragged: arrays(ragged=ragged, scalars=["bool"])),
+    st.sampled_from(["min", "max"]),
+    seeds,
+    st.data(),
+)
+def test_the_smallest_and_the_largest_of_bools(value, name, seed, data):
+    agree(name, value, draw_axis(data, value), False, random.Random(seed))
+
+
 @pytest.mark.parametrize("scalar", oracle.INTEGERS)
 def test_integers_add_up_in_64_bits(scalar):
     top = np.iinfo(scalar).max

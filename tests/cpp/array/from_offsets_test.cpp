@@ -77,11 +77,35 @@ TEST(FromOffsets, WrongOffsetsAreErrors) {
   EXPECT_EQ(wrong("[0, 3, 7]"), "value: from_offsets: row 1 ends at 7, past the content's 6 elements");
   EXPECT_EQ(wrong("[7]"), "value: from_offsets: the rows begin at 7, past the content's 6 elements");
   EXPECT_EQ(wrong("[8, 9]"), "value: from_offsets: the rows begin at 8, past the content's 6 elements");
-  EXPECT_EQ(failure([] { from_offsets(ramp("3 * int32"), ramp("6 * int32")); }),
-            "type: from_offsets: offsets must be one-dimensional int64, not 3 * int32");
+  EXPECT_EQ(failure([] { from_offsets(ramp("3 * int16"), ramp("6 * int32")); }),
+            "type: from_offsets: offsets must be one-dimensional int64 or int32, not 3 * int16");
   EXPECT_EQ(wrong("[0, 1]", ramp("var * int32")),
             "type: from_offsets: content must have a strided dimension, not var * int32");
   EXPECT_EQ(wrong("[0, 1]", nd::array(1)), "type: from_offsets: content must have a strided dimension, not int32");
+}
+
+TEST(FromOffsets, TakesNarrowOffsetsAsTheyAre) {
+  nd::array offsets{1, 3, 3, 6}, content = ramp("6 * int32");
+  nd::array a = from_offsets(offsets, content);
+  EXPECT_EQ(a->streams()[0].address, offsets->values().address) << "no copy";
+  EXPECT_EQ(a->streams()[0].kind, slot_kind::offsets32);
+  EXPECT_EQ(nd::values_text(a), "[[1, 2], [], [3, 4, 5]]");
+  offsets_run run = rows_of(*a.get(), 0);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run.first(), 1);
+  EXPECT_EQ(run.content(), 5);
+  const int64_t places[] = {0, 1, 2, 3, 5, 6, 9}, rows[] = {-1, 0, 0, 2, 2, 3, 3};
+  for (size_t i = 0; i < std::size(places); i++) {
+    EXPECT_EQ(run.row_of(places[i]), rows[i]) << places[i];
+  }
+  nd::array wide = parse("3 * var * int32", "[[7, 8], [], [1, 2, 3]]"),
+            longer = parse("3 * var * int32", "[[7], [], [1]]");
+  auto same = [&](const nd::array &b) {
+    return same_row_lengths(run, a->streams()[0].owner, rows_of(*b.get(), 0), b->streams()[0].owner);
+  };
+  EXPECT_TRUE(same(wide));
+  EXPECT_FALSE(same(longer));
+  EXPECT_FALSE(known_same_slots(a->streams()[0], wide->streams()[0])) << "of another width";
 }
 
 TEST(Rows, AreTheSameWhereTheirLengthsAre) {

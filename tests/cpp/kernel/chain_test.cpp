@@ -45,7 +45,8 @@ chain_layout layout_of(chain_kind kind, const program &p, std::vector<intptr_t> 
   layout.nsources = p.nsources;
   for (uint16_t i = 0; i < p.noutputs + p.nsources; i++) {
     intptr_t stride = i < axis_stride.size() ? axis_stride[i] : 0;
-    (i < p.noutputs ? layout.outputs[i] : layout.sources[i - p.noutputs]) = {i, 0, slot_kind::none, false, stride};
+    (i < p.noutputs ? layout.outputs[i] : layout.sources[i - p.noutputs]) = {i,     0,      slot_kind::none,
+                                                                             false, stride, stride};
   }
   return layout;
 }

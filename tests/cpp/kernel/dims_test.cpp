@@ -137,15 +137,15 @@ struct var_case {
   ckernel_builder kernel;
   dynd_frame frame = {};
 
-  void build(intptr_t size, slot_kind kind) {
-    static const intptr_t stride[] = {4, 4, 0, 0};
+  void build(intptr_t size, slot_kind kind, intptr_t step = 1) {
+    const intptr_t stride[] = {4, 4 * step, 0, 0}, unit[] = {4, 4, 0, 0};
     const var_slots slots[] = {{2, slot_kind::offsets64}, {3, kind}};
     const int8_t follows[] = {0, 1, -1, -1};
     if (size < 0) {
-      make_leaf(kernel, begin_var_dim(kernel, 0, {4, -1, 2, slots, follows, stride}), notes);
+      make_leaf(kernel, begin_var_dim(kernel, 0, {4, -1, 2, slots, follows, stride, unit}), notes);
     } else { // a strided destination: the source's rows only
       const int8_t to_strided[] = {-1, 0, -1, -1};
-      make_leaf(kernel, begin_var_dim(kernel, 0, {4, size, 1, slots + 1, to_strided, stride}), notes);
+      make_leaf(kernel, begin_var_dim(kernel, 0, {4, size, 1, slots + 1, to_strided, stride, unit}), notes);
     }
   }
 };
@@ -167,6 +167,25 @@ TEST(VarDim, ReadsRowsOutOfOrder) {
   int64_t result[] = {0, 1, 4}, source[] = {3, 1, 0, 3};
   EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 16}, 2, c.frame), 0);
   EXPECT_EQ(to, (numbers{4, 1, 2, 3}));
+}
+
+TEST(VarDim, ReadsNarrowOffsets) {
+  var_case c;
+  c.build(-1, slot_kind::offsets32);
+  numbers to(4), from = {9, 1, 2, 3, 4};
+  int64_t result[] = {0, 1, 4};
+  int32_t source[] = {1, 2, 5};
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 4}, 2, c.frame), 0);
+  EXPECT_EQ(to, (numbers{1, 2, 3, 4}));
+}
+
+TEST(VarDim, StartsCountInTheirOwnUnit) { // every second element backwards, from the last of each row
+  var_case c;
+  c.build(-1, slot_kind::pairs64, -2);
+  numbers to(5), from = {1, 2, 3, 4, 5, 6, 7, 8};
+  int64_t result[] = {0, 3, 5}, source[] = {4, 3, 7, 2};
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 16}, 2, c.frame), 0);
+  EXPECT_EQ(to, (numbers{5, 3, 1, 8, 6}));
 }
 
 TEST(VarDim, StretchesARowOfOne) {

@@ -144,9 +144,11 @@ TEST(Fetch, GatherRowsFromElsewhere) {
       size_t rows = random() % 40;
       std::vector<int64_t> offsets = random_offsets(random, rows, test % 2 ? 4 : 20);
       intptr_t step = test % 5 == 4 ? -1 : test % 5 == 3 ? 2 : 1;
-      slot_kind kind = test % 3 == 0 ? slot_kind::pairs64 : slot_kind::offsets64;
-      // source rows: the length of the result's row, or 1
-      std::vector<int64_t> sizes, starts;
+      const slot_kind kinds[] = {slot_kind::pairs64, slot_kind::offsets64, slot_kind::offsets32};
+      slot_kind kind = kinds[test % 3];
+      // source rows: the length of the result's row, or 1, one after another in memory; backwards from their last
+      // element
+      std::vector<int64_t> sizes, starts; // in elements that are taken
       int64_t total = 0;
       for (size_t r = 0; r < rows; ++r) {
         sizes.push_back(random() % 3 == 0 ? 1 : offsets[r + 1] - offsets[r]);
@@ -163,17 +165,21 @@ TEST(Fetch, GatherRowsFromElsewhere) {
           expected.push_back(values[size_t(intptr_t(first) + element * step)]);
         }
       }
+      intptr_t unit = kind == slot_kind::pairs64 && test % 7 < 3 ? 1 : step; // starts may count what is not taken
       std::vector<int64_t> pairs;
+      std::vector<int32_t> narrow(starts.begin(), starts.end());
       for (size_t r = 0; r < rows; ++r) {
-        pairs.insert(pairs.end(), {starts[r], sizes[r]});
+        pairs.insert(pairs.end(), {starts[r] * step / unit, sizes[r]});
       }
-      const std::vector<int64_t> &slots = kind == slot_kind::pairs64 ? pairs : starts;
-      guarded_memory from(span * sizeof(T)), slot_memory(slots.size() * 8);
+      const void *slots[] = {pairs.data(), starts.data(), narrow.data()};
+      size_t slot_bytes[] = {pairs.size() * 8, starts.size() * 8, narrow.size() * 4};
+      intptr_t slot_strides[] = {16, 8, 4};
+      guarded_memory from(span * sizeof(T)), slot_memory(slot_bytes[test % 3]);
       put(from.at_end(), values.data(), span * sizeof(T));
-      put(slot_memory.at_end(), slots.data(), slots.size() * 8);
+      put(slot_memory.at_end(), slots[test % 3], slot_bytes[test % 3]);
       scratch to(expected.size() * sizeof(T));
       fetch.gather(to.data(), offsets.data(), rows, from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)),
-                   slot_memory.at_end(), kind == slot_kind::pairs64 ? 16 : 8, kind);
+                   unit * intptr_t(sizeof(T)), slot_memory.at_end(), slot_strides[test % 3], kind);
       expect_items<T>(to.data(), expected, "gather");
     }
   });

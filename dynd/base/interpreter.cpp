@@ -1,0 +1,25 @@
+#include "dynd/base/interpreter.h"
+
+#include <utility>
+
+namespace dynd {
+
+interpreter_hooks the_interpreter;
+
+namespace {
+thread_local bool asking = false;
+}
+
+bool ask_whether_to_stop() {
+  if (!the_interpreter.interrupted) {
+    return false;
+  }
+  bool outside = std::exchange(asking, true);
+  bool stop = the_interpreter.interrupted();
+  asking = outside;
+  return stop;
+}
+
+bool is_inside_handler() { return asking; }
+
+} // namespace dynd

@@ -1,0 +1,77 @@
+"""The six comparisons are exact: between int64 and uint64, and with Python integers of any size."""
+
+import itertools
+import operator
+import random
+
+import numpy as np
+import pytest
+
+import oracle
+from dynd import nd
+
+COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
+FUNCTIONS = {
+    operator.lt: nd.less,
+    operator.le: nd.less_equal,
+    operator.gt: nd.greater,
+    operator.ge: nd.greater_equal,
+    operator.eq: nd.equal,
+    operator.ne: nd.not_equal,
+}
+EDGES = [0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1, 2**63 - 2, 2**63, 2**63 + 1, 2**64 - 1, -(2**63), -(2**63) + 1]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("signed", ["int8", "int32", "int64"])
+def test_signed_with_uint64(compare, signed):
+    rng = random.Random(3)
+    info = np.iinfo(signed)
+    for length in (1, 7, 64, 300):
+        a = [rng.choice([x for x in EDGES if info.min <= x <= info.max]) for _ in range(length)]
+        b = [rng.choice([x for x in EDGES if 0 <= x]) for _ in range(length)]
+        x, y = nd.array(a, type=f"strided * {signed}"), nd.array(b, type="strided * uint64")
+        assert compare(x, y).tolist() == [compare(p, q) for p, q in zip(a, b)]
+        assert compare(y, x).tolist() == [compare(q, p) for p, q in zip(a, b)]
+        rows, column = nd.from_offsets([0, length // 2, length], x), nd.array([b[:1], b[-1:]], type="uint64")
+        assert compare(rows, column).tolist() == [
+            [compare(p, b[0]) for p in a[: length // 2]],
+            [compare(p, b[-1]) for p in a[length // 2 :]],
+        ]
+        assert compare(x[::-1], y[::-1]).tolist() == [compare(p, q) for p, q in zip(a[::-1], b[::-1])]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+def test_waiting_and_fused(compare):
+    count = 100_000
+    a = np.random.default_rng(0).integers(2**62, 2**63 - 1, count)
+    b = a.astype(np.uint64) + np.random.default_rng(1).integers(0, 2, count).astype(np.uint64)
+    x, y = nd.array(a), nd.array(b)
+    assert np.array_equal(np.asarray(compare(x - 1, y - nd.array(1, type="uint64"))), compare(a - 1, b - np.uint64(1)))
+    assert compare(x, y).sum().tolist() == int(compare(a, b).sum())
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("scalar", ["bool"] + oracle.INTEGERS)
+def test_any_python_integer(compare, scalar):
+    values = [False, True] if scalar == "bool" else [np.iinfo(scalar).min, 0, 1, np.iinfo(scalar).max]
+    array = nd.array(values, type=f"strided * {scalar}")
+    numbers = {edge + step for edge, step in itertools.product([0, *EDGES, *map(int, values), 300, -300], (-1, 0, 1))}
+    for number in [*numbers, 2**70, -(2**70), 10**400]:
+        expected = [compare(int(value), number) for value in values]
+        assert compare(array, number).tolist() == expected, number
+        assert FUNCTIONS[compare](array, number).tolist() == expected
+        assert FUNCTIONS[compare](number, array).tolist() == [compare(number, int(value)) for value in values]
+        assert compare(nd.array([values, []], type=f"strided * var * {scalar}"), number).tolist() == [expected, []]
+
+
+def test_a_float_array_compares_with_large_integers():
+    assert (nd.array([1.5, 1e30]) < 2**70).tolist() == [True, False]
+    assert (nd.array([1.5, 2.0**70]) == 2**70).tolist() == [False, True]
+
+
+def test_arithmetic_still_asks_for_the_type():
+    array = nd.array([1], type="strided * uint8")
+    for call in (lambda: array + 300, lambda: array * -1, lambda: nd.minimum(array, 300)):
+        with pytest.raises(OverflowError):
+            call()

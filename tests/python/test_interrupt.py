@@ -1,0 +1,174 @@
+"""Ctrl-C stops an evaluation that runs for long: KeyboardInterrupt, nothing half-made, everything usable afterwards."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from dynd import nd
+
+SIZE = 1 << 22
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request):
+    before = nd.num_threads()
+    nd.set_num_threads(request.param)
+    yield
+    nd.set_num_threads(before)
+
+
+def interrupted_after(seconds, call, number=signal.SIGINT):
+    """Sends a signal to this process while call() runs; how long it went on after that, and what it raised."""
+    sent = []
+
+    def send():
+        time.sleep(seconds)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    raised, ended = None, False
+    try:
+        call()
+        ended = True
+        thread.join()
+    except BaseException as error:  # KeyboardInterrupt is none of Exception
+        raised = error
+    end = time.perf_counter()
+    thread.join()
+    assert raised is None or not ended, "the call ended before the signal came: make it longer"
+    return end - sent[0], raised
+
+
+def work():
+    """An array over which anything runs for many seconds: 32 MB that are seen 5000 times."""
+    return nd.asarray(np.broadcast_to(np.ones(SIZE), (5000, SIZE)))
+
+
+def test_other_threads_run_meanwhile(threads):
+    source, ticks, done = work()[:100], [], threading.Event()
+
+    def tick():
+        while not done.wait(0.005):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    nd.sum(source, 1)
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    inside = [at for at in ticks if start + 0.01 < at < end]
+    assert len(inside) > (end - start) / 0.1, "Python's lock was held"
+
+
+def test_a_reduction_stops(threads):
+    source = work()
+    late, raised = interrupted_after(0.2, lambda: nd.sum(source, 1))
+    assert type(raised) is KeyboardInterrupt
+    assert late < 0.5
+    assert nd.sum(source[:2], 1).tolist() == [float(SIZE)] * 2
+
+
+def test_an_assignment_stops_with_every_element_old_or_new(threads):
+    source = work()
+    destination = nd.asarray(np.broadcast_to(np.zeros(1), (1, 1)).copy())
+    target = np.zeros((1, SIZE))
+    wide = nd.asarray(np.lib.stride_tricks.as_strided(target, (5000, SIZE), (0, 8)))
+    late, raised = interrupted_after(0.2, lambda: nd.assign(wide, source))
+    assert type(raised) is KeyboardInterrupt and late < 0.5
+    assert set(np.unique(target)) <= {0.0, 1.0}
+    nd.assign(destination, 5)
+    assert destination.tolist() == [[5.0]]
+
+
+def test_what_waits_is_computed_later(threads):
+    size, steps = 1 << 25, 28  # one evaluation of some tenths of a second
+    a, value = nd.array(np.full(size, 2.0)), 2.0
+    for _ in range(steps):
+        a, value = nd.sqrt(a), math.sqrt(value)
+    late, raised = interrupted_after(0.04, a.eval)
+    assert type(raised) is KeyboardInterrupt and late < 0.5
+    assert a[0].tolist() == value and a[size - 1].tolist() == value
+
+
+def test_another_handlers_exception_comes_through():
+    class Enough(Exception):
+        pass
+
+    def enough(number, frame):
+        raise Enough("of it")
+
+    source = work()
+    before = signal.signal(signal.SIGUSR1, enough)
+    try:
+        late, raised = interrupted_after(0.2, lambda: nd.sum(source, 1), signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert type(raised) is Enough and raised.args == ("of it",) and late < 0.5
+
+
+def test_a_handler_that_returns_lets_it_go_on():
+    seen = []
+    row = np.ones(SIZE)
+    source = nd.asarray(np.broadcast_to(row, (60, SIZE)))
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    try:
+        result = []
+        _, raised = interrupted_after(0.1, lambda: result.append(nd.sum(source, 1)), signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert raised is None and seen == [signal.SIGUSR1]
+    assert result[0].tolist() == [float(SIZE)] * 60
+
+
+def test_a_handler_cannot_wait_for_what_it_interrupts():
+    size = 1 << 25
+    a = nd.array(np.full(size, 2.0))
+    for _ in range(28):
+        a = nd.sqrt(a)
+    seen = []
+
+    def look(number, frame):
+        seen.append(nd.array([1, 2]).sum().tolist())  # other values are there as always
+        try:
+            a[0].tolist()
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    before = signal.signal(signal.SIGUSR1, look)
+    try:
+        _, raised = interrupted_after(0.04, a.eval, signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert raised is None
+    assert seen == [3, "these values are being computed; a signal handler cannot wait for them"]
+    assert a[0].tolist() == a[size - 1].tolist()
+
+
+def test_a_program_ends_as_python_programs_do():
+    program = textwrap.dedent(
+        """
+        import numpy as np
+        from dynd import nd
+        source = nd.asarray(np.broadcast_to(np.ones(1 << 22), (2000, 1 << 22)))
+        print("go", flush=True)
+        nd.sum(source, 1)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "go\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in errors and process.returncode != 0

@@ -1,0 +1,55 @@
+"""Arrays survive pickle: values, type, access, rows."""
+
+import copy
+import pickle
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from dynd import nd
+from strategies import SOME, arrays, seeds
+from support import identical, make
+
+
+@settings(max_examples=SOME)
+@given(st.booleans().flatmap(lambda ragged: arrays(ragged=ragged, scalars=oracle.SCALARS)), seeds)
+def test_every_array(value, seed):
+    array = make(random.Random(seed), value)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        found = pickle.loads(pickle.dumps(array, protocol))
+        assert identical(found.tolist(), value.values)
+        assert found.type == array.type and found.access == array.access and found.shape == array.shape
+
+
+def test_what_comes_back_works():
+    a = nd.array([[1.5, 2.5], [], [3.5]])
+    found = pickle.loads(pickle.dumps(a[1:]))
+    assert (found + a[1:]).sum(axis=1).tolist() == [0.0, 7.0]
+    writable = pickle.loads(pickle.dumps(nd.array([[1, 2], [3]], access="rw")))
+    writable[:, 0:1] = 9
+    assert writable.tolist() == [[9, 2], [9]]
+    large = nd.array([1.0] * 100_000)
+    assert pickle.loads(pickle.dumps(large + large)).sum().tolist() == 200_000.0
+    assert copy.deepcopy(a).tolist() == a.tolist()
+
+
+def test_damaged_state_is_refused():
+    restore, (text, access, sizes, offsets, values) = nd.array([[1, 2], [3]]).__reduce__()
+    assert restore(text, access, sizes, offsets, values).tolist() == [[1, 2], [3]]
+    wide = [0, 5, 3]
+    for state in [
+        (text, access, sizes, offsets, values[:-1]),
+        (text, access, sizes, offsets, values + values),
+        (text, access, sizes, [b"".join(x.to_bytes(8, "little") for x in wide)], values),
+        (text, access, sizes, [offsets[0][:8]], values),
+        (text, access, sizes, [], values),
+        (text, access, [3, -1], offsets, values),
+        (text, access, [-2, -1], offsets, values),
+        ("3 * int32", access, [2], [], values[:8]),
+        (text, "nonsense", sizes, offsets, values),
+    ]:
+        with pytest.raises(ValueError):
+            restore(*state)
