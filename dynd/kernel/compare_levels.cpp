@@ -214,8 +214,11 @@ private:
 
   size_t build_numbers(size_t offset, const kernel_operand &left, const kernel_operand &right) {
     number_source a = number_of(left), b = number_of(right);
-    auto *k = begin<number_kernel>(out_, offset, sizeof(number_kernel),
-                                   number_function(a, b, which_ == comparison::order));
+    if (!equality_ && which_ != comparison::order && !(has_order(a.scalar) && has_order(b.scalar))) {
+      refuse(left.type(), right.type(), ": there is no order of complex numbers");
+    }
+    auto *k =
+        begin<number_kernel>(out_, offset, sizeof(number_kernel), number_function(a, b, which_ == comparison::order));
     k->left = a;
     k->right = b;
     return offset + sizeof(number_kernel);

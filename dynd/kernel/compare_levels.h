@@ -1,7 +1,7 @@
 // What the levels of a comparison share. Private to dynd/kernel/compare*.cpp.
 //
-// A predicate stands above a tree of levels along the types of both operands; numbers and texts are its leaves. No level
-// has anything to release, so none has a destructor, and parents need not know whether a child was begun.
+// A predicate stands above a tree of levels along the types of both operands; numbers and texts are its leaves. No
+// level has anything to release, so none has a destructor, and parents need not know whether a child was begun.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +35,9 @@ struct number_kernel {
   ckernel_prefix base;
   number_source left, right;
 };
+
+/// Whether the operators order the type: not complex numbers.
+bool has_order(scalar_id scalar);
 
 /// The function of a number_kernel. `total`: NaN comes last and equals NaN.
 streams_strided_t number_function(const number_source &left, const number_source &right, bool total);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "dynd/ops/level.h"
+
 namespace dynd::compare {
 
 namespace {
@@ -45,7 +47,7 @@ int same_type(char *const *stream, const intptr_t *stride, size_t count, const c
 
 // ---- any two types --------------------------------------------------------------------------------------------------
 
-/// A number in the one of three types that holds it exactly.
+/// A number, or the real component of one, in the one of three types that holds it exactly.
 struct number {
   enum { signed_integer, unsigned_integer, floating } kind;
   union {
@@ -53,11 +55,18 @@ struct number {
     uint64_t u;
     double d;
   };
+  double imag = 0;
 };
 
-template <class T> number widen(T value) {
+template <class T> number widen(scalar_id scalar, const T &value) {
   number result;
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (requires { value.imag; }) { // complex
+    result = widen(scalar, value.real);
+    result.imag = value.imag;
+  } else if constexpr (!std::is_arithmetic_v<T>) { // float16
+    result.kind = number::floating;
+    level().convert[size_t(scalar_id::float64)][size_t(scalar)](&result.d, &value, nullptr, nullptr, 1, nullptr);
+  } else if constexpr (std::is_floating_point_v<T>) {
     result.kind = number::floating;
     result.d = value;
   } else if constexpr (std::is_signed_v<T>) {
@@ -70,16 +79,22 @@ template <class T> number widen(T value) {
   return result;
 }
 
-number read_number(const number_source &source, const char *at) {
-  char swapped[sizeof(uint64_t)];
-  if (source.swapped) {
-    std::reverse_copy(at, at + scalar_size[size_t(source.scalar)], swapped);
-    at = swapped;
+/// The components of a complex number have an order of bytes each.
+template <class T> T load_swapped(const char *at) {
+  constexpr size_t component = requires(T value) { value.imag; }
+  ? sizeof(T) / 2 : sizeof(T);
+  char bytes[sizeof(T)];
+  for (size_t i = 0; i < sizeof(T); i += component) {
+    std::reverse_copy(at + i, at + i + component, bytes + i);
   }
+  return load<T>(bytes);
+}
+
+number read_number(const number_source &source, const char *at) {
   switch (source.scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id:                                                                                                  \
-    return widen(load<ctype>(at));
+    return widen(source.scalar, source.swapped ? load_swapped<ctype>(at) : load<ctype>(at));
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
   }
@@ -106,14 +121,14 @@ template <class Integer> outcome compare_mixed(Integer left, double right) {
   return outcome_of(double(whole), right); // exact: `whole` came from a double
 }
 
-template <bool Total> outcome compare_numbers(const number &left, const number &right) {
+template <bool Total> outcome compare_real(const number &left, const number &right) {
   if (left.kind == right.kind) {
-    return left.kind == number::floating           ? compare_same<Total>(left.d, right.d)
-           : left.kind == number::signed_integer   ? outcome_of(left.i, right.i)
-                                                   : outcome_of(left.u, right.u);
+    return left.kind == number::floating         ? compare_same<Total>(left.d, right.d)
+           : left.kind == number::signed_integer ? outcome_of(left.i, right.i)
+                                                 : outcome_of(left.u, right.u);
   }
   if (left.kind > right.kind) {
-    return opposite(compare_numbers<Total>(right, left));
+    return opposite(compare_real<Total>(right, left));
   }
   if (right.kind == number::floating) {
     if (right.d != right.d) {
@@ -129,7 +144,9 @@ int any_types(char *const *stream, const intptr_t *stride, size_t count, const c
   auto *k = reinterpret_cast<const number_kernel *>(self);
   const char *left = stream[k->left.stream], *right = stream[k->right.stream];
   for (size_t i = 0; i < count; i++) {
-    outcome found = compare_numbers<Total>(read_number(k->left, left), read_number(k->right, right));
+    number a = read_number(k->left, left), b = read_number(k->right, right);
+    outcome found = compare_real<Total>(a, b);
+    found = found == equal ? compare_same<Total>(a.imag, b.imag) : found;
     if (found != equal) {
       return found;
     }
@@ -139,12 +156,20 @@ int any_types(char *const *stream, const intptr_t *stride, size_t count, const c
   return equal;
 }
 
+template <bool Total, class T> streams_strided_t same_function() {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return same_type<Total, T>;
+  } else {
+    return any_types<Total>;
+  }
+}
+
 template <bool Total> streams_strided_t function_of(const number_source &left, const number_source &right) {
   if (left.scalar == right.scalar && !left.swapped && !right.swapped) {
     switch (left.scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id:                                                                                                  \
-    return same_type<Total, ctype>;
+    return same_function<Total, ctype>();
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
     }
@@ -153,6 +178,8 @@ template <bool Total> streams_strided_t function_of(const number_source &left, c
 }
 
 } // namespace
+
+bool has_order(scalar_id scalar) { return level().elementwise[size_t(op_id::less)][size_t(scalar)] != nullptr; }
 
 streams_strided_t number_function(const number_source &left, const number_source &right, bool total) {
   return total ? function_of<true>(left, right) : function_of<false>(left, right);

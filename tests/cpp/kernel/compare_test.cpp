@@ -21,8 +21,8 @@ namespace {
 
 static_assert(std::numeric_limits<long double>::digits >= 64, "the oracle holds every uint64");
 
-constexpr comparison all_comparisons[] = {comparison::equal,   comparison::not_equal,     comparison::less,
-                                          comparison::less_equal, comparison::greater, comparison::greater_equal,
+constexpr comparison all_comparisons[] = {comparison::equal,      comparison::not_equal, comparison::less,
+                                          comparison::less_equal, comparison::greater,   comparison::greater_equal,
                                           comparison::order};
 
 // ---- values and the oracle ------------------------------------------------------------------------------------------
@@ -47,7 +47,10 @@ int order_of(const value &a, const value &b, bool total) {
   }
   if (a.kind == value::number) {
     bool a_nan = std::isnan(a.n), b_nan = std::isnan(b.n);
-    return a_nan || b_nan ? (total ? int(a_nan) - int(b_nan) : int(apart)) : a.n < b.n ? below : a.n > b.n ? above : same;
+    return a_nan || b_nan ? (total ? int(a_nan) - int(b_nan) : int(apart))
+           : a.n < b.n    ? below
+           : a.n > b.n    ? above
+                          : same;
   }
   if (a.kind == value::text) {
     for (size_t i = 0; i < std::min(a.s.size(), b.s.size()); i++) {
@@ -341,9 +344,17 @@ TEST(Compare, PredicatesOfTwoAddresses) {
 
 // ---- elements of any type -------------------------------------------------------------------------------------------
 
-const std::vector<value> texts = {value::of(""),   value::of("a"),        value::of("ab"),         value::of("b"),
-                                  value::of("abc"), value::of("\x7f"),    value::of("\xc3\xa9"),   value::of("z"),
-                                  value::of("Z"),  value::of("a\xc3\xa9"), value::of("\xf0\x9f\x98\x80")};
+const std::vector<value> texts = {value::of(""),
+                                  value::of("a"),
+                                  value::of("ab"),
+                                  value::of("b"),
+                                  value::of("abc"),
+                                  value::of("\x7f"),
+                                  value::of("\xc3\xa9"),
+                                  value::of("z"),
+                                  value::of("Z"),
+                                  value::of("a\xc3\xa9"),
+                                  value::of("\xf0\x9f\x98\x80")};
 
 TEST(Compare, StringsAndBytes) {
   check_all_pairs("string", texts, "string", texts);
@@ -386,7 +397,8 @@ TEST(Compare, ListsOfOneSizeAndRows) {
     return v;
   };
   long double nan = std::nanl("");
-  std::vector<value> rows = {list({}), list({1, 2}), list({1, 3}), list({1}), list({1, 2, 0}), list({nan, 1}), list({2})};
+  std::vector<value> rows = {list({}),        list({1, 2}),   list({1, 3}), list({1}),
+                             list({1, 2, 0}), list({nan, 1}), list({2})};
   std::vector<value> pairs = {list({1, 2}), list({1, 3}), list({0, nan}), list({nan, nan})};
   check_all_pairs("(var * float64)", {value::of({rows[0]}), value::of({rows[1]}), value::of({rows[5]})},
                   "(2 * float32)", {value::of({pairs[0]}), value::of({pairs[3]})});
@@ -411,9 +423,10 @@ TEST(Compare, StructsAreEqualByFieldName) {
   EXPECT_FALSE(single(a, 0, b, 0, comparison::not_equal));
   EXPECT_FALSE(single(a, 1, b, 1, comparison::equal));
   EXPECT_TRUE(single(a, 0, b, 1, comparison::not_equal));
-  EXPECT_EQ(failure([&] { single(a, 0, b, 0, comparison::less); }),
-            "type: less: cannot compare {x: int32, y: string} with {y: string, x: float64}: their fields are in another "
-            "order");
+  EXPECT_EQ(
+      failure([&] { single(a, 0, b, 0, comparison::less); }),
+      "type: less: cannot compare {x: int32, y: string} with {y: string, x: float64}: their fields are in another "
+      "order");
 }
 
 // Random pairs of types of one form, and random values of them, among which many are equal.
@@ -622,16 +635,18 @@ TEST(Compare, TypesThatCannotBeComparedAreNamed) {
   EXPECT_EQ(refused("{x: int32}", "{y: int32}", comparison::equal),
             "type: equal: cannot compare {x: int32} with {y: int32}");
   EXPECT_EQ(refused("{x: int32}", "(int32)", comparison::equal), "type: equal: cannot compare {x: int32} with (int32)");
-  EXPECT_EQ(refused("{x: (var * int32, ?string)}", "{x: (var * int32, bytes)}", comparison::order),
-            "type: order: cannot compare string with bytes, in {x: (var * int32, ?string)} and {x: (var * int32, bytes)}");
+  EXPECT_EQ(
+      refused("{x: (var * int32, ?string)}", "{x: (var * int32, bytes)}", comparison::order),
+      "type: order: cannot compare string with bytes, in {x: (var * int32, ?string)} and {x: (var * int32, bytes)}");
   EXPECT_EQ(refused("(3 * int32)", "(int32)", comparison::greater),
             "type: greater: cannot compare 3 * int32 with int32, in (3 * int32) and (int32)");
 }
 
 TEST(Compare, EveryAllocationOfABuildMayFail) {
   // Larger than what a builder has without asking for memory.
-  std::string type = "{a: ?string, b: (var * ?(int8, float64), pointer[?bytes]), c: 2 * var * int16, d: ?float32, "
-                     "e: (int8, int16, int32, int64, string, string, string, bytes, ?int8, ?int16, ?int32, pointer[int8])}";
+  std::string type =
+      "{a: ?string, b: (var * ?(int8, float64), pointer[?bytes]), c: 2 * var * int16, d: ?float32, "
+      "e: (int8, int16, int32, int64, string, string, string, bytes, ?int8, ?int16, ?int32, pointer[int8])}";
   nd::array a = array_of(type, {});
   elements left(a, 1), right(a, 1 + a->nstreams);
   for (comparison which : all_comparisons) {
@@ -661,9 +676,9 @@ TEST(Compare, EveryAllocationOfABuildMayFail) {
 }
 
 TEST(Compare, ABuiltKernelMayBeMoved) {
-  nd::array a = array_of("(?string, var * int32)",
-                         {value::of({value::of("a"), value::of({value::of(1.0L), value::of(2.0L)})}),
-                          value::of({value::of("a"), value::of({value::of(1.0L), value::of(3.0L)})})});
+  nd::array a =
+      array_of("(?string, var * int32)", {value::of({value::of("a"), value::of({value::of(1.0L), value::of(2.0L)})}),
+                                          value::of({value::of("a"), value::of({value::of(1.0L), value::of(3.0L)})})});
   elements left(a, 0), right(a, a->nstreams);
   ckernel_builder kernel;
   size_t end = make_comparison_kernel(kernel, 0, left.operand, right.operand, comparison::less, kernel_request_single);
