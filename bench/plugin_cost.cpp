@@ -29,8 +29,16 @@ struct by_hand {
     const char *types[] = {"int32", "int32"};
     const dynd_arrmeta *arrmeta[] = {nullptr, nullptr};
     char text[256];
-    dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, kernel_request_strided, 2, types, arrmeta, text,
-                      sizeof(text)};
+    dynd_bind bind = {sizeof(dynd_bind),
+                      DYND_ABI_VERSION,
+                      kernel_request_strided,
+                      2,
+                      types,
+                      arrmeta,
+                      text,
+                      sizeof(text),
+                      assign_error_fractional,
+                      0};
     deferred.instantiate(&deferred, &kernel, 0, &bind);
     function = reinterpret_cast<expr_strided_operation_t>(kernel.root()->function);
   }

@@ -1,10 +1,20 @@
 #!/bin/sh
-# Compiles the layout tests of the frozen C ABI, as C11 and as C++20: sizes, offsets and enum values are asserted.
-# Nothing is run: a change of layout is a compile error.
+# The frozen C ABI, compiled from its headers alone, without a warning, as C11 and as C++: sizes, offsets and enum values
+# are asserted (tests/abi/layout.c: a change is a compile error), and the inline builder and frame are run
+# (tests/abi/builder.c).
 set -eu
 cd "$(dirname "$0")/.."
-for file in tests/abi/*.c; do
-  ${CC:-gcc} -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -I . "$file"
-  ${CXX:-g++} -std=c++20 -pedantic -Wall -Wextra -Werror -fsyntax-only -I . -x c++ "$file"
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+strict="-Wall -Wextra -Werror -I ."
+check() { # compiler and language
+  "$@" -pedantic $strict -fsyntax-only tests/abi/layout.c
+  # Not pedantic: that a kernel's function is a void * is what POSIX has and ISO C has not.
+  "$@" $strict -O1 -o "$folder/builder" tests/abi/builder.c
+  "$folder/builder"
+}
+check "${CC:-gcc}" -std=c11
+for standard in 11 17 20; do
+  check "${CXX:-g++}" -std=c++$standard -x c++
 done
-echo "the ABI has its layout, in C11 and in C++20"
+echo "the ABI has its layout, its builder and its frame, in C11 and in C++ 11, 17 and 20"

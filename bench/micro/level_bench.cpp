@@ -193,8 +193,8 @@ template <class T> void repeat(benchmark::State &state) {
   const fetch_functions &f = table().fetch[sizeof(T) == 8 ? 3 : 2];
   for (auto _ : state) {
     for (size_t r = 0; r + group <= v.rows; r += group) {
-      f.repeat(reinterpret_cast<char *>(scratch), reinterpret_cast<char *>(v.per_row + r), sizeof(T),
-               v.offsets.data() + r, group);
+      row_window window = {v.offsets.data() + r, v.rows - r, v.offsets[r], v.offsets[r + group]};
+      f.repeat(reinterpret_cast<char *>(scratch), reinterpret_cast<char *>(v.per_row + r), sizeof(T), window);
       benchmark::ClobberMemory();
     }
   }
@@ -221,9 +221,9 @@ void gather_rows(benchmark::State &state) {
   const fetch_functions &f = table().fetch[3];
   for (auto _ : state) {
     for (size_t r = 0; r + group <= v.rows; r += group) {
-      f.gather(reinterpret_cast<char *>(scratch), v.offsets.data() + r, group,
-               reinterpret_cast<const char *>(v.content), 8, 8, reinterpret_cast<const char *>(v.offsets.data() + r), 8,
-               slot_kind::offsets64);
+      row_window window = {v.offsets.data() + r, v.rows - r, v.offsets[r], v.offsets[r + group]};
+      f.gather(reinterpret_cast<char *>(scratch), window, reinterpret_cast<const char *>(v.content), 8, 8,
+               reinterpret_cast<const char *>(v.offsets.data() + r), 8, slot_kind::offsets64);
       benchmark::ClobberMemory();
     }
   }

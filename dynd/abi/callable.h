@@ -7,25 +7,37 @@
 
 #include "dynd/abi/kernel.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Which prototypes the kernels have that a deferred kernel makes. */
 enum deferred_ckernel_prototype {
   unary_operation_funcproto_id = 0,  /* unary_single_operation_t, unary_strided_operation_t */
   expr_operation_funcproto_id = 1,   /* expr_single_operation_t, expr_strided_operation_t */
-  binary_predicate_funcproto_id = 2, /* binary_single_predicate_t */
+  binary_predicate_funcproto_id = 2, /* binary_single_predicate_t, binary_strided_predicate_t */
   multi_operation_funcproto_id = 3   /* multi_single_operation_t, multi_strided_operation_t */
 };
 
-/* What the engine may do with it. No flag is a promise the author has not made. */
+/* What the engine may do with it, and what it must do. No flag is a promise the author has not made; a kernel with a
+ * flag that the library does not know is refused, because it could not be honoured. */
 enum deferred_ckernel_flags {
-  dynd_callable_pure = 1,       /* the result depends on the arguments only */
-  dynd_callable_total = 2,      /* cannot fail on any value */
-  dynd_callable_harmless = 4,   /* may be called on garbage values whose results are thrown away */
-  dynd_callable_may_alias = 8,  /* the destination may be one of the sources */
-  dynd_callable_one_thread = 16 /* must be called on the calling thread only */
+  dynd_callable_pure = 1,        /* the result depends on the arguments only */
+  dynd_callable_total = 2,       /* cannot fail on any value */
+  dynd_callable_harmless = 4,    /* may be called on garbage values whose results are thrown away */
+  dynd_callable_may_alias = 8,   /* the destination may be one of the sources */
+  dynd_callable_one_thread = 16, /* must be called on the calling thread only */
+  /* Is made, called and destroyed holding Python's lock, on the calling thread. Not so retain and release: they may be
+   * called on any thread, with the lock or without. */
+  dynd_callable_python_lock = 32,
+  /* Operands that are not scalars must be contiguous in this order; at most one of the two. Scalars have no order. */
+  dynd_callable_c_layout = 64,
+  dynd_callable_f_layout = 128,
+  dynd_callable_strided_predicate = 256 /* a predicate that can be instantiated strided too, not only single */
+};
+
+/* What a conversion checks, each all that those before it do. A value that does not pass is an error. */
+enum assign_error_mode {
+  assign_error_nocheck = 0,
+  assign_error_overflow = 1,   /* the value is in the range of the destination */
+  assign_error_fractional = 2, /* no fraction is lost; what is meant where nothing is said */
+  assign_error_inexact = 3     /* converted back it is the same */
 };
 
 /* What a stream of slots holds: where rows, or the bytes of strings, are in their content. */
@@ -43,9 +55,11 @@ typedef struct dynd_arrmeta {
   const intptr_t *size;   /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
   const intptr_t *stride; /* nstreams rows of ndim */
   const uint32_t *kind;   /* nstreams of dynd_slot_kind */
+  const int32_t *step;    /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
 } dynd_arrmeta;
 
-/* What a deferred kernel is instantiated for. Operands: destinations first, then sources. */
+/* What a deferred kernel is instantiated for. Operands: destinations first, then sources. The caller owns all of it,
+ * until instantiate returns; a kernel copies what it needs. */
 typedef struct dynd_bind {
   uint32_t size, version;
   kernel_request_t request;
@@ -54,8 +68,13 @@ typedef struct dynd_bind {
   const dynd_arrmeta *const *arrmeta; /* NULL for a scalar */
   char *error;                        /* where to write the reason of a failure, at most error_size bytes */
   size_t error_size;
+  /* Added later: there if `size` says so. */
+  uint32_t error_mode; /* assign_error_mode, for kernels that convert */
+  uint32_t reserved;   /* zero */
 } dynd_bind;
 
+/* The author owns the struct and all it points to, which must not change while it is retained (or, without `retain`, as
+ * long as anybody uses it). */
 typedef struct deferred_ckernel deferred_ckernel;
 struct deferred_ckernel {
   uint32_t size, version;
@@ -73,9 +92,5 @@ struct deferred_ckernel {
   void (*retain)(const deferred_ckernel *self);
   void (*release)(const deferred_ckernel *self);
 };
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif /* DYND_ABI_CALLABLE_H */

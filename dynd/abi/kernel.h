@@ -1,22 +1,23 @@
 /* The kernel ABI: what a compiled kernel looks like in memory and how it is called.
  *
- * Plain C11, includes nothing of ours. A kernel is one block of memory: a prefix, its own data, the prefix of
- * its child, the child's data, and so on. Rules that every kernel keeps:
+ * Plain C11 (and C++11), includes nothing of ours, links against nothing: what there is to call is inline. A kernel is
+ * one block of memory: a prefix, its own data, the prefix of its child, the child's data, and so on. Rules that every
+ * kernel keeps:
  *   - it can be moved with memcpy: no pointer into itself, data aligned to 8;
  *   - it is constant while it runs, so many threads may run one kernel: addresses of array data arrive in the
  *     call, temporary memory is an offset into frame->scratch that was reserved while the kernel was built;
  *   - memory handed out by the builder is zero, and a half-built kernel can always be destroyed;
  *   - it returns a status; no exception crosses this boundary.
- * Structures that may grow begin with `size` and `version`; new fields go at the end only. */
+ * Which structures may grow: those that begin with `size` and `version` (the frame, the builder; in callable.h and
+ * plugin.h the bind structure, the deferred kernel, the table for plug-ins), by new fields at the end; whoever reads a
+ * field that was added later looks at `size` first. The prefix of a kernel never grows. */
 #ifndef DYND_ABI_KERNEL_H
 #define DYND_ABI_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <stdlib.h>
+#include <string.h>
 
 #define DYND_ABI_VERSION 1
 
@@ -37,6 +38,10 @@ typedef struct ckernel_prefix ckernel_prefix;
 struct ckernel_prefix {
   void *function;                           /* one of the prototypes below, by the request it was built for */
   void (*destructor)(ckernel_prefix *self); /* NULL when there is nothing to release; destroys the children too */
+#ifdef __cplusplus
+  template <class F> void set_function(F f) { function = reinterpret_cast<void *>(f); }
+  template <class F> F get_function() const { return reinterpret_cast<F>(function); }
+#endif
 };
 
 /* What a running thread lends to a kernel. The caller owns everything in it. */
@@ -49,7 +54,7 @@ struct dynd_frame {
   const int *cancel;                            /* polled once a block; not zero: return dynd_error_cancelled */
   int32_t kind;                                 /* the status of the error in `text`, zero when there is none */
   char text[256];                               /* the error, zero-terminated */
-  void *engine;                                 /* the engine's own; not for kernels */
+  void *engine;                                 /* of who made the frame; not for kernels */
 };
 
 /* The engine's own levels: every stream of every operand, the destination's first. */
@@ -69,38 +74,51 @@ typedef int (*expr_strided_operation_t)(char *dst, intptr_t dst_stride, const ch
                                         dynd_frame *frame);
 typedef int (*binary_single_predicate_t)(const char *left, const char *right, const ckernel_prefix *self,
                                          dynd_frame *frame);
+/* The answers go to dst, a byte each, 0 or 1; the result is a status. */
+typedef int (*binary_strided_predicate_t)(char *dst, intptr_t dst_stride, const char *left, intptr_t left_stride,
+                                          const char *right, intptr_t right_stride, size_t count,
+                                          const ckernel_prefix *self, dynd_frame *frame);
 /* Several outputs: `data` has the outputs first, then the inputs. */
 typedef int (*multi_single_operation_t)(char *const *data, const ckernel_prefix *self, dynd_frame *frame);
 typedef int (*multi_strided_operation_t)(char *const *data, const intptr_t *stride, size_t count,
                                          const ckernel_prefix *self, dynd_frame *frame);
 
+/* What a factory is asked for. The multistride forms are for assignment factories only: those of strided dimensions do
+ * not make a level for each, but add the dimension's size and strides to a list; the first factory that is not a simple
+ * strided dimension has the list planned (reordered, coalesced, tiled) and puts itself below the planned loops.
+ * Deferred kernels never see them. */
 typedef enum kernel_request_t {
   kernel_request_single = 0,             /* a *_single_* function */
   kernel_request_strided = 1,            /* a *_strided_* function */
-  kernel_request_single_multistride = 2, /* the same two, for factories of assignment only: strided dimensions */
-  kernel_request_strided_multistride = 3 /* add up their sizes and strides, which are then planned together */
+  kernel_request_single_multistride = 2, /* a *_single_* function, after the strided dimensions so far */
+  kernel_request_strided_multistride = 3 /* a *_strided_* function, the same */
 } kernel_request_t;
 
-/* The memory in which a kernel is built. C code uses the inline functions below; C++ has dynd::ckernel_builder.
- * Growing may move the block: fetch pointers again after every call that can grow it. */
+/* ---- the builder ------------------------------------------------------------------------------------------------- */
+
+/* The memory in which a kernel is built. It owns the block and the kernel in it; factories get it to write into, and
+ * own nothing of it. The prefix of the root is always there, zero, so that a leaf without data needs no room of its
+ * own. Growing may move the block: fetch pointers again after every call that can grow it. Not to be copied or moved
+ * itself. C code makes one with ckernel_builder_construct; C++ has dynd::ckernel_builder, which starts on the stack. */
 typedef struct ckernel_builder_struct ckernel_builder_struct;
 struct ckernel_builder_struct {
   uint32_t size, version;
-  char *data;                                                 /* the kernel's block; the root kernel is at offset 0 */
-  size_t capacity;                                            /* bytes of `data` that are zeroed or in use */
-  size_t scratch_size;                                        /* bytes of frame->scratch that the kernel needs */
-  int (*grow)(ckernel_builder_struct *self, size_t capacity); /* dynd_ok or dynd_error_memory */
+  char *data;          /* the kernel's block; the root kernel is at offset 0 */
+  size_t capacity;     /* bytes of `data` that are zeroed or in use */
+  size_t scratch_size; /* bytes of frame->scratch that the kernel needs */
+  /* Makes `capacity` at least that; what is added is zero. dynd_ok, or dynd_error_memory: then nothing has changed. */
+  int (*grow)(ckernel_builder_struct *self, size_t capacity);
 };
 
 /* Makes room up to `requested` bytes and, behind them, for the prefix of a child. */
 static inline int ckernel_builder_ensure_capacity(ckernel_builder_struct *self, size_t requested) {
   size_t needed = requested + sizeof(ckernel_prefix);
-  return needed <= self->capacity ? dynd_ok : self->grow(self, needed);
+  return needed <= self->capacity ? (int)dynd_ok : self->grow(self, needed);
 }
 
 /* Makes room up to `requested` bytes, for a kernel without a child. */
 static inline int ckernel_builder_ensure_capacity_leaf(ckernel_builder_struct *self, size_t requested) {
-  return requested <= self->capacity ? dynd_ok : self->grow(self, requested);
+  return requested <= self->capacity ? (int)dynd_ok : self->grow(self, requested);
 }
 
 /* Reserves scratch; the result is an offset into frame->scratch, a multiple of 64. */
@@ -110,8 +128,87 @@ static inline size_t ckernel_builder_reserve_scratch(ckernel_builder_struct *sel
   return offset;
 }
 
-#ifdef __cplusplus
+/* The `grow` of a builder made by ckernel_builder_construct: half as much again, at least what is asked for. */
+static inline int ckernel_builder_grow_on_heap(ckernel_builder_struct *self, size_t requested) {
+  size_t larger = self->capacity + self->capacity / 2;
+  char *moved;
+  if (requested <= self->capacity)
+    return dynd_ok;
+  if (larger < requested)
+    larger = requested;
+  moved = (char *)realloc(self->data, larger);
+  if (!moved)
+    return dynd_error_memory;
+  memset(moved + self->capacity, 0, larger - self->capacity);
+  self->data = moved;
+  self->capacity = larger;
+  return dynd_ok;
 }
-#endif
+
+/* A builder on the heap. dynd_ok, or dynd_error_memory: then there is nothing to build in, and to destruct it does
+ * nothing. */
+static inline int ckernel_builder_construct(ckernel_builder_struct *self) {
+  self->size = (uint32_t)sizeof(*self);
+  self->version = DYND_ABI_VERSION;
+  self->data = NULL;
+  self->capacity = 0;
+  self->scratch_size = 0;
+  self->grow = ckernel_builder_grow_on_heap;
+  return self->grow(self, 128);
+}
+
+/* Destroys the kernel, also a half-built one. The builder is as new, and keeps its memory. */
+static inline void ckernel_builder_reset(ckernel_builder_struct *self) {
+  ckernel_prefix *root = (ckernel_prefix *)(void *)self->data;
+  if (root && root->destructor)
+    root->destructor(root);
+  if (root)
+    memset(self->data, 0, self->capacity);
+  self->scratch_size = 0;
+}
+
+/* Destroys the kernel and gives the memory back. Only for builders made by ckernel_builder_construct; a second time
+ * does nothing. */
+static inline void ckernel_builder_destruct(ckernel_builder_struct *self) {
+  ckernel_builder_reset(self);
+  free(self->data);
+  self->data = NULL;
+  self->capacity = 0;
+}
+
+/* ---- a frame, for those who call kernels themselves -------------------------------------------------------------- */
+
+/* The `temp` of a frame made by dynd_frame_construct: 64-byte aligned, kept in a list that `engine` begins. */
+static inline void *dynd_frame_temp_on_heap(dynd_frame *self, size_t bytes) {
+  const size_t room = sizeof(void *) + 63; /* the link to the next block, and what aligning may cost */
+  char *block = bytes <= SIZE_MAX - room ? (char *)malloc(room + bytes) : NULL;
+  if (!block)
+    return NULL;
+  memcpy(block, &self->engine, sizeof(void *));
+  self->engine = block;
+  block += sizeof(void *);
+  return block + (64 - (uintptr_t)block % 64) % 64;
+}
+
+/* A frame with the scratch that the kernel in `kernel` needs; for one thread at a time. It refers to nothing of the
+ * kernel afterwards. dynd_ok, or dynd_error_memory. */
+static inline int dynd_frame_construct(dynd_frame *self, const ckernel_builder_struct *kernel) {
+  memset(self, 0, sizeof(*self));
+  self->size = (uint32_t)sizeof(*self);
+  self->version = DYND_ABI_VERSION;
+  self->temp = dynd_frame_temp_on_heap;
+  self->scratch = (char *)self->temp(self, kernel->scratch_size);
+  return self->scratch ? dynd_ok : dynd_error_memory;
+}
+
+/* Gives back the scratch and all that kernels asked for by `temp`. Only for frames made by dynd_frame_construct. */
+static inline void dynd_frame_destruct(dynd_frame *self) {
+  while (self->engine) {
+    void *block = self->engine;
+    memcpy(&self->engine, block, sizeof(void *));
+    free(block);
+  }
+  self->scratch = NULL;
+}
 
 #endif /* DYND_ABI_KERNEL_H */

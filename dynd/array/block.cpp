@@ -214,7 +214,7 @@ ref<array_block> new_scalar(scalar_id scalar, const void *value) {
   // a[i] and Python numbers come this way: everything is known but the item.
   constexpr size_t header = (sizeof(array_block) + sizeof(stream) + 15) / 16 * 16;
   uint8_t size_class;
-  void *memory = take_memory(header + 8, &size_class);
+  void *memory = take_memory(header + max_scalar_size, &size_class);
   if (!memory) {
     fail(error_kind::memory, "cannot allocate an array");
   }
@@ -225,6 +225,9 @@ ref<array_block> new_scalar(scalar_id scalar, const void *value) {
   char *data = static_cast<char *>(memory) + header;
   block->streams()[0] = {data, nullptr, slot_kind::none};
   switch (scalar_size[size_t(scalar)]) { // a memcpy of unknown size costs 20 ns
+  case 16:
+    std::memcpy(data, value, 16);
+    break;
   case 8:
     std::memcpy(data, value, 8);
     break;

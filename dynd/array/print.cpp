@@ -7,6 +7,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/array/rows.h"
+#include "dynd/ops/level.h"
 
 namespace dynd::nd {
 
@@ -38,6 +39,49 @@ template <class T> void append_floating(std::string &text, T value) {
   }
 }
 
+// The shortest decimal that reads back as the same float16: one of at most five digits does. It is the nearest of its
+// length, or, at powers of two, from where more numbers are rounded down to than up, the next one.
+void append_float16(std::string &text, const char *value) {
+  auto convert = [](scalar_id to, scalar_id from, void *dst, const void *src) {
+    level().convert[size_t(to)][size_t(from)](dst, src, nullptr, nullptr, 1, nullptr);
+  };
+  double number;
+  convert(scalar_id::float64, scalar_id::float16, &number, value);
+  for (int digits = 0; digits < 5 && std::isfinite(number); digits++) {
+    for (double near : {number, number * (1 + 0x1p-12)}) {
+      char decimal[32];
+      auto end = std::to_chars(decimal, decimal + sizeof(decimal), near, std::chars_format::scientific, digits).ptr;
+      double shorter;
+      std::from_chars(decimal, end, shorter);
+      float16 back;
+      convert(scalar_id::float16, scalar_id::float64, &back, &shorter);
+      if (std::memcmp(&back, value, sizeof(back)) == 0) {
+        return append_floating(text, shorter);
+      }
+    }
+  }
+  append_floating(text, number); // infinite or NaN
+}
+
+// As Python prints it: whole components without a point, and no real one that is +0.
+template <class T> void append_complex(std::string &text, complex_of<T> value) {
+  auto append = [&](T component) {
+    append_floating(text, component);
+    if (text.ends_with(".0")) {
+      text.resize(text.size() - 2);
+    }
+  };
+  if (value.real == 0 && !std::signbit(value.real)) {
+    append(value.imag);
+    text += 'j';
+    return;
+  }
+  text += '(';
+  append(value.real);
+  text += std::signbit(value.imag) && !std::isnan(value.imag) ? "" : "+";
+  append(value.imag);
+  text += "j)";
+}
 } // namespace
 
 void append_scalar(std::string &text, scalar_id scalar, const char *value) {
@@ -50,6 +94,12 @@ void append_scalar(std::string &text, scalar_id scalar, const char *value) {
   case scalar_id::bool_:
     text += *value ? "True" : "False";
     return;
+  case scalar_id::float16:
+    return append_float16(text, value);
+  case scalar_id::complex64:
+    return append_complex(text, read(complex_of<float>()));
+  case scalar_id::complex128:
+    return append_complex(text, read(complex_of<double>()));
   case scalar_id::float32:
     return append_floating(text, read(float()));
   case scalar_id::float64:

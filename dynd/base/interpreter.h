@@ -1,6 +1,6 @@
-// The hook of a host language with a global lock: whoever is about to wait, or to work for long, gives the lock up
-// first, and asks now and then whether the user wants it to stop. The Python package sets it; without a host nothing
-// happens.
+// The hooks of a host language with a global lock: whoever is about to wait, or to work for long, gives the lock up
+// first, and asks now and then whether the user wants it to stop; what calls into the host takes the lock. The Python
+// package sets them; without a host nothing happens.
 #pragma once
 
 namespace dynd {
@@ -8,6 +8,9 @@ namespace dynd {
 struct interpreter_hooks {
   void *(*let_go)() = nullptr; ///< null result: the lock was not held
   void (*take_back)(void *) = nullptr;
+  /// Takes the lock, on any thread; one that has it already only counts. The result is for `leave`.
+  int (*enter)() = nullptr;
+  void (*leave)(int) = nullptr;
   bool (*interrupted)() = nullptr; ///< asked without the lock; the host remembers what it will raise
 };
 
@@ -34,6 +37,24 @@ public:
 
 private:
   void *state_;
+};
+
+/// With the host's lock for as long as it lives, if `apply` and there is a host.
+class with_interpreter {
+public:
+  explicit with_interpreter(bool apply = true)
+      : entered_(apply && the_interpreter.enter), state_(entered_ ? the_interpreter.enter() : 0) {}
+  ~with_interpreter() {
+    if (entered_) {
+      the_interpreter.leave(state_);
+    }
+  }
+  with_interpreter(const with_interpreter &) = delete;
+  with_interpreter &operator=(const with_interpreter &) = delete;
+
+private:
+  bool entered_;
+  int state_;
 };
 
 } // namespace dynd

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/foreign.h"
 
 namespace dynd::nd {
@@ -13,6 +14,12 @@ struct lifted_state {
   foreign_types types;
   std::once_flag once;
   ckernel_builder leaf; // made when it is first called
+
+  ~lifted_state() {
+    with_interpreter locked(needs_lock());
+    leaf.reset();
+  }
+  bool needs_lock() const { return function && (function->flags & dynd_callable_python_lock); }
 
   const ckernel_builder *built() {
     std::call_once(once, [this] {
@@ -42,10 +49,12 @@ public:
     std::vector<scalar_id> sources = list(trimmed(text_.substr(0, arrow)), true);
     std::vector<scalar_id> outputs = list(trimmed(text_.substr(arrow + 2)), false);
     if (sources.empty() || sources.size() > max_foreign_sources) {
-      wrong("has " + std::to_string(sources.size()) + " operands; 1 to 3 can be lifted");
+      wrong("has " + std::to_string(sources.size()) + " operands; 1 to " + std::to_string(max_foreign_sources) +
+            " can be lifted");
     }
     if (outputs.empty() || outputs.size() > max_foreign_outputs) {
-      wrong("has " + std::to_string(outputs.size()) + " results; 1 or 2 can be lifted");
+      wrong("has " + std::to_string(outputs.size()) + " results; 1 to " + std::to_string(max_foreign_outputs) +
+            " can be lifted");
     }
     foreign_types types;
     types.noutputs = int(outputs.size());
@@ -137,6 +146,10 @@ lifted_state &checked(const std::shared_ptr<lifted_state> &state) {
 
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
   check_operands(state, blocks, count);
+  if (state.needs_lock() && !the_interpreter.enter) {
+    refuse(*state.function, "needs Python's lock, and the Python package is not loaded");
+  }
+  with_interpreter locked(state.needs_lock());
   evaluate(foreign_function{state.function.get(), state.types, state.built()}, {blocks, int(count)}, results);
 }
 
@@ -184,8 +197,18 @@ void check_kernel(const deferred_ckernel &kernel) {
   if (!kernel.retain != !kernel.release) {
     refuse(kernel, "retain and release must both be there, or neither");
   }
+  constexpr uint32_t both_layouts = dynd_callable_c_layout | dynd_callable_f_layout;
+  if (kernel.flags >= 2 * dynd_callable_strided_predicate) {
+    refuse(kernel, "flags " + std::to_string(kernel.flags) + " have one that this library does not know");
+  }
+  if ((kernel.flags & both_layouts) == both_layouts) {
+    refuse(kernel, "wants C layout and F layout at once");
+  }
   if (kernel.prototype > multi_operation_funcproto_id) {
     refuse(kernel, "unknown prototype " + std::to_string(kernel.prototype));
+  }
+  if ((kernel.flags & dynd_callable_strided_predicate) && kernel.prototype != binary_predicate_funcproto_id) {
+    refuse(kernel, "has the flag of a strided predicate, and is none");
   }
 }
 

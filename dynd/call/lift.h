@@ -68,10 +68,9 @@ public:
   std::vector<array> call_all(std::span<const array> operands) const;
   /// The same for a kernel with one output.
   array call(std::span<const array> operands) const;
-  array operator()(const array &a) const { return call({&a, 1}); }
-  array operator()(const array &a, const array &b) const { return call_blocks({a.get(), b.get()}); }
-  array operator()(const array &a, const array &b, const array &c) const {
-    return call_blocks({a.get(), b.get(), c.get()});
+  /// The same for operands one by one: arrays, or what an array is made of, as numbers.
+  template <class... A> array operator()(const A &...operands) const {
+    return call_blocks({static_cast<const array &>(operands).get()...});
   }
 
   const deferred_ckernel &deferred() const;
@@ -84,8 +83,8 @@ private:
   std::shared_ptr<lifted_state> state_;
 };
 
-/// Checks the struct and its signature, "(T, ...) -> R" or "(T, ...) -> (R, R)" with scalar types: at most three
-/// operands. What is wrong is a type error that names the kernel. Keeps the kernel alive.
+/// Checks the struct and its signature, "(T, ...) -> R" or "(T, ...) -> (R, ...)" with scalar types: one to eight
+/// operands, one to eight results. What is wrong is a type error that names the kernel. Keeps the kernel alive.
 lifted lift(kernel k);
 lifted lift(const deferred_ckernel &deferred);
 lifted lift(const deferred_ckernel &&) = delete; ///< it would be gone

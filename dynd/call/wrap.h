@@ -3,13 +3,15 @@
 //   nd::kernel hypot = nd::make_kernel("hypot", [](double x, double y) { return std::sqrt(x * x + y * y); });
 //   nd::array c = nd::lift(hypot)(a, b);                        signature "(float64, float64) -> float64"
 //
-// One to three operands of scalar types; the result is a scalar, or a std::pair of them. The function is copied, and
-// called through a const reference by any number of threads at once, unless the flags say dynd_callable_one_thread. An
-// exception that it throws becomes the error of the call: a dynd::error keeps its kind, any other is a value error.
+// One to eight operands of scalar types; the result is a scalar, or a std::pair or std::tuple of them. The function is
+// copied, and called through a const reference by any number of threads at once, unless the flags say
+// dynd_callable_one_thread. An exception that it throws becomes the error of the call: a dynd::error keeps its kind,
+// any other is a value error.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -27,13 +29,19 @@ namespace detail {
 
 // The scalar type that has the values of a C++ type; integers by their size, so that long and long long both have one.
 template <class T>
+constexpr bool is_complex_number = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+template <class T>
 constexpr bool is_scalar = std::is_same_v<T, bool> || std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                           (std::is_integral_v<T> && sizeof(T) <= 8);
+                           is_complex_number<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
 
 template <class T> constexpr const char *name_of() {
-  static_assert(is_scalar<T>, "make_kernel: operands and results are bool, integers, float or double, by value");
+  static_assert(is_scalar<T>,
+                "make_kernel: operands and results are bool, integers, float, double or std::complex, by value");
   if constexpr (std::is_same_v<T, bool>) {
     return "bool";
+  } else if constexpr (is_complex_number<T>) {
+    return sizeof(T) == 8 ? "complex64" : "complex128";
   } else if constexpr (std::is_floating_point_v<T>) {
     return sizeof(T) == 4 ? "float32" : "float64";
   } else {
@@ -51,19 +59,33 @@ template <class T> T read(const char *at) {
   }
 }
 
+template <class T> void put(char *at, const T &value) { *reinterpret_cast<T *>(at) = value; }
+
+// What a function gives: the types of the outputs, their text, and how they are written.
 template <class R> struct result_of {
-  static constexpr int count = 1;
+  using types = std::tuple<R>;
   static std::string text() { return name_of<R>(); }
-  static void write(char *const *at, const R &value) { *reinterpret_cast<R *>(at[0]) = value; }
+  static void write(char *const *at, const R &value) { put(at[0], value); }
 };
-template <class R, class S> struct result_of<std::pair<R, S>> {
-  static constexpr int count = 2;
-  static std::string text() { return std::string("(") + name_of<R>() + ", " + name_of<S>() + ")"; }
-  static void write(char *const *at, const std::pair<R, S> &value) {
-    *reinterpret_cast<R *>(at[0]) = value.first;
-    *reinterpret_cast<S *>(at[1]) = value.second;
+template <class Tuple> struct several_results {
+  using types = Tuple;
+  static std::string text() {
+    std::string names;
+    each([&](auto i) { names += (i ? ", " : "") + std::string(name_of<std::tuple_element_t<i, Tuple>>()); });
+    return "(" + names + ")";
+  }
+  template <class Values> static void write(char *const *at, const Values &values) {
+    each([&](auto i) { put(at[i], std::get<i>(values)); });
+  }
+
+private:
+  template <class F> static void each(F f) {
+    [&]<size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<size_t, I>()), ...); }
+    (std::make_index_sequence<std::tuple_size_v<Tuple>>());
   }
 };
+template <class... R> struct result_of<std::tuple<R...>> : several_results<std::tuple<R...>> {};
+template <class R, class S> struct result_of<std::pair<R, S>> : several_results<std::tuple<R, S>> {};
 
 // What a callable takes and gives: of a function pointer, or of the one operator() of a class.
 template <class F> struct callable_traits : callable_traits<decltype(&F::operator())> {};
@@ -93,8 +115,11 @@ template <class F> struct wrapped : deferred_ckernel {
   using traits = callable_traits<F>;
   using operands = typename traits::operands;
   using outputs = result_of<typename traits::result>;
+  using streams = decltype(std::tuple_cat(std::declval<typename outputs::types>(), std::declval<operands>()));
+  static constexpr size_t noutputs = std::tuple_size_v<typename outputs::types>;
   static constexpr size_t noperands = std::tuple_size_v<operands>;
-  static_assert(noperands >= 1 && noperands <= 3, "make_kernel: one to three operands");
+  static_assert(noperands >= 1 && noperands <= 8, "make_kernel: one to eight operands");
+  static_assert(noutputs >= 1 && noutputs <= 8, "make_kernel: one to eight results");
 
   std::string name_text, signature_text, doc_text;
   F function;
@@ -151,7 +176,7 @@ private:
   }
 
   static int single(char *const *data, const ckernel_prefix *self, dynd_frame *frame) {
-    const intptr_t stride[outputs::count + noperands] = {};
+    const intptr_t stride[noutputs + noperands] = {};
     return strided(data, stride, 1, self, frame);
   }
 
@@ -172,31 +197,27 @@ private:
 
   template <size_t... I>
   static void run(const F &f, char *const *data, const intptr_t *stride, size_t count, std::index_sequence<I...>) {
-    auto loop = [&](auto... step) { // of the operands; numbers that the compiler knows make a loop that it vectorises
+    auto loop = [&](auto... step) { // of all streams; numbers that the compiler knows make a loop that it vectorises
       const intptr_t steps[] = {intptr_t(step)...};
-      char *base[outputs::count + noperands]; // a store to bytes could change `data`, for all the compiler knows
-      std::copy(data, data + outputs::count + noperands, base);
-      auto at = [&](size_t operand, size_t i, intptr_t jump) { return base[operand] + intptr_t(i) * jump; };
+      char *base[noutputs + noperands]; // a store to bytes could change `data`, for all the compiler knows
+      std::copy(data, data + noutputs + noperands, base);
+      auto at = [&](size_t stream, size_t i) { return base[stream] + intptr_t(i) * steps[stream]; };
       for (size_t i = 0; i < count; i++) {
-        char *to[outputs::count];
-        for (int o = 0; o < outputs::count; o++) {
-          to[o] = at(size_t(o), i, steps[o]);
+        char *to[noutputs];
+        for (size_t o = 0; o < noutputs; o++) {
+          to[o] = at(o, i);
         }
-        outputs::write(
-            to, f(read<std::tuple_element_t<I, operands>>(at(outputs::count + I, i, steps[outputs::count + I]))...));
+        outputs::write(to, f(read<std::tuple_element_t<I, operands>>(at(noutputs + I, i))...));
       }
     };
-    if constexpr (outputs::count == 1) {
-      using R = typename traits::result;
-      if (stride[0] == sizeof(R) && ((stride[1 + I] == sizeof(std::tuple_element_t<I, operands>)) && ...)) {
-        loop(std::integral_constant<intptr_t, sizeof(R)>(),
-             std::integral_constant<intptr_t, sizeof(std::tuple_element_t<I, operands>)>()...);
+    [&]<size_t... S>(std::index_sequence<S...>) {
+      if (((stride[S] == sizeof(std::tuple_element_t<S, streams>)) && ...)) {
+        loop(std::integral_constant<intptr_t, sizeof(std::tuple_element_t<S, streams>)>()...);
       } else {
-        loop(stride[0], stride[1 + I]...);
+        loop(stride[S]...);
       }
-    } else {
-      loop(stride[0], stride[1], stride[2 + I]...);
     }
+    (std::make_index_sequence<noutputs + noperands>());
   }
 };
 

@@ -84,11 +84,14 @@ private:
       }
       return fresh ? row_extent{-1, 0} : read_slot(at[0], block.streams()[part.stream].kind);
     }
-    void enter(int64_t i) {
+    /// To element i of the row that begins at `start`.
+    void enter(int64_t start, int64_t i) {
       type_part inside = part.element();
       int own = inside.stream - part.stream, dim = part.dim;
+      int32_t step = own ? block.streams()[part.stream].step : 1;
       for (int s = 0; s < inside.type->nstreams; s++) {
-        at[s] = at[s + own] + (fresh ? 0 : i * block.strides(inside.stream + s)[dim]);
+        intptr_t stride = block.strides(inside.stream + s)[dim];
+        at[s] = at[s + own] + (fresh ? 0 : start * start_unit(stride, step) + i * stride);
       }
       part = inside;
     }
@@ -113,7 +116,7 @@ private:
       int64_t index;
       std::memcpy(&index, next.at[0], sizeof(index));
       next.fresh |= index < 0;
-      next.enter(index);
+      next.enter(index, 0);
       if (from == type_kind::pointer && next.fresh) {
         return; // null: the kernel says so
       }
@@ -143,9 +146,9 @@ private:
     for (int64_t i = 0; i < length; i++) {
       side inner_dst(dst), inner_src(src);
       inner_dst.fresh |= fresh;
-      inner_dst.enter(to.start + i);
+      inner_dst.enter(to.start, i);
       if (both) {
-        inner_src.enter(from.start + (from.size == 1 ? 0 : i));
+        inner_src.enter(from.start, from.size == 1 ? 0 : i);
       }
       path_.push_back(i);
       visit(inner_dst, inner_src);
@@ -422,6 +425,7 @@ private:
     }
     std::vector<var_slots> slots;
     std::vector<int8_t> follows(stream_.size(), -1);
+    std::vector<intptr_t> unit = stride; // what the starts of rows count in
     for (size_t o = 0; o < blocks_.size(); o++) {
       const array_block &block = *blocks_[o];
       int axis = d - (shape_.ndim - block.ndim);
@@ -433,7 +437,9 @@ private:
         s += block.size()[e] < 0;
       }
       for (int below = s + 1; below < block.nstreams; below++) {
-        follows[size_t(operands_[o].first + below)] = int8_t(slots.size());
+        size_t at = size_t(operands_[o].first + below);
+        follows[at] = int8_t(slots.size());
+        unit[at] = start_unit(stride[at], block.streams()[s].step);
       }
       slots.push_back({operands_[o].first + s, block.streams()[s].kind});
     }
@@ -441,8 +447,8 @@ private:
       return begin_strided_dim(out, offset, count(), shape_.size[d], stride.data());
     }
     // The outputs come first and have the shape's rows: theirs is the length.
-    return begin_var_dim(out, offset,
-                         {count(), shape_.size[d], int(slots.size()), slots.data(), follows.data(), stride.data()});
+    return begin_var_dim(out, offset, {count(), shape_.size[d], int(slots.size()), slots.data(), follows.data(),
+                                       stride.data(), unit.data()});
   }
 
   const space &shape_;

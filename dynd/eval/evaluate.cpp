@@ -83,6 +83,31 @@ array_block *try_direct(op_id op, const call_operands &operands) {
   return result.take();
 }
 
+// A claimed array over dense operands of its own size, in the type it computes in, and little work: the same for what
+// has waited. False if it is not so.
+bool compute_directly(array_block *block) {
+  const waiting_op &waiting = *block->waiting;
+  if (!(block->flags & flag_dense) || block->count > unlocked_from || !direct_enabled.load(std::memory_order_relaxed) ||
+      current_observation()) {
+    return false;
+  }
+  const void *source[3] = {};
+  for (int i = 0; i < waiting.ninputs; i++) {
+    array_block *input = waiting.input[i];
+    // It broadcasts to the block: with as many elements nothing stretches.
+    if (!is_plain(input) || input->count != block->count || input->scalar() != waiting.computation) {
+      return false;
+    }
+    source[i] = input->values().address;
+  }
+  if (!block->values().owner) { // memory from an attempt that failed is used again
+    give_values(block, size_t(block->count) * block->item_size());
+  }
+  block_fn function = level().elementwise[size_t(waiting.op)][size_t(waiting.computation)];
+  function(block->values().address, source[0], source[1], source[2], size_t(block->count), nullptr);
+  return true;
+}
+
 // ---- types and waiting --------------------------------------------------------------------------------------------
 
 scalar_id computation_of(op_id op, const call_operands &operands) {
@@ -151,10 +176,12 @@ void compute(array_block *block) {
   if (!group.claim_root(block)) {
     return;
   }
-  space_of(block, group.t.shape);
-  group.start_program(nullptr, 0);
-  group.add_claimed_outputs();
-  group.run();
+  if (!compute_directly(block)) {
+    space_of(block, group.t.shape);
+    group.start_program(nullptr, 0);
+    group.add_claimed_outputs();
+    group.run();
+  }
   group.finish();
 }
 
@@ -176,7 +203,7 @@ void run_now(op_id op, scalar_id computation, const call_operands &operands, gro
       std::memset(memory->data, 0, memory->size);
     }
   }
-  group.claim(operands.block, operands.count, operands.dying, *results[0]);
+  group.claim(operands.block, operands.count, operands.dying, *results[0], count);
   group.start_program(operands.block, operands.count);
   uint8_t regs[3], outputs[2];
   for (int i = 0; i < operands.count; i++) {

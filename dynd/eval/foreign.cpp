@@ -26,14 +26,14 @@ const type_data *with_scalar(const type_data *type, scalar_id scalar) {
 
 // Dense operands of the kernel's types with the same sizes, or single values, and too little work for threads: one call
 // of the kernel. False if it is not so, or if the kernel failed: the long way finds out where.
-bool try_direct(const foreign_function &f, const call_operands &operands, ref<array_block> *results) {
+bool try_direct(const foreign_function &f, const call_operands &operands, bool keep_lock, ref<array_block> *results) {
   if (!f.leaf || current_observation() || !is_direct()) {
     return false;
   }
   const array_block *shape = nullptr;
   char *data[max_foreign_operands];
   intptr_t stride[max_foreign_operands];
-  alignas(8) char number[max_foreign_sources][8]; // a single value of another type
+  alignas(16) char number[max_foreign_sources][max_scalar_size]; // a single value of another type
   for (int i = 0; i < operands.count; i++) {
     const array_block *block = operands.block[i];
     int o = f.types.noutputs + i;
@@ -68,7 +68,7 @@ bool try_direct(const foreign_function &f, const call_operands &operands, ref<ar
   if (shape->count == 0) {
     return true;
   }
-  without_interpreter unlocked(shape->count > unlocked_from);
+  without_interpreter unlocked(shape->count > unlocked_from && !keep_lock);
   work_frame frame(f.leaf->scratch_size);
   auto *root = reinterpret_cast<const ckernel_prefix *>(f.leaf->data);
   return reinterpret_cast<streams_strided_t>(root->function)(data, stride, size_t(shape->count), root, &frame) == 0;
@@ -78,14 +78,16 @@ bool try_direct(const foreign_function &f, const call_operands &operands, ref<ar
 
 void evaluate(const foreign_function &f, const call_operands &operands, ref<array_block> *results) {
   need_scalars(f.kernel->name, operands.block, operands.count);
-  if (try_direct(f, operands, results)) {
+  bool keep_lock = f.kernel->flags & dynd_callable_python_lock;
+  if (try_direct(f, operands, keep_lock, results)) {
     return;
   }
   group_task group;
   task &t = group.t;
   t.name = f.kernel->name;
   t.foreign = true;
-  t.one_thread = f.kernel->flags & dynd_callable_one_thread;
+  t.keep_lock = keep_lock;
+  t.one_thread = keep_lock || (f.kernel->flags & dynd_callable_one_thread);
   broadcast_space(t.name, operands.block, operands.count, t.shape);
   axis_order order = order_like(t.shape, operands.block, operands.count);
   for (int o = 0; o < f.types.noutputs; o++) {
@@ -96,20 +98,15 @@ void evaluate(const foreign_function &f, const call_operands &operands, ref<arra
       std::memset(memory->data, 0, memory->size);
     }
   }
-  group.claim(operands.block, operands.count, operands.dying, *results[0]);
+  group.claim(operands.block, operands.count, operands.dying, *results[0], f.types.noutputs);
   group.start_program(operands.block, operands.count);
-  program_step step = {nullptr,     nullptr,     f.kernel, f.kernel->name, no_register,
-                       no_register, no_register, 0,        no_register};
-  uint8_t *regs[3] = {&step.a, &step.b, &step.c};
+  uint8_t sources[max_foreign_sources];
   for (int i = 0; i < operands.count; i++) {
-    *regs[i] = t.p.converted(group.register_of(operands.block[i]), f.types.type[f.types.noutputs + i]);
+    sources[i] = t.p.converted(group.register_of(operands.block[i]), f.types.type[f.types.noutputs + i]);
   }
-  group.add_output(t.p.add_step(step, f.types.type[0]), results[0].get());
-  if (f.types.noutputs == 2) {
-    uint8_t second = t.p.nregisters++;
-    t.p.type[second] = f.types.type[1];
-    t.p.steps[t.p.nsteps - 1].dst2 = second;
-    group.add_output(second, results[1].get());
+  t.p.add_foreign(*f.kernel, f.types, sources);
+  for (int o = 0; o < f.types.noutputs; o++) {
+    group.add_output(t.p.foreign.reg[o], results[o].get());
   }
   group.add_claimed_outputs();
   group.run();

@@ -14,7 +14,8 @@ struct foreign_function {
   const ckernel_builder *leaf;
 };
 
-/// Runs at once. The operands' types widen to the kernel's (the caller has checked); `results` has noutputs places.
+/// Runs at once. The operands' types widen to the kernel's (the caller has checked); `results` has noutputs places. Of
+/// a kernel that needs the interpreter's lock the caller has it.
 void evaluate(const foreign_function &function, const call_operands &operands, ref<array_block> *results);
 
 } // namespace dynd

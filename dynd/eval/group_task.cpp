@@ -18,18 +18,18 @@ bool has_space_of(const array_block &node, const void *like) {
 
 } // namespace
 
-void group_task::claim(array_block *const *inputs, int ninputs, unsigned dying, const array_block &like) {
+void group_task::claim(array_block *const *inputs, int ninputs, unsigned dying, const array_block &like, int noutputs) {
   bool any = false;
   for (int i = 0; i < ninputs; i++) {
     any |= inputs[i]->state.load(std::memory_order_acquire) != array_state::ready;
   }
   if (any) {
-    claim_group({nullptr, inputs, ninputs, dying, has_space_of, &like}, claimed_);
+    claim_group({nullptr, inputs, ninputs, dying, noutputs, has_space_of, &like}, claimed_);
   }
 }
 
 bool group_task::claim_root(array_block *root) {
-  return claim_group({root, nullptr, 0, 0, has_space_of, root}, claimed_);
+  return claim_group({root, nullptr, 0, 0, 0, has_space_of, root}, claimed_);
 }
 
 bool group_task::has_outputs() const {

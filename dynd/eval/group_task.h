@@ -9,6 +9,9 @@ namespace dynd {
 
 /// A group while it is computed; what was claimed waits again if this is destroyed before finish().
 class group_task {
+  static_assert(max_group_streams <= max_operands && max_group_streams <= max_outputs, "an array has at least one");
+  static_assert(max_group_streams <= max_streams);
+
 public:
   group_task() = default;
   ~group_task() { abandon_group(claimed_); }
@@ -17,8 +20,8 @@ public:
 
   task t;
 
-  /// Claims what waits below the inputs and has the space of `like`.
-  void claim(array_block *const *inputs, int ninputs, unsigned dying, const array_block &like);
+  /// Claims what waits below the inputs of an operation with `noutputs` results, and has the space of `like`.
+  void claim(array_block *const *inputs, int ninputs, unsigned dying, const array_block &like, int noutputs = 1);
   /// Claims `root`, a waiting array, and what waits below; false if it is ready by now.
   bool claim_root(array_block *root);
 

@@ -322,10 +322,7 @@ ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool d
   }
 }
 
-} // namespace
-
-ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
-  need_scalars(row(reduction).name, &operand, 1);
+ref<array_block> reduce(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
   const reduction_row &r = row(reduction);
   int ndim = operand->ndim;
   if (axis == all_axes) {
@@ -351,6 +348,18 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dyi
     result = nd::with_unit_axis(result, axis);
   }
   return ref<array_block>::share(result.get());
+}
+
+} // namespace
+
+ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
+  need_scalars(row(reduction).name, &operand, 1);
+  scalar_id to = result_type(reduction, operand->scalar());
+  ref<array_block> result = reduce(reduction, operand, dying, axis, keepdims);
+  if (result->scalar() == to) {
+    return result;
+  }
+  return copy_values(result.get(), access_mode::immutable, ndt::make_scalar(to), error_mode::nocheck);
 }
 
 } // namespace dynd

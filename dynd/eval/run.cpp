@@ -235,7 +235,7 @@ void run_task(task &t, array_block *const *outputs, array_block *const *sources)
   if (watching) {
     explain(t, kernel, call, watching, std::move(operands), std::move(levels));
   }
-  without_interpreter unlocked(elements > unlocked_from);
+  without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);
   piece_runner run(kernel, call, options.streaming);
   if (int status = run_pieces(run, call, t.one_thread)) {
     fail_at(t, run.failure, status, outputs, sources);

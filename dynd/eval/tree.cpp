@@ -403,12 +403,10 @@ private:
     text += layout.streaming ? ", streaming stores:" : ":";
     for (int i = 0; i < t_.p.nsteps; i++) {
       const program_step &step = t_.p.steps[i];
-      text += std::string(" r") + std::to_string(step.dst) + "=" + step.name + "(";
-      text += "r" + std::to_string(step.a);
-      for (uint8_t reg : {step.b, step.c}) {
-        text += reg == no_register ? "" : ", r" + std::to_string(reg);
-      }
-      text += std::string(") ") + scalar_name[size_t(t_.p.type[step.dst])] + (i + 1 < t_.p.nsteps ? ";" : "");
+      std::string reads;
+      t_.p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
+      text += std::string(" r") + std::to_string(step.dst) + "=" + step.name + "(" + reads + ") ";
+      text += std::string(scalar_name[size_t(t_.p.type[step.dst])]) + (i + 1 < t_.p.nsteps ? ";" : "");
     }
     if (t_.p.reduce) {
       text += " reduce r" + std::to_string(t_.p.output[0]);

@@ -22,6 +22,7 @@ struct task {
   bool reduced = false;    ///< the program ends in a reduction over the last axis
   bool foreign = false;    ///< a stranger's kernel is among the steps
   bool one_thread = false; ///< it must be called on this thread only
+  bool keep_lock = false;  ///< and holding the interpreter's lock, which the caller has
   /// What an assignment checks: its program is then one conversion of one source. nocheck for everything else.
   error_mode checks = error_mode::nocheck;
   int noutputs = 0, nsources = 0;

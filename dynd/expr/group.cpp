@@ -1,5 +1,6 @@
 #include "dynd/expr/group.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -30,12 +31,17 @@ public:
     for (int i = 0; i < request_.ninputs; i++) {
       visit(request_.inputs[i]);
     }
-    if (!first && !busy && nsources_ > max_group_sources && group_.count > 1) {
-      first = group_.node[group_.count / 2];
+    if (first || busy) {
+      return false;
     }
-    return !first && !busy;
+    mark_outputs();
+    if (group_.count > 1 && (nsources_ > max_group_sources || nstreams_ + written_streams() > max_group_streams)) {
+      first = group_.node[(group_.count - 1) / 2]; // never the root, which is the last
+    }
+    return !first;
   }
 
+private:
   // Who else holds each array? References from within the group do not count, nor does a caller that drops it.
   void mark_outputs() {
     for (int i = 0; i < group_.count; i++) {
@@ -51,7 +57,12 @@ public:
     }
   }
 
-private:
+  // All outputs have the group's space, whose slots are streams of the call too.
+  int written_streams() const {
+    auto wanted = std::count(group_.output, group_.output + group_.count, true);
+    return (request_.noutputs + int(wanted) + 1) * group_.node[0]->nstreams;
+  }
+
   static int edges(array_block *const *inputs, int count, const array_block *node) {
     int n = 0;
     for (int i = 0; i < count; i++) {
@@ -66,7 +77,8 @@ private:
     }
     switch (state_of(block)) {
     case array_state::ready:
-      nsources_++; // an upper bound: one that is used twice counts twice
+      nsources_++; // upper bounds: one that is used twice counts twice
+      nstreams_ += block->nstreams;
       return;
     case array_state::running:
       busy = true;
@@ -98,7 +110,7 @@ private:
 
   const group_request &request_;
   claimed_group &group_;
-  int nsources_ = 0;
+  int nsources_ = 0, nstreams_ = 0; // of those
 };
 
 } // namespace
@@ -119,7 +131,6 @@ bool claim_group(const group_request &request, claimed_group &group) {
       }
       collector attempt(request, group);
       if (attempt.collect()) {
-        attempt.mark_outputs();
         for (int i = 0; i < group.count; i++) {
           group.node[i]->state.store(array_state::running, std::memory_order_relaxed);
         }
@@ -183,6 +194,9 @@ void finish_group(claimed_group &group) {
 }
 
 void abandon_group(claimed_group &group) noexcept {
+  if (group.count == 0) {
+    return;
+  }
   {
     std::lock_guard lock(graph_mutex);
     for (int i = 0; i < group.count; i++) {

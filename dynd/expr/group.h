@@ -12,6 +12,7 @@ namespace dynd {
 
 inline constexpr int max_group = 32;         // operations in one pass
 inline constexpr int max_group_sources = 20; // arrays that one pass reads
+inline constexpr int max_group_streams = 40; // of the arrays that one pass reads or writes, and of its space
 
 /// Arrays that this thread is computing, inputs before what uses them.
 struct claimed_group {
@@ -27,6 +28,7 @@ struct group_request {
   array_block *const *inputs = nullptr;
   int ninputs = 0;
   unsigned dying = 0;
+  int noutputs = 0; ///< of that operation
   /// Waiting inputs join the group if this says that they have its space.
   bool (*joins)(const array_block &node, const void *context) = nullptr;
   const void *context = nullptr;

@@ -242,8 +242,8 @@ private:
     const loop &inner = loops.innermost();
     layout.axis_size = inner.size;
     bool fetched = how.kind == walk_kind::panel && (how.fetched >> src.stream() & 1);
-    layout.outputs[0] = {uint16_t(dst.stream()), 0, slot_kind::none, false, inner.stride[dst.stream()]};
-    layout.sources[0] = {uint16_t(src.stream()), 0, slot_kind::none, fetched, inner.stride[src.stream()]};
+    layout.outputs[0] = {uint16_t(dst.stream()), 0, slot_kind::none, false, inner.stride[dst.stream()], 0};
+    layout.sources[0] = {uint16_t(src.stream()), 0, slot_kind::none, fetched, inner.stride[src.stream()], 0};
     return make_chain(out_, begin_loops(offset, loops, loops.loop_count - 1), p, layout);
   }
 
@@ -310,7 +310,8 @@ private:
     }
     const type_data *between = from_swapped ? from->element : to->element;
     static const uint32_t no_kind[1] = {};
-    static const dynd_arrmeta no_meta = {0, 1, nullptr, nullptr, no_kind};
+    static const int32_t no_step[1] = {1};
+    static const dynd_arrmeta no_meta = {0, 1, nullptr, nullptr, no_kind, no_step};
     kernel_operand scratch{{between}, &no_meta, nstreams_};
     size_t through = offset;
     offset = begin_through(out_, offset, nstreams_, between->scalar);
@@ -400,8 +401,25 @@ private:
 
 int pool_count(const type_data *dst) { return int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool)); }
 
+namespace {
+
+// Scalars need no layout; what has slots or dimensions does.
+void need_meta(ndt::type type, const dynd_arrmeta *meta) {
+  bool plain = type->all_ndim == 0 && pool_count(type.get()) == 0;
+  if (!meta && !plain) {
+    fail(error_kind::type, "assignment: " + std::string(type.str()) + " needs its arrmeta");
+  }
+  if (meta && (meta->ndim != type->all_ndim || meta->nstreams != type->nstreams)) {
+    fail(error_kind::type, "assignment: the arrmeta is not that of " + std::string(type.str()));
+  }
+}
+
+} // namespace
+
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode) {
+  need_meta(dst, dst_meta);
+  need_meta(src, src_meta);
   assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
   made.planned = request == kernel_request_single_multistride || request == kernel_request_strided_multistride;
   bool single = request == kernel_request_single || request == kernel_request_single_multistride;

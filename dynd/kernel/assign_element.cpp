@@ -120,14 +120,15 @@ int fields(char *const *stream, const intptr_t *stride, size_t count, const cker
 
 struct content_stream {
   uint32_t stream, unused;
-  intptr_t stride;
+  intptr_t stride, unit; // along the rows, and what their starts count in
 };
 
 // The streams below `part`, along its dimension.
 uint32_t list_content(const kernel_operand &part, content_stream *list) {
   kernel_operand inside = part.element();
   for (int s = 0; s < inside.type()->nstreams; s++) {
-    list[s] = {uint32_t(inside.stream() + s), 0, part.stride(inside.part.stream + s, part.part.dim)};
+    intptr_t stride = part.stride(inside.part.stream + s, part.part.dim);
+    list[s] = {uint32_t(inside.stream() + s), 0, stride, start_unit(stride, part.step())};
   }
   return inside.type()->nstreams;
 }
@@ -228,7 +229,7 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
     for (uint32_t c = 0; c < k->ndst + k->nsrc; c++) {
       const content_stream &content = k->content[c];
       const row_extent &row = c < k->ndst ? to : from;
-      inner[content.stream] += row.start * content.stride;
+      inner[content.stream] += row.start * content.unit;
       inner_stride[content.stream] = row.size == to.size ? content.stride : 0;
     }
     if (int status = call_strided(child_of(k), inner, inner_stride, size_t(to.size), frame)) {

@@ -34,16 +34,13 @@ namespace {
 
 // Is one foreign step all there is, from the sources to the outputs?
 bool only_foreign(const program &p) {
-  return p.nsteps == 1 && p.steps[0].foreign && !p.reduce && p.noutputs == (p.steps[0].dst2 == no_register ? 1 : 2);
+  return p.nsteps == 1 && p.steps[0].foreign && !p.reduce && p.noutputs == p.foreign.noutputs;
 }
 
 void destroy_chain(ckernel_prefix *self) {
   auto *k = reinterpret_cast<chain_kernel *>(self);
-  auto *step = k->at<chain_step>(k->steps);
-  for (int i = 0; i < k->nsteps; i++) {
-    if (step[i].child) {
-      destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + step[i].child));
-    }
+  if (k->foreign) {
+    destroy_child(const_cast<ckernel_prefix *>(k->at<foreign_operands>(k->foreign)->kernel()));
   }
 }
 
@@ -69,16 +66,35 @@ streams_strided_t chain_function(chain_kind kind, bool reduces, intptr_t axis_si
 void find_last_reads(const program &p, int *last_read) {
   std::fill(last_read, last_read + p.nregisters, -1);
   for (int i = 0; i < p.nsteps; i++) {
-    for (uint8_t reg : {p.steps[i].a, p.steps[i].b, p.steps[i].c}) {
-      if (reg != no_register) {
-        last_read[reg] = i;
-      }
-    }
+    p.for_reads(p.steps[i], [&](uint8_t reg) { last_read[reg] = i; });
   }
 }
 
 bool is_output(const program &p, uint8_t reg) {
   return std::find(p.output, p.output + p.noutputs, reg) != p.output + p.noutputs;
+}
+
+// The stranger's kernel of the chain at `offset`, `end` bytes into it; returns where it ends, from the chain on.
+size_t make_foreign_step(ckernel_builder &out, size_t offset, size_t end, const program &p,
+                         const deferred_ckernel &foreign) {
+  size_t kernel = end + sizeof(foreign_operands);
+  out.ensure_capacity(offset + kernel);
+  auto *f = out.get_at<foreign_operands>(offset + end);
+  foreign_types types;
+  types.noutputs = p.foreign.noutputs;
+  types.nsources = p.foreign.nsources;
+  f->count = size_t(types.noutputs + types.nsources);
+  for (size_t o = 0; o < f->count; o++) {
+    uint8_t reg = p.foreign.reg[o];
+    types.type[o] = p.type[reg];
+    f->operand[o] = {reg, scalar_size[size_t(p.type[reg])]};
+  }
+  // There is room for the child's prefix, zero, so that the chain's destructor never finds a child that is not there.
+  auto *k = out.get_at<chain_kernel>(offset);
+  k->foreign = uint32_t(end);
+  k->base.destructor = destroy_chain;
+  end = make_foreign(out, offset + kernel, foreign, types) - offset;
+  return (end + 7) / 8 * 8;
 }
 
 } // namespace
@@ -89,6 +105,8 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
   size_t elements = flat && reduces ? reduce_block : group;
   if (layout.kind == chain_kind::small_rows) {
     elements = layout.axis_size > intptr_t(group / 2) ? reduce_block : group;
+  } else if (layout.kind == chain_kind::var_rows) {
+    elements = window;
   }
   auto register_bytes = [&](uint8_t reg) { return (elements << log2_size(p.type[reg])) + register_padding; };
   int nports = layout.noutputs + layout.nsources;
@@ -163,7 +181,6 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
     temp[k->ntemporaries++] = {scratch, reg};
   };
   auto *step = out.get_at<chain_step>(offset + steps);
-  bool foreign = false;
   for (int i = 0; i < p.nsteps; i++) {
     const program_step &from = p.steps[i];
     bool leaves = !reduces && is_output(p, from.dst);
@@ -174,12 +191,11 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
     step[i].c = from.c;
     step[i].dst = from.dst;
     step[i].dst2 = from.dst2;
-    foreign |= from.foreign != nullptr;
-    for (uint8_t reg : {from.dst, from.dst2}) {
-      if (reg != no_register && (reduces || !is_output(p, reg))) {
+    p.for_writes(from, [&](uint8_t reg) {
+      if (reduces || !is_output(p, reg)) {
         give_scratch(reg, i);
       }
-    }
+    });
   }
   if (layout.kind == chain_kind::columns) {
     // A level for each doubling of the number of blocks, and one to fill.
@@ -193,26 +209,9 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
     }
     k->panels = uint32_t(ckernel_builder_reserve_scratch(&out, bytes));
   }
-  if (foreign) {
-    k->base.destructor = destroy_chain;
-    for (int i = 0; i < p.nsteps; i++) {
-      if (p.steps[i].foreign) {
-        // Room first: the chain's destructor must never find a child that is not there.
-        out.ensure_capacity(offset + end);
-        out.get_at<chain_step>(offset + steps)[i].child = uint32_t(end);
-        foreign_types types;
-        types.noutputs = p.steps[i].dst2 == no_register ? 1 : 2;
-        uint8_t regs[foreign_ports];
-        auto *step = out.get_at<chain_step>(offset + steps) + i;
-        int count = foreign_registers(*step, regs);
-        types.nsources = count - types.noutputs;
-        for (int o = 0; o < count; o++) {
-          types.type[o] = p.type[regs[o]];
-          step->size[o] = scalar_size[size_t(p.type[regs[o]])];
-        }
-        end = make_foreign(out, offset + end, *p.steps[i].foreign, types) - offset;
-        end = (end + 7) / 8 * 8;
-      }
+  for (int i = 0; i < p.nsteps; i++) {
+    if (p.steps[i].foreign) {
+      end = make_foreign_step(out, offset, end, p, *p.steps[i].foreign);
     }
   }
   return offset + end;

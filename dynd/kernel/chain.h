@@ -1,8 +1,9 @@
 // The leaf of every evaluation: a chain runs a program over blocks of elements.
 //
-// Blocks are small (64 elements, up to 128 where whole rows are collected), so that temporaries stay in the L1 cache
-// and all streams advance together: measured, that makes the interpreter equal to the hand-fused loop outside the cache
-// and 1.2 times it inside; blocks of 1,000 cost 1.4 to 2 times. What is not contiguous is fetched into scratch first.
+// Blocks are small (64 elements, 128 where whole rows are collected, 256 where they are ragged), so that temporaries
+// stay in the L1 cache and all streams advance together: measured, that makes the interpreter equal to the hand-fused
+// loop outside the cache and 1.2 times it inside; blocks of 1,000 cost 1.4 to 2 times. What is not contiguous is
+// fetched into scratch first.
 //
 // A chain is called strided, along the loop outside of what it takes over:
 //   flat        nothing: the call's own loop is the block's

@@ -195,47 +195,41 @@ int panel_strided(char *const *stream, const intptr_t *stride, size_t count, con
 
 namespace {
 
-int call_foreign(const chain_kernel *k, const chain_step &step, char *const *stream, const intptr_t *stride, size_t n,
-                 dynd_frame *frame) {
-  auto *foreign = k->at<ckernel_prefix>(step.child);
-  return reinterpret_cast<streams_strided_t>(foreign->function)(stream, stride, n, foreign, frame);
+int call_foreign(const foreign_operands &f, char *const *stream, const intptr_t *stride, size_t n, dynd_frame *frame) {
+  const ckernel_prefix *kernel = f.kernel();
+  return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, n, kernel, frame);
 }
 
 } // namespace
 
-int foreign_step(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame) {
-  uint8_t regs[foreign_ports];
-  char *stream[foreign_ports];
-  intptr_t stride[foreign_ports];
-  int count = foreign_registers(step, regs);
-  for (int i = 0; i < count; i++) {
-    stream[i] = reg[regs[i]];
-    stride[i] = step.size[i];
+int run_foreign(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
+  const auto &f = *k->at<foreign_operands>(k->foreign);
+  char *stream[max_foreign_operands];
+  intptr_t stride[max_foreign_operands];
+  for (size_t i = 0; i < f.count; i++) {
+    stream[i] = reg[f.operand[i].reg];
+    stride[i] = f.operand[i].size;
   }
-  return call_foreign(k, step, stream, stride, n, frame);
+  return call_foreign(f, stream, stride, n, frame);
 }
 
 // Nothing but one foreign step: it gets the call's own streams and strides, however long and whatever they are.
 int foreign_flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                          dynd_frame *frame) {
   auto *k = reinterpret_cast<const chain_kernel *>(self);
-  const chain_step &step = *k->at<chain_step>(k->steps);
-  uint8_t regs[foreign_ports];
-  char *at[foreign_ports];
-  intptr_t jump[foreign_ports];
-  int n = foreign_registers(step, regs);
-  for (int i = 0; i < n; i++) {
+  const auto &f = *k->at<foreign_operands>(k->foreign);
+  char *at[max_foreign_operands];
+  intptr_t jump[max_foreign_operands];
+  for (size_t i = 0; i < f.count; i++) {
     for (const chain_port *p = k->outputs(), *end = p + k->noutputs + k->nsources; p != end; p++) {
-      if (p->reg == regs[i]) {
+      if (p->reg == f.operand[i].reg) {
         at[i] = stream[p->where.stream];
         jump[i] = stride[p->where.stream];
       }
     }
   }
-  int status = call_foreign(k, step, at, jump, count, frame);
+  int status = call_foreign(f, at, jump, count, frame);
   return status == dynd_ok && cancelled(frame) ? int(dynd_error_cancelled) : status;
 }
-
-// Is one foreign step all there is, from the sources to the outputs?
 
 } // namespace dynd::chain

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/foreign.h"
@@ -12,15 +11,25 @@ namespace dynd::chain {
 
 constexpr size_t block = 64;         // elements of a flat block
 constexpr size_t group = 128;        // elements of a block of whole rows
+constexpr size_t window = 256;       // elements of a block of ragged rows: a power of two of blocks
 constexpr size_t reduce_block = 512; // elements of a flat block that ends in a reduction: a power of two of blocks
-constexpr size_t register_padding = 64;
+constexpr size_t register_padding = 128;
 
 struct chain_step {
-  block_fn function;
-  uint32_t child; // offset from the chain of a foreign kernel, 0 for none
+  block_fn function; // null: the stranger's kernel, behind chain_kernel::foreign
   uint8_t a, b, c, dst, dst2;
-  uint8_t size[max_foreign_operands]; // foreign: of the elements of each operand
 };
+
+// The operands of a stranger's kernel, in the order of its streams, outputs first; its kernel is right behind.
+struct foreign_operands {
+  size_t count;
+  struct {
+    uint8_t reg, size; // size: of an element
+  } operand[max_foreign_operands];
+
+  const ckernel_prefix *kernel() const { return reinterpret_cast<const ckernel_prefix *>(this + 1); }
+};
+static_assert(sizeof(foreign_operands) % 8 == 0);
 
 struct chain_port {
   chain_operand where;
@@ -28,14 +37,15 @@ struct chain_port {
   uint8_t reg, log2;
 };
 
-// The kernel: this, then the ports (outputs, sources), the temporaries' (register, scratch) pairs, the steps, then
-// foreign kernels.
+// The kernel: this, then the ports (outputs, sources), the temporaries' (register, scratch) pairs, the steps, then a
+// stranger's kernel with its foreign_operands before it.
 struct chain_kernel {
   ckernel_prefix base;
   const reduce_functions *reduce;
   block_fn combine;
   intptr_t axis_size;
   uint32_t ports, temporaries, steps, panels; // offsets from the kernel; panels: scratch offset
+  uint32_t foreign;                           // offset of the foreign_operands; 0 for none, or not yet
   uint32_t prefetch_distance;                 // 0: sources are in the cache
   uint16_t shape_slots;
   uint16_t nstreams; // up to the highest that is looked at
@@ -61,7 +71,7 @@ inline int bad_value(dynd_frame *frame) {
   return dynd_error_value;
 }
 
-int foreign_step(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
+int run_foreign(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame);
 
 // Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
 inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
@@ -70,7 +80,7 @@ inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_fra
   for (; step != end; step++) {
     if (step->function) [[likely]] {
       bad |= step->function(reg[step->dst], reg[step->a], reg[step->b], reg[step->c], n, reg[step->dst2]);
-    } else if (int status = foreign_step(k, *step, reg, n, frame)) {
+    } else if (int status = run_foreign(k, reg, n, frame)) {
       return status;
     }
   }
@@ -96,19 +106,6 @@ inline void prefetch(const char *at, uint32_t distance, size_t n) {
   for (size_t line = 0; line < n; line += 64) {
     __builtin_prefetch(at + distance + line);
   }
-}
-
-constexpr int foreign_ports = max_foreign_operands;
-
-// The registers of a foreign step in the order of its streams, outputs first; returns how many.
-inline int foreign_registers(const chain_step &step, uint8_t *regs) {
-  int n = 0;
-  for (uint8_t reg : {step.dst, step.dst2, step.a, step.b, step.c}) {
-    if (reg != no_register) {
-      regs[n++] = reg;
-    }
-  }
-  return n;
 }
 
 constexpr size_t columns_at_once = 128; // that are reduced side by side

@@ -10,7 +10,7 @@ namespace dynd {
 
 namespace {
 
-constexpr size_t copied_block = 256; // elements that are copied at once where an operand is not aligned
+constexpr size_t copied_block = 128; // elements that are copied at once where an operand is not aligned
 
 struct foreign_kernel {
   ckernel_prefix base; // destroys the child and lets go of the deferred kernel
@@ -71,10 +71,18 @@ int call_predicate(char *const *stream, const intptr_t *stride, size_t count, co
   return dynd_ok;
 }
 
+int call_strided_predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                           dynd_frame *frame) {
+  const ckernel_prefix *child = foreign_of(self)->child();
+  auto function = reinterpret_cast<binary_strided_predicate_t>(child->function);
+  return function(stream[0], stride[0], stream[1], stride[1], stream[2], stride[2], count, child, frame);
+}
+
 // ---- alignment ------------------------------------------------------------------------------------------------------
 
 bool is_aligned(const foreign_kernel *f, int operand, char *const *stream, const intptr_t *stride) {
-  return ((reinterpret_cast<uintptr_t>(stream[operand]) | uintptr_t(stride[operand])) & (f->size[operand] - 1u)) == 0;
+  unsigned alignment = std::min<unsigned>(f->size[operand], 8); // 16 bytes are a complex number, of components of 8
+  return ((reinterpret_cast<uintptr_t>(stream[operand]) | uintptr_t(stride[operand])) & (alignment - 1)) == 0;
 }
 
 void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, size_t size) {
@@ -86,7 +94,7 @@ void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src
 int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                      dynd_frame *frame) {
   const foreign_kernel *f = foreign_of(self);
-  alignas(64) char copies[max_foreign_operands][copied_block * 8];
+  alignas(64) char copies[max_foreign_operands][copied_block * max_scalar_size];
   for (size_t done = 0; done < count; done += copied_block) {
     size_t n = std::min(copied_block, count - done);
     char *at[max_foreign_operands];
@@ -124,14 +132,19 @@ int foreign_strided(char *const *stream, const intptr_t *stride, size_t count, c
 
 // ---- construction ---------------------------------------------------------------------------------------------------
 
-streams_strided_t call_of(uint32_t prototype) {
-  switch (prototype) {
+// A predicate may have a function for single elements only.
+bool is_single(const deferred_ckernel &kernel) {
+  return kernel.prototype == binary_predicate_funcproto_id && !(kernel.flags & dynd_callable_strided_predicate);
+}
+
+streams_strided_t call_of(const deferred_ckernel &kernel) {
+  switch (kernel.prototype) {
   case unary_operation_funcproto_id:
     return call_unary;
   case expr_operation_funcproto_id:
     return call_expr;
   case binary_predicate_funcproto_id:
-    return call_predicate;
+    return is_single(kernel) ? call_predicate : call_strided_predicate;
   default:
     return call_multi;
   }
@@ -144,7 +157,7 @@ size_t make_foreign(ckernel_builder &out, size_t offset, const deferred_ckernel 
   out.ensure_capacity(begin);
   auto *f = out.get_at<foreign_kernel>(offset);
   f->base.function = reinterpret_cast<void *>(foreign_strided);
-  f->call = call_of(kernel.prototype);
+  f->call = call_of(kernel);
   f->noutputs = uint8_t(types.noutputs);
   f->noperands = uint8_t(types.noutputs + types.nsources);
   const char *names[max_foreign_operands];
@@ -159,15 +172,16 @@ size_t make_foreign(ckernel_builder &out, size_t offset, const deferred_ckernel 
   }
   f->deferred = &kernel;
   char text[256] = "the kernel could not be instantiated";
-  bool predicate = kernel.prototype == binary_predicate_funcproto_id; // these have a single function only
   dynd_bind bind = {sizeof(dynd_bind),
                     DYND_ABI_VERSION,
-                    predicate ? kernel_request_single : kernel_request_strided,
+                    is_single(kernel) ? kernel_request_single : kernel_request_strided,
                     f->noperands,
                     names,
                     arrmeta,
                     text,
-                    sizeof(text)};
+                    sizeof(text),
+                    assign_error_fractional,
+                    0};
   intptr_t end = kernel.instantiate(&kernel, &out, intptr_t(begin), &bind);
   if (end < 0) {
     text[sizeof(text) - 1] = 0;

@@ -10,7 +10,7 @@
 
 namespace dynd {
 
-inline constexpr int max_foreign_outputs = 2, max_foreign_sources = 3;
+inline constexpr int max_foreign_outputs = 8, max_foreign_sources = 8;
 inline constexpr int max_foreign_operands = max_foreign_outputs + max_foreign_sources;
 
 /// What a deferred kernel takes and gives, from its signature: outputs first, then sources.

@@ -18,6 +18,8 @@ struct kernel_operand {
   /// The first stream of the part, in the call.
   int stream() const { return first + part.stream; }
   slot_kind slots() const { return slot_kind(meta->kind[part.stream]); }
+  /// Of rows: the starts count elements of 1 / step of the strides below.
+  int32_t step() const { return type()->kind == type_kind::var_dim ? meta->step[part.stream] : 1; }
   intptr_t size() const { return meta->size[part.dim]; }
   /// The stride along dimension `dim` of the meta's stream s.
   intptr_t stride(int s, int dim) const { return meta->stride[size_t(s) * meta->ndim + size_t(dim)]; }
@@ -32,8 +34,9 @@ public:
   explicit arrmeta_of(const array_block &block) {
     for (int s = 0; s < block.nstreams; s++) {
       kind_.push_back(uint32_t(block.streams()[s].kind));
+      step_.push_back(block.streams()[s].step);
     }
-    meta_ = {block.all_ndim, block.nstreams, block.size(), block.strides(0), kind_.data()};
+    meta_ = {block.all_ndim, block.nstreams, block.size(), block.strides(0), kind_.data(), step_.data()};
   }
   arrmeta_of(const arrmeta_of &) = delete;
   arrmeta_of &operator=(const arrmeta_of &) = delete;
@@ -41,6 +44,7 @@ public:
 
 private:
   std::vector<uint32_t> kind_;
+  std::vector<int32_t> step_;
   dynd_arrmeta meta_;
 };
 

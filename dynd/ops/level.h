@@ -82,20 +82,28 @@ struct reduce_functions {
 /// How a row says where it is: by offsets (start, next start) of 64 or 32 bits, or as an int64 {start, size} pair.
 enum class slot_kind : uint32_t { none = 0, offsets64 = 1, pairs64 = 2, offsets32 = 3 };
 
-/// How a block of an operand is brought into scratch. By item size; scratch may be written up to 64 bytes past the end,
-/// array memory never is, and is never read past an element.
+/// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +
+/// 1], for r < rows. begin is in row 0 (or where it ends), end at most where the last row ends.
+struct row_window {
+  const int64_t *offsets;
+  size_t rows; ///< at least 1
+  int64_t begin, end;
+};
+
+/// How a block of an operand is brought into scratch. By item size; scratch may be written up to 128 bytes past the
+/// end, array memory never is, and is never read past an element.
 struct fetch_functions {
   void (*splat)(char *dst, const char *value, size_t n);
   void (*load_strided)(char *dst, const char *src, intptr_t stride, size_t n);
   void (*store_strided)(char *dst, intptr_t stride, const char *src, size_t n); ///< src is scratch, dst array memory
-  /// Row r's value (at src + r * stride), offsets[r + 1] - offsets[r] times, for r < rows, one row after another.
-  void (*repeat)(char *dst, const char *src, intptr_t stride, const int64_t *offsets, size_t rows);
+  /// Every element of the window is its row's value (row r's is at src + r * stride). Returns the row where the next
+  /// window begins: how many rows end in this one.
+  size_t (*repeat)(char *dst, const char *src, intptr_t stride, const row_window &window);
   void (*repeat_fixed)(char *dst, const char *src, intptr_t stride, size_t length, size_t rows);
-  /// Rows from elsewhere: row r has offsets[r + 1] - offsets[r] elements in the result; its slot is at slots + r *
-  /// slot_stride, its elements from content + start * start_unit on, content_stride apart (both of any size and
-  /// sign); a source row of 1 element stretches.
-  void (*gather)(char *dst, const int64_t *offsets, size_t rows, const char *content, intptr_t content_stride,
-                 intptr_t start_unit, const char *slots, intptr_t slot_stride, slot_kind kind);
+  /// Rows from elsewhere: row r's slot is at slots + r * slot_stride, its elements from content + start * start_unit on,
+  /// content_stride apart (both of any size and sign); a source row of 1 element stretches. Returns as `repeat` does.
+  size_t (*gather)(char *dst, const row_window &window, const char *content, intptr_t content_stride,
+                   intptr_t start_unit, const char *slots, intptr_t slot_stride, slot_kind kind);
   /// dst row i (i < rows, at dst + i * dst_stride) is contiguous in j < columns; source element (i, j) is at
   /// src + i * itemsize + j * src_stride.
   void (*transpose)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t rows, size_t columns);
@@ -116,7 +124,7 @@ struct level_table {
   block_fn convert_checked[error_mode_count][scalar_count][scalar_count];
   block_fn convert_stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
   reduce_functions reduce[reduction_count][scalar_count]; ///< by accumulator type; null where there is none
-  fetch_functions fetch[4];                               ///< by log2 of the item size
+  fetch_functions fetch[5];                               ///< by log2 of the item size
 };
 
 /// The best table for this CPU, or the one named by the environment variable DYND_CPU_LEVEL when the CPU can run it.

@@ -62,24 +62,23 @@ constexpr reduction_row reduction_rows[] = {
 static_assert(sizeof op_rows / sizeof *op_rows == op_count);
 static_assert(sizeof reduction_rows / sizeof *reduction_rows == reduction_count);
 
-/// The kind of a storage type, asked of the type itself, so that a new row in scalars.def needs no second list.
-template <class T> constexpr bool has_fraction = T(0.5) != T(0);
-template <class T> constexpr bool has_sign = T(-1) < T(0);
+bool is_bool(scalar_id id) { return scalar_kind[size_t(id)] == number_kind::boolean; }
+bool is_complex(scalar_id id) { return scalar_kind[size_t(id)] == number_kind::complex; }
+bool has_fraction(scalar_id id) { return scalar_kind[size_t(id)] == number_kind::floating || is_complex(id); }
 
-constexpr bool floating[scalar_count] = {
-#define DYND_SCALAR(id, name, ctype) has_fraction<ctype>,
-#include "dynd/type/scalars.def"
-#undef DYND_SCALAR
-};
+/// A type error where a set without bool or without complex types meets one.
+void check_set(const char *name, type_set set, scalar_id id) {
+  if (is_bool(id) && set != type_set::all && set != type_set::ordered) {
+    fail(error_kind::type, std::string(name) + ": bool is not a number; nd.where(a, 1, 0) makes integers of it");
+  }
+  if (is_complex(id) && (set == type_set::ordered || set == type_set::reals)) {
+    fail(error_kind::type, std::string(name) + ": not defined for complex numbers, got " + scalar_name[size_t(id)]);
+  }
+}
 
-constexpr bool negative[scalar_count] = {
-#define DYND_SCALAR(id, name, ctype) has_sign<ctype>,
-#include "dynd/type/scalars.def"
-#undef DYND_SCALAR
-};
-
-[[noreturn]] void fail_bool(const char *name) {
-  fail(error_kind::type, std::string(name) + ": bool is not a number; nd.where(a, 1, 0) makes integers of it");
+/// float64 for an integer where only types with a fraction are.
+scalar_id in_set(type_set set, scalar_id id) {
+  return set == type_set::floats && !has_fraction(id) ? scalar_id::float64 : id;
 }
 
 template <class Row, size_t Count> const Row *find(const Row (&rows)[Count], const char *name) {
@@ -100,14 +99,8 @@ const op_row *find_op(const char *name) { return find(op_rows, name); }
 const reduction_row *find_reduction(const char *name) { return find(reduction_rows, name); }
 
 scalar_id computation_type(op_id id, scalar_id promoted) {
-  const op_row &op = row(id);
-  if (op.set == type_set::all) {
-    return promoted;
-  }
-  if (promoted == scalar_id::bool_) {
-    fail_bool(op.name);
-  }
-  return op.set == type_set::floats && !floating[size_t(promoted)] ? scalar_id::float64 : promoted;
+  check_set(row(id).name, row(id).set, promoted);
+  return in_set(row(id).set, promoted);
 }
 
 scalar_id result_type(op_id id, scalar_id computation) {
@@ -116,18 +109,23 @@ scalar_id result_type(op_id id, scalar_id computation) {
 
 scalar_id accumulator_type(reduction_id id, scalar_id element) {
   const reduction_row &reduction = row(id);
-  if (reduction.set != type_set::all && element == scalar_id::bool_) {
-    fail_bool(reduction.name);
+  check_set(reduction.name, reduction.set, element);
+  if (element == scalar_id::float16) {
+    return scalar_id::float32;
   }
-  if (reduction.accumulator == accumulator_rule::same || floating[size_t(element)]) {
-    return reduction.set == type_set::floats && !floating[size_t(element)] ? scalar_id::float64 : element;
+  if (reduction.accumulator == accumulator_rule::same || has_fraction(element)) {
+    return in_set(reduction.set, element);
   }
-  return negative[size_t(element)] || element == scalar_id::bool_ ? scalar_id::int64 : scalar_id::uint64;
+  return scalar_kind[size_t(element)] == number_kind::unsigned_integer ? scalar_id::uint64 : scalar_id::int64;
+}
+
+scalar_id result_type(reduction_id id, scalar_id element) {
+  return element == scalar_id::float16 ? element : accumulator_type(id, element);
 }
 
 bool can_fail(op_id id, scalar_id computation) {
   const op_row &op = row(id);
-  return !op.total && !(op.fallible_integers && floating[size_t(computation)]);
+  return !op.total && !(op.fallible_integers && has_fraction(computation));
 }
 
 } // namespace dynd

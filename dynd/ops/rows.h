@@ -7,8 +7,9 @@
 
 namespace dynd {
 
-/// The types that a row computes in.
-enum class type_set : uint8_t { all, numbers, floats };
+/// The types that a row computes in: `numbers` are all but bool, `floats` those with a fraction, complex ones among
+/// them; `ordered` is all but the complex types, `reals` the numbers but those.
+enum class type_set : uint8_t { all, ordered, numbers, reals, floats };
 
 /// What goes in and comes out; T is the computation type.
 enum class op_kind : uint8_t {
@@ -32,7 +33,8 @@ struct op_row {
   const char *doc;       ///< the first line is the summary
 };
 
-/// What the accumulator of a reduction is: 64 bits for integers and bool (floating types stay), or the type itself.
+/// What the accumulator of a reduction is: 64 bits for integers and bool (floating types stay), or the type itself; but
+/// of float16, in which nothing computes, always float32.
 enum class accumulator_rule : uint8_t { wide, same };
 
 /// What an empty row gives: 0, or an error.
@@ -56,15 +58,18 @@ const op_row *find_op(const char *name);
 const reduction_row *find_reduction(const char *name);
 
 /// The type the operation computes in when its operands promote to `promoted`: that type where it is in the row's set,
-/// float64 for an integer where only floating types are; bool outside `all` is a type error.
+/// float64 for an integer where only floating types are. A type error for bool and complex types outside their sets.
 scalar_id computation_type(op_id id, scalar_id promoted);
 
 /// The type of its results (of each, where there are two).
 scalar_id result_type(op_id id, scalar_id computation);
 
-/// The type in which elements of a type are reduced, which is the type of the result: for a sum of integers 64 bits.
-/// A type error where the reduction does not take the element type.
+/// The type in which elements of a type are reduced: for a sum of integers 64 bits. A type error where the reduction
+/// does not take the element type.
 scalar_id accumulator_type(reduction_id id, scalar_id element);
+
+/// The type of its result: that of the accumulator, but float16 for float16, rounded once.
+scalar_id result_type(reduction_id id, scalar_id element);
 
 /// Whether the operation may fail on values when it computes in this type.
 bool can_fail(op_id id, scalar_id computation);

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dynd/type/scalar.h"
+
 #define DYND_LEVEL_INLINE [[gnu::always_inline, maybe_unused]] static inline
 
 namespace dynd {
@@ -18,7 +20,101 @@ template <class T> constexpr bool is_floating_point = false;
 template <> constexpr bool is_floating_point<float> = true;
 template <> constexpr bool is_floating_point<double> = true;
 
+template <class T> constexpr bool is_complex = false;
+template <class T> constexpr bool is_complex<complex_of<T>> = true;
+
 template <class T> constexpr bool is_signed_type = T(-1) < T(0);
+
+/// What stands in memory: of a complex number two of these.
+template <class T> struct component { using type = T; };
+template <> struct component<float16> { using type = uint16_t; };
+template <class T> struct component<complex_of<T>> { using type = T; };
+
+/// The value of a float16, by integer arithmetic that vectorises: the same bits at every level, with and without F16C.
+/// A small one has no leading 1: it is added, as 2^-14, and subtracted again.
+DYND_LEVEL_INLINE float from_float16(float16 x) {
+  uint32_t size = uint32_t(x.bits & 0x7fff) << 13;
+  uint32_t exponent = size & 0x0f800000;
+  uint32_t normal = size + ((127 - 15) << 23);
+  float small = __builtin_bit_cast(float, normal + (1 << 23)) - 0x1p-14f;
+  uint32_t bits = exponent == 0x0f800000 ? normal + ((127 - 15) << 23) // infinity, NaN
+                  : exponent == 0        ? __builtin_bit_cast(uint32_t, small)
+                                         : normal;
+  return __builtin_bit_cast(float, bits | uint32_t(x.bits & 0x8000) << 16);
+}
+
+/// A number in the type that computes: itself, but a float16 as a float.
+DYND_LEVEL_INLINE float in_computed(float16 x) { return from_float16(x); }
+template <class T> DYND_LEVEL_INLINE T in_computed(T x) { return x; }
+
+/// The nearest float16, ties to even, in one rounding from a float or a double. The bits of a small one are the last of
+/// a sum with a number whose unit is 2^-24, the smallest float16. What rounds up to 2^16 carries into infinity.
+template <class F> DYND_LEVEL_INLINE float16 to_float16(F x) {
+  constexpr bool wide = sizeof(F) == 8;
+  constexpr int digits = wide ? 52 : 23, bias = wide ? 1023 : 127;
+  using bits = decltype([] {
+    if constexpr (wide) {
+      return uint64_t();
+    } else {
+      return uint32_t();
+    }
+  }());
+  constexpr bits infinity = bits(2 * bias + 1) << digits;
+  constexpr F unit = wide ? F(0x1p28) : F(0x1p-1);
+  bits all = __builtin_bit_cast(bits, x);
+  bits size = all & ~(bits(1) << (8 * sizeof(F) - 1));
+  bits large = size > infinity ? 0x7e00 : 0x7c00;
+  bits small = __builtin_bit_cast(bits, __builtin_bit_cast(F, size) + unit) - __builtin_bit_cast(bits, unit);
+  bits half = (bits(1) << (digits - 11)) - 1 + ((size >> (digits - 10)) & 1);
+  bits normal = (size - (bits(bias - 15) << digits) + half) >> (digits - 10);
+  bits result = size >= bits(bias + 16) << digits ? large : size < bits(bias - 14) << digits ? small : normal;
+  return {uint16_t(result | ((all >> (8 * sizeof(F) - 16)) & 0x8000))};
+}
+
+template <class T> DYND_LEVEL_INLINE complex_of<T> operator+(complex_of<T> a, complex_of<T> b) {
+  return {a.real + b.real, a.imag + b.imag};
+}
+template <class T> DYND_LEVEL_INLINE complex_of<T> operator-(complex_of<T> a, complex_of<T> b) {
+  return {a.real - b.real, a.imag - b.imag};
+}
+template <class T> DYND_LEVEL_INLINE complex_of<T> operator-(complex_of<T> a) { return {-a.real, -a.imag}; }
+template <class T> DYND_LEVEL_INLINE bool operator==(complex_of<T> a, complex_of<T> b) {
+  return (a.real == b.real) & (a.imag == b.imag);
+}
+template <class T> DYND_LEVEL_INLINE bool operator!=(complex_of<T> a, complex_of<T> b) {
+  return (a.real != b.real) | (a.imag != b.imag);
+}
+
+/// a - b, as the sum with -b, which it is bit for bit. Where one component is a sum and the other a difference, g++ 12
+/// makes fused multiplications of the products in them, whatever -ffp-contract says (GCC bug 107647).
+template <class T> DYND_LEVEL_INLINE T unfused_difference(T a, T b) {
+  if constexpr (sizeof(T) == 4) {
+    return a + __builtin_bit_cast(T, __builtin_bit_cast(uint32_t, b) ^ 0x80000000u);
+  } else {
+    return a + __builtin_bit_cast(T, __builtin_bit_cast(uint64_t, b) ^ 0x8000000000000000u);
+  }
+}
+
+/// The textbook formula: infinities times zero are NaN.
+template <class T> DYND_LEVEL_INLINE complex_of<T> operator*(complex_of<T> a, complex_of<T> b) {
+  return {unfused_difference(a.real * b.real, a.imag * b.imag), a.real * b.imag + a.imag * b.real};
+}
+
+/// Smith's method, as NumPy: divides by the larger component first, so that no square of them overflows. Divided by
+/// zero, the components become infinities or NaN.
+template <class T> DYND_LEVEL_INLINE complex_of<T> operator/(complex_of<T> a, complex_of<T> b) {
+  bool by_real = __builtin_fabs(b.real) >= __builtin_fabs(b.imag);
+  T large = by_real ? b.real : b.imag, little = by_real ? b.imag : b.real;
+  if (large == 0 && little == 0) {
+    T zero = T(__builtin_fabs(large));
+    return {a.real / zero, a.imag / zero};
+  }
+  T ratio = little / large;
+  T scale = T(1) / (large + little * ratio);
+  T real = by_real ? a.real + a.imag * ratio : a.real * ratio + a.imag;
+  T imag = by_real ? unfused_difference(a.imag, a.real * ratio) : unfused_difference(a.imag * ratio, a.real);
+  return {real * scale, imag * scale};
+}
 
 template <class T> DYND_LEVEL_INLINE T absolute(T a) {
   if constexpr (is_floating_point<T>) {
@@ -32,6 +128,37 @@ template <class T> DYND_LEVEL_INLINE T absolute(T a) {
 
 DYND_LEVEL_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
 DYND_LEVEL_INLINE double square_root(double a) { return __builtin_sqrt(a); }
+
+/// The root with a real component that is not negative. Computed in double, and where squares would overflow or vanish
+/// on numbers of another size: only the larger component's size is, the quotient has the number's own.
+template <class T> DYND_LEVEL_INLINE complex_of<T> square_root(complex_of<T> x) {
+  constexpr double infinity = __builtin_inf();
+  double a = x.real, b = x.imag;
+  double real_size = __builtin_fabs(a), imag_size = __builtin_fabs(b);
+  if (imag_size == infinity) {
+    return {T(infinity), x.imag};
+  }
+  if (real_size == infinity) {
+    double other = b != b ? b : 0;
+    return a > 0 ? complex_of<T>{T(a), T(__builtin_copysign(other, b))}
+                 : complex_of<T>{T(other), T(__builtin_copysign(infinity, b))};
+  }
+  double most = real_size > imag_size ? real_size : imag_size;
+  if (most == 0) {
+    return {T(0), x.imag};
+  }
+  double scale = 1, back = 1;
+  if (most > 0x1p500) {
+    scale = 0x1p-600, back = 0x1p300;
+  } else if (most < 0x1p-400) {
+    scale = 0x1p600, back = 0x1p-300;
+  }
+  double u = real_size * scale, v = imag_size * scale;
+  double large = __builtin_sqrt((u + __builtin_sqrt(u * u + v * v)) * 0.5) * back;
+  double little = imag_size / (2 * large);
+  return a >= 0 ? complex_of<T>{T(large), T(__builtin_copysign(little, b))}
+                : complex_of<T>{T(little), T(__builtin_copysign(large, b))};
+}
 
 // Smaller and larger for the widest vectors, in the instructions that the compiler does not find. The CPU's minimum of
 // (b, a) is a where the two are equal or one is NaN; what remains is a NaN in b.
@@ -181,9 +308,25 @@ template <class T> DYND_LEVEL_INLINE T floor_quotient(T a, T b) {
 /// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
 /// 8 and 16 bits and for int32, to int64 for the others, and then wraps; NaN and what lies outside that int32 (int64)
 /// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every level computes
-/// exactly this; the unsigned conversions of AVX-512, which saturate, are never used.
+/// exactly this; the unsigned conversions of AVX-512, which saturate, are never used. Of a complex number that becomes
+/// a real one, the imaginary component is dropped.
 template <class To, class From> DYND_LEVEL_INLINE To convert_number(From x) {
-  if constexpr (is_floating_point<From> && !is_floating_point<To>) {
+  if constexpr (is_complex<To>) {
+    using part = typename component<To>::type;
+    if constexpr (is_complex<From>) {
+      return {part(x.real), part(x.imag)};
+    } else {
+      return {convert_number<part>(x), part(0)};
+    }
+  } else if constexpr (is_complex<From>) {
+    return convert_number<To>(x.real);
+  } else if constexpr (__is_same(To, float16)) {
+    if constexpr (is_floating_point<From>) {
+      return to_float16(x);
+    } else {
+      return to_float16(float(x)); // exact up to 2^24, and infinite from 65520 on
+    }
+  } else if constexpr (is_floating_point<From> && !is_floating_point<To>) {
     if constexpr (sizeof(To) < 4 || (sizeof(To) == 4 && is_signed_type<To>)) {
       return To(int32_t(x));
     } else if constexpr (sizeof(To) == 4 || is_signed_type<To>) {
@@ -202,7 +345,10 @@ template <class T> constexpr T largest_integer = T(is_signed_type<T> ? (uint64_t
 
 /// -0.0 + x is x bit for bit; +0.0 + -0.0 is not.
 template <class T> constexpr T sum_identity() {
-  if constexpr (is_floating_point<T>) {
+  if constexpr (is_complex<T>) {
+    using part = typename component<T>::type;
+    return {sum_identity<part>(), sum_identity<part>()};
+  } else if constexpr (is_floating_point<T>) {
     return T(-0.0);
   } else {
     return 0;

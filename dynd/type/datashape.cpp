@@ -29,6 +29,7 @@ constexpr scalar_alias aliases[] = {
     {"int", scalar_id::int32},
     {"real", scalar_id::float64},
     {"intptr", scalar_id::int64},
+    {"complex", scalar_id::complex128},
 };
 
 std::optional<scalar_id> find_scalar(std::string_view name) {
@@ -332,11 +333,25 @@ private:
   ndt::type parse_scalar(const token &name) {
     if (name.kind == token_kind::end || is_star(name))
       fail_at_token(name, "expected a data type, found " + describe(name));
-    std::optional<scalar_id> id = find_scalar(name.text);
+    std::optional<scalar_id> id =
+        name.text == "complex" && is_symbol(tokens_.peek(), "[") ? parse_components() : find_scalar(name.text);
     bool before_star = is_star(tokens_.peek());
     if (!id)
       fail_at_token(name, (before_star ? "unrecognized dimension " : "unrecognized data type ") + describe(name));
     return ndt::make_scalar(*id);
+  }
+
+  /// What follows "complex": "[float32]" or "[float64]".
+  scalar_id parse_components() {
+    tokens_.take();
+    const token name = tokens_.take();
+    std::optional<scalar_id> component = find_scalar(name.text);
+    if (component != scalar_id::float32 && component != scalar_id::float64)
+      fail_at_token(name, "the components of a complex number are float32 or float64, found " + describe(name));
+    const token close = tokens_.take();
+    if (!is_symbol(close, "]"))
+      fail_at_token(close, "expected \"]\" after " + describe(name) + ", found " + describe(close));
+    return complex_type(*component);
   }
 
   static bool is_symbol(const token &t, std::string_view text) {

@@ -3,10 +3,10 @@
 //   type      = dimension "*" type | element
 //   dimension = size | "strided" | "var"
 //   size      = decimal digits, at most 2^63 - 1
-//   element   = scalar | "string" | "bytes" | "?" type | "option[" type "]" | "pointer[" type "]" | "byteswap[" type
-//   "]"
-//             | "{" name ":" type "," ... "}" | "(" type "," ... ")"
-//   scalar    = a name of scalars.def, or an alias: int = int32, real = float64, intptr = int64
+//   element   = scalar | "string" | "bytes" | "?" type | "{" name ":" type "," ... "}" | "(" type "," ... ")"
+//             | "option[" type "]" | "pointer[" type "]" | "byteswap[" type "]"
+//   scalar    = a name of scalars.def | "complex" "[" "float32" | "float64" "]"
+//             | an alias: int = int32, real = float64, intptr = int64, complex = complex128
 //   name      = an identifier, or any text in double quotes (a backslash keeps the next character)
 //
 // Whitespace and line ends may stand between any two tokens; a comment goes from # to the end of its line. The

@@ -2,28 +2,11 @@
 // in scalars.def enters by itself.
 #include <algorithm>
 #include <array>
-#include <type_traits>
 
 #include "dynd/type/type.h"
 
 namespace dynd {
 namespace {
-
-enum class number_kind : uint8_t { boolean, unsigned_integer, signed_integer, floating };
-
-template <typename T> constexpr number_kind kind_of_storage(scalar_id id) {
-  if (id == scalar_id::bool_) // stored as an unsigned char
-    return number_kind::boolean;
-  if (std::is_floating_point_v<T>)
-    return number_kind::floating;
-  return std::is_signed_v<T> ? number_kind::signed_integer : number_kind::unsigned_integer;
-}
-
-constexpr number_kind scalar_kind[scalar_count] = {
-#define DYND_SCALAR(id, name, ctype) kind_of_storage<ctype>(scalar_id::id),
-#include "dynd/type/scalars.def"
-#undef DYND_SCALAR
-};
 
 constexpr number_kind kind_of(scalar_id id) { return scalar_kind[size_t(id)]; }
 constexpr int size_of(scalar_id id) { return scalar_size[size_t(id)]; }
@@ -41,13 +24,19 @@ constexpr scalar_id smallest(number_kind kind, int size) {
   return best;
 }
 
-/// As it is for a floating type. For an integer, twice its size holds every value in the mantissa (a float32 has 24
-/// bits, for 16); there is none for 64 bits, and float64 must do.
+/// As it is for a floating type. For an integer, twice its size holds every value in the mantissa (a float16 has 11
+/// bits, for 8, a float32 24, for 16); there is none for 64 bits, and float64 must do. For a complex type, that of its
+/// components.
 constexpr scalar_id as_floating(scalar_id id) {
+  if (kind_of(id) == number_kind::complex)
+    return smallest(number_kind::floating, size_of(id) / 2);
   return kind_of(id) == number_kind::floating ? id : smallest(number_kind::floating, 2 * size_of(id));
 }
 
 constexpr scalar_id larger(scalar_id a, scalar_id b) { return size_of(a) >= size_of(b) ? a : b; }
+
+/// The complex type whose components have at least this floating type's size.
+constexpr scalar_id as_complex(scalar_id floating) { return smallest(number_kind::complex, 2 * size_of(floating)); }
 
 constexpr scalar_id promote_rule(scalar_id a, scalar_id b) {
   if (kind_of(a) == number_kind::boolean)
@@ -56,6 +45,8 @@ constexpr scalar_id promote_rule(scalar_id a, scalar_id b) {
     return a;
   if (kind_of(a) == kind_of(b))
     return larger(a, b);
+  if (kind_of(a) == number_kind::complex || kind_of(b) == number_kind::complex)
+    return as_complex(larger(as_floating(a), as_floating(b)));
   if (kind_of(a) == number_kind::floating || kind_of(b) == number_kind::floating)
     return larger(as_floating(a), as_floating(b));
   scalar_id signed_id = kind_of(a) == number_kind::signed_integer ? a : b;
@@ -83,9 +74,16 @@ bool is_signed_integer(scalar_id id) { return kind_of(id) == number_kind::signed
 
 bool is_floating(scalar_id id) { return kind_of(id) == number_kind::floating; }
 
+bool is_complex(scalar_id id) { return kind_of(id) == number_kind::complex; }
+
+scalar_id real_type(scalar_id id) { return is_complex(id) ? as_floating(id) : id; }
+
+scalar_id complex_type(scalar_id id) { return is_complex(id) ? id : as_complex(as_floating(id)); }
+
 bool is_widening(scalar_id from, scalar_id to) {
   // Promotion to `to` itself loses nothing but, to a floating type, precision.
-  return promote(from, to) == to || (is_integer(from) && is_floating(to));
+  bool every_range = (is_floating(to) && to != scalar_id::float16) || is_complex(to);
+  return promote(from, to) == to || (is_integer(from) && every_range);
 }
 
 } // namespace dynd

@@ -130,10 +130,10 @@ std::string field_name_text(std::string_view name);
 /// signs go to the next larger signed one; bool gives way to anything. Where the standard leaves it open, as in NumPy:
 /// uint64 with a signed integer goes to float64; an integer with a floating type goes to the floating type, but not
 /// below the smallest that holds its values (int16 and float32: float32; int32 and float32: float64), and float64 is
-/// enough for 64 bits.
+/// enough for 64 bits. A complex type's components promote like the floating type they are; complex64 is the smallest.
 ///
-/// Symmetric. Not associative where float32 meets uint16 and int8 or int16: (uint16, int16), float32 gives float64 by
-/// way of int32; uint16, (int16, float32) gives float32.
+/// Symmetric. Not associative where two integer types of mixed signs promote beyond what a floating type next to them
+/// holds: (uint16, int16), float32 gives float64 by way of int32; uint16, (int16, float32) gives float32.
 scalar_id promote(scalar_id a, scalar_id b);
 
 /// Numbers that a scalar is made of: two of a complex one.
@@ -141,10 +141,15 @@ inline constexpr size_t component_count(scalar_id id) { return scalar_name[size_
 
 bool is_integer(scalar_id id); ///< bool is not
 bool is_signed_integer(scalar_id id);
-bool is_floating(scalar_id id);
+bool is_floating(scalar_id id); ///< complex is not
+bool is_complex(scalar_id id);
 
-/// Every value of `from` is a value of `to`, or `to` is a floating type and `from` an integer (as in promotion). The
-/// second is about range and fraction, not precision: int64 to float32 is widening, although it may round.
+scalar_id real_type(scalar_id id);    ///< of a complex type, that of its components; else the type itself
+scalar_id complex_type(scalar_id id); ///< the smallest complex type that holds the values as well as floating types do
+
+/// Every value of `from` is a value of `to`, or `to` is a floating or complex type and `from` an integer (as in
+/// promotion). The second is about range and fraction, not precision: int64 to float32 is widening, although it may
+/// round; int16 to float16 is not, because float16 ends at 65504.
 bool is_widening(scalar_id from, scalar_id to);
 
 } // namespace dynd

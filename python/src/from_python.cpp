@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dynd/eval/evaluate.h"
+#include "dynd/ops/level.h"
 
 namespace binding {
 
@@ -18,8 +19,8 @@ bool is_list(PyObject *object) { return PyList_Check(object) || PyTuple_Check(ob
 
 // ---- what the values are ------------------------------------------------------------------------------------------
 
-// A scalar's kind, or -1: bool, integer (fits 32 bits, 64, unsigned 64), floating.
-enum value_kind { no_value = -1, a_bool, an_int32, an_int64, a_uint64, a_float };
+// A scalar's kind, or -1: bool, integer (fits 32 bits, 64, unsigned 64), floating, complex.
+enum value_kind { no_value = -1, a_bool, an_int32, an_int64, a_uint64, a_float, a_complex };
 
 [[noreturn]] void too_large(PyObject *number) {
   throw error(error_kind::overflow,
@@ -49,7 +50,10 @@ value_kind kind_of(PyObject *object) {
     }
     return value == int32_t(value) ? an_int32 : an_int64;
   }
-  if (PyComplex_Check(object) || PyUnicode_Check(object) || PyBytes_Check(object)) {
+  if (PyComplex_Check(object)) {
+    return a_complex;
+  }
+  if (PyUnicode_Check(object) || PyBytes_Check(object)) {
     return no_value;
   }
   if (is_array(object)) {
@@ -58,7 +62,11 @@ value_kind kind_of(PyObject *object) {
       return no_value;
     }
     scalar_id s = a->scalar();
-    return s == scalar_id::bool_ ? a_bool : is_floating(s) ? a_float : s == scalar_id::uint64 ? a_uint64 : an_int64;
+    return s == scalar_id::bool_    ? a_bool
+           : is_complex(s)          ? a_complex
+           : is_floating(s)         ? a_float
+           : s == scalar_id::uint64 ? a_uint64
+                                    : an_int64;
   }
   if (PyObject_CheckBuffer(object) == 0 && PyNumber_Check(object)) {
     return PyIndex_Check(object) ? an_int64 : a_float;
@@ -71,7 +79,7 @@ value_kind kind_of(PyObject *object) {
     } else if (std::string_view(nb::str(name).c_str()).starts_with("bool")) {
       return a_bool;
     } else if (std::string_view(nb::str(name).c_str()).starts_with("complex")) {
-      return no_value;
+      return a_complex;
     }
     return PyIndex_Check(object) ? an_int64 : a_float;
   }
@@ -88,9 +96,19 @@ scalar_id scalar_for(value_kind kind) {
     return scalar_id::uint64;
   case a_float:
     return scalar_id::float64;
+  case a_complex:
+    return scalar_id::complex128;
   default:
     return scalar_id::int32;
   }
+}
+
+// A Python number beside an element type: within its kind the type wins, and a complex number only adds the imaginary
+// component to a floating type.
+scalar_id weakly_promoted(value_kind kind, scalar_id own) {
+  bool fits =
+      kind <= a_bool || is_complex(own) || (kind <= a_float && is_floating(own)) || (kind < a_float && is_integer(own));
+  return fits ? own : kind == a_complex && is_floating(own) ? complex_type(own) : promote(own, scalar_for(kind));
 }
 
 // What stands for a list inside a list: an array, a buffer with dimensions, a range. A new list, or the list itself.
@@ -145,7 +163,7 @@ struct survey {
     }
     depth = at;
     if (!note_type(object)) {
-      kind = own == a_float || kind == a_float ? a_float : own > kind ? own : kind;
+      kind = own > kind ? own : kind;
     }
   }
 
@@ -154,8 +172,7 @@ struct survey {
     if (!typed) {
       return scalar_for(kind);
     }
-    bool fits = kind == no_value || kind == a_bool || is_floating(strong) || (kind < a_float && is_integer(strong));
-    return fits ? strong : promote(strong, scalar_for(kind));
+    return weakly_promoted(kind, strong);
   }
 
 private:
@@ -237,6 +254,20 @@ double to_double(PyObject *object, const char *name, const std::string &who) {
   return value;
 }
 
+complex_of<double> to_complex(PyObject *object, const char *name, const std::string &who) {
+  Py_complex value = PyComplex_AsCComplex(object);
+  if (value.real == -1.0 && PyErr_Occurred()) {
+    bool overflow = PyErr_ExceptionMatches(PyExc_OverflowError);
+    if (!overflow && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+      throw nb::python_error();
+    }
+    PyErr_Clear();
+    throw error(overflow ? error_kind::overflow : error_kind::type,
+                who + ": cannot make " + name + " from " + type_name(object));
+  }
+  return {value.real, value.imag};
+}
+
 void store(char *dst, scalar_id scalar, PyObject *object, const std::string &who) {
   const char *name = scalar_name[size_t(scalar)];
   auto put = [&](auto value) { std::memcpy(dst, &value, sizeof(value)); };
@@ -248,6 +279,17 @@ void store(char *dst, scalar_id scalar, PyObject *object, const std::string &who
     }
     return put((unsigned char)truth);
   }
+  case scalar_id::float16: {
+    double value = to_double(object, name, who);
+    level().convert[size_t(scalar)][size_t(scalar_id::float64)](dst, &value, nullptr, nullptr, 1, nullptr);
+    return;
+  }
+  case scalar_id::complex64: {
+    complex_of<double> value = to_complex(object, name, who);
+    return put(complex_of<float>{float(value.real), float(value.imag)});
+  }
+  case scalar_id::complex128:
+    return put(to_complex(object, name, who));
   case scalar_id::float32:
     return put(float(to_double(object, name, who)));
   case scalar_id::float64:
@@ -383,14 +425,19 @@ bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
   if (*format == '@' || *format == '=' || *format == '<') {
     format++;
   }
-  if (format[0] == 0 || format[1] != 0) {
+  bool complex = *format == 'Z';
+  format += complex;
+  if (format[0] == 0 || format[1] != 0 || (complex && *format != 'f' && *format != 'd')) {
     return false;
   }
   bool is_signed = std::strchr("bhilqn", *format), is_unsigned = std::strchr("BHILQN", *format);
   if (*format == '?') {
     scalar = scalar_id::bool_;
+  } else if (*format == 'e') {
+    scalar = scalar_id::float16;
   } else if (*format == 'f' || *format == 'd') {
     scalar = *format == 'f' ? scalar_id::float32 : scalar_id::float64;
+    scalar = complex ? complex_type(scalar) : scalar;
   } else if (is_signed || is_unsigned) {
     scalar_id first = is_signed ? scalar_id::int8 : scalar_id::uint8;
     scalar = scalar_id(size_t(first) + size_t(__builtin_ctzl(size_t(view.itemsize))));
@@ -565,18 +612,11 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
     }
   }
   // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
-  bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object);
+  bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
   if (number && !PyObject_CheckBuffer(object)) {
-    scalar_id scalar = scalar_for(kind_of(object));
-    if (like) { // weak: within its kind the array's type wins
-      scalar_id own = (*like)->scalar();
-      bool fits = PyBool_Check(object) || is_floating(own) || (PyLong_Check(object) && is_integer(own));
-      scalar = fits && !(PyBool_Check(object) && own != scalar_id::bool_) ? own : scalar;
-      if (PyBool_Check(object)) {
-        scalar = scalar_id::bool_;
-      }
-    }
-    alignas(8) char value[8];
+    value_kind kind = kind_of(object);
+    scalar_id scalar = like && kind != a_bool ? weakly_promoted(kind, (*like)->scalar()) : scalar_for(kind);
+    alignas(8) char value[max_scalar_size];
     store(value, scalar, object, operation);
     return nd::scalar_of(scalar, value);
   }

@@ -80,9 +80,10 @@ std::string document(const op_row &r) {
   const char *names = r.kind == op_kind::select ? parameters[3] : parameters[r.arity];
   std::string text = std::string(r.name) + "(" + names + ", /)\n--\n\n" + r.doc + "\n\n";
   text += std::string(r.signature) + ", where T is ";
-  text += r.set == type_set::all       ? "any type"
-          : r.set == type_set::numbers ? "any integer or floating-point type"
-                                       : "float32 or float64 (integers are converted to float64)";
+  static const char *const sets[] = {"any type", "any type but the complex ones", "any type but bool",
+                                     "any integer or floating-point type",
+                                     "any floating-point or complex type (integers are converted to float64)"};
+  text += sets[size_t(r.set)];
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
   text += r.total ? "Over large immutable arrays the operation waits until its values are looked at, and is then\n"
@@ -425,6 +426,18 @@ void add_array_methods() {
   method(
       "tolist", [](nb::handle self) { return steal(to_list(unwrap(self.ptr()))); },
       "The values as nested lists; the value itself if there is no dimension.");
+  method(
+      "__complex__",
+      [](nb::handle self) {
+        const nd::array &a = unwrap(self.ptr());
+        if (a.ndim() != 0) {
+          throw error(error_kind::type,
+                      "complex: only a zero-dimensional array has one value, not " + std::string(a.type().str()));
+        }
+        Py_complex value = PyComplex_AsCComplex(steal(to_list(a)).ptr());
+        return steal(PyComplex_FromCComplex(value));
+      },
+      "complex(a), of an array without dimensions.");
   method(
       "eval",
       [](nb::handle self) {

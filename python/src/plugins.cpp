@@ -21,6 +21,13 @@ struct kernel_function {
   nd::array like[max_foreign_sources]; // what Python scalars take their type from: the operand's in the signature
 };
 
+nb::object owned(PyObject *made) {
+  if (!made) {
+    throw nb::python_error();
+  }
+  return nb::steal(made);
+}
+
 PyObject *call_kernel(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   const kernel_function *f = *static_cast<kernel_function **>(PyModule_GetState(self));
   const foreign_types &types = f->kernel.function.types();
@@ -38,29 +45,26 @@ PyObject *call_kernel(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
       return wrap(f->kernel.function.call({operands, size_t(count)}));
     }
     std::vector<nd::array> results = f->kernel.function.call_all({operands, size_t(count)});
-    nb::object first = nb::steal(wrap(results[0])), second = nb::steal(wrap(results[1]));
-    return PyTuple_Pack(2, first.ptr(), second.ptr());
+    nb::list wrapped;
+    for (const nd::array &result : results) {
+      wrapped.append(owned(wrap(result)));
+    }
+    return nb::tuple(wrapped).release().ptr();
   } catch (...) {
     return raise_current();
   }
 }
 
-nb::object owned(PyObject *made) {
-  if (!made) {
-    throw nb::python_error();
-  }
-  return nb::steal(made);
-}
-
 nb::object make_function(const nd::registered_kernel &kernel) {
-  static const char *const parameters[] = {"", "a", "a, b", "a, b, c"};
   auto *f = new kernel_function{kernel, "", {}, {}};
   const foreign_types &types = kernel.function.types();
+  std::string parameters;
   for (int i = 0; i < types.nsources; i++) {
-    alignas(8) const char zero[8] = {};
+    parameters += (i ? ", " : "") + std::string(1, char('a' + i));
+    alignas(16) const char zero[16] = {};
     f->like[i] = nd::scalar_of(types.type[types.noutputs + i], zero);
   }
-  f->text = kernel.name + "(" + parameters[types.nsources] + ", /)\n--\n\n" +
+  f->text = kernel.name + "(" + parameters + ", /)\n--\n\n" +
             (kernel.doc.empty() ? "A kernel without documentation." : kernel.doc) + "\n\n" + kernel.signature +
             "\n\nOperands may be strided or ragged and broadcast together. Runs at once.\n" +
             (kernel.library.empty() ? "" : "From the plug-in " + kernel.library + "\n");

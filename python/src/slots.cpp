@@ -367,7 +367,7 @@ PyObject *str(PyObject *self) {
 }
 
 const char *format_of(scalar_id scalar) {
-  static const char *const formats[] = {"?", "b", "h", "i", "q", "B", "H", "I", "Q", "f", "d"};
+  static const char *const formats[] = {"?", "b", "h", "i", "q", "B", "H", "I", "Q", "e", "f", "d", "Zf", "Zd"};
   static_assert(sizeof(formats) / sizeof(formats[0]) == scalar_count);
   return formats[size_t(scalar)];
 }

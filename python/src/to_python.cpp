@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dynd/array/rows.h"
+#include "dynd/ops/level.h"
 
 namespace binding {
 
@@ -34,6 +35,19 @@ PyObject *value_of(scalar_id scalar, const char *at) {
     return PyLong_FromUnsignedLong(read(uint32_t()));
   case scalar_id::uint64:
     return PyLong_FromUnsignedLongLong(read(uint64_t()));
+  case scalar_id::float16: {
+    double value;
+    level().convert[size_t(scalar_id::float64)][size_t(scalar)](&value, at, nullptr, nullptr, 1, nullptr);
+    return PyFloat_FromDouble(value);
+  }
+  case scalar_id::complex64: {
+    auto value = read(complex_of<float>());
+    return PyComplex_FromDoubles(value.real, value.imag);
+  }
+  case scalar_id::complex128: {
+    auto value = read(complex_of<double>());
+    return PyComplex_FromDoubles(value.real, value.imag);
+  }
   case scalar_id::float32:
     return PyFloat_FromDouble(read(float()));
   case scalar_id::float64:

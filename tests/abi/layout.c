@@ -48,6 +48,8 @@ FIELD(dynd_frame, engine, 296);
 
 VALUE(kernel_request_single, 0);
 VALUE(kernel_request_strided, 1);
+VALUE(kernel_request_single_multistride, 2);
+VALUE(kernel_request_strided_multistride, 3);
 SIZE(kernel_request_t, 4);
 
 SIZE(ckernel_builder_struct, 40);
@@ -71,16 +73,27 @@ VALUE(dynd_callable_total, 2);
 VALUE(dynd_callable_harmless, 4);
 VALUE(dynd_callable_may_alias, 8);
 VALUE(dynd_callable_one_thread, 16);
+VALUE(dynd_callable_python_lock, 32);
+VALUE(dynd_callable_c_layout, 64);
+VALUE(dynd_callable_f_layout, 128);
+VALUE(dynd_callable_strided_predicate, 256);
 SIZE(enum deferred_ckernel_flags, 4);
 
-SIZE(dynd_arrmeta, 32);
+VALUE(assign_error_nocheck, 0);
+VALUE(assign_error_overflow, 1);
+VALUE(assign_error_fractional, 2);
+VALUE(assign_error_inexact, 3);
+SIZE(enum assign_error_mode, 4);
+
+SIZE(dynd_arrmeta, 40);
 FIELD(dynd_arrmeta, ndim, 0);
 FIELD(dynd_arrmeta, nstreams, 4);
 FIELD(dynd_arrmeta, size, 8);
 FIELD(dynd_arrmeta, stride, 16);
 FIELD(dynd_arrmeta, kind, 24);
+FIELD(dynd_arrmeta, step, 32);
 
-SIZE(dynd_bind, 48);
+SIZE(dynd_bind, 56);
 FIELD(dynd_bind, size, 0);
 FIELD(dynd_bind, version, 4);
 FIELD(dynd_bind, request, 8);
@@ -89,6 +102,8 @@ FIELD(dynd_bind, type, 16);
 FIELD(dynd_bind, arrmeta, 24);
 FIELD(dynd_bind, error, 32);
 FIELD(dynd_bind, error_size, 40);
+FIELD(dynd_bind, error_mode, 48);
+FIELD(dynd_bind, reserved, 52);
 
 SIZE(deferred_ckernel, 72);
 FIELD(deferred_ckernel, size, 0);

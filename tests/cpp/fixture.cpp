@@ -5,9 +5,11 @@
 #include <cstring>
 #include <functional>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "dynd/array/rows.h"
+#include "dynd/ops/level.h"
 
 namespace dynd::testing {
 
@@ -40,7 +42,14 @@ public:
     switch (type_->scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id: {                                                                                                \
-    ctype converted = static_cast<ctype>(value);                                                                       \
+    ctype converted;                                                                                                   \
+    if constexpr (std::is_arithmetic_v<ctype>) {                                                                       \
+      converted = static_cast<ctype>(value);                                                                           \
+    } else {                                                                                                           \
+      double number = static_cast<double>(value);                                                                      \
+      block_fn convert = level().convert[size_t(scalar_id::id)][size_t(scalar_id::float64)];                           \
+      convert(&converted, &number, nullptr, nullptr, 1, nullptr);                                                      \
+    }                                                                                                                  \
     values_.append(reinterpret_cast<const char *>(&converted), sizeof(converted));                                     \
     break;                                                                                                             \
   }
@@ -149,7 +158,7 @@ private:
     rest_.remove_prefix(word.size());
     if (word == "true" || word == "false") {
       parts_.append(word == "true");
-    } else if (is_floating(type_->scalar)) {
+    } else if (is_floating(type_->scalar) || is_complex(type_->scalar)) {
       parts_.append(std::stod(word)); // nan and inf too
     } else if (word[0] == '-') {
       parts_.append(std::stoll(word));

@@ -4,7 +4,9 @@ import math
 from fractions import Fraction
 
 MODES = ["nocheck", "overflow", "fractional", "inexact"]
-FLOATS = {"float32": (24, -149, 128), "float64": (53, -1074, 1024)}  # digits, lowest exponent, first that is too large
+#: digits, lowest exponent, first that is too large
+FLOATS = {"float16": (11, -24, 16), "float32": (24, -149, 128), "float64": (53, -1074, 1024)}
+COMPONENTS = {"complex64": "float32", "complex128": "float64"}
 
 
 class Refused(Exception):
@@ -53,8 +55,28 @@ def truncated(value, scalar):
     return wrapped(number, scalar)
 
 
+def shown(scalar):
+    """The name of a type in messages."""
+    return f"complex[{COMPONENTS[scalar]}]" if scalar in COMPONENTS else scalar
+
+
 def convert(value, source, to, mode):
     """A Python value of type `source` as one of type `to`; raises Refused."""
+    if to in COMPONENTS:
+        parts = (value.real, value.imag) if source in COMPONENTS else (value, 0.0)
+        found, kinds = [], []
+        for part, own in zip(parts, (COMPONENTS.get(source, source), COMPONENTS.get(source, "float64"))):
+            try:
+                found.append(convert(part, own, COMPONENTS[to], mode))
+            except Refused as refusal:
+                kinds.append(refusal.kind)
+        if kinds:
+            raise Refused("overflow" if "overflow" in kinds else kinds[0])
+        return complex(*found)
+    if source in COMPONENTS and to != "bool":
+        if mode != "nocheck" and not value.imag == 0:
+            raise Refused("loss of imaginary component")
+        return convert(value.real, COMPONENTS[source], to, mode)
     from_float, to_float = source in FLOATS, to in FLOATS
     finite = not from_float or math.isfinite(value)
     checked = mode != "nocheck"

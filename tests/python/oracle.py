@@ -13,8 +13,10 @@ import conversions
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTEGERS = SIGNED + UNSIGNED
-FLOATS = ["float32", "float64"]
-NUMBERS = INTEGERS + FLOATS
+FLOATS = ["float16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+REALS = INTEGERS + FLOATS
+NUMBERS = REALS + COMPLEX
 SCALARS = ["bool"] + NUMBERS
 
 VAR = ("var", None)
@@ -125,7 +127,9 @@ def deduce(values):
         lengths = {len(value) for value in level}
         dims.append(strided(lengths.pop()) if len(lengths) == 1 else VAR)
         level = [inner for value in level for inner in value]
-    if any(isinstance(value, float) for value in level):
+    if any(isinstance(value, complex) for value in level):
+        scalar = "complex128"
+    elif any(isinstance(value, float) for value in level):
         scalar = "float64"
     elif level and all(isinstance(value, bool) for value in level):
         scalar = "bool"
@@ -204,24 +208,55 @@ def floor_divmod(a, b):
     return np.divmod(a, b)
 
 
+def multiply(a, b):
+    """NumPy's, but for complex numbers the textbook formula by itself: NumPy's own may fuse a product with a sum."""
+    if a.dtype.kind != "c":
+        return np.multiply(a, b)
+    found = np.empty_like(a)
+    found.real = a.real * b.real - a.imag * b.imag
+    found.imag = a.real * b.imag + a.imag * b.real
+    return found
+
+
+def divide(a, b):
+    """For complex numbers Smith's method, which is NumPy's, with nothing fused."""
+    if a.dtype.kind != "c":
+        return np.true_divide(a, b)
+    by_real = abs(b.real) >= abs(b.imag)
+    large, little = np.where(by_real, b.real, b.imag), np.where(by_real, b.imag, b.real)
+    ratio = little / large
+    scale = 1 / (large + little * ratio)
+    found = np.empty_like(a)
+    found.real = np.where(by_real, a.real + a.imag * ratio, a.real * ratio + a.imag) * scale
+    found.imag = np.where(by_real, a.imag - a.real * ratio, a.imag * ratio - a.real) * scale
+    zero = (large == 0) & (little == 0)
+    found.real[zero] = (a.real / abs(large))[zero]
+    found.imag[zero] = (a.imag / abs(large))[zero]
+    return found
+
+
 #: name -> (arity, set of types it works on, function of columns)
 ELEMENTWISE = {
     "add": (2, "numbers", np.add),
     "subtract": (2, "numbers", np.subtract),
-    "multiply": (2, "numbers", np.multiply),
-    "divide": (2, "floats", np.true_divide),
+    "multiply": (2, "numbers", multiply),
+    "divide": (2, "floats", divide),
     "negative": (1, "numbers", np.negative),
-    "abs": (1, "numbers", np.abs),
+    "abs": (1, "reals", np.abs),
     "sqrt": (1, "floats", np.sqrt),
-    "square": (1, "numbers", np.square),
-    "minimum": (2, "all", np.minimum),
-    "maximum": (2, "all", np.maximum),
-    "less": (2, "all", np.less),
+    "square": (1, "numbers", lambda a: multiply(a, a)),
+    "minimum": (2, "ordered", np.minimum),
+    "maximum": (2, "ordered", np.maximum),
+    "less": (2, "ordered", np.less),
+    "less_equal": (2, "ordered", np.less_equal),
+    "greater": (2, "ordered", np.greater),
+    "greater_equal": (2, "ordered", np.greater_equal),
+    "not_equal": (2, "all", np.not_equal),
     "equal": (2, "all", np.equal),
     "where": (3, "all", np.where),
-    "divmod": (2, "numbers", floor_divmod),
+    "divmod": (2, "reals", floor_divmod),
 }
-COMPARISONS = {"less", "equal"}
+COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 UNARY = [name for name, row in ELEMENTWISE.items() if row[0] == 1]
 BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name != "divmod"]
 
@@ -230,8 +265,10 @@ def promote(operands, allowed):
     """The one type that operands are converted to. Python's own scalars are weak."""
     parts = [np.dtype(x.scalar) if isinstance(x, Array) else x for x in operands]
     common = np.result_type(*parts)
-    if common.kind == "b" and allowed != "all":
+    if common.kind == "b" and allowed not in ("all", "ordered"):
         raise TypeError("arithmetic on bool")
+    if common.kind == "c" and allowed in ("ordered", "reals"):
+        raise TypeError("complex numbers have no order")
     if common.kind in "iu" and allowed == "floats":
         common = np.dtype("float64")
     return common
@@ -268,16 +305,19 @@ def elementwise(name, *operands):
 
 
 def ordered_sum(row):
-    """The sum of a float row in the one documented order, which depends on nothing but the index within the row.
+    """The sum of a float or complex row in the one documented order, which depends on nothing but the index within the
+    row. A float16 row adds up in float32 and is rounded once.
 
     Element i goes to lane i mod L (L = 64 / itemsize) of block i // 64; lanes add in rising i; blocks combine lane by
     lane like the bits of a binary counter; the lanes fold by halves. Unused lanes hold -0.0, which changes nothing.
     """
     row = np.asarray(row)
+    if row.dtype == "float16":
+        return ordered_sum(row.astype("float32")).astype("float16")
     if len(row) == 0:
         return row.dtype.type(0.0)
     lanes = 64 // row.dtype.itemsize
-    padded = np.full(-(-len(row) // 64) * 64, -0.0, dtype=row.dtype)
+    padded = np.full(-(-len(row) // 64) * 64, complex(-0.0, -0.0) if row.dtype.kind == "c" else -0.0, row.dtype)
     padded[: len(row)] = row
     with np.errstate(all="ignore"):
         stack = []  # of (how many blocks, lanes); sizes are falling powers of two
@@ -300,7 +340,9 @@ def ordered_sum(row):
 
 
 def accumulator(name, scalar):
-    if name != "sum" or scalar in FLOATS:
+    if name != "sum" and scalar in COMPLEX:
+        raise TypeError("complex numbers have no order")
+    if name != "sum" or scalar in FLOATS + COMPLEX:
         return scalar
     return "uint64" if scalar in UNSIGNED else "int64"
 
@@ -313,7 +355,7 @@ def reduce_row(name, scalar, row, path):
         with np.errstate(all="ignore"):
             return getattr(np, name)(np.array(row, dtype=scalar)).tolist()
     column = np.array(row, dtype=scalar).astype(accumulator(name, scalar))
-    if scalar in FLOATS:
+    if scalar in FLOATS + COMPLEX:
         return ordered_sum(column).tolist()
     with np.errstate(all="ignore"):
         return np.add.reduce(column).tolist() if len(column) else 0

@@ -19,21 +19,29 @@ FEW = 150
 seeds = st.integers(0, 2**32 - 1)
 
 
-def as_float32(value):
+def as_float(value, scalar):
+    """The nearest value of a floating type, by Python's own packing."""
+    code = {"float16": "e", "float32": "f", "float64": "d"}[scalar]
     try:
-        return struct.unpack("f", struct.pack("f", value))[0]
+        return struct.unpack(code, struct.pack(code, value))[0]
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
 
 
 SPECIAL_FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, float("inf"), float("-inf"), float("nan"), 1e-310, 1e-40, 3.4e38, 1.7e308]
+SPECIAL_FLOATS += [6e-8, 65504.0, 65519.0, 65520.0]
 
 
 def random_values(rng, scalar, count, finite=False):
     """Python values that the type holds exactly: small ones, extremes, and for floats what is special."""
     if scalar == "bool":
         return [rng.random() < 0.5 for _ in range(count)]
+    if scalar in oracle.COMPLEX:
+        component = {"complex64": "float32", "complex128": "float64"}[scalar]
+        parts = random_values(rng, component, 2 * count, finite)
+        return [complex(*pair) for pair in zip(parts[::2], parts[1::2])]
     if scalar in oracle.FLOATS:
+        most = 3 if scalar == "float16" else 8  # powers of ten
         found = []
         for _ in range(count):
             pick = rng.random()
@@ -42,8 +50,8 @@ def random_values(rng, scalar, count, finite=False):
             elif pick < 0.5:
                 value = float(rng.randint(-20, 20))
             else:
-                value = rng.gauss(0, 1) * 10.0 ** rng.randint(-8, 8)
-            found.append(as_float32(value) if scalar == "float32" else value)
+                value = rng.gauss(0, 1) * 10.0 ** rng.randint(-8, most)
+            found.append(as_float(value, scalar))
         return found
     bits = int(scalar.lstrip("uint"))
     low, high = (0, 2**bits - 1) if scalar[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

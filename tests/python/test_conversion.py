@@ -2,7 +2,6 @@
 
 import math
 import random
-import struct
 import time
 
 import numpy as np
@@ -11,25 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from conversions import FLOATS, MODES, Refused, convert, limits
+from conversions import COMPONENTS, FLOATS, MODES, Refused, convert, limits, shown
 from dynd import nd, ndt
-from strategies import SOME, arrays, random_values, seeds
+from strategies import SOME, arrays, as_float, random_values, seeds
 from support import identical, make, numpy_layout
 
 PAIRS = [(source, to) for source in oracle.SCALARS for to in oracle.SCALARS]
-INTEGERS = [scalar for scalar in oracle.SCALARS if scalar not in FLOATS]
-
-
-def as_float32(value):
-    try:
-        return struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
+INTEGERS = ["bool"] + oracle.INTEGERS
 
 
 def edge_values(source):
     """Values of `source`: limits of all types and their neighbours, halves, and what floats have besides."""
-    points = {0, 1, 2, 2**24, 2**53, 2**31, 2**63} | {n for scalar in INTEGERS for n in limits(scalar)}
+    if source in COMPONENTS:
+        real = edge_values(COMPONENTS[source])
+        few = [0.0, -0.0, 1.0, 0.5, math.nan, math.inf, 1e30, -1e-30]
+        few = [as_float(value, COMPONENTS[source]) for value in few]
+        return [complex(x, 0.0) for x in real] + [complex(x, y) for x in few for y in few + real[::9]]
+    points = {0, 1, 2, 2**11, 65504, 65519, 65520, 2**24, 2**53, 2**31, 2**63} | {n for scalar in INTEGERS for n in limits(scalar)}
     whole = sorted({sign * point + step for point in points for sign in (1, -1) for step in (-1, 0, 1)})
     if source == "bool":
         return [False, True]
@@ -39,8 +36,10 @@ def edge_values(source):
     values = [float(n) for n in whole] + [n + step for n in whole for step in (0.5, -0.5) if abs(n) < 2**40]
     values += [math.inf, math.nan, 5e-324, 1e-45, 2.0**-149, 2.0**-1022, 1 / 3, 1e300, 0.1, -0.0, 1.7976931348623157e308]
     values += [3.4028234663852886e38, 3.4028235677973366e38, 3.4028235677973362e38, 3.5e38, math.nextafter(1, 2)]
+    values += [2.0**-14, 2.0**-24, 2.0**-25, math.nextafter(2.0**-25, 1), 65519.99, math.nextafter(65520, 0)]
+    values += [1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, 1 + 3 * 2.0**-11]  # near and at ties of float16
     values += [-value for value in values]
-    return values if source == "float64" else [as_float32(value) for value in values]
+    return [as_float(value, source) for value in values]
 
 
 def outcome(convert_all):
@@ -67,7 +66,8 @@ def check(values, source, to, mode, array):
         else:
             at, kind = refused
             assert type(found) is (OverflowError if kind == "overflow" else ValueError)
-            assert str(found).startswith(f"{kind} while assigning {source} value ") and f" to {to}" in str(found)
+            assert str(found).startswith(f"{kind} while assigning {shown(source)} value ")
+            assert f" to {shown(to)}" in str(found)
             assert str(found).endswith(f" at index ({at},)")
     if refused is None:
         assert identical(array.astype(to, errmode=mode).tolist(), expected)
@@ -88,7 +88,7 @@ def test_edges_one_by_one(source, to, mode):
             expected = convert(value, source, to, mode)
         except Refused as refusal:
             assert type(found) is (OverflowError if refusal.kind == "overflow" else ValueError), value
-            assert str(found).startswith(f"{refusal.kind} while assigning {source} value "), value
+            assert str(found).startswith(f"{refusal.kind} while assigning {shown(source)} value "), value
         else:
             assert identical(found, expected), (value, found, expected)
 
@@ -149,6 +149,28 @@ def test_random_values_in_any_layout(pair, mode, count, seed):
          "inexact value while assigning int32 value 33554433 to float32 value 3.35544e+07"),
         (36028797018963969, "int64", "float64", "inexact", ValueError,
          "inexact value while assigning int64 value 36028797018963969 to float64 value 3.60288e+16"),
+        (1 + 2j, "complex128", "float64", "fractional", ValueError,
+         "loss of imaginary component while assigning complex[float64] value (1 + 2j) to float64"),
+        (complex(300, math.nan), "complex64", "int8", "overflow", ValueError,
+         "loss of imaginary component while assigning complex[float32] value (300 + nanj) to int8"),
+        (complex(300, -0.0), "complex64", "int8", "overflow", OverflowError,
+         "overflow while assigning complex[float32] value (300 + -0j) to int8"),
+        (1.5 + 0j, "complex64", "int8", "fractional", ValueError,
+         "fractional part lost while assigning complex[float32] value (1.5 + 0j) to int8"),
+        (1 + 2j, "complex128", "bool", "overflow", OverflowError,
+         "overflow while assigning complex[float64] value (1 + 2j) to bool"),
+        (1e-5 + 1e300j, "complex128", "complex64", "inexact", OverflowError,
+         "overflow while assigning complex[float64] value (1e-05 + 1e+300j) to complex[float32]"),
+        (1 + 0.1j, "complex128", "complex64", "inexact", ValueError,
+         "inexact precision loss while assigning complex[float64] value (1 + 0.1j) to complex[float32]"),
+        (16777217, "int32", "complex64", "inexact", ValueError,
+         "inexact value while assigning int32 value 16777217 to complex[float32] value (1.67772e+07 + 0j)"),
+        (65520, "int32", "float16", "fractional", OverflowError,
+         "overflow while assigning int32 value 65520 to float16"),
+        (2049, "int16", "float16", "inexact", ValueError,
+         "inexact value while assigning int16 value 2049 to float16 value 2048"),
+        (0.1, "float32", "float16", "inexact", ValueError,
+         "inexact precision loss while assigning float32 value 0.1 to float16"),
     ],
 )  # fmt: skip
 def test_messages(value, source, to, mode, error, text):

@@ -110,7 +110,7 @@ def test_no_suggestion_where_it_would_not_help():
 # ---- operands
 
 
-@pytest.mark.parametrize("other", ["text", None, object(), {}, b"bytes", 1 + 2j, print])
+@pytest.mark.parametrize("other", ["text", None, object(), {}, b"bytes", print])
 def test_operands_that_are_not_arrays(other):
     a = nd.array([1, 2, 3])
     for call in (
@@ -192,7 +192,7 @@ def test_integer_division_by_zero(scalar):
 def test_an_array_is_not_a_truth():
     with pytest.raises((ValueError, TypeError)):
         bool(nd.array([1, 2]))
-    for convert in (int, float):
+    for convert in (int, float, complex):
         with pytest.raises((ValueError, TypeError)):
             convert(nd.array([1, 2]))
     assert bool(nd.array(1)) is True and bool(nd.array(0.0)) is False
@@ -202,7 +202,7 @@ def test_an_array_is_not_a_truth():
 
 
 @pytest.mark.parametrize(
-    "values", [[1, [2]], [[1], 2], [[[1]], [2]], ["a", 1], [None], [object()], "text", {1: 2}, [1 + 2j], {1, 2}]
+    "values", [[1, [2]], [[1], 2], [[[1]], [2]], ["a", 1], [None], [object()], "text", {1: 2}, {1, 2}]
 )
 def test_values_that_make_no_array(values):
     with pytest.raises((TypeError, ValueError)):

@@ -199,6 +199,128 @@ def test_a_failing_element_is_named(divide):
         divide(5, divisors)
 
 
+EIGHT = """
+/* Each of eight results from each of eight operands: r[i] = x[(i + 1) % 8], in int64 or double. */
+static int rotate(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  (void)self, (void)frame;
+  for (size_t i = 0; i < count; i++) {
+#define AT(type, o) (*(type *)(data[o] + (intptr_t)i * stride[o]))
+    AT(int64_t, 0) = AT(int32_t, 9);
+    AT(int64_t, 1) = AT(int16_t, 10);
+    AT(double, 2) = AT(double, 11);
+    AT(double, 3) = AT(float, 12);
+    AT(int64_t, 4) = AT(uint8_t, 13);
+    AT(int64_t, 5) = AT(int8_t, 14);
+    AT(int64_t, 6) = AT(uint32_t, 15);
+    AT(int64_t, 7) = AT(int64_t, 8);
+  }
+  return dynd_ok;
+}
+static intptr_t make_rotate(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                            const dynd_bind *bind) {
+  (void)self;
+  if (bind->size != sizeof(*bind) || bind->noperands != 16 || bind->error_mode != assign_error_fractional)
+    return dynd_error_internal;
+  return put(out, offset, (void *)rotate);
+}
+int dynd_plugin_init(const dynd_host *h) {
+  kernel = kernel_named("plugin_rotate");
+  kernel.prototype = multi_operation_funcproto_id;
+  kernel.signature = "(int64, int32, int16, float64, float32, uint8, int8, uint32) -> "
+                     "(int64, int64, float64, float64, int64, int64, int64, int64)";
+  kernel.instantiate = make_rotate;
+  return h->register_kernel(h, &kernel);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def rotate(tmp_path_factory):
+    nd.load(build(tmp_path_factory.mktemp("rotate"), "rotate", EIGHT))
+    return nd.plugin_rotate
+
+
+def records(shape):
+    """Fields in records of 33 bytes, the first at an odd address: no operand is aligned."""
+    names = ["i8", "i4", "i2", "f8", "f4", "u1", "i1", "u4"]
+    dtype = np.dtype([(f"f{i}", name) for i, name in enumerate(names)] + [("pad", "u1")])
+    memory = np.zeros(int(np.prod(shape)) * dtype.itemsize + 1, np.uint8)[1:].view(dtype).reshape(shape)
+    random = np.random.default_rng(7)
+    for i in range(8):
+        memory[f"f{i}"] = random.integers(0, 100, shape)
+    return [memory[f"f{i}"] for i in range(8)]
+
+
+def assert_rotated(results, operands):
+    assert isinstance(results, tuple) and len(results) == 8
+    expected = np.broadcast_arrays(*operands)
+    for i, result in enumerate(results):
+        dtype = np.float64 if i in (2, 3) else np.int64
+        got = np.asarray(result)
+        assert got.dtype == dtype and np.array_equal(got, expected[(i + 1) % 8].astype(dtype)), i
+
+
+def test_eight_results_of_eight_operands(rotate):
+    for shape in [(), (1,), (7,), (300,), (0, 3), (20, 30)]:
+        operands = records(shape)
+        assert_rotated(rotate(*operands), operands)
+    operands = [x.T if i % 2 else np.ascontiguousarray(x.T) for i, x in enumerate(records((20, 30)))]
+    assert_rotated(rotate(*operands), operands)
+    operands = [x[:, :1] if i % 3 == 0 else x[:1] if i % 3 == 1 else x for i, x in enumerate(records((20, 30)))]
+    assert_rotated(rotate(*operands), operands)
+    large = records((600, 700))
+    assert_rotated(rotate(*large), large)
+
+
+def test_eight_ragged_operands(rotate):
+    offsets = np.array([0, 3, 3, 4, 10])
+    rows = [nd.from_offsets(offsets, np.ascontiguousarray(x)) for x in records((10,))]
+    for i, result in enumerate(rotate(*rows)):
+        assert result.tolist() == rows[(i + 1) % 8].tolist()
+    rows[2] = nd.array([[2], [3], [4], [5]], type="strided * strided * int16")
+    assert rotate(*rows)[1].tolist() == [[2] * 3, [], [4], [5] * 6]
+    with pytest.raises(TypeError, match="^plugin_rotate: takes 8 operands, not 7$"):
+        rotate(*rows[:7])
+    assert "plugin_rotate(a, b, c, d, e, f, g, h, /)" in pydoc.plain(pydoc.render_doc(rotate))
+
+
+LOCK = """
+extern int PyGILState_Check(void); /* of the interpreter that loads this */
+static int held(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *src_stride, size_t count,
+                const ckernel_prefix *self, dynd_frame *frame) {
+  (void)src, (void)src_stride, (void)self, (void)frame;
+  for (size_t i = 0; i < count; i++)
+    *(char *)(dst + (intptr_t)i * dst_stride) = (char)PyGILState_Check();
+  return dynd_ok;
+}
+static intptr_t make_held(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                          const dynd_bind *bind) {
+  (void)bind;
+  if ((self->flags & dynd_callable_python_lock) && !PyGILState_Check())
+    return dynd_error_internal;
+  return put(out, offset, (void *)held);
+}
+int dynd_plugin_init(const dynd_host *h) {
+  kernel = kernel_named("plugin_locked");
+  other = kernel_named("plugin_unlocked");
+  kernel.signature = other.signature = "(int32) -> bool";
+  kernel.instantiate = other.instantiate = make_held;
+  kernel.flags = dynd_callable_python_lock;
+  return h->register_kernel(h, &kernel) || h->register_kernel(h, &other) ? dynd_error_internal : dynd_ok;
+}
+"""
+
+
+def test_a_kernel_that_needs_the_lock_has_it(tmp_path):
+    nd.load(build(tmp_path, "lock", LOCK))
+    large = np.zeros(1_000_000, np.int32)
+    ragged = nd.from_offsets(np.arange(0, 1_000_001, 5), large)
+    for operand in [nd.array(3), nd.array([1, 2]), large, large[::-2], ragged, nd.array(large) + 1]:
+        assert nd.min(nd.where(nd.plugin_locked(operand), 1, 0)).tolist() == 1
+    assert nd.max(nd.where(nd.plugin_unlocked(large), 1, 0)).tolist() == 0, "a long one runs without it"
+
+
 # ---- plug-ins that are wrong
 
 WRONG = {
@@ -209,7 +331,10 @@ WRONG = {
     "bad_signature": ('kernel.signature = "(int33) -> int32";', 'unrecognized data type "int33"'),
     "no_arrow": ('kernel.signature = "int32";', "is not of the form"),
     "array_signature": ('kernel.signature = "(var * int32) -> int32";', "no scalar"),
-    "many_operands": ('kernel.signature = "(int8, int8, int8, int8) -> int8";', "has 4 operands"),
+    "many_operands": (f'kernel.signature = "({", ".join(["int8"] * 9)}) -> int8";', "has 9 operands; 1 to 8 can"),
+    "many_results": (f'kernel.signature = "(int8) -> ({", ".join(["int8"] * 9)})";', "has 9 results; 1 to 8 can"),
+    "unknown_flag": ("kernel.flags = 4096;", "flags 4096 have one that this library does not know"),
+    "two_layouts": ("kernel.flags = dynd_callable_c_layout | dynd_callable_f_layout;", "C layout and F layout at once"),
     "bad_prototype": ("kernel.prototype = 12;", "unknown prototype 12"),
     "no_name": ("kernel.name = NULL;", "it has no name"),
     "no_identifier": ('kernel.name = "a-b";', "not an identifier"),

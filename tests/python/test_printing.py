@@ -5,13 +5,14 @@ import math
 import random
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
 from dynd import nd, ndt
-from strategies import SOME, arrays, seeds
+from strategies import SOME, arrays, as_float, seeds
 from support import identical, make
 
 
@@ -50,16 +51,37 @@ def test_what_is_printed_evaluates_to_the_array(value, seed):
         return
     found = re.fullmatch(r'nd\.array\((.*),\s*type="([^"]*)"\)', printed, re.S)
     assert found and found[2] == str(nd.type_of(array))
+    if value.scalar in oracle.COMPLEX:  # each by itself: Python's `1+infj` is an addition
+        values = [complex(text.replace(" ", "")) for text in re.findall(r"[^][, ]+", found[1])]
+        assert identical([as_type(x, value.scalar) for x in values], oracle.leaves(array.tolist(), array.ndim))
+        return
     values = eval(found[1], {"nan": math.nan, "inf": math.inf})
-    if value.scalar == "float32":
-        return  # printed with as many digits as a float32 needs
     assert identical(as_type(values, value.scalar), array.tolist())
 
 
 def as_type(values, scalar):
+    """What is printed has as many digits as its own type needs."""
     if isinstance(values, list):
         return [as_type(value, scalar) for value in values]
-    return float(values) if scalar in oracle.FLOATS else values
+    if scalar == "complex64":
+        return complex(as_float(values.real, "float32"), as_float(values.imag, "float32"))
+    return as_float(float(values), scalar) if scalar in oracle.FLOATS else values
+
+
+@pytest.mark.parametrize("value", [1 + 2j, 1j, -1j, 0j, -0.0 + 1j, 1.5 - 2.25j, 1e20 + 1e-7j, complex("nan+nanj")])
+def test_complex_numbers_print_as_in_python(value):
+    assert str(nd.array(value)) == repr(value)
+    assert str(nd.array([value])) == f"[{value!r}]"
+
+
+def test_float16_prints_the_shortest_text_that_reads_back():
+    """Every one of them, against NumPy's own shortest digits."""
+    every = np.arange(2**16, dtype="uint16").view("float16")
+    texts = [str(x) for x in nd.asarray(every)]
+    for text, value in zip(texts, every):
+        wanted = np.format_float_scientific(value, unique=True, trim="-")
+        assert np.float16(text) == value or (np.isnan(value) and text == "nan")
+        assert float(text) == float(wanted) or np.isnan(value), (text, wanted)
 
 
 def test_float32_digits_round_trip():

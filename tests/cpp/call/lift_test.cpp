@@ -1,6 +1,7 @@
 // Lifting: every prototype over every layout, wrapped C++ functions, what errors say, who owns what.
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dynd/base/interpreter.h"
 #include "dynd/call/functions.h"
 #include "dynd/call/registry.h"
 #include "dynd/call/wrap.h"
@@ -105,6 +107,76 @@ TEST(Lift, SeveralOutputs) {
   EXPECT_EQ(failure([&] { f(operands[0], operands[1]); }), "type: both: has several results: use call_all");
 }
 
+// Eight outputs from eight operands: rotated, each in the type of another.
+int rotate(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *, dynd_frame *) {
+  for (size_t i = 0; i < count; i++) {
+    for (int o = 0; o < 8; o++) {
+      *reinterpret_cast<int64_t *>(data[o] + intptr_t(i) * stride[o]) =
+          *reinterpret_cast<int64_t *>(data[8 + (o + 1) % 8] + intptr_t(i) * stride[8 + (o + 1) % 8]);
+    }
+  }
+  return dynd_ok;
+}
+
+TEST(Lift, EightOutputsOfEightOperands) {
+  const char *eight = "int64, int64, int64, int64, int64, int64, int64, int64";
+  std::string signature = std::string("(") + eight + ") -> (" + eight + ")";
+  deferred_ckernel kernel = describe(multi_operation_funcproto_id, "rotate", signature.c_str(), instantiate<rotate>);
+  nd::lifted f = nd::lift(kernel);
+  // A layout of its own for every operand; what they must give is what each alone gives, broadcast by an addition.
+  nd::array base = ramp("6 * 5 * int64"), number(1000);
+  nd::array waiting = ramp("100 * 100 * int64") * 2;
+  struct {
+    std::vector<nd::array> operands;
+    nd::array shape; // zeros
+  } cases[] = {
+      {{base, base * 2, nd::transposed(ramp("5 * 6 * int64")), ramp("5 * int8"), ramp("6 * 1 * int32"), number,
+        ramp("1 * 5 * int64"), ramp("6 * 5 * bool")},
+       base * 0},
+      {{ramp("4 * var * int64"), ramp("4 * var * int32"), number, ramp("4 * 1 * int16"), ramp("4 * var * int8"),
+        ramp("1 * 1 * int64"), ramp("4 * var * uint8"), ramp("4 * var * bool")},
+       ramp("4 * var * int64") * 0},
+      {{waiting, waiting + 1, waiting * waiting, number, waiting - 1, ramp("100 * int64"), waiting, waiting + 1},
+       waiting * 0},
+  };
+  for (auto &c : cases) {
+    for (bool direct : {true, false}) {
+      set_direct(direct);
+      std::vector<nd::array> results = f.call_all(c.operands);
+      ASSERT_EQ(results.size(), 8u);
+      for (size_t o = 0; o < 8; o++) {
+        EXPECT_EQ(testing::bits(results[o]), testing::bits(c.operands[(o + 1) % 8] + c.shape)) << "output " << o;
+      }
+      set_direct(true);
+    }
+  }
+}
+
+TEST(Lift, MoreWaitingArraysThanOnePassTakes) {
+  // Every intermediate result is held, so that each is an output of the pass that computes it; some read a value of
+  // their own, some only others. As the values are factor * base + term, one multiplication says what they must be.
+  for (const char *type : {"120 * 100 * int64", "8000 * var * int64"}) {
+    nd::array base = ramp(type);
+    std::vector<nd::array> held = {base + 0, base + 1};
+    std::vector<int> factor = {1, 1}, term = {0, 1};
+    for (int i = 2; i < 30; i++) {
+      bool of_others = i % 3 == 0;
+      held.push_back(held.back() + (of_others ? held[size_t(i) - 2] : nd::array(i)));
+      factor.push_back(factor.back() + (of_others ? factor[size_t(i) - 2] : 0));
+      term.push_back(term.back() + (of_others ? term[size_t(i) - 2] : i));
+    }
+    auto expected = [&](size_t i) { return testing::bits(base * factor[i] + term[i]); };
+    nd::lifted same = nd::lift(nd::make_kernel("same", [](int64_t a, int64_t b) { return std::tuple(a, b, a - b); }));
+    const nd::array operands[] = {held[29], held[3]};
+    std::vector<nd::array> results = same.call_all(operands);
+    EXPECT_EQ(testing::bits(results[0]), expected(29)) << type;
+    EXPECT_EQ(testing::bits(results[1]), expected(3)) << type;
+    for (size_t i = 0; i < held.size(); i++) {
+      EXPECT_EQ(testing::bits(held[i]), expected(i)) << type << " " << i;
+    }
+  }
+}
+
 TEST(Lift, PredicatesGiveBool) {
   deferred_ckernel kernel = describe(binary_predicate_funcproto_id, "is_multiple", "(int32, int32) -> bool",
                                      instantiate<nullptr, is_multiple>);
@@ -113,6 +185,32 @@ TEST(Lift, PredicatesGiveBool) {
   EXPECT_EQ(text(f(rows, 2)), "[[True, False], [True]]");
   EXPECT_EQ(failure([&] { f(rows, parse("2 * 1 * int32", "[[1], [0]]")); }),
             "value: is_multiple: failed at index (1, 0)");
+}
+
+int are_multiples(char *dst, intptr_t dst_stride, const char *left, intptr_t left_stride, const char *right,
+                  intptr_t right_stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  for (size_t i = 0; i < count; i++, dst += dst_stride, left += left_stride, right += right_stride) {
+    int answer = is_multiple(left, right, self, frame);
+    if (answer < 0) {
+      std::snprintf(frame->text, sizeof(frame->text), "no multiple of 0");
+      return answer;
+    }
+    *dst = char(answer);
+  }
+  return dynd_ok;
+}
+
+TEST(Lift, StridedPredicates) {
+  deferred_ckernel kernel =
+      describe(binary_predicate_funcproto_id, "are_multiples", "(int32, int32) -> bool", instantiate<are_multiples>);
+  kernel.flags = dynd_callable_strided_predicate;
+  nd::lifted f = nd::lift(kernel);
+  nd::array rows = parse("2 * var * int32", "[[4, 5], [6]]");
+  EXPECT_EQ(text(f(rows, 2)), "[[True, False], [True]]");
+  EXPECT_EQ(text(f(nd::transposed(parse("2 * 2 * int32", "[[1, 2], [3, 4]]")), parse("2 * int8", "[3, 2]"))),
+            "[[False, False], [False, True]]");
+  EXPECT_EQ(failure([&] { f(rows, parse("2 * 1 * int32", "[[1], [0]]")); }),
+            "value: are_multiples: no multiple of 0 at index (1, 0)");
 }
 
 // A kernel that uses memory of the frame: what it reserved while it was built, and what it asks for while it runs.
@@ -178,11 +276,17 @@ TEST(Lift, RefusesWhatIsNoKernel) {
   EXPECT_EQ(refusal([](auto &k) { k.prototype = 9; }), "type: negate: unknown prototype 9");
   EXPECT_EQ(refusal([](auto &k) { k.retain = [](const deferred_ckernel *) {}; }),
             "type: negate: retain and release must both be there, or neither");
+  EXPECT_EQ(refusal([](auto &k) { k.flags = dynd_callable_c_layout | dynd_callable_f_layout; }),
+            "type: negate: wants C layout and F layout at once");
+  EXPECT_EQ(refusal([](auto &k) { k.flags = 1 << 20; }),
+            "type: negate: flags 1048576 have one that this library does not know");
+  EXPECT_EQ(refusal([](auto &k) { k.flags = dynd_callable_strided_predicate; }),
+            "type: negate: has the flag of a strided predicate, and is none");
   auto signature = [&](const char *text) { return refusal([&](auto &k) { k.signature = text; }); };
   EXPECT_EQ(signature("int64"), "type: negate: signature \"int64\" is not of the form (T, ...) -> R");
-  EXPECT_EQ(signature("() -> int64"), "type: negate: signature \"() -> int64\" has 0 operands; 1 to 3 can be lifted");
+  EXPECT_EQ(signature("() -> int64"), "type: negate: signature \"() -> int64\" has 0 operands; 1 to 8 can be lifted");
   EXPECT_EQ(signature("(int64) -> ()"),
-            "type: negate: signature \"(int64) -> ()\" has 0 results; 1 or 2 can be lifted");
+            "type: negate: signature \"(int64) -> ()\" has 0 results; 1 to 8 can be lifted");
   EXPECT_EQ(signature("(3 * int64) -> int64"),
             "type: negate: signature \"(3 * int64) -> int64\" has an operand that is no scalar: 3 * int64");
   EXPECT_EQ(signature("(int64, int64) -> int64"),
@@ -224,6 +328,8 @@ TEST(Wrap, SignaturesAreDeduced) {
       "(bool, uint8, int64) -> float32");
   EXPECT_STREQ(nd::make_kernel("f", [](int16_t a) { return std::pair(a > 0, a); })->signature,
                "(int16) -> (bool, int16)");
+  EXPECT_STREQ(nd::make_kernel("f", [](int16_t a, bool b) { return std::tuple(a, b, 1.5f, 2.5, a); })->signature,
+               "(int16, bool) -> (int16, bool, float32, float64, int16)");
   EXPECT_EQ(nd::make_kernel("f", scale{3})->flags, uint32_t(dynd_callable_total));
   EXPECT_EQ(nd::make_kernel("f", product, dynd_callable_pure)->flags, uint32_t(dynd_callable_pure));
 }
@@ -248,7 +354,8 @@ TEST(Wrap, CanBeInstantiatedAgainAndAgain) {
   char text[64];
   for (kernel_request_t request : {kernel_request_single, kernel_request_strided, kernel_request_single}) {
     ckernel_builder built;
-    dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, request, 3, types, arrmeta, text, sizeof(text)};
+    dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION,        request, 3, types, arrmeta, text,
+                      sizeof(text),      assign_error_fractional, 0};
     ASSERT_GT(k->instantiate(k.get(), &built, 0, &bind), 0);
     int32_t result[2] = {0, 0}, a[2] = {12, -5}, b = 13;
     char *data[3] = {reinterpret_cast<char *>(result), reinterpret_cast<char *>(a), reinterpret_cast<char *>(&b)};
@@ -322,6 +429,59 @@ TEST(Wrap, OneThreadMeansThisThread) {
   nd::lift(nd::make_kernel("note", note, dynd_callable_one_thread))(ramp("1000000 * int32"));
   set_num_threads(before);
   EXPECT_EQ(seen, std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
+// A host with a lock, as Python has one: how deep this thread is in it.
+struct fake_interpreter {
+  static inline thread_local int depth = 0;
+  static inline std::atomic<int> entered = 0;
+  interpreter_hooks before = the_interpreter;
+  fake_interpreter() {
+    entered = 0;
+    the_interpreter.let_go = []() -> void * {
+      return depth ? reinterpret_cast<void *>(intptr_t(std::exchange(depth, 0))) : nullptr;
+    };
+    the_interpreter.take_back = [](void *state) { depth = int(reinterpret_cast<intptr_t>(state)); };
+    the_interpreter.enter = [] {
+      entered++;
+      return depth++;
+    };
+    the_interpreter.leave = [](int outside) { depth = outside; };
+  }
+  ~fake_interpreter() { the_interpreter = before; }
+};
+
+TEST(Wrap, NeedsPythonsLock) {
+  std::thread::id here = std::this_thread::get_id();
+  std::atomic<int> calls = 0, wrong = 0;
+  auto note = [&](int32_t x) {
+    if (x % 4096 == 0) {
+      calls++;
+      wrong += std::this_thread::get_id() != here || fake_interpreter::depth == 0;
+    }
+    return x;
+  };
+  nd::array large = ramp("1000000 * int32"), rows = ramp("300000 * var * int32"), small = ramp("5 * int32");
+  int before = num_threads();
+  set_num_threads(4);
+  {
+    nd::lifted f = nd::lift(nd::make_kernel("note", note, dynd_callable_python_lock));
+    EXPECT_EQ(failure([&] { f(small); }), "type: note: needs Python's lock, and the Python package is not loaded");
+    fake_interpreter host;
+    for (const nd::array &a : {small, large, rows, large + large}) {
+      f(a);
+      EXPECT_EQ(fake_interpreter::depth, 0) << "given back";
+    }
+    EXPECT_GE(fake_interpreter::entered.load(), 4);
+    {
+      nd::lifted own = f;
+      f = nd::lifted();
+    }
+    EXPECT_EQ(fake_interpreter::depth, 0);
+  }
+  set_num_threads(before);
+  EXPECT_GT(calls, 500);
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Wrap, ManyThreadsCallOneKernel) {

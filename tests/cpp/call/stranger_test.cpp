@@ -40,7 +40,16 @@ int32_t call_single(const deferred_ckernel &kernel, int32_t value) {
   char text[256] = "";
   const char *types[] = {"int32", "int32"};
   const dynd_arrmeta *arrmeta[] = {nullptr, nullptr};
-  dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, kernel_request_single, 2, types, arrmeta, text, sizeof(text)};
+  dynd_bind bind = {sizeof(dynd_bind),
+                    DYND_ABI_VERSION,
+                    kernel_request_single,
+                    2,
+                    types,
+                    arrmeta,
+                    text,
+                    sizeof(text),
+                    assign_error_fractional,
+                    0};
   EXPECT_GT(kernel.instantiate(&kernel, &builder, 0, &bind), 0);
   auto function = reinterpret_cast<expr_single_operation_t>(builder.root()->function);
   int32_t result = 0;
@@ -56,7 +65,16 @@ std::vector<int32_t> call_strided(const deferred_ckernel &kernel, std::vector<in
   char text[256] = "";
   const char *types[] = {"int32", "int32"};
   const dynd_arrmeta *arrmeta[] = {nullptr, nullptr};
-  dynd_bind bind = {sizeof(dynd_bind), DYND_ABI_VERSION, kernel_request_strided, 2, types, arrmeta, text, sizeof(text)};
+  dynd_bind bind = {sizeof(dynd_bind),
+                    DYND_ABI_VERSION,
+                    kernel_request_strided,
+                    2,
+                    types,
+                    arrmeta,
+                    text,
+                    sizeof(text),
+                    assign_error_fractional,
+                    0};
   EXPECT_GT(kernel.instantiate(&kernel, &builder, 0, &bind), 0);
   auto function = reinterpret_cast<expr_strided_operation_t>(builder.root()->function);
   std::vector<int32_t> result(values.size());

@@ -1,10 +1,18 @@
 // Every allocation is made to fail in turn while kernels are built and run: an error of kind memory, nothing leaked,
-// nothing changed, and the same evaluation then succeeds. What is evaluated is a line in allocation_failure.def.
+// nothing changed, and the same evaluation then succeeds.
+//
+// What is evaluated comes from the tables: every elementwise row and reduction in every type, every conversion under
+// every mode, every kernel that is registered (plug-ins in examples/ among them), over every kind of layout; so a row
+// or a plug-in that is added later is here without anyone remembering. What is no row of a table (the levels of a
+// kernel, waiting, assignment, errors) is a line in allocation_failure.def.
 //
 // Each attempt runs on a thread of its own, so that what a thread keeps (scratch, small blocks) is allocated anew; what
 // the process keeps for reuse is given back first.
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <new>
 #include <optional>
 #include <ostream>
@@ -18,7 +26,10 @@
 #include "allocations.h"
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
+#include "dynd/call/registry.h"
+#include "dynd/call/wrap.h"
 #include "dynd/eval/observe.h"
+#include "dynd/kernel/foreign.h"
 #include "dynd/memory/buffer.h"
 #include "fixture.h"
 
@@ -26,24 +37,29 @@ namespace dynd::testing {
 namespace {
 
 using arrays = std::vector<nd::array>;
-using result = std::array<nd::array, 3>; // no allocation of our own after an assignment was made
+using result = std::array<nd::array, max_foreign_outputs>; // no allocation of our own after an assignment was made
 
-/// ramp(type), or parse(type, values); writable ones for destinations.
+/// ramp(type), or parse(type, values); writable ones for destinations. Then seen through `view`, if there is one.
 struct operand {
-  const char *type;
+  std::string type;
   const char *values = nullptr;
   access_mode access = access_mode::immutable;
-  nd::array make() const { return values ? parse(type, values, access) : ramp(type, access); }
+  nd::array (*view)(const nd::array &) = nullptr;
+  nd::array make() const {
+    nd::array made = values ? parse(type, values, access) : ramp(type, access);
+    return view ? view(made) : made;
+  }
 };
 constexpr access_mode writable = access_mode::readwrite;
 
 constexpr const char *any = "";
 
 struct scenario {
-  const char *name;
+  std::string name;
   const char *kernel; ///< a part of what explain says: that the kernel is the one that is meant; or `any`
   std::vector<operand> operands;
-  result (*run)(const arrays &x);
+  std::function<result(const arrays &x)> run;
+  bool may_fail = false; ///< also with memory: then what the error says is the result
 };
 
 void PrintTo(const scenario &s, std::ostream *out) { *out << s.name; }
@@ -117,61 +133,114 @@ result held(const nd::array &a, const nd::array &b) {
   return {product, sum, root};
 }
 
-// A stranger's kernel with memory of its own, counted.
+nd::array converted(const nd::array &a, scalar_id to, error_mode mode) {
+  return nd::array(copy_values(a.get(), access_mode::immutable, to, mode));
+}
+
+result all_of(const std::vector<nd::array> &several) {
+  result results;
+  std::copy(several.begin(), several.end(), results.begin());
+  return results;
+}
+
+/// A function that is wrapped, lifted, called and forgotten.
+template <class F, class... A> result lifted(F f, const A &...operands) {
+  const nd::array all[] = {operands...};
+  return all_of(nd::lift(nd::make_kernel("lambda", f)).call_all(all));
+}
+
+// ---- strangers' kernels, one of each prototype: they own memory and ask for more while they run ---------------------
+
 int foreign_owners = 0;
 int64_t foreign_memory = 0;
 
-struct negate_kernel {
+struct sample_kernel {
   ckernel_prefix base;
   char *memory;
 };
 
-const deferred_ckernel negate = {
-    sizeof(deferred_ckernel),
-    DYND_ABI_VERSION,
-    unary_operation_funcproto_id,
-    0,
-    "negate",
-    "(float64) -> float64",
-    nullptr,
-    nullptr,
-    [](const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) -> intptr_t {
-      intptr_t end = offset + intptr_t(sizeof(negate_kernel)) + 1500; // so much that the builder has to grow
-      if (int status = ckernel_builder_ensure_capacity_leaf(out, size_t(end))) {
-        return status;
-      }
-      auto *k = reinterpret_cast<negate_kernel *>(out->data + offset);
-      k->base.destructor = [](ckernel_prefix *self) {
-        delete[] reinterpret_cast<negate_kernel *>(self)->memory;
-        foreign_memory--;
-      };
-      foreign_memory++;
-      k->memory = new (std::nothrow) char[100];
-      if (!k->memory) {
-        return dynd_error_memory;
-      }
-      k->base.function = reinterpret_cast<void *>(static_cast<unary_strided_operation_t>(
-          [](char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, const ckernel_prefix *,
-             dynd_frame *frame) -> int {
-            if (count < 64 && !frame->temp(frame, count)) { // in the last block: once a run
-              return dynd_error_memory;
-            }
-            for (size_t i = 0; i < count; i++) {
-              double value;
-              std::memcpy(&value, src + intptr_t(i) * src_stride, sizeof(value));
-              value = -value;
-              std::memcpy(dst + intptr_t(i) * dst_stride, &value, sizeof(value));
-            }
-            return dynd_ok;
-          }));
-      return end;
-    },
-    [](const deferred_ckernel *) { foreign_owners++; },
-    [](const deferred_ckernel *) { foreign_owners--; }};
+intptr_t make_sample(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) {
+  intptr_t end = offset + intptr_t(sizeof(sample_kernel)) + 1500; // so much that the builder has to grow
+  if (int status = ckernel_builder_ensure_capacity_leaf(out, size_t(end))) {
+    return status;
+  }
+  ckernel_builder_reserve_scratch(out, 100);
+  auto *k = reinterpret_cast<sample_kernel *>(out->data + offset);
+  k->base.destructor = [](ckernel_prefix *self) {
+    delete[] reinterpret_cast<sample_kernel *>(self)->memory;
+    foreign_memory--;
+  };
+  foreign_memory++;
+  k->memory = new (std::nothrow) char[100];
+  if (!k->memory) {
+    return dynd_error_memory;
+  }
+  k->base.function = self->data_ptr;
+  return end;
+}
 
-nd::array negated(const nd::array &a) { return nd::call(negate, {&a, 1}); }
+double number_at(const char *at) { return *reinterpret_cast<const double *>(at); }
 
-// ---- the table ------------------------------------------------------------------------------------------------------
+// In the last block: once a run.
+bool has_memory(dynd_frame *frame, size_t count) { return count >= 64 || frame->temp(frame, count); }
+
+int negate_strided(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count,
+                   const ckernel_prefix *, dynd_frame *frame) {
+  for (size_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
+    *reinterpret_cast<double *>(dst) = -number_at(src);
+  }
+  return has_memory(frame, count) ? dynd_ok : dynd_error_memory;
+}
+
+int product_strided(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *src_stride, size_t count,
+                    const ckernel_prefix *, dynd_frame *frame) {
+  for (size_t i = 0; i < count; i++, dst += dst_stride) {
+    intptr_t at = intptr_t(i);
+    *reinterpret_cast<double *>(dst) = number_at(src[0] + at * src_stride[0]) * number_at(src[1] + at * src_stride[1]);
+  }
+  return has_memory(frame, count) ? dynd_ok : dynd_error_memory;
+}
+
+int is_before(const char *left, const char *right, const ckernel_prefix *, dynd_frame *frame) {
+  return has_memory(frame, 10) ? number_at(left) < number_at(right) : int(dynd_error_memory);
+}
+
+int sums_strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *, dynd_frame *frame) {
+  for (size_t i = 0; i < count; i++) {
+    auto at = [&](int o) { return reinterpret_cast<double *>(data[o] + intptr_t(i) * stride[o]); };
+    *at(0) = *at(3) + *at(4);
+    *at(1) = *at(4) + *at(5);
+    *at(2) = *at(5) + *at(6);
+  }
+  return has_memory(frame, count) ? dynd_ok : dynd_error_memory;
+}
+
+template <class F> deferred_ckernel sample(uint32_t prototype, const char *name, const char *signature, F *function) {
+  return {sizeof(deferred_ckernel),
+          DYND_ABI_VERSION,
+          prototype,
+          0,
+          name,
+          signature,
+          nullptr,
+          reinterpret_cast<void *>(function),
+          make_sample,
+          [](const deferred_ckernel *) { foreign_owners++; },
+          [](const deferred_ckernel *) { foreign_owners--; }};
+}
+
+const deferred_ckernel samples[] = {
+    sample(unary_operation_funcproto_id, "sample_unary", "(float64) -> float64", negate_strided),
+    sample(expr_operation_funcproto_id, "sample_expr", "(float64, float64) -> float64", product_strided),
+    sample(binary_predicate_funcproto_id, "sample_predicate", "(float64, float64) -> bool", is_before),
+    sample(multi_operation_funcproto_id, "sample_multi",
+           "(float64, float64, float64, float64) -> (float64, float64, float64)", sums_strided)};
+static_assert(std::size(samples) == multi_operation_funcproto_id + 1, "one of each prototype");
+
+nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_funcproto_id], {&a, 1}); }
+
+// ---- the scenarios
+// ------------------------------------------------------------------------------------------------------
 
 constexpr const char *large = "100 * 100 * float64";                      // waits
 constexpr const char *ragged = "30 * var * float64";                      // rows of 2, 0, 1, 3 ...
@@ -200,14 +269,30 @@ template <class List> std::string all_bits(const List &list) {
   return all;
 }
 
-result run(const scenario &s, const arrays &operands) {
-  result results = s.run(operands);
-  for (const nd::array &a : results) {
-    if (a) {
-      a.eval();
+// What an evaluation came to. Nothing here allocates.
+struct outcome_of_run {
+  result results;
+  bool memory = false; ///< an error for want of memory
+  char error[300] = "";
+  std::string text() const { return error + all_bits(results); }
+};
+
+outcome_of_run run(const scenario &s, const arrays &operands) {
+  outcome_of_run o;
+  try {
+    o.results = s.run(operands);
+    for (const nd::array &a : o.results) {
+      if (a) {
+        a.eval();
+      }
     }
+  } catch (const error &e) {
+    o.memory = e.kind() == error_kind::memory;
+    std::snprintf(o.error, sizeof(o.error), "error of kind %d: %s", int(e.kind()), e.what());
+  } catch (const std::bad_alloc &) {
+    o.memory = true;
   }
-  return results;
+  return o;
 }
 
 arrays make_operands(const scenario &s) {
@@ -220,7 +305,7 @@ arrays make_operands(const scenario &s) {
 
 struct outcome {
   bool happened = false; ///< some allocation failed
-  std::string thrown;    ///< empty: nothing was
+  bool failed = false;   ///< with an error for want of memory
   std::string results;   ///< of the attempt, or of the one after it failed
   bool unchanged = true; ///< the operands, where the attempt failed
 };
@@ -228,28 +313,21 @@ struct outcome {
 // The n-th allocation fails; then, if that was an error, the same once more with memory.
 void attempt(const scenario &s, int64_t n, bool all_after, outcome &o) {
   arrays operands = make_operands(s);
-  result results;
+  outcome_of_run first;
   std::string before = all_bits(operands);
-  char thrown[64] = "";
   trim_memory();
   trim_blocks();
   {
     failing_allocation failing(n, all_after);
-    try {
-      results = run(s, operands);
-    } catch (const error &e) {
-      std::strcpy(thrown, e.kind() == error_kind::memory ? "memory" : "an error of another kind");
-    } catch (const std::bad_alloc &) {
-      std::strcpy(thrown, "memory");
-    }
+    first = run(s, operands);
     o.happened = failing.happened();
   }
-  o.thrown = thrown;
-  if (!o.thrown.empty()) {
+  o.failed = first.memory;
+  if (first.memory) {
     o.unchanged = all_bits(operands) == before;
-    results = run(s, operands);
+    first = run(s, operands);
   }
-  o.results = all_bits(results);
+  o.results = first.text();
 }
 
 outcome attempt_on_new_thread(const scenario &s, int64_t n, bool all_after) {
@@ -259,21 +337,12 @@ outcome attempt_on_new_thread(const scenario &s, int64_t n, bool all_after) {
   return o;
 }
 
-class AllocationFailure : public ::testing::TestWithParam<scenario> {};
-
-std::string test_name(const ::testing::TestParamInfo<scenario> &info) {
-  std::string name;
-  for (const char *c = info.param.name; *c; c++) {
-    name += *c == ' ' ? "_" : *c == ',' ? "" : std::string(1, *c);
-  }
-  return name;
-}
-
-TEST_P(AllocationFailure, NothingLeaksAndNothingChanges) {
-  const scenario &s = GetParam();
+void expect_to_survive(const scenario &s) {
+  SCOPED_TRACE(s.name);
   set_num_threads(1);
   constexpr int64_t no_failure = 1 << 30;
   std::string expected = attempt_on_new_thread(s, no_failure, false).results; // types are interned, statics made
+  ASSERT_TRUE(s.may_fail || expected.rfind("error", 0) != 0) << expected;
   if (s.kernel[0]) {
     observation seen;
     current_observation() = &seen;
@@ -283,32 +352,210 @@ TEST_P(AllocationFailure, NothingLeaksAndNothingChanges) {
   }
   trim_blocks();
   trim_memory();
+  int owners = foreign_owners;
   for (bool all_after : {false, true}) {
     bool happened = true;
     for (int64_t n = 0; happened; n++) {
       ASSERT_LT(n, 3000) << "does it ever succeed?";
       SCOPED_TRACE("allocation " + std::to_string(n) + (all_after ? " and all after it" : ""));
       int64_t live = live_allocations(), waiting = waiting_bytes.load();
-      std::string thrown;
       {
         outcome o = attempt_on_new_thread(s, n, all_after);
         happened = o.happened;
-        ASSERT_TRUE(o.thrown == "memory" || o.thrown.empty()) << o.thrown;
-        ASSERT_TRUE(o.results == expected) << (o.thrown.empty() ? "" : "the attempt after the failure");
+        ASSERT_TRUE(o.results == expected) << (o.failed ? "the attempt after the failure" : o.results.substr(0, 300));
         ASSERT_TRUE(o.unchanged);
-        ASSERT_TRUE(happened || o.thrown.empty());
+        ASSERT_TRUE(happened || !o.failed);
       }
       ASSERT_EQ(live_allocations(), live) << "leaked";
       ASSERT_EQ(waiting_bytes.load(), waiting);
-      ASSERT_EQ(foreign_owners, 0);
+      ASSERT_EQ(foreign_owners, owners);
       ASSERT_EQ(foreign_memory, 0);
     }
   }
 }
 
+// ---- from the tables ------------------------------------------------------------------------------------------------
+
+nd::array backwards(const nd::array &a) { return view(a, -2); }
+
+/// How two operands lie; a third is like the first. So few elements that their numbers fit into every type but bool.
+struct layout {
+  const char *name;
+  const char *shape[2];
+  nd::array (*view[2])(const nd::array &) = {nullptr, nullptr};
+};
+
+const layout layouts[] = {
+    {"dense", {"20 * ", "20 * "}},
+    {"strided", {"41 * ", "41 * "}, {backwards, backwards}},
+    {"broadcast", {"9 * 1 * ", "1 * 7 * "}},
+    {"transposed", {"9 * 12 * ", "12 * 9 * "}, {nullptr, nd::transposed}},
+    {"ragged", {"12 * var * ", "12 * var * "}},
+    {"ragged, a value a row", {"12 * var * ", "12 * 1 * "}},
+    {"ragged, out of order", {"12 * var * ", "12 * var * "}, {backwards, backwards}},
+};
+
+operand laid_out(const layout &l, size_t i, scalar_id scalar) {
+  return {std::string(l.shape[i % 2]) + scalar_name[size_t(scalar)], nullptr, access_mode::immutable, l.view[i % 2]};
+}
+
+template <class F> void for_each_scalar(F f) {
+  for (size_t i = 0; i < scalar_count; i++) {
+    f(scalar_id(i));
+  }
+}
+
+bool computes_in(op_id op, scalar_id scalar) {
+  try {
+    return computation_type(op, scalar) == scalar;
+  } catch (const error &) {
+    return false;
+  }
+}
+
+bool reduces(reduction_id reduction, scalar_id scalar) {
+  try {
+    accumulator_type(reduction, scalar);
+    return true;
+  } catch (const error &) {
+    return false;
+  }
+}
+
+TEST(AllocationFailure, EveryElementwiseRow) {
+  int scenarios = 0;
+  for (size_t op = 0; op < op_count; op++) {
+    const op_row &r = row(op_id(op));
+    for_each_scalar([&](scalar_id scalar) {
+      for (const layout &l : layouts) {
+        if (!computes_in(op_id(op), scalar) || HasFatalFailure()) {
+          continue;
+        }
+        scenario s = {std::string(r.name) + ", " + scalar_name[size_t(scalar)] + ", " + l.name, any, {}, {}};
+        for (size_t i = 0; i < r.arity; i++) {
+          bool condition = r.kind == op_kind::select && i == 0;
+          s.operands.push_back(laid_out(l, i, condition ? scalar_id::bool_ : scalar));
+        }
+        s.may_fail = can_fail(op_id(op), scalar);
+        s.run = [&](const arrays &x) {
+          array_block *blocks[3] = {};
+          for (size_t i = 0; i < x.size(); i++) {
+            blocks[i] = x[i].get();
+          }
+          ref<array_block> results[2];
+          if (r.outputs == 2) {
+            evaluate2(op_id(op), {blocks, r.arity}, results);
+            return result{nd::array(std::move(results[0])), nd::array(std::move(results[1]))};
+          }
+          return result{nd::array(evaluate(op_id(op), {blocks, r.arity}))};
+        };
+        expect_to_survive(s);
+        scenarios++;
+      }
+    });
+  }
+  EXPECT_GT(scenarios, int(op_count * std::size(layouts)));
+}
+
+TEST(AllocationFailure, EveryReduction) {
+  for (size_t reduction = 0; reduction < reduction_count; reduction++) {
+    for_each_scalar([&](scalar_id scalar) {
+      for (const layout &l : layouts) {
+        int ndim = laid_out(l, 1, scalar).make().ndim();
+        for (int axis = -ndim; axis <= 0; axis++) {
+          if (!reduces(reduction_id(reduction), scalar) || HasFatalFailure()) {
+            continue;
+          }
+          bool all = axis == 0, ragged = std::string(l.shape[1]).find("var") != std::string::npos;
+          scenario s = {row(reduction_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] + ", " +
+                            l.name + ", " + (all ? "all axes" : "axis " + std::to_string(axis)),
+                        any,
+                        {laid_out(l, 1, scalar)},
+                        [&](const arrays &x) {
+                          return result{nd::array(
+                              evaluate(reduction_id(reduction), x[0].get(), false, all ? all_axes : axis, all))};
+                        },
+                        // an empty row; rows of different lengths that are to be one row
+                        ragged && (row(reduction_id(reduction)).empty == empty_rule::none || axis < -1)};
+          expect_to_survive(s);
+        }
+      }
+    });
+  }
+}
+
+TEST(AllocationFailure, EveryConversionUnderEveryMode) {
+  for (size_t m = 0; m < error_mode_count; m++) {
+    for_each_scalar([&](scalar_id to) {
+      for_each_scalar([&](scalar_id from) {
+        auto &functions = level().convert_checked;
+        bool as_before = m > 0 && functions[m][size_t(to)][size_t(from)] == functions[m - 1][size_t(to)][size_t(from)];
+        if (as_before || HasFatalFailure()) { // the very same kernel
+          return;
+        }
+        auto mode = error_mode(m);
+        std::string name = scalar_name[size_t(from)] + std::string(" to ") + scalar_name[size_t(to)] + ", mode " +
+                           std::to_string(m) + ", ";
+        auto copy = [&](const arrays &x) { return result{converted(x[0], to, mode)}; };
+        for (const layout &l : layouts) { // values that fit; not all are a bool
+          expect_to_survive({name + l.name, any, {laid_out(l, 1, from)}, copy, to == scalar_id::bool_});
+        }
+        operand destination = {"5 * 6 * " + std::string(scalar_name[size_t(to)]), nullptr, writable};
+        operand source = {"6 * " + std::string(scalar_name[size_t(from)])};
+        expect_to_survive({name + "assigned, broadcast", any, {destination, source}, [&](const arrays &x) {
+                             nd::assign(x[0], to == scalar_id::bool_ ? nd::less(x[1], x[1]) : x[1], mode);
+                             return result{x[0]};
+                           }});
+        for (const char *shape : {"300 * ", "150 * var * "}) { // values that may not fit, located
+          expect_to_survive({name + shape, any, {{shape + std::string(scalar_name[size_t(from)])}}, copy, true});
+        }
+      });
+    });
+  }
+}
+
+TEST(AllocationFailure, EveryRegisteredKernel) {
+  for (const deferred_ckernel &k : samples) {
+    if (!nd::find_kernel(k.name)) {
+      nd::register_kernel(nd::kernel(k));
+    }
+  }
+  for (const auto &file : std::filesystem::directory_iterator(DYND_BUILD_DIR "/examples")) {
+    if (file.path().filename().string().rfind("plugin_", 0) == 0 && file.path().extension() == ".so") {
+      nd::load(file.path());
+    }
+  }
+  for (const nd::registered_kernel &k : nd::kernels()) {
+    const foreign_types &types = k.function.types();
+    for (const layout &l : layouts) {
+      scenario s = {k.name + ", " + l.name, any, {}, {}, true};
+      for (int i = 0; i < types.nsources; i++) {
+        s.operands.push_back(laid_out(l, size_t(i), types.type[types.noutputs + i]));
+      }
+      s.run = [&](const arrays &x) { return all_of(nd::lift(k.function.deferred()).call_all(x)); }; // built anew
+      expect_to_survive(s);
+      ASSERT_FALSE(HasFatalFailure()) << k.name;
+    }
+  }
+}
+
+// ---- from the lines -------------------------------------------------------------------------------------------------
+
+class AllocationFailure : public ::testing::TestWithParam<scenario> {};
+
+std::string test_name(const ::testing::TestParamInfo<scenario> &info) {
+  std::string name;
+  for (char c : info.param.name) {
+    name += c == ' ' ? "_" : c == ',' ? "" : std::string(1, c);
+  }
+  return name;
+}
+
+TEST_P(AllocationFailure, NothingLeaksAndNothingChanges) { expect_to_survive(GetParam()); }
+
 INSTANTIATE_TEST_SUITE_P(Scenarios, AllocationFailure, ::testing::ValuesIn(scenarios), test_name);
 
-// ---- apart from the table -------------------------------------------------------------------------------------------
+// ---- apart from both -------------------------------------------------------------------------------------------
 
 TEST(AllocationFailure, OnSeveralThreads) {
   // Scratch of the workers stays with them, so what lives is not counted here (the address sanitizer looks for leaks).
@@ -318,12 +565,11 @@ TEST(AllocationFailure, OnSeveralThreads) {
       {"sum", "reduce", {{"300000 * float32"}}, [](const arrays &x) { return result{nd::sum(x[0])}; }},
       {"ragged", "chain", {{"200000 * var * int8"}}, [](const arrays &x) { return result{nd::sum(x[0], 1)}; }}};
   for (const scenario &s : threaded) {
-    std::string expected = all_bits(run(s, make_operands(s)));
+    std::string expected = run(s, make_operands(s)).text();
     bool happened = true;
     for (int64_t n = 0; happened; n++) {
       outcome o = attempt_on_new_thread(s, n, false);
       happened = o.happened;
-      ASSERT_TRUE(o.thrown == "memory" || o.thrown.empty()) << s.name << " " << n << " " << o.thrown;
       ASSERT_TRUE(o.results == expected) << s.name << " " << n;
     }
   }

@@ -164,9 +164,9 @@ void run_on_many_threads(const nd::array &a, const nd::array &b, const char *kin
     block_fn function = level().elementwise[size_t(op)][size_t(scalar_id::float64)];
     return t.p.add_step({function, nullptr, nullptr, "step", x, y, no_register, 0, no_register}, scalar_id::float64);
   };
-  uint8_t tripled = t.p.add_step(
-      {nullptr, nullptr, &triple_kernel, "triple", 0, no_register, no_register, 0, no_register}, scalar_id::float64);
-  t.p.output[t.p.noutputs++] = step(op_id::add, step(op_id::multiply, tripled, 1), 0);
+  uint8_t first = 0;
+  t.p.add_foreign(triple_kernel, {1, 1, {scalar_id::float64, scalar_id::float64}}, &first);
+  t.p.output[t.p.noutputs++] = step(op_id::add, step(op_id::multiply, t.p.foreign.reg[0], 1), 0);
   lower_operands(t.shape, operands, 3, t.operands);
   align_operands(t.shape, t.operands);
   ckernel_builder kernel;

@@ -34,6 +34,27 @@ TEST(Waiting, LargeOperationsOnImmutableArraysWait) {
   EXPECT_FALSE(waits(sum));
 }
 
+TEST(Waiting, TheDirectStepChangesNoBit) {
+  nd::array a = ramp(large), b = at_once([&] { return a * 0.5 + 1.0; }), whole = ramp("100 * 100 * int64");
+  nd::array one = ramp("1 * 100 * 100 * float64"), row = ramp("100 * float64");
+  auto all = [&] {
+    std::string text;
+    for (const nd::array &x :
+         {a + b, a * a, nd::sqrt(a), nd::where(nd::less(whole, a), whole, whole), a + whole, a + one, one - one,
+          a + row, a + nd::transposed(b), nd::transposed(a) + nd::transposed(b), (a + b) * a}) {
+      EXPECT_TRUE(waits(x));
+      text += bits(x);
+    }
+    return text;
+  };
+  std::string expected = all();
+  set_direct(false);
+  std::string long_way = all();
+  set_direct(true);
+  EXPECT_TRUE(long_way == expected);
+  EXPECT_EQ((a + b).data<double>()[9999], 9999 + (9999 * 0.5 + 1));
+}
+
 TEST(Waiting, WhatMustNotWait) {
   nd::array a = ramp(large);
   EXPECT_FALSE(waits(ramp("100 * float64") + 1.0)) << "small";

@@ -1,5 +1,6 @@
 // Chains run directly, in every way they can be called, against plain loops.
 #include <cstring>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -317,6 +318,52 @@ TEST(VarRowsChain, RowsFromElsewhere) {
         double a = x[size_t(i)], b = content[size_t(slots[pairs ? 2 * r : r] + inside)];
         ASSERT_EQ(result[size_t(i)], a * b + a) << "row " << r << (pairs ? " of pairs" : "");
       }
+    }
+  }
+}
+
+// Windows that cut rows anywhere, hundreds of empty rows in one, rows of several windows, content that begins late.
+TEST(VarRowsChain, RandomRows) {
+  std::mt19937_64 random(5);
+  for (int test = 0; test < 120; test++) {
+    std::poisson_distribution<int> length(test % 4 == 0 ? 0.1 : test % 4 == 1 ? 4 : test % 4 == 2 ? 30 : 400);
+    size_t rows = 1 + random() % (test % 4 == 3 ? 10 : 900);
+    offsets result_rows = {int64_t(random() % 20)}, slots = {0};
+    for (size_t r = 0; r < rows; r++) {
+      int64_t size = length(random);
+      result_rows.push_back(result_rows.back() + size);
+      slots.push_back(slots.back() + (random() % 3 == 0 ? 1 : size));
+    }
+    size_t end = size_t(result_rows.back());
+    doubles x = ramp(end, -3), value = ramp(rows, 3), content = ramp(size_t(slots.back()), 7), result(end, -1);
+    program p = multiply_add();
+    chain_layout layout = layout_of(chain_kind::var_rows, p, {item, item, 0});
+    layout.shape_slots = 3;
+    ASSERT_EQ(run(p, layout, {result.data(), x.data(), value.data(), result_rows.data()}, {0, 0, item, 8}, rows), 0);
+    doubles gathered(end, -1);
+    layout.sources[1].axis_stride = item;
+    layout.sources[1].slot_stream = 4;
+    layout.sources[1].slots = slot_kind::offsets64;
+    ASSERT_EQ(run(p, layout, {gathered.data(), x.data(), content.data(), result_rows.data(), slots.data()},
+                  {0, 0, 0, 8, 8}, rows),
+              0);
+    program sum = sum_of_square();
+    layout = layout_of(chain_kind::var_rows, sum, {0, item});
+    layout.shape_slots = 2;
+    doubles sums(rows, -1);
+    ASSERT_EQ(run(sum, layout, {sums.data(), x.data(), result_rows.data()}, {item, 0, 8}, rows), 0);
+    for (size_t i = 0; i < size_t(result_rows[0]); i++) {
+      ASSERT_EQ(result[i], -1) << "before the first row";
+    }
+    for (size_t r = 0; r < rows; r++) {
+      size_t begin = size_t(result_rows[r]), size = size_t(result_rows[r + 1]) - begin;
+      bool stretches = slots[r + 1] - slots[r] == 1;
+      for (size_t i = 0; i < size; i++) {
+        double a = x[begin + i], b = content[size_t(slots[r]) + (stretches ? 0 : i)];
+        ASSERT_EQ(result[begin + i], a * value[r] + a) << "row " << r << ", test " << test;
+        ASSERT_EQ(gathered[begin + i], a * b + a) << "row " << r << ", test " << test;
+      }
+      ASSERT_EQ(sums[r], square_sum(x.data() + begin, size)) << "row " << r << ", test " << test;
     }
   }
 }

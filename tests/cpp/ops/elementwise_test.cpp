@@ -47,9 +47,8 @@ template <class T> T product(T x, T y) { return x * y; }
 /// Wraps: the product of two large uint64 does not fit.
 __int128 product(__int128 x, __int128 y) { return __int128((unsigned __int128)(x) * (unsigned __int128)(y)); }
 
-/// False where the operation has no reference here (a new row: the comparison between loops still covers it).
 template <class T>
-bool reference(const std::string &name, bool is_bool, T a, T b, T c, T condition_or_a, T *result, T *result2) {
+bool real_reference(const std::string &name, bool is_bool, T a, T b, T *result, T *result2, bool *truth) {
   auto number = [&](auto f) {
     if constexpr (std::is_floating_point_v<T>) {
       *result = f(a, b);
@@ -61,7 +60,6 @@ bool reference(const std::string &name, bool is_bool, T a, T b, T c, T condition
   if (is_bool) {
     a = a != 0;
     b = b != 0;
-    c = c != 0;
   }
   if (name == "add") {
     return number([](auto x, auto y) { return x + y; });
@@ -80,11 +78,17 @@ bool reference(const std::string &name, bool is_bool, T a, T b, T c, T condition
   } else if (name == "maximum") {
     *result = a != a ? a : b != b ? b : b > a ? b : a;
   } else if (name == "less") {
-    *result = T(a < b);
+    *truth = a < b;
   } else if (name == "equal") {
-    *result = T(a == b);
-  } else if (name == "where") {
-    *result = condition_or_a != 0 ? b : c;
+    *truth = a == b;
+  } else if (name == "less_equal") {
+    *truth = a <= b;
+  } else if (name == "greater") {
+    *truth = a > b;
+  } else if (name == "greater_equal") {
+    *truth = a >= b;
+  } else if (name == "not_equal") {
+    *truth = a != b;
   } else if (name == "divmod") {
     if (!std::is_floating_point_v<T> && b == 0) {
       return false;
@@ -104,11 +108,74 @@ bool reference(const std::string &name, bool is_bool, T a, T b, T c, T condition
   return true;
 }
 
+/// What the formulas of the rows say of complex numbers, without a loop around them.
+template <class T>
+bool complex_reference(const std::string &name, complex_of<T> a, complex_of<T> b, complex_of<T> *result, bool *truth) {
+  auto times = [](complex_of<T> x, complex_of<T> y) {
+    T rr = x.real * y.real, ii = x.imag * y.imag, ri = x.real * y.imag, ir = x.imag * y.real;
+    return complex_of<T>{rr - ii, ri + ir};
+  };
+  if (name == "add") {
+    *result = {a.real + b.real, a.imag + b.imag};
+  } else if (name == "subtract") {
+    *result = {a.real - b.real, a.imag - b.imag};
+  } else if (name == "multiply") {
+    *result = times(a, b);
+  } else if (name == "square") {
+    *result = times(a, a);
+  } else if (name == "negative") {
+    *result = {-a.real, -a.imag};
+  } else if (name == "equal") {
+    *truth = a.real == b.real && a.imag == b.imag;
+  } else if (name == "not_equal") {
+    *truth = !(a.real == b.real && a.imag == b.imag);
+  } else if (name == "divide") { // as NumPy's loop does it
+    if (std::fabs(b.real) >= std::fabs(b.imag)) {
+      if (b.real == 0 && b.imag == 0) {
+        *result = {a.real / std::fabs(b.real), a.imag / std::fabs(b.real)};
+        return true;
+      }
+      T ratio = b.imag / b.real, scale = T(1) / (b.real + b.imag * ratio);
+      *result = {(a.real + a.imag * ratio) * scale, (a.imag - a.real * ratio) * scale};
+    } else {
+      T ratio = b.real / b.imag, scale = T(1) / (b.imag + b.real * ratio);
+      *result = {(a.real * ratio + a.imag) * scale, (a.imag * ratio - a.real) * scale};
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// False where the operation has no reference here (a new row: the comparison between loops still covers it). Of rows
+/// that compare, the result is `truth`.
+template <class T>
+bool reference(const std::string &name, bool is_bool, T a, T b, T c, bool condition, T *result, T *result2,
+               bool *truth) {
+  if (name == "where") {
+    *result = condition ? b : c;
+    if (is_bool) {
+      *result = make<T>(!same_bits(*result, make<T>(0)));
+    }
+    return true;
+  }
+  if constexpr (is_complex_type<T>) {
+    return complex_reference(name, a, b, result, truth);
+  } else if constexpr (is_half<T>) { // in float, rounded once
+    float wide = 0, wide2 = 0;
+    bool found = reference<float>(name, false, value_of(a), value_of(b), value_of(c), condition, &wide, &wide2, truth);
+    *result = nearest_float16(wide);
+    *result2 = nearest_float16(wide2);
+    return found;
+  } else {
+    return real_reference(name, is_bool, a, b, result, result2, truth);
+  }
+}
 /// Operands in memory that ends at a page boundary, so that a loop that reads or writes too far dies.
 template <class T> struct operands {
   static constexpr size_t most = 220;
-  guarded_memory memory[5] = {guarded_memory(most * 8), guarded_memory(most * 8), guarded_memory(most * 8),
-                              guarded_memory(most * 8), guarded_memory(most * 8)};
+  guarded_memory memory[5] = {guarded_memory(most * 16), guarded_memory(most * 16), guarded_memory(most * 16),
+                              guarded_memory(most * 16), guarded_memory(most * 16)};
 };
 
 template <class T> class row_check {
@@ -125,9 +192,9 @@ public:
     std::vector<T> b = random_values<T>(random_, type_, n);
     std::vector<T> c = random_values<T>(random_, type_, n);
     std::vector<unsigned char> condition = random_values<unsigned char>(random_, scalar_id::bool_, n);
-    if (row_.fallible_integers && !std::is_floating_point_v<T>) {
+    if constexpr (std::is_integral_v<T>) {
       for (T &x : b) {
-        x = x == 0 ? T(3) : x;
+        x = row_.fallible_integers && x == 0 ? T(3) : x;
       }
     }
     const void *a_source = select ? static_cast<const void *>(condition.data()) : a.data();
@@ -150,8 +217,16 @@ public:
     ASSERT_EQ(strided_elementwise[size_t(op_)][size_t(type_)](data, stride, n), 0u);
     for (size_t i = 0; i < n; ++i) {
       T wanted{}, wanted2{};
-      if (reference<T>(row_.name, type_ == scalar_id::bool_, a[i], b[i], c[i], T(condition[i]), &wanted, &wanted2)) {
-        T got = compare ? T(reinterpret_cast<unsigned char *>(expected.data())[i]) : expected[i];
+      bool truth = false;
+      if (!reference<T>(row_.name, type_ == scalar_id::bool_, a[i], b[i], c[i], condition[i] != 0, &wanted, &wanted2,
+                        &truth)) {
+        continue;
+      }
+      if (compare) {
+        ASSERT_EQ(int(reinterpret_cast<unsigned char *>(expected.data())[i]), int(truth))
+            << show(a[i]) << ", " << show(b[i]);
+      } else {
+        T got = expected[i];
         ASSERT_TRUE(same_bits(got, wanted))
             << show(a[i]) << ", " << show(b[i]) << " gave " << show(got) << ", not " << show(wanted);
         ASSERT_TRUE(row_.outputs == 1 || same_bits(expected2[i], wanted2))
@@ -174,12 +249,12 @@ public:
           const void *original[3] = {a_source, b.data(), c.data()};
           for (int s = 0; s < 3; ++s) {
             size_t size = s == 0 ? a_size : sizeof(T);
-            source[s] = memory_.memory[s].at_end() + (operands<T>::most * 8 - (n + skip) * size);
+            source[s] = memory_.memory[s].at_end() + (operands<T>::most * 16 - (n + skip) * size);
             put(source[s], original[s], n * size);
           }
-          char *d = memory_.memory[3].at_end() + (operands<T>::most * 8 - (n + skip) * d_size);
+          char *d = memory_.memory[3].at_end() + (operands<T>::most * 16 - (n + skip) * d_size);
           std::memset(d, 0x5a, (n + skip) * d_size);
-          char *d2 = memory_.memory[4].at_end() + (operands<T>::most * 8 - (n + skip) * sizeof(T));
+          char *d2 = memory_.memory[4].at_end() + (operands<T>::most * 16 - (n + skip) * sizeof(T));
           char *to = in_place ? source[in_place - 1] : d;
           ASSERT_EQ(f(to, source[0], row_.arity > 1 ? source[1] : nullptr, row_.arity > 2 ? source[2] : nullptr, n,
                       row_.outputs == 2 ? d2 : nullptr),
@@ -243,9 +318,11 @@ TEST(Elementwise, EveryRowInEveryTypeAtEveryLevel) {
 TEST(Elementwise, TypesOfARowAreThoseOfItsSet) {
   for (size_t op = 0; op < op_count; ++op) {
     for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
-      bool number = type != scalar_id::bool_;
-      bool expected = row(op_id(op)).set == type_set::all || (row(op_id(op)).set == type_set::numbers && number) ||
-                      std::is_floating_point_v<T>;
+      type_set set = row(op_id(op)).set;
+      bool truth = type == scalar_id::bool_, integer = std::is_integral_v<T> && !truth, complex = is_complex_type<T>;
+      bool expected = truth     ? set == type_set::all || set == type_set::ordered
+                      : complex ? set == type_set::all || set == type_set::numbers || set == type_set::floats
+                                : !integer || set != type_set::floats;
       EXPECT_EQ(strided_elementwise[op][size_t(type)] != nullptr, expected);
     });
   }
@@ -253,17 +330,19 @@ TEST(Elementwise, TypesOfARowAreThoseOfItsSet) {
 
 TEST(Elementwise, IntegerDivisionByZeroIsReportedAndNeverTraps) {
   for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
-    if (type == scalar_id::bool_) {
+    if (type == scalar_id::bool_ || is_complex_type<T>) {
       return;
     }
     for_each_level([&](const level_table &table) {
       for (size_t n : {1, 5, 64, 131}) {
         for (size_t bad : {size_t(0), n / 2, n - 1}) {
-          std::vector<T> a(n, std::numeric_limits<T>::lowest()), b(n, T(-1)), d(n), d2(n);
+          std::vector<T> a(n, make<T>(std::numeric_limits<typename real_of<T>::type>::lowest()));
+          std::vector<T> b(n, make<T>(-1));
+          std::vector<T> d(n), d2(n);
           block_fn f = table.elementwise[size_t(op_id::divmod)][size_t(type)];
           EXPECT_EQ(f(d.data(), a.data(), b.data(), nullptr, n, d2.data()), 0u);
-          b[bad] = 0;
-          EXPECT_EQ(f(d.data(), a.data(), b.data(), nullptr, n, d2.data()), std::is_floating_point_v<T> ? 0u : 1u);
+          b[bad] = make<T>(0);
+          EXPECT_EQ(f(d.data(), a.data(), b.data(), nullptr, n, d2.data()), std::is_integral_v<T> ? 1u : 0u);
         }
       }
     });
@@ -295,7 +374,7 @@ TEST(Elementwise, StreamingStoresOfLongRunsEqualPlainOnes) {
 }
 
 /// The rule that scalar_math.h states, in other words.
-template <class To, class From> To reference_conversion(From x, bool to_bool, bool from_bool) {
+template <class To, class From> To reference_real_conversion(From x, bool to_bool, bool from_bool) {
   if (from_bool) {
     x = x != 0;
   }
@@ -317,6 +396,30 @@ template <class To, class From> To reference_conversion(From x, bool to_bool, bo
   }
 }
 
+template <class To, class From> To reference_conversion(From x, bool to_bool, bool from_bool) {
+  if constexpr (std::is_same_v<To, From> && !std::is_arithmetic_v<To>) {
+    return x;
+  } else if constexpr (is_complex_type<From>) {
+    using part = typename real_of<To>::type;
+    if (to_bool) {
+      return make<To>(x.real != 0 || x.imag != 0);
+    }
+    if constexpr (is_complex_type<To>) {
+      return {part(x.real), part(x.imag)};
+    } else {
+      return reference_conversion<To>(x.real, false, false);
+    }
+  } else if constexpr (is_complex_type<To>) {
+    return {reference_conversion<typename real_of<To>::type>(x, false, from_bool), 0};
+  } else if constexpr (is_half<From>) {
+    return reference_conversion<To>(value_of(x), to_bool, false);
+  } else if constexpr (is_half<To>) {
+    return nearest_float16(from_bool ? x != 0 : x);
+  } else {
+    return reference_real_conversion<To>(x, to_bool, from_bool);
+  }
+}
+
 TEST(Convert, EveryPairAtEveryLevel) {
   std::mt19937_64 random(7);
   for_each_scalar([&]<class To>(tag<To>, scalar_id to) {
@@ -328,7 +431,7 @@ TEST(Convert, EveryPairAtEveryLevel) {
         for (size_t i = 0; i < n; ++i) {
           expected[i] = reference_conversion<To>(a[i], to == scalar_id::bool_, from == scalar_id::bool_);
         }
-        guarded_memory source(n * sizeof(From)), target(n * 8);
+        guarded_memory source(n * sizeof(From)), target(n * 16);
         put(source.at_end(), a.data(), n * sizeof(From));
         auto verify = [&](const char *got) {
           for (size_t i = 0; i < n; ++i) {
@@ -344,7 +447,7 @@ TEST(Convert, EveryPairAtEveryLevel) {
         verify(data[0]);
         for_each_level([&](const level_table &table) {
           block_fn f = table.convert[size_t(to)][size_t(from)];
-          char *d = target.at_end() + n * 8 - n * sizeof(To);
+          char *d = target.at_end() + n * 16 - n * sizeof(To);
           EXPECT_EQ(f(d, source.at_end(), nullptr, nullptr, n, nullptr), 0u);
           verify(d);
           if (sizeof(To) == sizeof(From)) {
@@ -360,8 +463,9 @@ TEST(Convert, EveryPairAtEveryLevel) {
 
 TEST(Convert, StreamingCopies) {
   for_each_level([&](const level_table &table) {
-    const scalar_id of_size[] = {scalar_id::uint8, scalar_id::uint16, scalar_id::uint32, scalar_id::uint64};
-    for (int log2 = 0; log2 < 4; ++log2) {
+    const scalar_id of_size[] = {scalar_id::uint8, scalar_id::uint16, scalar_id::uint32, scalar_id::uint64,
+                                 scalar_id::complex128};
+    for (int log2 = 0; log2 < 5; ++log2) {
       block_fn copy = table.convert_stream[0][size_t(of_size[log2])][size_t(of_size[log2])];
       for (size_t n : {0, 1, 7, 63, 64, 65, 200, 3001}) {
         for (size_t shift : {0, 1, 8, 40}) {

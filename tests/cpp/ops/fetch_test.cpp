@@ -1,15 +1,18 @@
-// The fetch functions against plain loops: results, nothing written beyond 64 bytes past the end, nothing read outside.
+// The fetch functions against plain loops: results, nothing written beyond 128 bytes past the end, nothing read
+// outside.
 #include "level_testing.h"
 
 namespace dynd::testing {
 namespace {
 
-/// Scratch that may be written 64 bytes past its end and not a byte further.
+/// Scratch that may be written 128 bytes past its end and not a byte further.
 struct scratch {
-  explicit scratch(size_t bytes) : memory(bytes + 64) { std::memset(data(), 0x5a, bytes + 64); }
+  explicit scratch(size_t bytes) : memory(bytes + 128) { std::memset(data(), 0x5a, bytes + 128); }
   char *data() const { return memory.at_end(); }
   guarded_memory memory;
 };
+
+using item16 = unsigned __int128;
 
 template <class F> void for_each_fetch(F f) {
   for_each_level([&](const level_table &table) {
@@ -17,13 +20,15 @@ template <class F> void for_each_fetch(F f) {
     f(uint16_t{}, table.fetch[1]);
     f(uint32_t{}, table.fetch[2]);
     f(uint64_t{}, table.fetch[3]);
+    f(item16{}, table.fetch[4]);
   });
 }
 
 template <class T> std::vector<T> numbered(size_t n) {
   std::vector<T> values(n);
   for (size_t i = 0; i < n; ++i) {
-    values[i] = T(i * 2654435761u + 17 * i);
+    item16 value = i * 2654435761u + 17 * i;
+    values[i] = T(~value << 64 | value);
   }
   return values;
 }
@@ -32,7 +37,7 @@ template <class T> void expect_items(const char *got, const std::vector<T> &expe
   for (size_t i = 0; i < expected.size(); ++i) {
     T x;
     std::memcpy(&x, got + i * sizeof(T), sizeof(T));
-    ASSERT_EQ(uint64_t(x), uint64_t(expected[i])) << what << ", item " << i << " of size " << sizeof(T);
+    ASSERT_TRUE(x == expected[i]) << what << ", item " << i << " of size " << sizeof(T);
   }
 }
 
@@ -91,27 +96,65 @@ std::vector<int64_t> random_offsets(std::mt19937_64 &random, size_t rows, double
   return offsets;
 }
 
+/// Cuts the content into windows of random lengths, and fetches them one after another: each begins with the row that
+/// the one before it returned. `fetch(to, first row, window)` returns that.
+template <class T, class F>
+void expect_windows(std::mt19937_64 &random, const std::vector<int64_t> &offsets, const std::vector<T> &expected,
+                    F fetch, const std::string &what) {
+  size_t rows = offsets.size() - 1, row = 0;
+  size_t longest = random() % 3 == 0 ? expected.size() : 1 + random() % 150;
+  for (int64_t at = offsets[0], end = offsets[rows]; at < end;) {
+    int64_t stop = std::min(end, at + 1 + int64_t(random() % longest));
+    scratch to(size_t(stop - at) * sizeof(T));
+    size_t passed = fetch(to.data(), row, row_window{offsets.data() + row, rows - row, at, stop});
+    auto first = expected.begin() + (at - offsets[0]);
+    expect_items<T>(to.data(), std::vector<T>(first, first + (stop - at)), what);
+    row += passed;
+    ASSERT_LE(offsets[row], stop) << what << ": row " << row << " begins after the window's end";
+    ASSERT_TRUE(row == rows ? stop == end : offsets[row + 1] >= stop) << what << ": row " << row << " ended before";
+    at = stop;
+  }
+}
+
 TEST(Fetch, RepeatRowValues) {
   for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
     std::mt19937_64 random(3);
-    for (int test = 0; test < 150; ++test) {
-      size_t rows = test < 20 ? size_t(test) : random() % 60;
+    for (int test = 0; test < 300; ++test) {
+      size_t rows = test < 20 ? size_t(test) + 1 : 1 + random() % 60;
       double mean = test % 4 == 0 ? 0.7 : test % 4 == 1 ? 4 : test % 4 == 2 ? 10 : 60;
       intptr_t step = test % 3 == 2 ? -2 : 1 + test % 3;
       std::vector<int64_t> offsets = random_offsets(random, rows, mean);
-      size_t span = rows == 0 ? 0 : (rows - 1) * size_t(std::abs(step)) + 1;
+      size_t span = (rows - 1) * size_t(std::abs(step)) + 1;
       std::vector<T> values = numbered<T>(span), expected;
-      size_t first = step < 0 && rows ? span - 1 : 0;
+      size_t first = step < 0 ? span - 1 : 0;
       for (size_t r = 0; r < rows; ++r) {
         expected.insert(expected.end(), size_t(offsets[r + 1] - offsets[r]),
                         values[size_t(intptr_t(first) + intptr_t(r) * step)]);
       }
-      guarded_memory from(span * sizeof(T));
+      guarded_memory from(span * sizeof(T)), offset_memory(offsets.size() * 8);
       put(from.at_end(), values.data(), span * sizeof(T));
-      scratch to(expected.size() * sizeof(T));
-      fetch.repeat(to.data(), from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)), offsets.data(), rows);
-      expect_items<T>(to.data(), expected, "repeat");
+      put(offset_memory.at_end(), offsets.data(), offsets.size() * 8);
+      intptr_t stride = step * intptr_t(sizeof(T));
+      expect_windows<T>(
+          random, offsets, expected,
+          [&](char *to, size_t row, row_window window) {
+            window.offsets = reinterpret_cast<const int64_t *>(offset_memory.at_end()) + row;
+            return fetch.repeat(to, from.at_end() + first * sizeof(T) + intptr_t(row) * stride, stride, window);
+          },
+          "repeat");
     }
+  });
+}
+
+TEST(Fetch, RowsWithoutElements) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    T value = 1;
+    int64_t offsets[3] = {5, 5, 5}, slots[3] = {0, 1, 1};
+    row_window window = {offsets, 2, 5, 5};
+    scratch to(0);
+    fetch.repeat(to.data(), reinterpret_cast<const char *>(&value), 0, window);
+    fetch.gather(to.data(), window, reinterpret_cast<const char *>(&value), sizeof(T),
+                 reinterpret_cast<const char *>(slots), 8, slot_kind::offsets64);
   });
 }
 
@@ -140,8 +183,8 @@ TEST(Fetch, RepeatRowValuesOfOneLength) {
 TEST(Fetch, GatherRowsFromElsewhere) {
   for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
     std::mt19937_64 random(4);
-    for (int test = 0; test < 200; ++test) {
-      size_t rows = random() % 40;
+    for (int test = 0; test < 300; ++test) {
+      size_t rows = 1 + random() % 40;
       std::vector<int64_t> offsets = random_offsets(random, rows, test % 2 ? 4 : 20);
       intptr_t step = test % 5 == 4 ? -1 : test % 5 == 3 ? 2 : 1;
       const slot_kind kinds[] = {slot_kind::pairs64, slot_kind::offsets64, slot_kind::offsets32};
@@ -177,10 +220,15 @@ TEST(Fetch, GatherRowsFromElsewhere) {
       guarded_memory from(span * sizeof(T)), slot_memory(slot_bytes[test % 3]);
       put(from.at_end(), values.data(), span * sizeof(T));
       put(slot_memory.at_end(), slots[test % 3], slot_bytes[test % 3]);
-      scratch to(expected.size() * sizeof(T));
-      fetch.gather(to.data(), offsets.data(), rows, from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)),
-                   unit * intptr_t(sizeof(T)), slot_memory.at_end(), slot_strides[test % 3], kind);
-      expect_items<T>(to.data(), expected, "gather");
+      intptr_t slot_stride = slot_strides[test % 3];
+      expect_windows<T>(
+          random, offsets, expected,
+          [&](char *to, size_t row, const row_window &window) {
+            return fetch.gather(to, window, from.at_end() + first * sizeof(T), step * intptr_t(sizeof(T)),
+                                unit * intptr_t(sizeof(T)), slot_memory.at_end() + intptr_t(row) * slot_stride,
+                                slot_stride, kind);
+          },
+          "gather");
     }
   });
 }

@@ -34,13 +34,62 @@ template <class F> void for_each_level(F f) {
   }
 }
 
+template <class T> constexpr bool is_half = std::is_same_v<T, float16>;
+template <class T> constexpr bool is_complex_type = false;
+template <class T> constexpr bool is_complex_type<complex_of<T>> = true;
+
+/// The real type that a type's values are made of: float for a float16.
+template <class T> struct real_of { using type = T; };
+template <> struct real_of<float16> { using type = float; };
+template <class T> struct real_of<complex_of<T>> { using type = T; };
+
+/// A float16 by its definition: sign, five bits of exponent, ten of the mantissa.
+inline float value_of(float16 x) {
+  int exponent = x.bits >> 10 & 31, mantissa = x.bits & 1023;
+  float size = exponent == 31  ? (mantissa ? NAN : INFINITY)
+               : exponent == 0 ? std::ldexp(float(mantissa), -24)
+                               : std::ldexp(float(1024 + mantissa), exponent - 25);
+  return x.bits >> 15 ? -size : size;
+}
+
+/// The nearest of them by its definition: a multiple of the unit of its size, ties to even (the rounding mode).
+inline float16 nearest_float16(long double x) {
+  uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  if (std::isnan(x)) {
+    return {0x7e00};
+  }
+  x = std::fabs(x);
+  int exponent = x < 0x1p-14L ? -14 : std::isinf(x) ? 16 : std::ilogb(x);
+  if (exponent > 15) {
+    return {uint16_t(sign | 0x7c00)};
+  }
+  long units = std::lrint(std::ldexp(x, 10 - exponent)); // 1024 more than the mantissa, or a small number
+  return {uint16_t(sign | (units + ((exponent + 14) << 10)))};
+}
+
+/// A value from its real component.
+template <class T, class X> T make(X x) {
+  if constexpr (is_half<T>) {
+    return nearest_float16(x);
+  } else if constexpr (is_complex_type<T>) {
+    return {make<typename real_of<T>::type>(x), 0};
+  } else {
+    return T(x);
+  }
+}
+
 /// Any value, and often one of the bad ones.
 template <class T> T random_value(std::mt19937_64 &random, scalar_id id) {
   uint64_t choice = random() % 8;
   if (id == scalar_id::bool_) {
-    return T(choice < 3 ? 0 : choice < 6 ? 1 : random() % 256);
+    return make<T>(choice < 3 ? 0 : choice < 6 ? 1 : random() % 256);
   }
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (is_complex_type<T>) {
+    using part = typename real_of<T>::type;
+    return {random_value<part>(random, id), random_value<part>(random, id)};
+  } else if constexpr (is_half<T>) {
+    return choice < 4 ? T{uint16_t(random())} : nearest_float16(random_value<float>(random, id));
+  } else if constexpr (std::is_floating_point_v<T>) {
     const T special[] = {T(0),
                          T(-0.0),
                          std::numeric_limits<T>::infinity(),
@@ -93,11 +142,32 @@ template <class T> std::vector<T> random_values(std::mt19937_64 &random, scalar_
   return values;
 }
 
-template <class T> bool same_bits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b); }
+template <class T> bool same_bits(T a, T b) {
+  if constexpr (is_complex_type<T>) {
+    return same_bits(a.real, b.real) && same_bits(a.imag, b.imag);
+  } else if constexpr (is_half<T>) {
+    return a.bits == b.bits || (std::isnan(value_of(a)) && std::isnan(value_of(b)));
+  } else {
+    return std::memcmp(&a, &b, sizeof(T)) == 0 || (a != a && b != b);
+  }
+}
+
+template <class T> bool same_bits(const std::vector<T> &a, const std::vector<T> &b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!same_bits(a[i], b[i])) {
+      return false;
+    }
+  }
+  return a.size() == b.size();
+}
 
 template <class T> std::string show(T value) {
   char text[64];
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (is_complex_type<T>) {
+    return "(" + show(value.real) + ", " + show(value.imag) + ")";
+  } else if constexpr (is_half<T>) {
+    return show(value_of(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
     std::snprintf(text, sizeof text, "%.17g", double(value));
     return text;
   } else {

@@ -46,14 +46,6 @@ TEST(Rows, ComputationTypeFollowsTheSet) {
   EXPECT_EQ(result_type(op_id::divmod, scalar_id::uint8), scalar_id::uint8);
 }
 
-TEST(Rows, AccumulatorsOfIntegerSumsHave64Bits) {
-  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::bool_), scalar_id::int64);
-  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::int16), scalar_id::int64);
-  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::uint16), scalar_id::uint64);
-  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::float32), scalar_id::float32);
-  EXPECT_EQ(accumulator_type(reduction_id::min, scalar_id::int16), scalar_id::int16);
-}
-
 template <class F> std::string type_error(F f) {
   try {
     f();
@@ -62,6 +54,34 @@ template <class F> std::string type_error(F f) {
     return e.what();
   }
   return "no error";
+}
+
+TEST(Rows, TypeErrorsOfComplexNumbersNameTheType) {
+  for (op_id op : {op_id::less, op_id::greater_equal, op_id::minimum, op_id::abs, op_id::divmod}) {
+    EXPECT_EQ(type_error([&] { computation_type(op, scalar_id::complex64); }),
+              std::string(row(op).name) + ": not defined for complex numbers, got complex64");
+  }
+  EXPECT_EQ(type_error([] { accumulator_type(reduction_id::min, scalar_id::complex128); }),
+            "min: not defined for complex numbers, got complex128");
+  EXPECT_EQ(computation_type(op_id::sqrt, scalar_id::complex64), scalar_id::complex64);
+  EXPECT_EQ(computation_type(op_id::equal, scalar_id::complex128), scalar_id::complex128);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::complex64), scalar_id::complex64);
+}
+
+TEST(Rows, Float16IsReducedInFloat32) {
+  for (reduction_id id : {reduction_id::sum, reduction_id::min, reduction_id::max}) {
+    EXPECT_EQ(accumulator_type(id, scalar_id::float16), scalar_id::float32);
+    EXPECT_EQ(result_type(id, scalar_id::float16), scalar_id::float16);
+  }
+  EXPECT_EQ(result_type(reduction_id::sum, scalar_id::int8), scalar_id::int64);
+}
+
+TEST(Rows, AccumulatorsOfIntegerSumsHave64Bits) {
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::bool_), scalar_id::int64);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::int16), scalar_id::int64);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::uint16), scalar_id::uint64);
+  EXPECT_EQ(accumulator_type(reduction_id::sum, scalar_id::float32), scalar_id::float32);
+  EXPECT_EQ(accumulator_type(reduction_id::min, scalar_id::int16), scalar_id::int16);
 }
 
 TEST(Rows, BoolIsNotANumber) {

@@ -47,6 +47,7 @@ TEST(datashape, aliases) {
   EXPECT_TRUE(parse_datashape("int") == ndt::make_scalar(scalar_id::int32));
   EXPECT_TRUE(parse_datashape("real") == ndt::make_scalar(scalar_id::float64));
   EXPECT_TRUE(parse_datashape("intptr") == ndt::make_scalar(scalar_id::int64));
+  EXPECT_TRUE(parse_datashape("complex") == ndt::make_scalar(scalar_id::complex128));
   EXPECT_EQ(printed("strided*var*int"), "strided * var * int32");
 }
 
@@ -114,6 +115,23 @@ TEST(datashape_error, unknown_name) {
   expect_parse_error("int32_t", "datashape: unrecognized data type \"int32_t\" at line 1, column 1\nint32_t\n^");
   expect_parse_error("fixed * int8",
                      "datashape: unrecognized dimension \"fixed\" at line 1, column 1\nfixed * int8\n^");
+}
+
+TEST(datashape, complex_by_its_components) {
+  EXPECT_TRUE(parse_datashape("complex[float32]") == ndt::make_scalar(scalar_id::complex64));
+  EXPECT_TRUE(parse_datashape("3 * complex [ float64 ] # two of them") ==
+              ndt::make_fixed_dim(3, ndt::make_scalar(scalar_id::complex128)));
+  EXPECT_EQ(parse_datashape("var * complex[real]").str(), "var * complex128");
+  expect_parse_error("complex[int32]", "datashape: the components of a complex number are float32 or float64, found "
+                                       "\"int32\" at line 1, column 9\ncomplex[int32]\n        ^");
+  expect_parse_error("complex[float16]", "datashape: the components of a complex number are float32 or float64, found "
+                                         "\"float16\" at line 1, column 9\ncomplex[float16]\n        ^");
+  expect_parse_error("complex[", "datashape: the components of a complex number are float32 or float64, found "
+                                 "the end of the text at line 1, column 9\ncomplex[\n        ^");
+  expect_parse_error("complex[float32", "datashape: expected \"]\" after \"float32\", found the end of the text at "
+                                        "line 1, column 16\ncomplex[float32\n               ^");
+  expect_parse_error("complex[float32] * int8", "datashape: data type \"complex\" is not a dimension at line 1, "
+                                                "column 1\ncomplex[float32] * int8\n^");
 }
 
 TEST(datashape, elements) {
