@@ -6,6 +6,7 @@
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/compare.h"
 #include "dynd/eval/elements.h"
 #include "dynd/eval/group_task.h"
 #include "dynd/eval/observe.h"
@@ -218,13 +219,17 @@ void run_now(op_id op, scalar_id computation, const call_operands &operands, gro
   group.finish();
 }
 
-void check_operands(op_id op, const call_operands &operands) {
+void check_count(op_id op, const call_operands &operands) {
   const op_row &r = row(op);
   if (operands.count != r.arity) {
     fail(error_kind::type, std::string(r.name) + ": takes " + std::to_string(r.arity) + " operands, not " +
                                std::to_string(operands.count));
   }
-  need_scalars(r.name, operands.block, operands.count);
+}
+
+bool have_scalars(const call_operands &operands) {
+  auto has_scalars = [](const array_block *block) { return block->has_scalars(); };
+  return std::all_of(operands.block, operands.block + operands.count, has_scalars);
 }
 
 } // namespace
@@ -239,7 +244,13 @@ void need_scalars(const char *operation, array_block *const *operands, int count
 }
 
 ref<array_block> evaluate(op_id op, const call_operands &operands) {
-  check_operands(op, operands);
+  check_count(op, operands);
+  if (!have_scalars(operands)) [[unlikely]] {
+    if (compares_elements(op)) {
+      return compare_elements(op, operands.block[0], operands.block[1]);
+    }
+    need_scalars(row(op).name, operands.block, operands.count);
+  }
   if (array_block *result = try_direct(op, operands)) [[likely]] {
     return ref<array_block>::adopt(result);
   }
@@ -257,7 +268,8 @@ ref<array_block> evaluate(op_id op, const call_operands &operands) {
 }
 
 void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results) {
-  check_operands(op, operands);
+  check_count(op, operands);
+  need_scalars(row(op).name, operands.block, operands.count);
   scalar_id computation = computation_of(op, operands);
   group_task group;
   broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);

@@ -245,7 +245,9 @@ nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_
 constexpr const char *large = "100 * 100 * float64";                      // waits
 constexpr const char *ragged = "30 * var * float64";                      // rows of 2, 0, 1, 3 ...
 constexpr const char *nested = "[[[1, 2], [3]], [[4]], [[], [5, 6, 7]]]"; // 3 * var * var
-constexpr const char *ones = "[[[1], [2]], [[3]], [[4]]]";                // the last sublist stretches
+constexpr const char *words = "[[\"a\", \"\", \"b\"], [\"c\"]]";
+constexpr const char *structs = "1 * {a: string, b: (int8, var * float64), c: ?pointer[bytes]}";
+constexpr const char *ones = "[[[1], [2]], [[3]], [[4]]]"; // the last sublist stretches
 
 const scenario scenarios[] = {
 #define OPERANDS(...)                                                                                                  \

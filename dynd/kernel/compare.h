@@ -1,0 +1,41 @@
+// Comparison of elements of any type: kernels that say whether two elements stand in a relation.
+//
+// What is compared by value, wherever it stands: numbers of any two types exactly, never rounded to a common one;
+// strings and bytes by their bytes (of UTF-8 that is by code points); tuples and lists like Python's, element by
+// element and then by length; structs by field name, in order only where both have the same fields in the same order; a
+// pointer as what it points to. Inside an element, missing equals missing and comes last. What an operator gives for
+// elements that are missing themselves is make_comparison_operator's.
+//
+// The operators follow IEEE: NaN equals nothing and is in no order. `order` is for sorting: a strict weak order over
+// all values, NaN after the other numbers, -0.0 equal to 0.0, complex numbers by their real components, then the
+// imaginary.
+#pragma once
+
+#include "dynd/kernel/builder.h"
+#include "dynd/kernel/operand.h"
+
+namespace dynd {
+
+enum class comparison : uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, order };
+
+/// "equal", "less_equal", ...
+const char *name_of(comparison which);
+
+/// A kernel over the streams of two operands, at `offset`; returns where it ends. Comparing cannot fail on values;
+/// types that cannot be compared are a type error.
+///   single   a streams_predicate_t
+///   strided  a streams_strided_t that writes a bool to stream 0 for each pair of elements
+/// The caller chooses where the operands' streams are in the call, by their `first`.
+size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
+                              const kernel_operand &right, comparison which, kernel_request_t request);
+
+/// The same for operands of one stream each, as a binary_single_predicate_t.
+size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
+                             const kernel_operand &right, comparison which);
+
+/// What an operator assigns, strided; the result's streams come before the others. A bool, or where either operand is
+/// an option, ?bool, missing where either is.
+size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kernel_operand &result,
+                                const kernel_operand &left, const kernel_operand &right, comparison which);
+
+} // namespace dynd

@@ -1,0 +1,188 @@
+#include "dynd/kernel/compare_levels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "dynd/ops/level.h"
+
+namespace dynd::compare {
+
+namespace {
+
+template <class T> T load(const char *at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+/// NaN against anything, where it has a place.
+template <bool Total> outcome nan_outcome(bool left_is_nan, bool right_is_nan) {
+  return !Total ? unordered : left_is_nan && right_is_nan ? equal : left_is_nan ? greater : less;
+}
+
+template <bool Total, class T> outcome compare_same(T left, T right) {
+  outcome found = outcome_of(left, right);
+  return found == unordered ? nan_outcome<Total>(left != left, right != right) : found;
+}
+
+// ---- one type -------------------------------------------------------------------------------------------------------
+
+template <bool Total, class T>
+int same_type(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
+  auto *k = reinterpret_cast<const number_kernel *>(self);
+  const char *left = stream[k->left.stream], *right = stream[k->right.stream];
+  for (size_t i = 0; i < count; i++) {
+    T a = load<T>(left), b = load<T>(right);
+    if (a != b) {
+      if (outcome found = compare_same<Total>(a, b); found != equal) {
+        return found;
+      }
+    }
+    left += stride[k->left.stream];
+    right += stride[k->right.stream];
+  }
+  return equal;
+}
+
+// ---- any two types --------------------------------------------------------------------------------------------------
+
+/// A number, or the real component of one, in the one of three types that holds it exactly.
+struct number {
+  enum { signed_integer, unsigned_integer, floating } kind;
+  union {
+    int64_t i;
+    uint64_t u;
+    double d;
+  };
+  double imag = 0;
+};
+
+template <class T> number widen(scalar_id scalar, const T &value) {
+  number result;
+  if constexpr (requires { value.imag; }) { // complex
+    result = widen(scalar, value.real);
+    result.imag = value.imag;
+  } else if constexpr (!std::is_arithmetic_v<T>) { // float16
+    result.kind = number::floating;
+    level().convert[size_t(scalar_id::float64)][size_t(scalar)](&result.d, &value, nullptr, nullptr, 1, nullptr);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    result.kind = number::floating;
+    result.d = value;
+  } else if constexpr (std::is_signed_v<T>) {
+    result.kind = number::signed_integer;
+    result.i = value;
+  } else {
+    result.kind = number::unsigned_integer;
+    result.u = value;
+  }
+  return result;
+}
+
+/// The components of a complex number have an order of bytes each.
+template <class T> T load_swapped(const char *at) {
+  constexpr size_t component = requires(T value) { value.imag; }
+  ? sizeof(T) / 2 : sizeof(T);
+  char bytes[sizeof(T)];
+  for (size_t i = 0; i < sizeof(T); i += component) {
+    std::reverse_copy(at + i, at + i + component, bytes + i);
+  }
+  return load<T>(bytes);
+}
+
+number read_number(const number_source &source, const char *at) {
+  switch (source.scalar) {
+#define DYND_SCALAR(id, name, ctype)                                                                                   \
+  case scalar_id::id:                                                                                                  \
+    return widen(source.scalar, source.swapped ? load_swapped<ctype>(at) : load<ctype>(at));
+#include "dynd/type/scalars.def"
+#undef DYND_SCALAR
+  }
+  return {};
+}
+
+outcome opposite(outcome found) { return found == less ? greater : found == greater ? less : found; }
+
+outcome compare_mixed(int64_t left, uint64_t right) { return left < 0 ? less : outcome_of(uint64_t(left), right); }
+
+/// An integer against a floating-point number that is not NaN: by range, then as integers, then by the fraction.
+template <class Integer> outcome compare_mixed(Integer left, double right) {
+  constexpr bool is_signed = std::is_signed_v<Integer>;
+  if (right >= (is_signed ? 0x1p63 : 0x1p64)) {
+    return less;
+  }
+  if (right < (is_signed ? -0x1p63 : 0.0)) {
+    return greater;
+  }
+  Integer whole = Integer(right); // towards zero
+  if (left != whole) {
+    return outcome_of(left, whole);
+  }
+  return outcome_of(double(whole), right); // exact: `whole` came from a double
+}
+
+template <bool Total> outcome compare_real(const number &left, const number &right) {
+  if (left.kind == right.kind) {
+    return left.kind == number::floating         ? compare_same<Total>(left.d, right.d)
+           : left.kind == number::signed_integer ? outcome_of(left.i, right.i)
+                                                 : outcome_of(left.u, right.u);
+  }
+  if (left.kind > right.kind) {
+    return opposite(compare_real<Total>(right, left));
+  }
+  if (right.kind == number::floating) {
+    if (right.d != right.d) {
+      return nan_outcome<Total>(false, true);
+    }
+    return left.kind == number::signed_integer ? compare_mixed(left.i, right.d) : compare_mixed(left.u, right.d);
+  }
+  return compare_mixed(left.i, right.u);
+}
+
+template <bool Total>
+int any_types(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
+  auto *k = reinterpret_cast<const number_kernel *>(self);
+  const char *left = stream[k->left.stream], *right = stream[k->right.stream];
+  for (size_t i = 0; i < count; i++) {
+    number a = read_number(k->left, left), b = read_number(k->right, right);
+    outcome found = compare_real<Total>(a, b);
+    found = found == equal ? compare_same<Total>(a.imag, b.imag) : found;
+    if (found != equal) {
+      return found;
+    }
+    left += stride[k->left.stream];
+    right += stride[k->right.stream];
+  }
+  return equal;
+}
+
+template <bool Total, class T> streams_strided_t same_function() {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return same_type<Total, T>;
+  } else {
+    return any_types<Total>;
+  }
+}
+
+template <bool Total> streams_strided_t function_of(const number_source &left, const number_source &right) {
+  if (left.scalar == right.scalar && !left.swapped && !right.swapped) {
+    switch (left.scalar) {
+#define DYND_SCALAR(id, name, ctype)                                                                                   \
+  case scalar_id::id:                                                                                                  \
+    return same_function<Total, ctype>();
+#include "dynd/type/scalars.def"
+#undef DYND_SCALAR
+    }
+  }
+  return any_types<Total>;
+}
+
+} // namespace
+
+bool has_order(scalar_id scalar) { return level().elementwise[size_t(op_id::less)][size_t(scalar)] != nullptr; }
+
+streams_strided_t number_function(const number_source &left, const number_source &right, bool total) {
+  return total ? function_of<true>(left, right) : function_of<false>(left, right);
+}
+
+} // namespace dynd::compare
