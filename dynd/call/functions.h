@@ -35,6 +35,7 @@ template <class... A> array call(op_id op, A &&...operands) {
 #define DYND_UNARY(name, set, flags, expression, doc)                                                                  \
   inline array name(const array &a) { return detail::call(op_id::name, a); }                                           \
   inline array name(array &&a) { return detail::call(op_id::name, std::move(a)); }
+#define DYND_MAGNITUDE(...) DYND_UNARY(__VA_ARGS__)
 #define DYND_BINARY(name, set, flags, expression, doc)                                                                 \
   inline array name(const array &a, const array &b) { return detail::call(op_id::name, a, b); }                        \
   inline array name(array &&a, const array &b) { return detail::call(op_id::name, std::move(a), b); }                  \
@@ -52,6 +53,7 @@ template <class... A> array call(op_id op, A &&...operands) {
   }
 #include "dynd/ops/elementwise.def"
 #undef DYND_UNARY
+#undef DYND_MAGNITUDE
 #undef DYND_BINARY
 #undef DYND_COMPARE
 #undef DYND_SELECT

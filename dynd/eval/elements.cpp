@@ -271,8 +271,8 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   }
 }
 
-// The length of the rows at an axis outside of the elements, as far as one can be told: that of the first row that is not
-// of length 1; -1 where there is no row.
+// The length of the rows at an axis outside of the elements, as far as one can be told: that of the first row that is
+// not of length 1; -1 where there is no row.
 intptr_t length_of_rows(const array_block &block, int axis, int at_axis, char *const *at) {
   dimension_walk dimension(block, at_axis, at, block.type->var_count);
   if (at_axis == axis) {
@@ -447,8 +447,9 @@ private:
       return begin_strided_dim(out, offset, count(), shape_.size[d], stride.data());
     }
     // The outputs come first and have the shape's rows: theirs is the length.
-    return begin_var_dim(out, offset, {count(), shape_.size[d], int(slots.size()), slots.data(), follows.data(),
-                                       stride.data(), unit.data()});
+    return begin_var_dim(
+        out, offset,
+        {count(), shape_.size[d], int(slots.size()), slots.data(), follows.data(), stride.data(), unit.data()});
   }
 
   const space &shape_;

@@ -74,7 +74,8 @@ array_block *try_direct(op_id op, const call_operands &operands) {
   }
   block_fn function = level().elementwise[size_t(op)][size_t(first->scalar())];
   const op_row &r = row(op);
-  bool same_type = r.kind == op_kind::unary || r.kind == op_kind::binary;
+  bool same_type = r.kind == op_kind::unary || r.kind == op_kind::binary ||
+                   (r.kind == op_kind::magnitude && !is_complex(first->scalar()));
   if (!function || !same_type || operands.count != r.arity || current_observation()) {
     return nullptr;
   }

@@ -100,8 +100,9 @@ struct fetch_functions {
   /// window begins: how many rows end in this one.
   size_t (*repeat)(char *dst, const char *src, intptr_t stride, const row_window &window);
   void (*repeat_fixed)(char *dst, const char *src, intptr_t stride, size_t length, size_t rows);
-  /// Rows from elsewhere: row r's slot is at slots + r * slot_stride, its elements from content + start * start_unit on,
-  /// content_stride apart (both of any size and sign); a source row of 1 element stretches. Returns as `repeat` does.
+  /// Rows from elsewhere: row r's slot is at slots + r * slot_stride, its elements from content + start * start_unit
+  /// on, content_stride apart (both of any size and sign); a source row of 1 element stretches. Returns as `repeat`
+  /// does.
   size_t (*gather)(char *dst, const row_window &window, const char *content, intptr_t content_stride,
                    intptr_t start_unit, const char *slots, intptr_t slot_stride, slot_kind kind);
   /// dst row i (i < rows, at dst + i * dst_stride) is contiguous in j < columns; source element (i, j) is at

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "dynd/base/errors.h"
+#include "dynd/type/type.h"
 
 namespace dynd {
 
@@ -18,9 +19,9 @@ constexpr row_flags total{true, false};
 constexpr row_flags fallible_integers{false, true};
 
 constexpr op_row make_row(const char *name, op_id id, op_kind kind, type_set set, row_flags flags, const char *doc) {
-  constexpr uint8_t arity[] = {1, 2, 2, 3, 2};
-  constexpr const char *signature[] = {"(T) -> T", "(T, T) -> T", "(T, T) -> bool", "(bool, T, T) -> T",
-                                       "(T, T) -> (T, T)"};
+  constexpr uint8_t arity[] = {1, 1, 2, 2, 3, 2};
+  constexpr const char *signature[] = {"(T) -> T",       "(T) -> real T",     "(T, T) -> T",
+                                       "(T, T) -> bool", "(bool, T, T) -> T", "(T, T) -> (T, T)"};
   return {name,
           id,
           kind,
@@ -36,6 +37,8 @@ constexpr op_row make_row(const char *name, op_id id, op_kind kind, type_set set
 constexpr op_row op_rows[] = {
 #define DYND_UNARY(name, set, flags, expression, doc)                                                                  \
   make_row(#name, op_id::name, op_kind::unary, type_set::set, flags, doc),
+#define DYND_MAGNITUDE(name, set, flags, expression, doc)                                                              \
+  make_row(#name, op_id::name, op_kind::magnitude, type_set::set, flags, doc),
 #define DYND_BINARY(name, set, flags, expression, doc)                                                                 \
   make_row(#name, op_id::name, op_kind::binary, type_set::set, flags, doc),
 #define DYND_COMPARE(name, set, flags, expression, doc)                                                                \
@@ -46,6 +49,7 @@ constexpr op_row op_rows[] = {
   make_row(#name, op_id::name, op_kind::binary2, type_set::set, flags, doc),
 #include "dynd/ops/elementwise.def"
 #undef DYND_UNARY
+#undef DYND_MAGNITUDE
 #undef DYND_BINARY
 #undef DYND_COMPARE
 #undef DYND_SELECT
@@ -63,7 +67,6 @@ static_assert(sizeof op_rows / sizeof *op_rows == op_count);
 static_assert(sizeof reduction_rows / sizeof *reduction_rows == reduction_count);
 
 bool is_bool(scalar_id id) { return scalar_kind[size_t(id)] == number_kind::boolean; }
-bool is_complex(scalar_id id) { return scalar_kind[size_t(id)] == number_kind::complex; }
 bool has_fraction(scalar_id id) { return scalar_kind[size_t(id)] == number_kind::floating || is_complex(id); }
 
 /// A type error where a set without bool or without complex types meets one.
@@ -104,7 +107,14 @@ scalar_id computation_type(op_id id, scalar_id promoted) {
 }
 
 scalar_id result_type(op_id id, scalar_id computation) {
-  return row(id).kind == op_kind::compare ? scalar_id::bool_ : computation;
+  switch (row(id).kind) {
+  case op_kind::compare:
+    return scalar_id::bool_;
+  case op_kind::magnitude:
+    return real_type(computation);
+  default:
+    return computation;
+  }
 }
 
 scalar_id accumulator_type(reduction_id id, scalar_id element) {

@@ -13,11 +13,12 @@ enum class type_set : uint8_t { all, ordered, numbers, reals, floats };
 
 /// What goes in and comes out; T is the computation type.
 enum class op_kind : uint8_t {
-  unary,   ///< (T) -> T
-  binary,  ///< (T, T) -> T
-  compare, ///< (T, T) -> bool
-  select,  ///< (bool, T, T) -> T
-  binary2  ///< (T, T) -> (T, T)
+  unary,     ///< (T) -> T
+  magnitude, ///< (T) -> T, but of a complex T the type of its components
+  binary,    ///< (T, T) -> T
+  compare,   ///< (T, T) -> bool
+  select,    ///< (bool, T, T) -> T
+  binary2    ///< (T, T) -> (T, T)
 };
 
 struct op_row {

@@ -116,6 +116,28 @@ template <class T> DYND_LEVEL_INLINE complex_of<T> operator/(complex_of<T> a, co
   return {real * scale, imag * scale};
 }
 
+/// Numbers of another size, where the squares of components that are at most `most` would overflow or vanish. A root of
+/// such a number is as many times smaller as the square root of the scale.
+struct square_scale {
+  double scale = 1, root = 1;
+};
+DYND_LEVEL_INLINE square_scale scale_for(double most) {
+  return most > 0x1p500    ? square_scale{0x1p-600, 0x1p-300}
+         : most < 0x1p-400 ? square_scale{0x1p600, 0x1p300}
+                           : square_scale{};
+}
+
+/// Computed in double: the same at every level, within two units in the last place, infinite if a component is.
+template <class T> DYND_LEVEL_INLINE T absolute(complex_of<T> x) {
+  double a = __builtin_fabs(x.real), b = __builtin_fabs(x.imag);
+  if (a == __builtin_inf() || b == __builtin_inf()) {
+    return T(__builtin_inf());
+  }
+  double scale = scale_for(a > b ? a : b).scale;
+  double u = a * scale, v = b * scale;
+  return T(__builtin_sqrt(u * u + v * v) / scale);
+}
+
 template <class T> DYND_LEVEL_INLINE T absolute(T a) {
   if constexpr (is_floating_point<T>) {
     return T(__builtin_fabs(a));
@@ -147,14 +169,9 @@ template <class T> DYND_LEVEL_INLINE complex_of<T> square_root(complex_of<T> x) 
   if (most == 0) {
     return {T(0), x.imag};
   }
-  double scale = 1, back = 1;
-  if (most > 0x1p500) {
-    scale = 0x1p-600, back = 0x1p300;
-  } else if (most < 0x1p-400) {
-    scale = 0x1p600, back = 0x1p-300;
-  }
-  double u = real_size * scale, v = imag_size * scale;
-  double large = __builtin_sqrt((u + __builtin_sqrt(u * u + v * v)) * 0.5) * back;
+  square_scale by = scale_for(most);
+  double u = real_size * by.scale, v = imag_size * by.scale;
+  double large = __builtin_sqrt((u + __builtin_sqrt(u * u + v * v)) * 0.5) / by.root;
   double little = imag_size / (2 * large);
   return a >= 0 ? complex_of<T>{T(large), T(__builtin_copysign(little, b))}
                 : complex_of<T>{T(little), T(__builtin_copysign(large, b))};

@@ -600,7 +600,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  if (compared && like && PyLong_CheckExact(object)) {
+  if (compared && like && (*like)->has_scalars() && PyLong_CheckExact(object)) {
     scalar_id own = (*like)->scalar();
     if (is_floating(own)) {
       alignas(8) char value[8];

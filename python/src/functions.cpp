@@ -306,6 +306,9 @@ nd::array copied(const nd::array &a) {
 // ---- pickle: (restore, (type, access, sizes, offsets of each `var` dimension, values))
 
 nb::object reduced_to_bytes(const nd::array &a) {
+  if (!a->has_scalars()) {
+    throw error(error_kind::type, "pickle: only arrays of scalars can be pickled, not " + std::string(a.type().str()));
+  }
   nd::array whole(copy_values(a.get(), access_mode::immutable)); // in C order, rows one after another
   array_block *block = whole.get();
   space shape;
@@ -351,7 +354,7 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
                    std::vector<nb::bytes> offsets, nb::bytes values) {
   ndt::type type(text);
   access_mode mode = access_of(access);
-  if (size_t(type->ndim) != sizes.size() || type->var_count != offsets.size()) {
+  if (type->scalar == not_scalar || size_t(type->ndim) != sizes.size() || type->var_count != offsets.size()) {
     fail_restore("sizes that are not the type's");
   }
   space shape;

@@ -242,7 +242,7 @@ ELEMENTWISE = {
     "multiply": (2, "numbers", multiply),
     "divide": (2, "floats", divide),
     "negative": (1, "numbers", np.negative),
-    "abs": (1, "reals", np.abs),
+    "abs": (1, "numbers", np.abs),
     "sqrt": (1, "floats", np.sqrt),
     "square": (1, "numbers", lambda a: multiply(a, a)),
     "minimum": (2, "ordered", np.minimum),
@@ -313,7 +313,8 @@ def ordered_sum(row):
     """
     row = np.asarray(row)
     if row.dtype == "float16":
-        return ordered_sum(row.astype("float32")).astype("float16")
+        with np.errstate(over="ignore"):
+            return ordered_sum(row.astype("float32")).astype("float16")
     if len(row) == 0:
         return row.dtype.type(0.0)
     lanes = 64 // row.dtype.itemsize

@@ -50,6 +50,7 @@ def test_damaged_state_is_refused():
         (text, access, [-2, -1], offsets, values),
         ("3 * int32", access, [2], [], values[:8]),
         (text, "nonsense", sizes, offsets, values),
+        ("strided * string", access, [2], [], values[:8]),
     ]:
         with pytest.raises(ValueError):
             restore(*state)

@@ -44,6 +44,7 @@ template <class F> void compare(op_id id, F function) {
 
 TEST(Functions, OneForEachRow) {
 #define DYND_UNARY(name, ...) compare(op_id::name, [](nd::array *x) { return bits(nd::name(x[0])); });
+#define DYND_MAGNITUDE(...) DYND_UNARY(__VA_ARGS__)
 #define DYND_BINARY(name, ...) compare(op_id::name, [](nd::array *x) { return bits(nd::name(x[0], x[1])); });
 #define DYND_COMPARE(name, ...) DYND_BINARY(name)
 #define DYND_SELECT(name, ...) compare(op_id::name, [](nd::array *x) { return bits(nd::name(x[0], x[1], x[2])); });
@@ -54,6 +55,7 @@ TEST(Functions, OneForEachRow) {
   });
 #include "dynd/ops/elementwise.def"
 #undef DYND_UNARY
+#undef DYND_MAGNITUDE
 #undef DYND_BINARY
 #undef DYND_COMPARE
 #undef DYND_SELECT

@@ -134,7 +134,7 @@ result held(const nd::array &a, const nd::array &b) {
 }
 
 nd::array converted(const nd::array &a, scalar_id to, error_mode mode) {
-  return nd::array(copy_values(a.get(), access_mode::immutable, to, mode));
+  return nd::array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(to), mode));
 }
 
 result all_of(const std::vector<nd::array> &several) {

@@ -25,8 +25,7 @@ nd::array empty_of(const char *type) {
 }
 
 /// The source's values in a new array of the whole type.
-std::string converted(const char *to, const char *from, const char *values,
-                      error_mode mode = error_mode::fractional) {
+std::string converted(const char *to, const char *from, const char *values, error_mode mode = error_mode::fractional) {
   nd::array src = parse(from, values);
   return text(nd::array(convert_values(src.get(), access_mode::immutable, ndt::type(to), mode)));
 }
@@ -166,8 +165,11 @@ TEST(AssignElements, RowsGetMemory) {
 TEST(AssignElements, ViewsShareTheMemoryOfRows) {
   nd::array a = empty_of("3 * var * {x: int32, s: string}");
   // A row taken out of an array is a view of what it has: nothing.
-  EXPECT_EQ(failure([&] { nd::assign(nd::at(a, 1), parse("2 * {x: int32, s: string}", R"([{x: 1, s: "one"}, {x: 2, s: "two"}])")); }),
-            "broadcast: assign: cannot broadcast 2 * {x: int32, s: string} (2,) to strided * {x: int32, s: string} (0,)");
+  EXPECT_EQ(
+      failure([&] {
+        nd::assign(nd::at(a, 1), parse("2 * {x: int32, s: string}", R"([{x: 1, s: "one"}, {x: 2, s: "two"}])"));
+      }),
+      "broadcast: assign: cannot broadcast 2 * {x: int32, s: string} (2,) to strided * {x: int32, s: string} (0,)");
   nd::array rows = nd::at(a, {{nd::index{nd::index::slice, 0, 1, 2, {}}}});
   nd::assign(rows, parse("1 * var * {x: int32, s: string}", R"([[{x: 1, s: "one"}, {x: 2, s: "two"}]])"));
   EXPECT_EQ(text(a), R"([[], [{"x": 1, "s": "one"}, {"x": 2, "s": "two"}], []])");
@@ -203,7 +205,8 @@ TEST(AssignElements, OverlapGivesWhatACopyWould) {
   EXPECT_EQ(text(nd::field(s, "x")), "[5, 3, 1]");
 }
 
-// ---- the factory itself ---------------------------------------------------------------------------------------------------
+// ---- the factory itself
+// ---------------------------------------------------------------------------------------------------
 
 TEST(AssignFactory, UnaryPrototypesForOneStream) {
   ckernel_builder kernel;
@@ -221,8 +224,8 @@ TEST(AssignFactory, UnaryPrototypesForOneStream) {
   int32_t values[3] = {1, 300, 3};
   int8_t bytes[3] = {};
   auto strided = reinterpret_cast<unary_strided_operation_t>(kernel.root()->function);
-  int status = strided(reinterpret_cast<char *>(bytes), 1, reinterpret_cast<const char *>(values), 4, 3, kernel.root(),
-                       &frame);
+  int status =
+      strided(reinterpret_cast<char *>(bytes), 1, reinterpret_cast<const char *>(values), 4, 3, kernel.root(), &frame);
   EXPECT_EQ(status, dynd_error_overflow);
   EXPECT_EQ(std::string(frame.text), "overflow while assigning int32 value 300 to int8");
   EXPECT_EQ(bytes[0], 0);
@@ -252,10 +255,10 @@ TEST(AssignFactory, RequestsAgree) {
                                error_mode::fractional);
         work_frame frame(kernel.scratch_size);
         char *d = dst->values().address, *s = src->values().address;
-        int status = single ? reinterpret_cast<unary_single_operation_t>(kernel.root()->function)(d, s, kernel.root(),
-                                                                                                 &frame)
-                            : reinterpret_cast<unary_strided_operation_t>(kernel.root()->function)(
-                                  d, 0, s, 0, 1, kernel.root(), &frame);
+        int status =
+            single ? reinterpret_cast<unary_single_operation_t>(kernel.root()->function)(d, s, kernel.root(), &frame)
+                   : reinterpret_cast<unary_strided_operation_t>(kernel.root()->function)(d, 0, s, 0, 1, kernel.root(),
+                                                                                          &frame);
         ASSERT_EQ(status, dynd_ok);
         EXPECT_EQ(text(dst), text(expected)) << request;
       }

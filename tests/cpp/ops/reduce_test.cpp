@@ -128,8 +128,8 @@ TEST(Reduce, AccumulatorTypesAreThoseOfTheRows) {
     for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
       for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
         bool wide = row(reduction_id(reduction)).accumulator == accumulator_rule::wide;
-        bool expected = !is_half<T> && (wide || !is_complex_type<T>) &&
-                        (!wide || !std::is_integral_v<T> || sizeof(T) == 8);
+        bool expected =
+            !is_half<T> && (wide || !is_complex_type<T>)&&(!wide || !std::is_integral_v<T> || sizeof(T) == 8);
         EXPECT_EQ(table.reduce[reduction][size_t(type)].lanes != nullptr, expected);
       });
     }
