@@ -120,8 +120,7 @@ block_fn block_function(const kernel_operand &left, const kernel_operand &right,
   const type_data *t = left.type();
   bool same = t == right.type() && t->kind == type_kind::scalar;
   bool has_nan = same && which == comparison::order && !is_integer(t->scalar) && t->scalar != scalar_id::bool_;
-  bool fetched = same && scalar_size[size_t(t->scalar)] <= sizeof(double); // by the level's fetch functions
-  return fetched && !has_nan ? level().elementwise[size_t(op_of[size_t(which)])][size_t(t->scalar)] : nullptr;
+  return same && !has_nan ? level().elementwise[size_t(op_of[size_t(which)])][size_t(t->scalar)] : nullptr;
 }
 
 size_t build_blocks(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,

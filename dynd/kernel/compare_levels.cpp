@@ -214,7 +214,7 @@ private:
 
   size_t build_numbers(size_t offset, const kernel_operand &left, const kernel_operand &right) {
     number_source a = number_of(left), b = number_of(right);
-    if (!equality_ && which_ != comparison::order && !(has_order(a.scalar) && has_order(b.scalar))) {
+    if (!equality_ && which_ != comparison::order && (is_complex(a.scalar) || is_complex(b.scalar))) {
       refuse(left.type(), right.type(), ": there is no order of complex numbers");
     }
     auto *k =

@@ -36,9 +36,6 @@ struct number_kernel {
   number_source left, right;
 };
 
-/// Whether the operators order the type: not complex numbers.
-bool has_order(scalar_id scalar);
-
 /// The function of a number_kernel. `total`: NaN comes last and equals NaN.
 streams_strided_t number_function(const number_source &left, const number_source &right, bool total);
 

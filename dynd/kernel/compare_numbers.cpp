@@ -58,14 +58,17 @@ struct number {
   double imag = 0;
 };
 
-template <class T> number widen(scalar_id scalar, const T &value) {
+template <class T> constexpr bool is_complex_type = kind_of_storage<T> == number_kind::complex;
+
+template <class T> number widen(T value) {
   number result;
-  if constexpr (requires { value.imag; }) { // complex
-    result = widen(scalar, value.real);
+  if constexpr (is_complex_type<T>) {
+    result = widen(value.real);
     result.imag = value.imag;
-  } else if constexpr (!std::is_arithmetic_v<T>) { // float16
+  } else if constexpr (std::is_same_v<T, float16>) {
     result.kind = number::floating;
-    level().convert[size_t(scalar_id::float64)][size_t(scalar)](&result.d, &value, nullptr, nullptr, 1, nullptr);
+    block_fn convert = level().convert[size_t(scalar_id::float64)][size_t(scalar_id::float16)];
+    convert(&result.d, &value, nullptr, nullptr, 1, nullptr);
   } else if constexpr (std::is_floating_point_v<T>) {
     result.kind = number::floating;
     result.d = value;
@@ -81,8 +84,7 @@ template <class T> number widen(scalar_id scalar, const T &value) {
 
 /// The components of a complex number have an order of bytes each.
 template <class T> T load_swapped(const char *at) {
-  constexpr size_t component = requires(T value) { value.imag; }
-  ? sizeof(T) / 2 : sizeof(T);
+  constexpr size_t component = is_complex_type<T> ? sizeof(T) / 2 : sizeof(T);
   char bytes[sizeof(T)];
   for (size_t i = 0; i < sizeof(T); i += component) {
     std::reverse_copy(at + i, at + i + component, bytes + i);
@@ -94,7 +96,7 @@ number read_number(const number_source &source, const char *at) {
   switch (source.scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id:                                                                                                  \
-    return widen(source.scalar, source.swapped ? load_swapped<ctype>(at) : load<ctype>(at));
+    return widen(source.swapped ? load_swapped<ctype>(at) : load<ctype>(at));
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
   }
@@ -178,8 +180,6 @@ template <bool Total> streams_strided_t function_of(const number_source &left, c
 }
 
 } // namespace
-
-bool has_order(scalar_id scalar) { return level().elementwise[size_t(op_id::less)][size_t(scalar)] != nullptr; }
 
 streams_strided_t number_function(const number_source &left, const number_source &right, bool total) {
   return total ? function_of<true>(left, right) : function_of<false>(left, right);

@@ -14,6 +14,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/compare.h"
+#include "dynd/ops/level.h"
 #include "fixture.h"
 
 namespace dynd::testing {
@@ -29,28 +30,32 @@ constexpr comparison all_comparisons[] = {comparison::equal,      comparison::no
 
 struct value {
   enum { number, text, list, missing } kind = missing;
-  long double n = 0;
+  long double n = 0, imag = 0;
   std::string s;
   std::vector<value> items;
 
-  static value of(long double n) { return {number, n, "", {}}; }
-  static value of(const char *s) { return {text, 0, s, {}}; }
-  static value of(std::vector<value> items) { return {list, 0, "", std::move(items)}; }
+  static value of(long double n, long double imag = 0) { return {number, n, imag, "", {}}; }
+  static value of(const char *s) { return {text, 0, 0, s, {}}; }
+  static value of(std::vector<value> items) { return {list, 0, 0, "", std::move(items)}; }
 };
 const value none;
 
 enum { below = -1, same = 0, above = 1, apart = 2 };
+
+int order_of(long double a, long double b, bool total) {
+  if (std::isnan(a) || std::isnan(b)) {
+    return total ? int(std::isnan(a)) - int(std::isnan(b)) : int(apart);
+  }
+  return a < b ? below : a > b ? above : same;
+}
 
 int order_of(const value &a, const value &b, bool total) {
   if (a.kind == value::missing || b.kind == value::missing) {
     return int(a.kind == value::missing) - int(b.kind == value::missing);
   }
   if (a.kind == value::number) {
-    bool a_nan = std::isnan(a.n), b_nan = std::isnan(b.n);
-    return a_nan || b_nan ? (total ? int(a_nan) - int(b_nan) : int(apart))
-           : a.n < b.n    ? below
-           : a.n > b.n    ? above
-                          : same;
+    int found = order_of(a.n, b.n, total);
+    return found == same ? order_of(a.imag, b.imag, total) : found;
   }
   if (a.kind == value::text) {
     for (size_t i = 0; i < std::min(a.s.size(), b.s.size()); i++) {
@@ -88,19 +93,34 @@ bool expected(const value &a, const value &b, comparison which) {
 
 // ---- arrays ---------------------------------------------------------------------------------------------------------
 
-void write_number(array_writer &out, int stream, scalar_id scalar, long double n, bool swapped) {
+template <class T> T number_as(const value &v) {
+  if constexpr (kind_of_storage<T> == number_kind::complex) {
+    return {static_cast<decltype(T::real)>(v.n), static_cast<decltype(T::imag)>(v.imag)};
+  } else if constexpr (std::is_same_v<T, float16>) {
+    double wide = static_cast<double>(v.n);
+    float16 narrow;
+    level().convert[size_t(scalar_id::float16)][size_t(scalar_id::float64)](&narrow, &wide, nullptr, nullptr, 1,
+                                                                            nullptr);
+    return narrow;
+  } else {
+    return static_cast<T>(v.n);
+  }
+}
+
+void write_number(array_writer &out, int stream, scalar_id scalar, const value &v, bool swapped) {
   auto put = [&](auto converted) {
     char bytes[sizeof(converted)];
     std::memcpy(bytes, &converted, sizeof(bytes));
-    if (swapped) {
-      std::reverse(bytes, bytes + sizeof(bytes));
+    size_t component = is_complex(scalar) ? sizeof(bytes) / 2 : sizeof(bytes);
+    for (size_t i = 0; swapped && i < sizeof(bytes); i += component) {
+      std::reverse(bytes + i, bytes + i + component);
     }
     out.add_value(stream, bytes, sizeof(bytes));
   };
   switch (scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id:                                                                                                  \
-    return put(static_cast<ctype>(n));
+    return put(number_as<ctype>(v));
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
   }
@@ -110,9 +130,9 @@ void write(array_writer &out, const type_part &part, const value &v) {
   const type_data *t = part.type;
   switch (t->kind) {
   case type_kind::scalar:
-    return write_number(out, part.stream, t->scalar, v.n, false);
+    return write_number(out, part.stream, t->scalar, v, false);
   case type_kind::byteswap:
-    return write_number(out, part.stream, t->element->scalar, v.n, true);
+    return write_number(out, part.stream, t->element->scalar, v, true);
   case type_kind::string:
   case type_kind::bytes:
     return out.add_text(part.stream, v.s);
@@ -213,6 +233,12 @@ std::vector<char> strided(const nd::array &a, const nd::array &b, const walk &w,
   return results;
 }
 
+/// Where there are complex numbers, the operators have no order.
+bool has(comparison which, const std::string &left_type, const std::string &right_type) {
+  bool complex = (left_type + right_type).find("complex") != std::string::npos;
+  return !complex || which == comparison::equal || which == comparison::not_equal || which == comparison::order;
+}
+
 /// All pairs, by both requests and every comparison.
 void check_all_pairs(const std::string &left_type, const std::vector<value> &left, const std::string &right_type,
                      const std::vector<value> &right) {
@@ -220,6 +246,10 @@ void check_all_pairs(const std::string &left_type, const std::vector<value> &lef
   nd::array a = array_of(left_type, left), b = array_of(right_type, right);
   for (comparison which : all_comparisons) {
     SCOPED_TRACE(name_of(which));
+    if (!has(which, left_type, right_type)) {
+      EXPECT_NE(failure([&] { single(a, 0, b, 0, which); }).find("no order of complex numbers"), std::string::npos);
+      continue;
+    }
     for (size_t i = 0; i < left.size(); i++) {
       std::vector<char> row = strided(a, b, {intptr_t(i), 0, 0, 1, 1}, right.size(), which);
       for (size_t j = 0; j < right.size(); j++) {
@@ -234,22 +264,41 @@ void check_all_pairs(const std::string &left_type, const std::vector<value> &lef
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
-template <class T> void add_if_held(std::vector<value> &values, long double n) {
+template <class T> bool holds(long double n) {
   if (std::isnan(n) || std::isinf(n)) {
-    if (std::is_floating_point_v<T>) {
+    return std::is_floating_point_v<T>;
+  }
+  return n >= static_cast<long double>(std::numeric_limits<T>::lowest()) &&
+         n <= static_cast<long double>(std::numeric_limits<T>::max()) &&
+         static_cast<long double>(static_cast<T>(n)) == n;
+}
+
+/// Eleven bits, the last of them 2^-24 or more.
+template <> bool holds<float16>(long double n) {
+  if (std::isnan(n) || std::isinf(n) || n == 0) {
+    return true;
+  }
+  return std::fabs(n) <= 65504 && std::fmod(n, std::ldexp(1.0L, std::max(std::ilogb(n) - 10, -24))) == 0;
+}
+
+template <class T> void add_if_held(std::vector<value> &values, long double n) {
+  if constexpr (kind_of_storage<T> == number_kind::complex) {
+    if (holds<decltype(T::real)>(n)) {
+      long double others[] = {0.0L, -0.0L, 1.0L, std::nanl("")};
+      values.push_back(value::of(n, others[values.size() % 4]));
       values.push_back(value::of(n));
+      values.push_back(value::of(1, n));
     }
-  } else if (n >= static_cast<long double>(std::numeric_limits<T>::lowest()) &&
-             n <= static_cast<long double>(std::numeric_limits<T>::max()) &&
-             static_cast<long double>(static_cast<T>(n)) == n) {
+  } else if (holds<T>(n)) {
     values.push_back(value::of(n));
   }
 }
 
 /// Every one of these that the type holds: around zero, the ends of all types, where floats begin to skip integers.
 std::vector<value> numbers_of(scalar_id scalar) {
-  std::vector<long double> candidates = {0.0L, -0.0L, 0.5L, 1.5L, 0x1p-1074L, 0x1p-149L, 1e300L, 0x1.fffffep127L, 0.1};
-  for (int bits : {0, 1, 7, 8, 15, 16, 24, 31, 32, 53, 63, 64}) {
+  std::vector<long double> candidates = {0.0L,   -0.0L,           0.5L, 1.5L, 0x1p-1074L, 0x1p-149L, 0x1p-24L, 65504.0L,
+                                         1e300L, 0x1.fffffep127L, 0.1};
+  for (int bits : {0, 1, 7, 8, 11, 15, 16, 24, 31, 32, 53, 63, 64}) {
     for (long double off : {-1.0L, -0.5L, 0.0L, 0.5L, 1.0L, 2.0L}) {
       candidates.push_back(std::ldexp(1.0L, bits) + off);
     }
@@ -289,7 +338,8 @@ TEST(Compare, NumbersOfAnyTwoTypesExactly) {
 }
 
 TEST(Compare, NumbersWithTheirBytesInTheOtherOrder) {
-  for (const char *name : {"int16", "uint32", "int64", "uint64", "float32", "float64"}) {
+  for (const char *name :
+       {"int16", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"}) {
     ndt::type type(name);
     std::vector<value> values = numbers_of(type->scalar);
     std::string swapped = std::string("byteswap[") + name + "]";
@@ -301,7 +351,8 @@ TEST(Compare, NumbersWithTheirBytesInTheOtherOrder) {
 
 TEST(Compare, NumbersOfOneTypeInBlocksAtAnyStride) {
   constexpr size_t count = 1300; // more than two blocks
-  for (const char *name : {"bool", "int8", "uint16", "int32", "float32", "float64", "int64"}) {
+  for (const char *name :
+       {"bool", "int8", "uint16", "int32", "float16", "float32", "float64", "int64", "complex64", "complex128"}) {
     std::vector<value> pool = numbers_of(ndt::type(name)->scalar), left, right;
     for (size_t i = 0; i < 2 * count; i++) {
       left.push_back(pool[i * 7 % pool.size()]);
@@ -311,6 +362,9 @@ TEST(Compare, NumbersOfOneTypeInBlocksAtAnyStride) {
     for (const walk &w : {walk{0, 1, 0, 1, 1}, walk{0, 2, 3, 1, 3}, walk{5, 0, 0, 1, 1}, walk{0, 1, 9, 0, -2},
                           walk{2 * count - 1, -1, 0, 2, 1}, walk{1, 0, 2, 0, 1}}) {
       for (comparison which : all_comparisons) {
+        if (!has(which, name, name)) {
+          continue;
+        }
         std::vector<char> results = strided(a, b, w, count, which);
         for (size_t i = 0; i < count; i++) {
           const value &l = left[size_t(w.left_begin + intptr_t(i) * w.left_step)];
@@ -503,10 +557,11 @@ private:
   }
 
   value number(scalar_id scalar) {
-    if (is_floating(scalar) && below(4) == 0) {
-      return value::of(below(2) ? std::nanl("") : -0.0L);
+    long double imag = is_complex(scalar) ? static_cast<long double>(below(2)) : 0.0L;
+    if (!is_integer(scalar) && scalar != scalar_id::bool_ && below(4) == 0) {
+      return value::of(below(2) ? std::nanl("") : -0.0L, imag);
     }
-    return value::of(static_cast<long double>(below(2)));
+    return value::of(static_cast<long double>(below(2)), imag);
   }
 
   std::mt19937 random_;
@@ -628,6 +683,9 @@ std::string refused(const std::string &left, const std::string &right, compariso
 }
 
 TEST(Compare, TypesThatCannotBeComparedAreNamed) {
+  EXPECT_EQ(refused("(complex64)", "(int8)", comparison::less),
+            "type: less: cannot compare complex64 with int8: there is no order of complex numbers, in (complex64) and "
+            "(int8)");
   EXPECT_EQ(refused("string", "int32", comparison::equal), "type: equal: cannot compare string with int32");
   EXPECT_EQ(refused("string", "bytes", comparison::less), "type: less: cannot compare string with bytes");
   EXPECT_EQ(refused("(int32, int32)", "(int32)", comparison::not_equal),
