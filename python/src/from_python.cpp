@@ -114,8 +114,8 @@ struct seen {
   bool typed = false;         // some numbers have a type of their own
   value_kind kind = no_value; // of Python numbers, which are weak
   scalar_id strong = scalar_id::bool_;
-  intptr_t length = -2;  // of the lists; -1 where they differ
-  intptr_t records = 0;  // how many dicts
+  intptr_t length = -2;       // of the lists; -1 where they differ
+  intptr_t records = 0;       // how many dicts
   std::unique_ptr<seen> item; // of the lists
   struct field;
   std::vector<field> fields; // of the dicts, in the order of their first appearance
@@ -238,8 +238,8 @@ private:
 
   void visit_list(seen &at, PyObject *object, PyObject *list) {
     if (++lists_ > max_ndim || where_.depth() >= deepest) {
-      throw error(error_kind::value, lists_ > max_ndim ? "array: more than 32 dimensions"
-                                                       : "array: values nest more than 128 deep");
+      throw error(error_kind::value,
+                  lists_ > max_ndim ? "array: more than 32 dimensions" : "array: values nest more than 128 deep");
     }
     intptr_t size = PySequence_Fast_GET_SIZE(list);
     at.length = at.length == -2 || at.length == size ? size : -1;

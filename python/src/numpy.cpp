@@ -248,9 +248,8 @@ nb::object dtype_of(const nd::array &a, const type_part &part, nb::module_ &nump
     return numpy.attr("dtype")(nb::make_tuple(dtype_of(a, element, numpy), nb::tuple(shape)));
   }
   default:
-    throw error(error_kind::type,
-                "__array__: " + std::string(a.type().str()) + " has no NumPy form because of " + t->text +
-                    "; use tolist(), or take the fields that have one");
+    throw error(error_kind::type, "__array__: " + std::string(a.type().str()) + " has no NumPy form because of " +
+                                      t->text + "; use tolist(), or take the fields that have one");
   }
 }
 
@@ -289,7 +288,8 @@ nb::object to_numpy(nb::handle self, nb::handle wanted, nb::handle copy) {
     return numpy.attr("array")(view, nb::arg("dtype") = wanted, nb::arg("copy") = copy);
   }
   if (copy.ptr() == Py_False) {
-    throw error(error_kind::value, "__array__: " + std::string(a.type().str()) + " is not NumPy's layout: needs a copy");
+    throw error(error_kind::value,
+                "__array__: " + std::string(a.type().str()) + " is not NumPy's layout: needs a copy");
   }
   nb::object values = nb::steal(to_values(a, true)), shape = self.attr("shape");
   nb::object made = numpy.attr("empty")(shape, dtype);

@@ -70,8 +70,8 @@ private:
   }
 
   [[noreturn]] void refuse(const type_part &part, PyObject *object) {
-    throw error(error_kind::type, "array: cannot make " + std::string(part.type->text) + " from " + type_name(object) +
-                                      where_.text());
+    throw error(error_kind::type,
+                "array: cannot make " + std::string(part.type->text) + " from " + type_name(object) + where_.text());
   }
 
   void visit_scalar(const type_part &part, scalar_id scalar, PyObject *object, bool swapped) {
@@ -212,8 +212,8 @@ private:
       where_.at(intptr_t(i));
       nb::object keep = nb::borrow(object);
       if (is_list(object)) {
-        throw error(error_kind::value, "array: a list where " + std::string(type_.str()) + " has a scalar" +
-                                           where_.text());
+        throw error(error_kind::value,
+                    "array: a list where " + std::string(type_.str()) + " has a scalar" + where_.text());
       }
       store(dst, scalar, object, "array", where_);
       if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {

@@ -402,7 +402,7 @@ def test_what_is_empty_takes_values(seed):
         element, draw = random_type(rng, 2)
     values = [draw() for _ in range(3)]
     array = nd.empty(f"3 * {element}")
-    array[...] = nd.array(values, type=element)
+    array[...] = nd.array(values, type=f"strided * {element}")
     assert array.tolist() == values
 
 
