@@ -146,14 +146,16 @@ private:
   nb::object list(const type_part &part, char *const *at) {
     bool var = part.type->kind == type_kind::var_dim;
     row_extent row = {0, block_.size()[part.dim]};
+    int32_t step = 1;
     if (var) {
       row = read_slot(at[0], block_.streams()[part.stream].kind);
+      step = block_.streams()[part.stream].step;
     }
     type_part element = part.element();
     nb::object made = checked(PyList_New(row.size));
     if (element.type->kind == type_kind::scalar) {
       intptr_t stride = block_.strides(element.stream)[part.dim];
-      const char *first = at[var] + row.start * stride;
+      const char *first = at[var] + row.start * start_unit(stride, step);
       for (int64_t i = 0; i < row.size; i++) {
         PyList_SET_ITEM(made.ptr(), i, checked(value_of(element.type->scalar, first + i * stride)).release().ptr());
       }
@@ -163,7 +165,7 @@ private:
     place::level level(where_);
     for (int64_t i = 0; i < row.size; i++) {
       where_.at(i);
-      move_streams(block_, element, part.dim, row.start + i, at + var, inner);
+      move_streams(block_, element, part.dim, i, at + var, inner, row.start, step);
       PyList_SET_ITEM(made.ptr(), i, value(element, inner).release().ptr());
     }
     return made;
