@@ -47,10 +47,12 @@ TEST(CompareElements, RaggedStringsAgainstRowsAndOneOfEach) {
 
 TEST(CompareElements, SlicesOfRowsAndInsideOfRows) {
   nd::array a = strings("3 * var * string", R"([["a", "b", "c"], ["d"], ["e", "f", "g", "h"]])");
-  EXPECT_EQ(text(nd::equal(sliced(a, 0, -1), sliced(a, 0, -1))), "[[True, True, True, True], [True], [True, True, True]]");
+  EXPECT_EQ(text(nd::equal(sliced(a, 0, -1), sliced(a, 0, -1))),
+            "[[True, True, True, True], [True], [True, True, True]]");
   EXPECT_EQ(text(nd::equal(sliced(a, 1, 2), strings("3 * var * string", R"([["a", "c"], ["d"], ["e", "f"]])"))),
             "[[True, True], [True], [True, False]]");
-  EXPECT_EQ(text(nd::equal(sliced(a, 1, -1), strings("3 * var * string", R"([["c", "b", "c"], ["d"], ["h", "g", "f", "f"]])"))),
+  EXPECT_EQ(text(nd::equal(sliced(a, 1, -1),
+                           strings("3 * var * string", R"([["c", "b", "c"], ["d"], ["h", "g", "f", "f"]])"))),
             "[[True, True, False], [True], [True, True, True, False]]");
 }
 
