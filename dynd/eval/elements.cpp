@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/frame.h"
+#include "dynd/eval/observe.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/kernel/dims.h"
 #include "dynd/kernel/level.h"
@@ -105,12 +108,6 @@ private:
       return visit_dimension(dst, src);
     }
     type_kind to = dst.part.type->kind, from = src.part.type->kind;
-    if (from == type_kind::option) {
-      return *src.at[0] ? visit(dst, side(src, src.part.element())) : void();
-    }
-    if (to == type_kind::option) {
-      return visit(side(dst, dst.part.element()), src);
-    }
     if (from == type_kind::pointer || to == type_kind::pointer) {
       side next(from == type_kind::pointer ? src : dst);
       int64_t index;
@@ -121,6 +118,12 @@ private:
         return; // null: the kernel says so
       }
       return from == type_kind::pointer ? visit(dst, next) : visit(next, src);
+    }
+    if (from == type_kind::option) {
+      return *src.at[0] ? visit(dst, side(src, src.part.element())) : void();
+    }
+    if (to == type_kind::option) {
+      return visit(side(dst, dst.part.element()), src);
     }
     for (int i = 0; i < dst.part.type->nfields && src.part.type->nfields; i++) {
       int other = i;
@@ -218,10 +221,11 @@ struct assign_call {
   }
 
   /// Whether some value may be refused. What cannot be assigned at all is an error.
-  bool build(ckernel_builder &kernel, array_block *dst, array_block *src, error_mode mode, assign_walk walk) {
+  bool build(ckernel_builder &kernel, array_block *dst, array_block *src, error_mode mode, assign_walk walk,
+             std::vector<assign_level> *levels = nullptr) {
     try {
       return make_whole_assignment(kernel, ndt::type(dst->type), dst_meta.get(), ndt::type(src->type), src_meta.get(),
-                                   mode, walk);
+                                   mode, walk, levels);
     } catch (const error &e) {
       fail(e.kind(), "assign: " + std::string(e.what()));
     }
@@ -261,11 +265,67 @@ bool has_fields(const type_data *type) {
   return t->nfields > 0 || (t->element && t->kind != type_kind::byteswap && has_fields(t->element));
 }
 
+// ---- what explain and trace see -------------------------------------------------------------------------------------------
+
+std::string dimension_name(const array_block &block, int axis) {
+  return axis < 0 ? "scalar" : block.size()[axis] < 0 ? "var" : "strided";
+}
+
+/// Records the calls of every level: values of the source, and what stands at the destination.
+class call_recorder : public kernel_observer {
+public:
+  call_recorder(const array_block &dst, const array_block &src, observation &seen)
+      : dst_(dst), src_(src), seen_(seen) {}
+
+  void call(int level, intptr_t, char *const *stream) override {
+    if (seen_.calls.size() == most_traced_calls) {
+      seen_.more_calls++;
+      return;
+    }
+    int missing = dst_.ndim - src_.ndim, own = level - missing;
+    std::string name = level == dst_.ndim ? std::string(src_.type->dtype->text) + " to " + dst_.type->dtype->text
+                                          : dimension_name(src_, own) + " to " + dimension_name(dst_, level);
+    std::string source = nd::values_text_at(src_, std::max(own, 0), stream + dst_.nstreams);
+    seen_.calls.push_back({level, name, {source}, nd::values_text_at(dst_, level, stream)});
+  }
+
+private:
+  const array_block &dst_, &src_;
+  observation &seen_;
+};
+
+void explain(const ckernel_builder &kernel, const array_block &dst, const array_block &src,
+             std::vector<assign_level> levels, observation &seen) {
+  explained_kernel made{"assign",
+                        {std::string("to   ") + dst.type->text + " " + space_text(dst),
+                         std::string("from ") + src.type->text + " " + space_text(src)},
+                        0,
+                        kernel.scratch_size,
+                        nd::count_elements(dst),
+                        {}};
+  for (assign_level &level : levels) {
+    made.kernel_bytes = std::max(made.kernel_bytes, level.offset + level.size);
+    made.levels.push_back({level.offset, level.size, std::move(level.text)});
+  }
+  seen.kernels.push_back(std::move(made));
+}
+
 void assign_now(array_block *dst, array_block *src, error_mode mode) {
   assign_call call(dst, src);
   ckernel_builder kernel;
-  call.build(kernel, dst, src, mode, assign_walk::planned);
+  observation *watching = current_observation();
+  bool tracing = watching && watching->tracing;
+  std::vector<assign_level> levels;
+  call.build(kernel, dst, src, mode, tracing ? assign_walk::observed : assign_walk::planned,
+             watching ? &levels : nullptr);
+  if (watching) {
+    explain(kernel, *dst, *src, std::move(levels), *watching);
+  }
   work_frame frame(kernel.scratch_size);
+  std::optional<call_recorder> recorder;
+  if (tracing) {
+    frame.engine = &recorder.emplace(*dst, *src, *watching);
+  }
   if (int status = call.run(kernel, frame)) {
     fail_at_element(call, dst, src, mode, status, frame.text);
   }
@@ -346,9 +406,17 @@ void assign_elements(array_block *dst, array_block *src, error_mode mode) {
   if (whole || may_share(*dst, *src)) {
     ndt::type dtype(whole ? dst->type->dtype : src->type->dtype);
     ndt::type type = ndt::with_dtype(ndt::type(src->type), dtype);
+    observation *watching = std::exchange(current_observation(), nullptr); // a copy on the way is not what is watched
+    struct restore {
+      observation *value;
+      ~restore() { current_observation() = value; }
+    } guard{watching};
     ref<array_block> apart = convert_elements(src, type.get(), access_mode::immutable, mode);
-    assign_now(dst, apart.get(), whole ? error_mode::nocheck : mode);
-    return;
+    current_observation() = watching;
+    return assign_now(dst, apart.get(), whole ? error_mode::nocheck : mode);
+  }
+  if (current_observation()) {
+    return assign_now(dst, src, mode);
   }
   work_frame frame(kernel.scratch_size);
   if (int status = call.run(kernel, frame)) {

@@ -52,7 +52,10 @@ size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec
 size_t begin_fields(ckernel_builder &out, size_t offset, int count);
 void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const char *name);
 
-/// The child sees what a pointer of the source or of the destination points to, an element at a time.
+/// The child sees what a pointer of the source points to, an element at a time. `dst`: the stream of the destination's
+/// pointers, which then point to nothing where the source's do; -1 where it has none, and that is an error.
+size_t begin_source_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int dst);
+/// The same for a pointer of the destination, which gets something to point to where it has nothing.
 size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int pool);
 
 /// A dimension in which the source or the destination has rows.
