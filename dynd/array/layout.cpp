@@ -126,8 +126,8 @@ public:
     for (size_t i = 0; i < outer.streams.size(); i++) {
       size_t bytes = outer.layout[i].item;
       ref<buffer> memory = allocate_buffer(bytes);
-      fill_new(memory->data, bytes, outer.layout[i].fill);
       char *address = memory->data;
+      fill_new(address, bytes, outer.layout[i].fill);
       place(outer.streams[i], address, ref<counted>::adopt(memory.take()));
     }
     for (const type_part &part : rows) {
@@ -290,9 +290,16 @@ void array_writer::find_sizes(const type_part &part) {
   }
 }
 
-void array_writer::add_value(int stream, const void *value, size_t size) {
+char *array_writer::add_space(int stream, size_t size) {
   std::vector<char> &bytes = bytes_[size_t(stream)];
-  bytes.insert(bytes.end(), static_cast<const char *>(value), static_cast<const char *>(value) + size);
+  bytes.resize(bytes.size() + size);
+  return bytes.data() + bytes.size() - size;
+}
+
+void array_writer::add_value(int stream, const void *value, size_t size) {
+  if (size > 0) {
+    std::memcpy(add_space(stream, size), value, size);
+  }
 }
 
 void array_writer::add_text(int stream, std::string_view text) {
@@ -390,10 +397,18 @@ void make_replaceable(array_block &block, int s) {
 } // namespace
 
 ref<array_block> array_writer::finish(access_mode access) {
-  ref<array_block> block = new_block(type_.get(), access, access == access_mode::immutable ? flag_ours : 0);
   for (size_t d = 0; d < size_.size(); d++) { // a strided dimension that no element reached has size 1
-    block->size()[d] = strided_[d] && size_[d] < 0 ? 1 : size_[d];
+    size_[d] = strided_[d] && size_[d] < 0 ? 1 : size_[d];
   }
+  if (type_->scalar != not_scalar && type_->nstreams == 1) { // a small one has its data in its block
+    ref<array_block> block = new_dense(type_.get(), size_.data(), access);
+    if (!bytes_[0].empty()) {
+      std::memcpy(block->values().address, bytes_[0].data(), bytes_[0].size());
+    }
+    return block;
+  }
+  ref<array_block> block = new_block(type_.get(), access, access == access_mode::immutable ? flag_ours : 0);
+  std::copy(size_.begin(), size_.end(), block->size());
   for (int s = 0; s < block->nstreams; s++) {
     const std::vector<char> &bytes = bytes_[size_t(s)];
     ref<buffer> memory = allocate_buffer(bytes.size());

@@ -47,6 +47,8 @@ public:
   explicit array_writer(ndt::type type);
 
   void add_value(int stream, const void *value, size_t size);
+  /// Room for values that the caller writes, before anything else is added to the stream.
+  char *add_space(int stream, size_t size);
   void add_text(int stream, std::string_view text); ///< the slots; the bytes go to the next stream
   void add_valid(int stream, bool valid);
   void add_row(int stream, intptr_t length); ///< its elements come next

@@ -163,6 +163,8 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
     if (named) {
       if (std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i)
         fail(error_kind::type, "datashape: two fields are named " + names[i]);
+      if (names[i].find('\0') != std::string::npos)
+        fail(error_kind::type, "datashape: the name of a field has a zero byte in it");
       text += field_name_text(names[i]) + ": ";
     }
     text += type->text;

@@ -35,19 +35,28 @@ PyObject *raise_current();
 /// An integer that is only compared need not fit that type.
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
 
+/// What is assigned has its own type too, but for what Python has no type for: records by position, None alone. Those
+/// take the target's.
+nd::array to_assigned(PyObject *value, const nd::array &target);
+/// What stands behind options and pointers.
+const type_data *below_options(const type_data *type);
+
 /// An ndt.type or datashape text; None gives no type.
 ndt::type to_type(nb::handle object, const char *operation);
 /// The same dimensions over another scalar.
 ndt::type with_scalar(ndt::type type, scalar_id scalar);
 
-/// Nested lists, scalars, and what has the buffer protocol. `type` may be null (deduced), an element type or a whole
-/// type. Always a copy.
-nd::array from_python(PyObject *values, ndt::type type, access_mode access);
+/// Nested lists, records, texts, numbers, None, and what has the buffer protocol. `type` may be null (deduced), an
+/// element type or a whole type. Always a copy. `if_missing`: the type of nothing but None; without one an error.
+nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_missing = {});
 /// A view of what has the buffer protocol; an error if it has not.
 nd::array view_of_buffer(PyObject *object);
 
 /// Nested lists of Python values; a 0-dimensional array gives the value itself. A new reference.
 PyObject *to_list(const nd::array &a);
+
+/// np.asarray(a): a view of scalars, a structured copy of structs, objects for texts.
+nb::object to_numpy(nb::handle self, nb::handle dtype, nb::handle copy);
 
 /// Makes the array type; calling it is nd.array.
 PyTypeObject *make_array_type();

@@ -3,8 +3,10 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <string>
 
+#include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
 
 namespace binding {
@@ -42,17 +44,19 @@ nb::object astype(nb::handle self, nb::handle type, const std::string &errmode) 
 
 nb::object empty(nb::handle type) {
   ndt::type wanted = to_type(type, "empty");
-  intptr_t size[max_ndim];
+  intptr_t size[max_type_streams];
+  std::fill_n(size, max_type_streams, -1); // of strided dimensions inside elements: not known, an error
   const type_data *t = wanted.get();
-  for (int d = 0; t && t->kind == type_kind::fixed_dim; d++, t = t->element) {
+  for (int d = 0; t && (t->kind == type_kind::fixed_dim || t->kind == type_kind::var_dim); d++, t = t->element) {
     size[d] = t->size;
   }
-  if (!t || t->kind != type_kind::scalar) {
+  if (!t || t->kind == type_kind::strided_dim) {
     throw error(error_kind::type,
                 "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
                     (wanted ? std::string(wanted.str()) : "None"));
   }
-  return nb::steal(wrap(nd::empty(wanted, size)));
+  bool dense = wanted->scalar != not_scalar && wanted->var_count == 0;
+  return nb::steal(wrap(dense ? nd::empty(wanted, size) : nd::array(new_empty(wanted.get(), size))));
 }
 
 } // namespace
@@ -67,7 +71,7 @@ void add_conversions(nb::module_ &m) {
         }
         const nd::array &to = unwrap(dst.ptr());
         error_mode mode = mode_of(errmode, "assign");
-        nd::array from = to_operand(src.ptr(), nullptr, "assign");
+        nd::array from = to_assigned(src.ptr(), to);
         assign(to.get(), from.get(), mode);
       },
       nb::arg("dst"), nb::arg("src"), nb::arg("errmode") = "fractional");

@@ -1,33 +1,28 @@
-// From Python values to arrays: nested lists, scalars, the buffer protocol.
-#include "binding.h"
+// From Python values to arrays: the type of nested lists, records, texts and numbers; the buffer protocol.
+#include "values.h"
 
 #include <cmath>
 #include <cstring>
-#include <string>
-#include <vector>
+#include <memory>
 
 #include "dynd/eval/evaluate.h"
-#include "dynd/ops/level.h"
+#include "dynd/kernel/conversion.h"
 
 namespace binding {
 
 namespace {
-
-std::string type_name(PyObject *object) { return Py_TYPE(object)->tp_name; }
-
-bool is_list(PyObject *object) { return PyList_Check(object) || PyTuple_Check(object); }
 
 // ---- what the values are ------------------------------------------------------------------------------------------
 
 // A scalar's kind, or -1: bool, integer (fits 32 bits, 64, unsigned 64), floating, complex.
 enum value_kind { no_value = -1, a_bool, an_int32, an_int64, a_uint64, a_float, a_complex };
 
-[[noreturn]] void too_large(PyObject *number) {
-  throw error(error_kind::overflow,
-              "array: the integer " + std::string(nb::str(nb::handle(number)).c_str()) + " does not fit in 64 bits");
+[[noreturn]] void too_large(PyObject *number, const place &where) {
+  throw error(error_kind::overflow, "array: the integer " + std::string(nb::str(nb::handle(number)).c_str()) +
+                                        " does not fit in 64 bits" + where.text());
 }
 
-value_kind kind_of(PyObject *object) {
+value_kind kind_of(PyObject *object, const place &where) {
   if (PyBool_Check(object)) {
     return a_bool;
   }
@@ -41,12 +36,12 @@ value_kind kind_of(PyObject *object) {
       unsigned long long large = PyLong_AsUnsignedLongLong(object);
       if (large == (unsigned long long)-1 && PyErr_Occurred()) {
         PyErr_Clear();
-        too_large(object);
+        too_large(object, where);
       }
       return a_uint64;
     }
     if (overflow < 0) {
-      too_large(object);
+      too_large(object, where);
     }
     return value == int32_t(value) ? an_int32 : an_int64;
   }
@@ -58,7 +53,7 @@ value_kind kind_of(PyObject *object) {
   }
   if (is_array(object)) {
     const nd::array &a = unwrap(object);
-    if (a.ndim() != 0) {
+    if (a.ndim() != 0 || !a->has_scalars()) {
       return no_value;
     }
     scalar_id s = a->scalar();
@@ -111,312 +106,348 @@ scalar_id weakly_promoted(value_kind kind, scalar_id own) {
   return fits ? own : kind == a_complex && is_floating(own) ? complex_type(own) : promote(own, scalar_for(kind));
 }
 
-// What stands for a list inside a list: an array, a buffer with dimensions, a range. A new list, or the list itself.
-nb::object as_list(PyObject *object) {
-  if (is_list(object)) {
-    return nb::borrow(object);
-  }
-  if (PyRange_Check(object)) {
-    return nb::steal(PySequence_List(object));
-  }
-  bool ours = is_array(object);
-  if (!ours && (!PyObject_CheckBuffer(object) || PyBytes_Check(object))) {
-    return nb::object();
-  }
-  nd::array a = ours ? unwrap(object) : view_of_buffer(object);
-  return a.ndim() > 0 ? nb::steal(to_list(a)) : nb::object();
-}
-
-// Calls f for every item; the list may be changed by what f calls into.
-template <class F> void for_each_item(PyObject *list, F f) {
-  Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
-  for (Py_ssize_t i = 0; i < size; i++) {
-    if (PySequence_Fast_GET_SIZE(list) != size) {
-      throw error(error_kind::value, "array: a list changed its length while it was read");
-    }
-    nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
-    f(item.ptr());
-  }
-}
-
-// Lengths of the lists at each depth, and the widest kind of scalar; all scalars must be at one depth.
-struct survey {
-  int depth = -1;               // of the scalars
-  std::vector<intptr_t> length; // of the lists at each depth; -1 where they differ
-  value_kind kind = no_value;   // of Python numbers, which are weak
-  bool typed = false;           // some elements have a type of their own
+// What was seen at one place of the values, over all that stands there: below lists, or in one field of dicts.
+struct seen {
+  enum shape_t : uint8_t { nothing, a_number, a_text, some_bytes, a_list, a_record, an_element };
+  shape_t shape = nothing;
+  bool missing = false;       // None among them
+  bool typed = false;         // some numbers have a type of their own
+  value_kind kind = no_value; // of Python numbers, which are weak
   scalar_id strong = scalar_id::bool_;
+  intptr_t length = -2;       // of the lists; -1 where they differ
+  intptr_t records = 0;       // how many dicts
+  std::unique_ptr<seen> item; // of the lists
+  struct field;
+  std::vector<field> fields; // of the dicts, in the order of their first appearance
 
-  void visit(PyObject *object, int at) {
-    if (nb::object list = as_list(object); list.is_valid()) {
-      note_type(object);
-      visit_list(list.ptr(), at);
-      return;
-    }
-    value_kind own = kind_of(object);
-    if (own == no_value) {
-      throw error(error_kind::type, "array: cannot make an element from " + type_name(object));
-    }
-    if (depth >= 0 && depth != at) {
-      throw error(error_kind::value, "array: values at different depths, " + std::to_string(depth) + " and " +
-                                         std::to_string(at) + " lists deep");
-    }
-    depth = at;
-    if (!note_type(object)) {
-      kind = own > kind ? own : kind;
-    }
-  }
-
-  // The type of the elements: Python numbers give way to elements that have one, within their kind.
+  // The type of the numbers: Python numbers give way to elements that have one, within their kind.
   scalar_id scalar() const {
     if (!typed) {
       return scalar_for(kind);
     }
     return weakly_promoted(kind, strong);
   }
-
-private:
-  void visit_list(PyObject *list, int at) {
-    if (at >= max_ndim) {
-      throw error(error_kind::value, "array: more than 32 dimensions");
-    }
-    intptr_t size = PySequence_Fast_GET_SIZE(list);
-    if (intptr_t(length.size()) == at) {
-      length.push_back(size);
-    } else if (length[size_t(at)] != size) {
-      length[size_t(at)] = -1;
-    }
-    for_each_item(list, [&](PyObject *item) { visit(item, at + 1); });
-  }
-
-  // An array, or a NumPy value. False for what has no type.
-  bool note_type(PyObject *object) {
-    if (!is_array(object) && (!PyObject_CheckBuffer(object) || PyBytes_Check(object))) {
-      return false;
-    }
-    scalar_id own = is_array(object) ? unwrap(object)->scalar() : view_of_buffer(object)->scalar();
-    strong = typed ? promote(strong, own) : own;
-    return typed = true;
-  }
 };
 
-// ---- one element --------------------------------------------------------------------------------------------------
+struct seen::field {
+  nb::object key;
+  std::string name;
+  seen value;
+  intptr_t count = 0; // how many dicts have it
+};
 
-template <class T> T to_integer(PyObject *object, const char *name, const std::string &who) {
-  nb::object number = nb::steal(PyNumber_Index(object));
-  if (!number.is_valid()) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
-      throw nb::python_error();
+constexpr int deepest = 128; // lists and dicts; datashape text ends there too
+
+// Looks at all values. Where the type of the elements is given, only at the lists around them; a tuple is then an
+// element if elements have fields, as in NumPy.
+class survey {
+public:
+  explicit survey(ndt::type element) : element_(element) {
+    const type_data *t = element.get();
+    while (t && t->element && t->kind != type_kind::byteswap) {
+      t = t->element;
     }
-    PyErr_Clear();
-    // A float without a fraction is an integer too.
-    double value = PyFloat_AsDouble(object);
-    if (value == -1.0 && PyErr_Occurred()) {
-      PyErr_Clear();
-      throw error(error_kind::type, who + ": cannot make " + name + " from " + type_name(object));
+    tuples_are_elements_ = t && t->nfields > 0;
+    bytes_are_elements_ = t && t->kind == type_kind::bytes;
+  }
+
+  void visit(seen &at, PyObject *object) {
+    if (object == Py_None && !element_) {
+      at.missing = true;
+      return;
     }
-    if (std::floor(value) != value) {
-      throw error(error_kind::value, who + ": fractional part lost while assigning float64 value " +
-                                         std::string(nb::str(nb::handle(object)).c_str()) + " to " + name);
+    if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) { // the usual case, without the questions below
+      note(at, element_ ? seen::an_element : seen::a_number);
+      note_kind(at, element_ ? no_value : kind_of(object, where_));
+      return;
     }
-    number = nb::steal(PyLong_FromDouble(value));
+    nb::object value = without_array(object);
+    object = value.ptr();
+    bool is_element = PyTuple_Check(object) ? tuples_are_elements_ : bytes_are_elements_ && PyByteArray_Check(object);
+    if (nb::object list = is_element ? nb::object() : as_list(object); list.is_valid()) {
+      note(at, seen::a_list);
+      visit_list(at, object, list.ptr());
+    } else if (element_) {
+      if (object != Py_None) {
+        note(at, seen::an_element);
+      }
+    } else if (PyDict_Check(object)) {
+      note(at, seen::a_record);
+      visit_dict(at, object);
+    } else if (PyUnicode_Check(object)) {
+      note(at, seen::a_text);
+    } else if (PyBytes_Check(object)) {
+      note(at, seen::some_bytes);
+    } else {
+      visit_number(at, object);
+    }
   }
-  bool fits;
-  T result;
-  if constexpr (std::is_unsigned_v<T>) {
-    unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
-    fits = !PyErr_Occurred() && value == (unsigned long long)T(value);
-    result = T(value);
-  } else {
-    long long value = PyLong_AsLongLong(number.ptr());
-    fits = !PyErr_Occurred() && value == (long long)T(value);
-    result = T(value);
+
+private:
+  void note(seen &at, seen::shape_t shape) {
+    if (at.shape == shape) {
+      return;
+    }
+    if (at.shape != seen::nothing) {
+      static const char *const names[] = {"", "a number", "text", "bytes", "a list", "a dict", "an element"};
+      bool depth = shape == seen::a_list || at.shape == seen::a_list;
+      throw error(depth ? error_kind::value : error_kind::type,
+                  std::string("array: ") + (depth ? "values at different depths: " : "") + names[shape] + " beside " +
+                      names[at.shape] + where_.text());
+    }
+    at.shape = shape;
   }
-  if (!fits) {
-    PyErr_Clear();
-    throw error(error_kind::overflow,
-                who + ": overflow while assigning int value " + std::string(nb::str(number).c_str()) + " to " + name);
+
+  void visit_number(seen &at, PyObject *object) {
+    value_kind own = kind_of(object, where_);
+    if (own == no_value) {
+      throw error(error_kind::type, "array: cannot make an element from " + type_name(object) + where_.text());
+    }
+    note(at, seen::a_number);
+    if (!note_type(at, object)) {
+      note_kind(at, own);
+    }
   }
-  return result;
+
+  static void note_kind(seen &at, value_kind kind) { at.kind = kind > at.kind ? kind : at.kind; }
+
+  // An array, or a NumPy value. False for what has no type.
+  bool note_type(seen &at, PyObject *object) {
+    if (!is_array(object) && !has_buffer(object)) {
+      return false;
+    }
+    nd::array a = is_array(object) ? unwrap(object) : view_of_buffer(object);
+    if (!a->has_scalars()) {
+      return false;
+    }
+    at.strong = at.typed ? promote(at.strong, a->scalar()) : a->scalar();
+    return at.typed = true;
+  }
+
+  // The elements of an array have a type, even where there are none.
+  void note_content(seen &at, PyObject *object) {
+    seen *bottom = &at;
+    for (int d = is_array(object) ? unwrap(object).ndim() : view_of_buffer(object).ndim(); d > 0; d--) {
+      if (!bottom->item) {
+        bottom->item = std::make_unique<seen>();
+      }
+      bottom = bottom->item.get();
+    }
+    note_type(*bottom, object);
+  }
+
+  void visit_list(seen &at, PyObject *object, PyObject *list) {
+    if (++lists_ > max_ndim || where_.depth() >= deepest) {
+      throw error(error_kind::value,
+                  lists_ > max_ndim ? "array: more than 32 dimensions" : "array: values nest more than 128 deep");
+    }
+    intptr_t size = PySequence_Fast_GET_SIZE(list);
+    at.length = at.length == -2 || at.length == size ? size : -1;
+    if (!at.item) {
+      at.item = std::make_unique<seen>();
+    }
+    if (!element_ && !is_list(object) && !PyRange_Check(object)) {
+      note_content(at, object);
+    }
+    place::level level(where_);
+    for_each_item(list, [&](PyObject *item, intptr_t i) {
+      where_.at(i);
+      visit(*at.item, item);
+    });
+    lists_--;
+  }
+
+  void visit_dict(seen &at, PyObject *dict) {
+    if (where_.depth() >= deepest) {
+      throw error(error_kind::value, "array: values nest more than 128 deep");
+    }
+    at.records++;
+    int lists = std::exchange(lists_, 0);
+    place::level level(where_);
+    Py_ssize_t size = PyDict_Size(dict), position = 0;
+    PyObject *next_key, *next_value;
+    for (size_t i = 0; PyDict_Next(dict, &position, &next_key, &next_value); i++) {
+      nb::object key = nb::borrow(next_key), value = nb::borrow(next_value);
+      size_t f = find_field(at, key.ptr(), i);
+      where_.at(std::string_view(at.fields[f].name));
+      at.fields[f].count++;
+      visit(at.fields[f].value, value.ptr());
+      if (PyDict_Size(dict) != size) {
+        changed_while_read("a dict");
+      }
+    }
+    lists_ = lists;
+  }
+
+  // Dicts usually have the same keys in the same order.
+  size_t find_field(seen &at, PyObject *key, size_t guess) {
+    if (guess < at.fields.size() && at.fields[guess].key.ptr() == key) {
+      return guess;
+    }
+    if (!PyUnicode_Check(key)) {
+      throw error(error_kind::type, "array: the keys of a dict are the names of fields, so they are text, not " +
+                                        type_name(key) + where_.text());
+    }
+    std::string_view name = utf8_of(key, where_);
+    for (size_t f = 0; f < at.fields.size(); f++) {
+      if (at.fields[f].name == name) {
+        return f;
+      }
+    }
+    at.fields.push_back({nb::borrow(key), std::string(name), {}, 0});
+    return at.fields.size() - 1;
+  }
+
+  ndt::type element_;
+  bool tuples_are_elements_, bytes_are_elements_;
+  place where_;
+  int lists_ = 0; // around the value, from the innermost record on
+};
+
+// The type of what was seen. Dimensions outside of the elements have one size where their lists have one length; those
+// inside of a field or a value that may be missing are `var`: one record does not know the others.
+ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_missing, const std::string &field) {
+  ndt::type type;
+  switch (at.shape) {
+  case seen::nothing:
+    if (at.missing && !if_missing) {
+      throw error(error_kind::type, "array: None alone has no type" + (field.empty() ? "" : ", in the field " + field) +
+                                        "; give one, for example type=\"?float64\"");
+    }
+    type = at.missing ? if_missing : ndt::make_scalar(at.scalar());
+    break;
+  case seen::a_text:
+    type = ndt::make_string();
+    break;
+  case seen::some_bytes:
+    type = ndt::make_bytes();
+    break;
+  case seen::a_list: {
+    outside &= !at.missing;
+    type = deduced_type(*at.item, outside, false, if_missing, field);
+    type = outside && (first || at.length >= 0) ? ndt::make_strided_dim(type) : ndt::make_var_dim(type);
+    break;
+  }
+  case seen::a_record: {
+    std::vector<std::string> names;
+    std::vector<ndt::type> fields;
+    for (const seen::field &f : at.fields) {
+      names.push_back(f.name);
+      ndt::type own = deduced_type(f.value, false, false, {}, field_name_text(f.name));
+      fields.push_back(f.count < at.records && own->kind != type_kind::option ? ndt::make_option(own) : own);
+    }
+    if (fields.empty()) {
+      throw error(error_kind::type, "array: dicts without keys have no type");
+    }
+    type = ndt::make_struct(names, fields);
+    break;
+  }
+  default:
+    type = ndt::make_scalar(at.scalar());
+  }
+  return at.missing && type->kind != type_kind::option ? ndt::make_option(type) : type;
 }
 
-double to_double(PyObject *object, const char *name, const std::string &who) {
+// How many lists one value of the type takes.
+int lists_of(const type_data *t) {
+  int lists = 0;
+  for (; t->element && t->kind != type_kind::byteswap; t = t->element) {
+    lists += t->kind >= type_kind::fixed_dim;
+  }
+  return lists;
+}
+
+// The dimensions that the lists around the elements make.
+ndt::type with_seen_dimensions(const seen &at, ndt::type element) {
+  std::vector<intptr_t> lengths;
+  for (const seen *s = &at; s && s->shape == seen::a_list; s = s->item.get()) {
+    lengths.push_back(s->length);
+  }
+  ndt::type type = element;
+  for (int d = int(lengths.size()) - lists_of(element.get()); d-- > 0;) {
+    type = d > 0 && lengths[size_t(d)] < 0 ? ndt::make_var_dim(type) : ndt::make_strided_dim(type);
+  }
+  return type;
+}
+
+// ---- one number ---------------------------------------------------------------------------------------------------
+
+double to_double(PyObject *object) {
   double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
-    bool overflow = PyErr_ExceptionMatches(PyExc_OverflowError);
-    if (!overflow && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-      throw nb::python_error();
-    }
-    PyErr_Clear();
-    throw error(overflow ? error_kind::overflow : error_kind::type,
-                who + ": cannot make " + name + " from " + type_name(object));
+    throw nb::python_error();
   }
   return value;
 }
 
-complex_of<double> to_complex(PyObject *object, const char *name, const std::string &who) {
-  Py_complex value = PyComplex_AsCComplex(object);
-  if (value.real == -1.0 && PyErr_Occurred()) {
-    bool overflow = PyErr_ExceptionMatches(PyExc_OverflowError);
-    if (!overflow && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-      throw nb::python_error();
-    }
-    PyErr_Clear();
-    throw error(overflow ? error_kind::overflow : error_kind::type,
-                who + ": cannot make " + name + " from " + type_name(object));
-  }
-  return {value.real, value.imag};
-}
-
-void store(char *dst, scalar_id scalar, PyObject *object, const std::string &who) {
-  const char *name = scalar_name[size_t(scalar)];
-  auto put = [&](auto value) { std::memcpy(dst, &value, sizeof(value)); };
-  switch (scalar) {
-  case scalar_id::bool_: {
+// The number as the type that its kind has, for the conversion to start from.
+scalar_id number_of(PyObject *object, value_kind kind, void *value) {
+  auto put = [&](auto number) { std::memcpy(value, &number, sizeof(number)); };
+  if (kind == a_bool) {
     int truth = PyObject_IsTrue(object);
     if (truth < 0) {
       throw nb::python_error();
     }
-    return put((unsigned char)truth);
+    put((unsigned char)truth);
+    return scalar_id::bool_;
   }
-  case scalar_id::float16: {
-    double value = to_double(object, name, who);
-    level().convert[size_t(scalar)][size_t(scalar_id::float64)](dst, &value, nullptr, nullptr, 1, nullptr);
-    return;
+  if (kind == a_float) {
+    put(to_double(object));
+    return scalar_id::float64;
   }
-  case scalar_id::complex64: {
-    complex_of<double> value = to_complex(object, name, who);
-    return put(complex_of<float>{float(value.real), float(value.imag)});
+  if (kind == a_complex) {
+    Py_complex number = PyComplex_AsCComplex(object);
+    if (number.real == -1.0 && PyErr_Occurred()) {
+      throw nb::python_error();
+    }
+    put(complex_of<double>{number.real, number.imag});
+    return scalar_id::complex128;
   }
-  case scalar_id::complex128:
-    return put(to_complex(object, name, who));
-  case scalar_id::float32:
-    return put(float(to_double(object, name, who)));
-  case scalar_id::float64:
-    return put(to_double(object, name, who));
-#define DYND_INTEGER(id, ctype)                                                                                        \
-  case scalar_id::id:                                                                                                  \
-    return put(to_integer<ctype>(object, name, who));
-    DYND_INTEGER(int8, int8_t)
-    DYND_INTEGER(int16, int16_t)
-    DYND_INTEGER(int32, int32_t)
-    DYND_INTEGER(int64, int64_t)
-    DYND_INTEGER(uint8, uint8_t)
-    DYND_INTEGER(uint16, uint16_t)
-    DYND_INTEGER(uint32, uint32_t)
-    DYND_INTEGER(uint64, uint64_t)
-#undef DYND_INTEGER
+  nb::object number = nb::steal(PyNumber_Index(object));
+  if (!number.is_valid()) {
+    throw nb::python_error();
+  }
+  int overflow;
+  long long integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow) {
+    put(PyLong_AsUnsignedLongLong(number.ptr()));
+    if (PyErr_Occurred()) {
+      throw nb::python_error();
+    }
+    return scalar_id::uint64;
+  }
+  put(integer);
+  if (integer != int32_t(integer)) {
+    return scalar_id::int64;
+  }
+  put(int32_t(integer));
+  return scalar_id::int32;
+}
+
+} // namespace
+
+void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where, error_mode mode) {
+  int too_large = 0; // for 64 bits; a floating type holds it nevertheless
+  if (PyLong_Check(object) && (is_floating(scalar) || is_complex(scalar))) {
+    PyLong_AsLongLongAndOverflow(object, &too_large);
+  }
+  value_kind kind = too_large ? a_float : kind_of(object, where);
+  if (kind == no_value) {
+    bool text = PyUnicode_Check(object) || PyBytes_Check(object);
+    throw error(error_kind::type, std::string(operation) + ": cannot make " + scalar_name[size_t(scalar)] + " from " +
+                                      type_name(object) + where.text() +
+                                      (text ? "; text becomes numbers by assignment or astype" : ""));
+  }
+  alignas(16) char value[max_scalar_size];
+  scalar_id from = number_of(object, kind, value);
+  block_fn convert = level().convert_checked[size_t(mode)][size_t(scalar)][size_t(from)];
+  if (convert(dst, value, nullptr, nullptr, 1, nullptr) != 0) {
+    refusal why = why_refused(scalar, from, value);
+    throw error(why.kind, std::string(operation) + ": " + why.text + where.text());
   }
 }
 
-// ---- lists --------------------------------------------------------------------------------------------------------
-
-class list_reader {
-public:
-  list_reader(ndt::type type, const survey &seen) : type_(type) {
-    const type_data *t = type.get();
-    for (int d = 0; d < type->ndim; d++, t = t->element) {
-      intptr_t found = d < int(seen.length.size()) ? seen.length[size_t(d)] : 1;
-      // A dimension that no list reached has size 1 below rows, none of which exist.
-      size_[d] = t->kind == type_kind::var_dim ? -1 : t->kind == type_kind::fixed_dim ? t->size : found;
-      if (t->kind == type_kind::strided_dim && found < 0) {
-        throw error(error_kind::value, "array: lists of different lengths " + std::to_string(d) +
-                                           " deep do not fit the strided dimension of " + std::string(type.str()));
-      }
-      if (size_[d] < 0) {
-        offsets_.push_back({0});
-        slot_[d] = int(offsets_.size()) - 1;
-      }
-    }
-  }
-
-  nd::array read(PyObject *values, access_mode access) {
-    visit(values, 0);
-    size_t item = scalar_size[size_t(type_->scalar)];
-    ref<array_block> block = offsets_.empty() ? new_dense(type_.get(), size_, access) : build_ragged(access, item);
-    if (!values_.empty()) {
-      std::memcpy(block->values().address, values_.data(), values_.size());
-    }
-    return nd::array(std::move(block));
-  }
-
-private:
-  void visit(PyObject *object, int d) {
-    if (d == type_->ndim) {
-      if (is_list(object)) {
-        throw error(error_kind::value, "array: a list where " + std::string(type_.str()) + " has a scalar");
-      }
-      size_t at = values_.size();
-      values_.resize(at + scalar_size[size_t(type_->scalar)]);
-      store(values_.data() + at, type_->scalar, object, "array");
-      return;
-    }
-    nb::object list = as_list(object);
-    if (!list.is_valid()) {
-      throw error(error_kind::value, "array: a value of type " + type_name(object) + " where " +
-                                         std::string(type_.str()) + " has a dimension");
-    }
-    intptr_t size = PySequence_Fast_GET_SIZE(list.ptr());
-    if (size_[d] < 0) {
-      std::vector<int64_t> &offsets = offsets_[size_t(slot_[d])];
-      offsets.push_back(offsets.back() + size);
-    } else if (size != size_[d]) {
-      throw error(error_kind::value, "array: a list of length " + std::to_string(size) + " does not fit size " +
-                                         std::to_string(size_[d]) + " at axis " + std::to_string(d));
-    }
-    for_each_item(list.ptr(), [&](PyObject *item) { visit(item, d + 1); });
-  }
-
-  ref<array_block> build_ragged(access_mode access, size_t item) {
-    uint8_t flags = access == access_mode::immutable ? flag_ours : 0;
-    ref<array_block> block = new_block(type_.get(), access, flags);
-    int ndim = type_->ndim, outer = -1, s = 0;
-    for (int d = 0; d < ndim; d++) {
-      block->size()[d] = size_[d];
-    }
-    for (int d = 0; d < ndim; d++) {
-      if (size_[d] >= 0) {
-        continue;
-      }
-      const std::vector<int64_t> &offsets = offsets_[size_t(slot_[d])];
-      ref<buffer> memory = allocate_buffer(offsets.size() * sizeof(int64_t));
-      std::memcpy(memory->data, offsets.data(), offsets.size() * sizeof(int64_t));
-      set_strides(block->strides(s), d, outer, sizeof(int64_t));
-      block->streams()[s].address = memory->data;
-      block->streams()[s].kind = slot_kind::offsets64;
-      block->streams()[s].owner = memory.take();
-      outer = d;
-      s++;
-    }
-    set_strides(block->strides(s), ndim, outer, intptr_t(item));
-    give_values(block.get(), values_.size());
-    return block;
-  }
-
-  // The stream of what is at axis `end` (ndim: the values): nothing outside the `var` axis above it, chained below.
-  void set_strides(intptr_t *stride, int end, int outer, intptr_t item) {
-    for (int d = type_->ndim - 1; d >= 0; d--) {
-      stride[d] = d >= end || d < outer ? 0 : item;
-      if (d < end && d > outer) {
-        item *= size_[d];
-      }
-    }
-  }
-
-  ndt::type type_;
-  intptr_t size_[max_ndim];
-  int slot_[max_ndim];
-  std::vector<std::vector<int64_t>> offsets_;
-  std::vector<char> values_;
-};
-
-ndt::type deduced_type(const survey &seen, scalar_id scalar) {
-  ndt::type type = ndt::make_scalar(scalar);
-  for (size_t d = seen.length.size(); d-- > 0;) {
-    type = d > 0 && seen.length[d] < 0 ? ndt::make_var_dim(type) : ndt::make_strided_dim(type);
-  }
-  return type;
-}
+namespace {
 
 // ---- the buffer protocol ------------------------------------------------------------------------------------------
 
@@ -459,26 +490,16 @@ void release_buffer(void *context) {
 
 } // namespace
 
-// A NumPy array with a mask: what it hides would be taken for values.
-void refuse_mask(PyObject *object) {
-  for (PyTypeObject *type = Py_TYPE(object); type; type = type->tp_base) {
-    if (std::strcmp(type->tp_name, "MaskedArray") == 0) {
-      throw error(error_kind::type, "asarray: a masked array (" + type_name(object) +
-                                        ") would lose its mask; pass x.filled(value), or x.data and x.mask");
-    }
-  }
-}
-
 nd::array view_of_buffer(PyObject *object) {
-  refuse_mask(object);
+  if (is_masked(object)) { // what it hides would be taken for values
+    throw error(error_kind::type, "asarray: a masked array (" + type_name(object) +
+                                      ") would lose its mask; pass x.filled(value), or copy it as ?T with nd.array(x)");
+  }
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     delete view;
     PyErr_Clear();
-    nb::object dtype = nb::steal(PyObject_GetAttrString(object, "dtype"));
-    PyErr_Clear();
-    throw error(error_kind::type, "asarray: cannot make an array from " + type_name(object) +
-                                      (dtype.is_valid() ? " of dtype " + std::string(nb::str(dtype).c_str()) : ""));
+    return view_of_numpy(object);
   }
   ref<buffer> memory = adopt_memory(view->buf, size_t(view->len), release_buffer, view);
   // An exporter may leave out what follows from the length: one dimension, or C order.
@@ -487,6 +508,9 @@ nd::array view_of_buffer(PyObject *object) {
   Py_ssize_t c_order[max_ndim];
   scalar_id scalar;
   if (!scalar_of_format(*view, scalar)) {
+    if (PyObject_HasAttrString(object, "dtype")) {
+      return view_of_numpy(object);
+    }
     throw error(error_kind::type, "asarray: no type for elements of format '" +
                                       std::string(view->format ? view->format : "") + "' and " +
                                       std::to_string(view->itemsize) + " bytes");
@@ -518,39 +542,48 @@ nd::array view_of_buffer(PyObject *object) {
   return nd::array(std::move(block));
 }
 
-ndt::type with_scalar(ndt::type type, scalar_id scalar) {
-  if (type->kind == type_kind::scalar) {
-    return ndt::make_scalar(scalar);
+ndt::type with_scalar(ndt::type type, scalar_id scalar) { return ndt::with_dtype(type, ndt::make_scalar(scalar)); }
+
+nd::array converted(const nd::array &from, ndt::type type, access_mode access) {
+  type = !type ? from.type() : type->ndim == 0 ? ndt::with_dtype(from.type(), type) : type;
+  if (ndt::with_dtype(from.type(), type.dtype()) != type) {
+    throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
+                                      std::string(from.type().str()) + ": the dimensions differ");
   }
-  ndt::type element = with_scalar(type.element(), scalar);
-  return type->kind == type_kind::var_dim     ? ndt::make_var_dim(element)
-         : type->kind == type_kind::fixed_dim ? ndt::make_fixed_dim(type->size, element)
-                                              : ndt::make_strided_dim(element);
+  return nd::array(copy_values(from.get(), access, type.dtype()));
 }
 
-nd::array from_python(PyObject *values, ndt::type type, access_mode access) {
-  bool has_buffer = !is_list(values) && PyObject_CheckBuffer(values) && !PyBytes_Check(values);
-  if (is_array(values) || has_buffer) {
-    nd::array from = is_array(values) ? unwrap(values) : view_of_buffer(values);
-    scalar_id scalar = type ? type->scalar : from->scalar();
-    bool dims_fit = !type || type->kind == type_kind::scalar || with_scalar(from.type(), scalar) == type;
-    if (!dims_fit) {
-      throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
-                                        std::string(from.type().str()) + ": the dimensions differ");
+nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_missing) {
+  if (is_array(values)) {
+    return converted(unwrap(values), type, access);
+  }
+  bool is_bytes = PyByteArray_Check(values) && type && type->dtype->kind == type_kind::bytes;
+  if (has_buffer(values) && !is_bytes) {
+    if (nd::array copy = copy_of_numpy(values, type, access)) {
+      return copy;
     }
-    return nd::array(copy_values(from.get(), access, type ? type.dtype() : from.type().dtype()));
+    return converted(view_of_buffer(values), type, access);
   }
-  survey seen;
-  seen.visit(values, 0);
-  if (seen.depth >= 0 && seen.depth != int(seen.length.size())) {
-    throw error(error_kind::value, "array: values at different depths: lists and scalars are mixed");
+  bool number = PyFloat_CheckExact(values) || PyLong_CheckExact(values);
+  if (number && (!type || type->kind == type_kind::scalar)) { // one number, without the search for more
+    type = type ? type : ndt::make_scalar(scalar_for(kind_of(values, {})));
+    ref<array_block> block = new_dense(type.get(), nullptr, access);
+    store(block->values().address, type->scalar, values, "array", {});
+    return nd::array(std::move(block));
   }
-  if (!type) {
-    type = deduced_type(seen, seen.scalar());
-  } else if (type->kind == type_kind::scalar) {
-    type = deduced_type(seen, type->scalar);
+  if (!type || type->ndim == 0) {
+    seen all;
+    survey(type).visit(all, values);
+    type = type ? with_seen_dimensions(all, type) : deduced_type(all, true, true, if_missing, "");
   }
-  return list_reader(type, seen).read(values, access);
+  return read_values(values, type, nullptr, access);
+}
+
+const type_data *below_options(const type_data *t) {
+  while (t->kind == type_kind::option || t->kind == type_kind::pointer) {
+    t = t->element;
+  }
+  return t;
 }
 
 namespace {
@@ -600,12 +633,19 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  if (compared && like && (*like)->has_scalars() && PyLong_CheckExact(object)) {
+  if (like && !(*like)->has_scalars()) {
+    like = nullptr;
+  }
+  auto scalar_operand = [&](scalar_id scalar) { // what is too large for a floating type is its infinity
+    error_mode mode = is_floating(scalar) || is_complex(scalar) ? error_mode::nocheck : error_mode::fractional;
+    alignas(16) char value[max_scalar_size];
+    store(value, scalar, object, operation, {}, mode);
+    return nd::scalar_of(scalar, value);
+  };
+  if (compared && like && PyLong_CheckExact(object)) {
     scalar_id own = (*like)->scalar();
     if (is_floating(own)) {
-      alignas(8) char value[8];
-      store(value, own, object, operation);
-      return nd::scalar_of(own, value);
+      return scalar_operand(own);
     }
     if (!is_integer(own) || !fits(object, own)) {
       return to_comparand(object);
@@ -614,19 +654,26 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
   bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
   if (number && !PyObject_CheckBuffer(object)) {
-    value_kind kind = kind_of(object);
-    scalar_id scalar = like && kind != a_bool ? weakly_promoted(kind, (*like)->scalar()) : scalar_for(kind);
-    alignas(8) char value[max_scalar_size];
-    store(value, scalar, object, operation);
-    return nd::scalar_of(scalar, value);
+    value_kind kind = kind_of(object, {});
+    return scalar_operand(like && kind != a_bool ? weakly_promoted(kind, (*like)->scalar()) : scalar_for(kind));
   }
-  if (is_list(object)) {
-    return from_python(object, ndt::type(), access_mode::immutable);
-  }
-  if (PyObject_CheckBuffer(object) && !PyBytes_Check(object)) {
+  if (has_buffer(object)) {
     return view_of_buffer(object);
   }
+  if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object)) {
+    return from_python(object, ndt::type(), access_mode::immutable);
+  }
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
+}
+
+nd::array to_assigned(PyObject *value, const nd::array &target) {
+  bool is_value = PyUnicode_Check(value) || PyBytes_Check(value) || !PyObject_CheckBuffer(value);
+  if (target->has_scalars() || is_array(value) || !is_value) {
+    return to_operand(value, nullptr, "assign");
+  }
+  ndt::type element = target.type().dtype();
+  ndt::type type = below_options(element.get())->nfields ? element : ndt::type();
+  return from_python(value, type, access_mode::immutable, element);
 }
 
 } // namespace binding

@@ -428,7 +428,8 @@ void add_array_methods() {
       "The axes in reverse order, as a view.");
   method(
       "tolist", [](nb::handle self) { return steal(to_list(unwrap(self.ptr()))); },
-      "The values as nested lists; the value itself if there is no dimension.");
+      "The values as nested lists; the value itself if there is no dimension. A struct is a dict, a tuple a tuple,\n"
+      "what is missing is None.");
   method(
       "__complex__",
       [](nb::handle self) {
@@ -466,17 +467,9 @@ void add_array_methods() {
       "__reduce__", [](nb::handle self) { return reduced_to_bytes(unwrap(self.ptr())); },
       "For pickle: the type, the sizes, the offsets of the rows and the values in C order.");
   method(
-      "__array__",
-      [](nb::handle self, nb::object dtype, nb::object copy) {
-        const nd::array &a = unwrap(self.ptr());
-        if (a->nstreams > 1) {
-          throw error(error_kind::value, "__array__: a ragged array has no NumPy form: " + std::string(a.type().str()));
-        }
-        nb::module_ numpy = nb::module_::import_("numpy");
-        nb::object view = steal(PyMemoryView_FromObject(self.ptr()));
-        return numpy.attr("array")(view, nb::arg("dtype") = dtype, nb::arg("copy") = copy);
-      },
-      "As a NumPy array: a view where that is possible, read-only if this array cannot be written.",
+      "__array__", [](nb::handle self, nb::object dtype, nb::object copy) { return to_numpy(self, dtype, copy); },
+      "As a NumPy array: a view where that is possible, read-only if this array cannot be written. Structs and\n"
+      "tuples are copied into a structured array, strings and bytes into one of objects.",
       nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
 }
 
@@ -510,8 +503,10 @@ void add_functions(nb::module_ &m) {
         if (is_array(values.ptr())) {
           return values;
         }
-        bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr());
-        if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr())) {
+        bool text = PyUnicode_Check(values.ptr()) || PyBytes_Check(values.ptr());
+        bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr()) ||
+                     PyDict_Check(values.ptr()) || text;
+        if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr()) && !text) {
           return steal(wrap(view_of_buffer(values.ptr())));
         }
         if (plain) {

@@ -1,6 +1,6 @@
 // The slots of the array type: operators, indexing, conversion, printing. Hand-written, because a call through a slot
 // costs half of one through a bound method (bench: a + b of three elements).
-#include "binding.h"
+#include "values.h"
 
 #include <cstring>
 #include <string>
@@ -178,7 +178,29 @@ nd::index one_index(PyObject *object) {
   return result;
 }
 
+// a["x"]: a field of the structs, as a view.
+nd::array field_array(const nd::array &a, PyObject *key) {
+  const type_data *t = below_options(a->type->dtype);
+  std::string_view name = utf8_of(key, {});
+  std::string known;
+  for (int i = 0; t->kind == type_kind::struct_ && i < t->nfields; i++) {
+    if (t->fields[i].name == name) {
+      return nd::field(a, name);
+    }
+    known += (i ? ", " : "") + field_name_text(t->fields[i].name);
+  }
+  if (known.empty()) {
+    return nd::field(a, name); // says that there are no structs
+  }
+  std::string text = "no field " + field_name_text(name) + "; there are " + known;
+  PyErr_SetString(PyExc_KeyError, text.c_str());
+  throw nb::python_error();
+}
+
 nd::array index_array(const nd::array &a, PyObject *key) {
+  if (PyUnicode_Check(key)) {
+    return field_array(a, key);
+  }
   if (!PyTuple_Check(key)) {
     nd::index index = one_index(key);
     return nd::at(a, {&index, 1});
@@ -288,7 +310,7 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
     if (a->access == access_mode::readwrite && target->access == access_mode::immutable) {
       throw error(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
     }
-    nd::array source = to_operand(value, nullptr, "assign");
+    nd::array source = to_assigned(value, target);
     assign(target.get(), source.get());
     return 0;
   });
@@ -331,7 +353,11 @@ int truth(PyObject *self) {
       throw error(error_kind::value,
                   "bool: the truth of an array with dimensions is ambiguous: " + std::string(a.type().str()));
     }
-    return PyObject_IsTrue(scalar_value(self, "bool").ptr());
+    nb::object value = scalar_value(self, "bool");
+    if (value.is_none()) {
+      throw error(error_kind::value, "bool: a missing value is neither true nor false");
+    }
+    return PyObject_IsTrue(value.ptr());
   });
 }
 
@@ -345,24 +371,27 @@ PyObject *as_int(PyObject *self) {
 
 PyObject *as_index(PyObject *self) {
   return guarded([&] {
-    if (!is_integer(unwrap(self)->scalar())) {
+    if (!unwrap(self)->has_scalars() || !is_integer(unwrap(self)->scalar())) {
       throw error(error_kind::type, "index: only an integer array can be an index");
     }
     return PyNumber_Index(scalar_value(self, "index").ptr());
   });
 }
 
-PyObject *repr(PyObject *self) {
-  return guarded([&] {
-    std::string text = unwrap(self).str();
-    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
-  });
+// Strings may hold what is not UTF-8; it is shown, not refused.
+PyObject *shown(const std::string &text) {
+  return PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "backslashreplace");
 }
 
+PyObject *repr(PyObject *self) {
+  return guarded([&] { return shown(unwrap(self).str()); });
+}
+
+// One string is its text.
 PyObject *str(PyObject *self) {
   return guarded([&] {
-    std::string text = nd::values_text(unwrap(self));
-    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+    const nd::array &a = unwrap(self);
+    return a->type->kind == type_kind::string ? to_list(a) : shown(nd::values_text(a));
   });
 }
 

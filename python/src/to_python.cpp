@@ -1,5 +1,5 @@
 // From arrays to Python values.
-#include "binding.h"
+#include "values.h"
 
 #include <cstring>
 
@@ -56,37 +56,138 @@ PyObject *value_of(scalar_id scalar, const char *at) {
   return nullptr;
 }
 
-PyObject *list_of(const array_block &block, int axis, char *const *at) {
-  if (axis == block.ndim) {
-    return value_of(block.scalar(), at[block.nstreams - 1]);
-  }
-  dimension_walk dimension(block, axis, at);
-  PyObject *list = PyList_New(dimension.size());
-  if (!list) {
-    return nullptr;
-  }
-  char *inner[max_ndim + 1];
-  for (int64_t i = 0; i < dimension.size(); i++) {
-    dimension.enter(i, inner);
-    PyObject *item = list_of(block, axis + 1, inner);
-    if (!item) {
-      Py_DECREF(list);
-      return nullptr;
+class value_builder {
+public:
+  value_builder(const array_block &block, bool structs_as_tuples) : block_(block), tuples_(structs_as_tuples) {}
+
+  // The value of a part whose streams stand at `at`; at[0] is the part's first.
+  nb::object value(const type_part &part, char *const *at) {
+    const type_data *t = part.type;
+    switch (t->kind) {
+    case type_kind::scalar:
+      return checked(value_of(t->scalar, at[0]));
+    case type_kind::byteswap: {
+      char swapped[max_scalar_size];
+      std::memcpy(swapped, at[0], scalar_size[size_t(t->element->scalar)]);
+      swap_bytes(swapped, t->element->scalar);
+      return checked(value_of(t->element->scalar, swapped));
     }
-    PyList_SET_ITEM(list, i, item);
+    case type_kind::string:
+    case type_kind::bytes:
+      return text(part, at);
+    case type_kind::option:
+      return *at[0] ? value(part.element(), at + 1) : nb::none();
+    case type_kind::pointer: {
+      int64_t index;
+      std::memcpy(&index, at[0], sizeof(index));
+      if (index < 0) {
+        return nb::none();
+      }
+      char *inner[max_type_streams];
+      move_streams(block_, part.element(), part.dim, index, at + 1, inner);
+      return value(part.element(), inner);
+    }
+    case type_kind::tuple:
+    case type_kind::struct_:
+      return t->kind == type_kind::struct_ && !tuples_ ? dict(part, at) : tuple(part, at);
+    default:
+      return list(part, at);
+    }
   }
-  return list;
-}
+
+private:
+  static nb::object checked(PyObject *made) {
+    if (!made) {
+      throw nb::python_error();
+    }
+    return nb::steal(made);
+  }
+
+  nb::object text(const type_part &part, char *const *at) {
+    row_extent row = read_slot(at[0], block_.streams()[part.stream].kind);
+    const char *bytes = at[1] + row.start;
+    if (part.type->kind == type_kind::bytes) {
+      return checked(PyBytes_FromStringAndSize(bytes, row.size));
+    }
+    PyObject *made = PyUnicode_DecodeUTF8(bytes, row.size, nullptr);
+    if (!made && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+      PyErr_Clear();
+      throw error(error_kind::value, "tolist: a string is not UTF-8" + where_.text());
+    }
+    return checked(made);
+  }
+
+  nb::object tuple(const type_part &part, char *const *at) {
+    const type_data *t = part.type;
+    nb::object made = checked(PyTuple_New(t->nfields));
+    place::level level(where_);
+    for (int i = 0; i < t->nfields; i++) {
+      where_.at(i);
+      PyTuple_SET_ITEM(made.ptr(), i, value(part.field(i), at + t->fields[i].stream).release().ptr());
+    }
+    return made;
+  }
+
+  nb::object dict(const type_part &part, char *const *at) {
+    const type_data *t = part.type;
+    const std::vector<nb::object> &keys = keys_.of(t);
+    nb::object made = checked(PyDict_New());
+    place::level level(where_);
+    for (int i = 0; i < t->nfields; i++) {
+      where_.at(std::string_view(t->fields[i].name));
+      nb::object field = value(part.field(i), at + t->fields[i].stream);
+      if (PyDict_SetItem(made.ptr(), keys[size_t(i)].ptr(), field.ptr()) != 0) {
+        throw nb::python_error();
+      }
+    }
+    return made;
+  }
+
+  nb::object list(const type_part &part, char *const *at) {
+    bool var = part.type->kind == type_kind::var_dim;
+    row_extent row = {0, block_.size()[part.dim]};
+    int32_t step = 1;
+    if (var) {
+      row = read_slot(at[0], block_.streams()[part.stream].kind);
+      step = block_.streams()[part.stream].step;
+    }
+    type_part element = part.element();
+    nb::object made = checked(PyList_New(row.size));
+    if (element.type->kind == type_kind::scalar) {
+      intptr_t stride = block_.strides(element.stream)[part.dim];
+      const char *first = at[var] + row.start * start_unit(stride, step);
+      for (int64_t i = 0; i < row.size; i++) {
+        PyList_SET_ITEM(made.ptr(), i, checked(value_of(element.type->scalar, first + i * stride)).release().ptr());
+      }
+      return made;
+    }
+    char *inner[max_type_streams];
+    place::level level(where_);
+    for (int64_t i = 0; i < row.size; i++) {
+      where_.at(i);
+      move_streams(block_, element, part.dim, i, at + var, inner, row.start, step);
+      PyList_SET_ITEM(made.ptr(), i, value(element, inner).release().ptr());
+    }
+    return made;
+  }
+
+  const array_block &block_;
+  bool tuples_;
+  place where_;
+  field_keys keys_;
+};
 
 } // namespace
 
-PyObject *to_list(const nd::array &a) {
+PyObject *to_values(const nd::array &a, bool structs_as_tuples) {
   array_block &block = *a.eval().get();
-  char *at[max_ndim + 1];
+  char *at[max_type_streams];
   for (int s = 0; s < block.nstreams; s++) {
     at[s] = block.streams()[s].address;
   }
-  return list_of(block, 0, at);
+  return value_builder(block, structs_as_tuples).value({block.type}, at).release().ptr();
 }
+
+PyObject *to_list(const nd::array &a) { return to_values(a, false); }
 
 } // namespace binding

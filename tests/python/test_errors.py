@@ -202,7 +202,7 @@ def test_an_array_is_not_a_truth():
 
 
 @pytest.mark.parametrize(
-    "values", [[1, [2]], [[1], 2], [[[1]], [2]], ["a", 1], [None], [object()], "text", {1: 2}, {1, 2}]
+    "values", [[1, [2]], [[1], 2], [[[1]], [2]], ["a", 1], [None], [object()], {1: 2}, {}, {1, 2}]
 )
 def test_values_that_make_no_array(values):
     with pytest.raises((TypeError, ValueError)):

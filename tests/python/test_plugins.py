@@ -111,7 +111,7 @@ def test_errors_name_the_kernel(triple):
         (lambda: nd.triple(1.5), TypeError, "triple: operand 0 is float64, which does not convert to int32 without"),
         (lambda: nd.triple(), TypeError, "triple: takes 1 operand, not 0"),
         (lambda: nd.triple(1, 2, 3, 4, 5), TypeError, "triple: takes 1 operand, not 5"),
-        (lambda: nd.triple("x"), TypeError, "triple: operand of type str is not an array"),
+        (lambda: nd.triple("x"), TypeError, "triple: there is no such operation for elements of type string"),
         (lambda: nd.triple(2**40), OverflowError, "triple: overflow"),
     ]:
         with pytest.raises(kind) as raised:

@@ -1,0 +1,237 @@
+// Reading Python values of a type that is known: a walk over the type, which says what must stand at each place.
+#include "values.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dynd/array/layout.h"
+
+namespace binding {
+
+namespace {
+
+// The least and the greatest integer of a type, as far as int64 goes; an empty range for what is no integer.
+struct integer_range {
+  int64_t least = 0, greatest = -1;
+};
+
+integer_range range_of(scalar_id scalar) {
+  if (!is_integer(scalar)) {
+    return {};
+  }
+  int bits = 8 * scalar_size[size_t(scalar)];
+  if (is_signed_integer(scalar)) {
+    return {INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits)};
+  }
+  return {0, bits == 64 ? INT64_MAX : (int64_t(1) << bits) - 1};
+}
+
+class value_reader {
+public:
+  explicit value_reader(ndt::type type) : type_(type), writer_(type) {}
+
+  nd::array read(PyObject *values, const intptr_t *size, access_mode access) {
+    for (int d = 0; size && d < type_->ndim; d++) {
+      if (type_.at_depth(d)->kind == type_kind::strided_dim) {
+        writer_.add_size(d, size[d]);
+      }
+    }
+    visit({type_.get()}, values);
+    return nd::array(writer_.finish(access));
+  }
+
+private:
+  void visit(const type_part &part, PyObject *object) {
+    nb::object value = without_array(object);
+    object = value.ptr();
+    switch (part.type->kind) {
+    case type_kind::scalar:
+      return visit_scalar(part, part.type->scalar, object, false);
+    case type_kind::byteswap:
+      return visit_scalar(part, part.type->element->scalar, object, true);
+    case type_kind::string:
+      if (!PyUnicode_Check(object)) {
+        refuse(part, object);
+      }
+      return writer_.add_text(part.stream, utf8_of(object, where_));
+    case type_kind::bytes:
+      return visit_bytes(part, object);
+    case type_kind::option:
+      writer_.add_valid(part.stream, object != Py_None);
+      return object == Py_None ? writer_.add_nothing(part.element()) : visit(part.element(), object);
+    case type_kind::pointer:
+      return visit_pointer(part, object);
+    case type_kind::tuple:
+    case type_kind::struct_:
+      return PyDict_Check(object) ? visit_dict(part, object) : visit_fields(part, object);
+    default:
+      return visit_list(part, object);
+    }
+  }
+
+  [[noreturn]] void refuse(const type_part &part, PyObject *object) {
+    throw error(error_kind::type,
+                "array: cannot make " + std::string(part.type->text) + " from " + type_name(object) + where_.text());
+  }
+
+  void visit_scalar(const type_part &part, scalar_id scalar, PyObject *object, bool swapped) {
+    alignas(16) char value[max_scalar_size];
+    size_t size = scalar_size[size_t(scalar)];
+    store(value, scalar, object, "array", where_);
+    if (swapped) {
+      swap_bytes(value, scalar);
+    }
+    writer_.add_value(part.stream, value, size);
+  }
+
+  void visit_bytes(const type_part &part, PyObject *object) {
+    if (PyBytes_Check(object)) {
+      return writer_.add_text(part.stream, {PyBytes_AS_STRING(object), size_t(PyBytes_GET_SIZE(object))});
+    }
+    if (PyByteArray_Check(object)) {
+      return writer_.add_text(part.stream, {PyByteArray_AS_STRING(object), size_t(PyByteArray_GET_SIZE(object))});
+    }
+    refuse(part, object);
+  }
+
+  // None is a pointer to nothing, unless what it points to can be missing itself. The content has an element for every
+  // pointer, so that their numbers are those of the pointers.
+  void visit_pointer(const type_part &part, PyObject *object) {
+    if (object == Py_None && part.type->element->kind != type_kind::option) {
+      int64_t nothing = -1;
+      writer_.add_value(part.stream, &nothing, sizeof(nothing));
+      return writer_.add_nothing(part.element());
+    }
+    writer_.add_pointer(part.stream);
+    visit(part.element(), object);
+  }
+
+  void visit_fields(const type_part &part, PyObject *object) {
+    const type_data *t = part.type;
+    if (!is_list(object)) {
+      refuse(part, object);
+    }
+    intptr_t size = PySequence_Fast_GET_SIZE(object);
+    if (size != t->nfields) {
+      throw error(error_kind::value, "array: " + std::to_string(size) + " values for the " +
+                                         std::to_string(t->nfields) + " fields of " + t->text + where_.text());
+    }
+    place::level level(where_);
+    for_each_item(object, [&](PyObject *item, intptr_t i) {
+      where_.at(i);
+      visit(part.field(int(i)), item);
+    });
+  }
+
+  // A key may be missing where its field may.
+  void visit_dict(const type_part &part, PyObject *dict) {
+    const type_data *t = part.type;
+    if (t->kind == type_kind::tuple) {
+      refuse(part, dict);
+    }
+    const std::vector<nb::object> &keys = keys_.of(t);
+    Py_ssize_t found = 0;
+    for (int i = 0; i < t->nfields; i++) {
+      nb::object value = nb::borrow(PyDict_GetItemWithError(dict, keys[size_t(i)].ptr()));
+      if (!value.is_valid() && PyErr_Occurred()) {
+        throw nb::python_error();
+      }
+      if (!value.is_valid() && t->fields[i].type->kind != type_kind::option) {
+        throw error(error_kind::value,
+                    "array: no key " + quoted(keys[size_t(i)]) + " for the field of " + t->text + where_.text());
+      }
+      found += value.is_valid();
+      place::level level(where_);
+      where_.at(std::string_view(t->fields[i].name));
+      visit(part.field(i), value.is_valid() ? value.ptr() : Py_None);
+    }
+    if (found != PyDict_Size(dict)) {
+      refuse_key(t, dict, keys);
+    }
+  }
+
+  [[noreturn]] void refuse_key(const type_data *t, PyObject *dict, const std::vector<nb::object> &keys) {
+    nb::object own = nb::steal(PyDict_Keys(dict));
+    for (nb::handle key : own) {
+      if (std::none_of(keys.begin(), keys.end(), [&](const nb::object &k) { return k.equal(key); })) {
+        throw error(error_kind::value,
+                    "array: the key " + quoted(key) + " is not a field of " + t->text + where_.text());
+      }
+    }
+    changed_while_read("a dict");
+  }
+
+  static std::string quoted(nb::handle key) { return nb::repr(key).c_str(); }
+
+  void visit_list(const type_part &part, PyObject *object) {
+    nb::object list = as_list(object);
+    if (!list.is_valid()) {
+      throw error(object == Py_None ? error_kind::type : error_kind::value,
+                  "array: a value of type " + type_name(object) + " where " + std::string(type_.str()) +
+                      " has a dimension" + where_.text());
+    }
+    intptr_t size = PySequence_Fast_GET_SIZE(list.ptr());
+    if (part.type->kind == type_kind::var_dim) {
+      writer_.add_row(part.stream, size);
+    } else if (!writer_.add_size(part.dim, size)) {
+      throw error(error_kind::value, "array: a list of length " + std::to_string(size) + " does not fit size " +
+                                         std::to_string(writer_.size(part.dim)) + " of " + std::string(type_.str()) +
+                                         where_.text());
+    }
+    type_part element = part.element();
+    place::level level(where_);
+    if (element.type->kind == type_kind::scalar) {
+      return visit_numbers(element, list.ptr());
+    }
+    for_each_item(list.ptr(), [&](PyObject *item, intptr_t i) {
+      where_.at(i);
+      visit(element, item);
+    });
+  }
+
+  // A list of scalars. What it usually holds, Python's own int and float, is read in place: nobody's code runs.
+  void visit_numbers(const type_part &part, PyObject *list) {
+    scalar_id scalar = part.type->scalar;
+    size_t item = scalar_size[size_t(scalar)], size = size_t(PySequence_Fast_GET_SIZE(list));
+    integer_range range = range_of(scalar);
+    char *dst = writer_.add_space(part.stream, size * item);
+    for (size_t i = 0; i < size; i++, dst += item) {
+      PyObject *object = PySequence_Fast_GET_ITEM(list, i);
+      if (PyFloat_CheckExact(object) && scalar == scalar_id::float64) {
+        std::memcpy(dst, &reinterpret_cast<PyFloatObject *>(object)->ob_fval, sizeof(double));
+        continue;
+      }
+      if (PyLong_CheckExact(object)) {
+        int overflow;
+        int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (!overflow && value >= range.least && value <= range.greatest) {
+          std::memcpy(dst, &value, item); // its low bytes: little-endian
+          continue;
+        }
+      }
+      where_.at(intptr_t(i));
+      nb::object keep = nb::borrow(object);
+      if (is_list(object)) {
+        throw error(error_kind::value,
+                    "array: a list where " + std::string(type_.str()) + " has a scalar" + where_.text());
+      }
+      store(dst, scalar, object, "array", where_);
+      if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
+        changed_while_read("a list");
+      }
+    }
+  }
+
+  ndt::type type_;
+  array_writer writer_;
+  place where_;
+  field_keys keys_;
+};
+
+} // namespace
+
+nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access) {
+  return value_reader(type).read(values, size, access);
+}
+
+} // namespace binding

@@ -1,0 +1,83 @@
+#include "values.h"
+
+#include <algorithm>
+
+namespace binding {
+
+std::string place::text() const {
+  std::string text;
+  for (const level *l = innermost_; l; l = l->outer_) {
+    std::string step = l->index_ < 0 ? '"' + std::string(l->name_) + '"' : std::to_string(l->index_);
+    text = text.empty() ? step : step + ", " + text;
+  }
+  return text.empty() ? text : " at index (" + text + (depth_ == 1 ? ",)" : ")");
+}
+
+const std::vector<nb::object> &field_keys::of(const type_data *type) {
+  for (const auto &known : known_) {
+    if (known->type == type) {
+      return known->keys;
+    }
+  }
+  std::vector<nb::object> keys;
+  for (int i = 0; i < type->nfields; i++) {
+    keys.push_back(nb::steal(PyUnicode_InternFromString(type->fields[i].name)));
+    if (!keys.back().is_valid()) {
+      throw nb::python_error();
+    }
+  }
+  known_.push_back(std::make_unique<entry>(entry{type, std::move(keys)}));
+  return known_.back()->keys;
+}
+
+nb::object as_list(PyObject *object) {
+  if (is_list(object)) {
+    return nb::borrow(object);
+  }
+  if (PyRange_Check(object)) {
+    return nb::steal(PySequence_List(object));
+  }
+  bool ours = is_array(object);
+  if (!ours && !has_buffer(object)) {
+    return nb::object();
+  }
+  nd::array a = ours ? unwrap(object) : view_of_buffer(object);
+  return a.ndim() > 0 ? nb::steal(to_list(a)) : nb::object();
+}
+
+nb::object without_array(PyObject *object) {
+  if (!is_array(object) || unwrap(object)->has_scalars()) {
+    return nb::borrow(object);
+  }
+  nb::object value = nb::steal(to_list(unwrap(object)));
+  if (!value.is_valid()) {
+    throw nb::python_error();
+  }
+  return value;
+}
+
+std::string_view utf8_of(PyObject *text, const place &where) {
+  Py_ssize_t size;
+  const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+  if (!bytes) {
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+      throw nb::python_error();
+    }
+    PyErr_Clear();
+    throw error(error_kind::value, "array: text with a lone surrogate is not Unicode" + where.text());
+  }
+  return {bytes, size_t(size)};
+}
+
+void swap_bytes(char *value, scalar_id scalar) {
+  size_t components = component_count(scalar), size = scalar_size[size_t(scalar)] / components;
+  for (char *component = value; components > 0; components--, component += size) {
+    std::reverse(component, component + size);
+  }
+}
+
+void changed_while_read(const char *what) {
+  throw error(error_kind::value, std::string("array: ") + what + " changed its length while it was read");
+}
+
+} // namespace binding

@@ -1,0 +1,122 @@
+// What reading, writing and deducing the type of Python values share: where a value stands, what counts as a list, the
+// keys of records.
+#pragma once
+
+#include "binding.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace binding {
+
+/// Where a value stands in nested lists and records, for messages: ` at index (2, "x", 0)`. A chain of levels on the
+/// stack of whoever walks the values, so that knowing the place costs next to nothing.
+class place {
+public:
+  /// One more list or record while it lives.
+  class level {
+  public:
+    explicit level(place &where) : where_(where), outer_(where.innermost_) {
+      where.innermost_ = this;
+      where.depth_++;
+    }
+    ~level() {
+      where_.innermost_ = outer_;
+      where_.depth_--;
+    }
+    level(const level &) = delete;
+    level &operator=(const level &) = delete;
+
+  private:
+    friend class place;
+    place &where_;
+    level *outer_;
+    intptr_t index_ = 0;
+    std::string_view name_; // of a field, where the index is -1; outlives the level
+  };
+
+  void at(intptr_t index) { innermost_->index_ = index; }
+  void at(std::string_view name) {
+    innermost_->index_ = -1;
+    innermost_->name_ = name;
+  }
+  int depth() const { return depth_; }
+  /// Nothing where there is only one value.
+  std::string text() const;
+
+private:
+  level *innermost_ = nullptr;
+  int depth_ = 0;
+};
+
+/// The names of a struct's fields as Python text, made once.
+class field_keys {
+public:
+  const std::vector<nb::object> &of(const type_data *type);
+
+private:
+  struct entry {
+    const type_data *type;
+    std::vector<nb::object> keys;
+  };
+  std::vector<std::unique_ptr<entry>> known_; // what is handed out stays where it is
+};
+
+inline std::string type_name(PyObject *object) { return Py_TYPE(object)->tp_name; }
+
+inline bool is_list(PyObject *object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+/// Memory to look at. Text, bytes and lists are values, whatever else they can do.
+inline bool has_buffer(PyObject *object) {
+  return PyObject_CheckBuffer(object) && !is_list(object) && !PyBytes_Check(object) && !PyUnicode_Check(object);
+}
+
+/// What stands for a list inside a list: an array, a buffer with dimensions, a range. A new list, the list itself, or
+/// nothing.
+nb::object as_list(PyObject *object);
+
+/// An element of an array that is no number as the Python value it stands for; anything else as it is.
+nb::object without_array(PyObject *object);
+
+/// Text as UTF-8, valid as long as the object lives. A value error where it is half of a pair (a lone surrogate).
+std::string_view utf8_of(PyObject *text, const place &where);
+
+[[noreturn]] void changed_while_read(const char *what);
+
+/// Calls f(item, i) for every item; the list may be changed by what f calls into.
+template <class F> void for_each_item(PyObject *list, F f) {
+  Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < size; i++) {
+    if (PySequence_Fast_GET_SIZE(list) != size) {
+      changed_while_read("a list");
+    }
+    nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
+    f(item.ptr(), i);
+  }
+}
+
+/// Writes a Python number as an element of that type, checked as an assignment is.
+void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where,
+           error_mode mode = error_mode::fractional);
+
+/// A value in the other byte order.
+void swap_bytes(char *value, scalar_id scalar);
+
+/// A copy as an element type or a whole type with the same dimensions.
+nd::array converted(const nd::array &from, ndt::type type, access_mode access);
+
+/// Reads values of a type that is known. `size`, where it is not null, has the sizes of the dimensions outside of the
+/// elements (what cannot be seen of lists without items).
+nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access);
+
+/// Python values of an array, its structs as dicts or as tuples. A new reference.
+PyObject *to_values(const nd::array &a, bool structs_as_tuples);
+
+/// NumPy arrays that are no plain buffers. A view: records, the other byte order. A copy: texts and masked arrays too.
+nd::array view_of_numpy(PyObject *object);
+nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access);
+bool is_masked(PyObject *object);
+
+} // namespace binding

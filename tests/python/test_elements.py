@@ -1,0 +1,633 @@
+"""Elements that are not numbers, from Python and back: records, tuples, texts, bytes, missing values, pointers, bytes in
+the other order. The oracle is the Python value itself: what goes in must come out, indexed as lists and dicts are."""
+
+import ast
+import gc
+import random
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from dynd import nd, ndt
+from hypothesis import given, settings
+
+import oracle
+from strategies import SOME, random_values, seeds
+
+# ---- the type of Python values
+
+
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        ("abc", "string"),
+        (b"abc", "bytes"),
+        (["a", "é", ""], "strided * string"),
+        ([b"a", b""], "strided * bytes"),
+        ([["a"], ["b", "c"]], "strided * var * string"),
+        ([1, None], "strided * ?int32"),
+        ([None, 1.5], "strided * ?float64"),
+        (["a", None], "strided * ?string"),
+        ([[1, None], [], [2]], "strided * var * ?int32"),
+        ([[1, 2], None], "strided * ?var * int32"),
+        ([[[1], [2]], None], "strided * ?var * var * int32"),
+        ({"x": 1}, "{x: int32}"),
+        ([{"x": 1, "y": "a"}, {"y": "b", "x": 2}], "strided * {x: int32, y: string}"),
+        ([{"x": 1}, {"x": 2.5}], "strided * {x: float64}"),
+        ([{"x": 1, "y": 2}, {"x": 3}], "strided * {x: int32, y: ?int32}"),
+        ([{"x": 1}, {"x": 2, "y": None, "z": "t"}, {"y": 1}], "strided * {x: ?int32, y: ?int32, z: ?string}"),
+        ([{"x": [1, 2]}, {"x": [3, 4]}], "strided * {x: var * int32}"),
+        ([{"x": [[1], []]}], "strided * {x: var * var * int32}"),
+        ([{"x": {"y": {"z": True}}}], "strided * {x: {y: {z: bool}}}"),
+        ([{"x": 1}, None], "strided * ?{x: int32}"),
+        ([[{"x": 1}], []], "strided * var * {x: int32}"),
+        ([{"a b": 1, 'q"': 2}], 'strided * {"a b": int32, "q\\"": int32}'),
+        ([(1, 2), (3, 4)], "strided * strided * int32"),
+        ([np.float32(1.5), None], "strided * ?float32"),
+        ([nd.array("a"), "b"], "strided * string"),
+        ({"x": nd.array([1.5], type="strided * float32")}, "{x: var * float32}"),
+    ],
+)
+def test_deduced_types(values, text):
+    assert str(nd.type_of(nd.array(values))) == text
+
+
+def test_a_missing_key_is_a_missing_value():
+    assert nd.array([{"x": 1}, {"y": 2}]).tolist() == [{"x": 1, "y": None}, {"x": None, "y": 2}]
+    assert nd.array([{"x": 1}, {}], type="{x: ?int32}").tolist() == [{"x": 1}, {"x": None}]
+
+
+@pytest.mark.parametrize(
+    "values, kind, text",
+    [
+        (None, TypeError, "None alone has no type; give one"),
+        ([[None], [None]], TypeError, "None alone has no type"),
+        ([{"x": None}], TypeError, "None alone has no type, in the field x"),
+        ({}, TypeError, "dicts without keys have no type"),
+        ([{"x": 1}, {2: 3}], TypeError, "the keys of a dict are the names of fields, so they are text, not int at"),
+        (["a", 1], TypeError, "a number beside text at index (1,)"),
+        ([1, "a"], TypeError, "text beside a number at index (1,)"),
+        ([b"a", "a"], TypeError, "text beside bytes at index (1,)"),
+        ([{"x": 1}, {"x": "a"}], TypeError, 'text beside a number at index (1, "x")'),
+        ([{"x": [1, {}]}], TypeError, 'a dict beside a number at index (0, "x", 1)'),
+        ([[1], 2], ValueError, "values at different depths: a number beside a list at index (1,)"),
+        ([{"x": 1}, [2]], ValueError, "values at different depths: a list beside a dict at index (1,)"),
+        ([1, object()], TypeError, "cannot make an element from object at index (1,)"),
+        ([[1], [2**70]], OverflowError, f"the integer {2**70} does not fit in 64 bits at index (1, 0)"),
+        (["a", "\ud800"], ValueError, "text with a lone surrogate is not Unicode at index (1,)"),
+        ([{"\udfff": 1}], ValueError, "text with a lone surrogate is not Unicode"),
+    ],
+)
+def test_values_without_a_type(values, kind, text):
+    with pytest.raises(kind) as caught:
+        nd.array(values)
+    assert text in str(caught.value)
+
+
+# ---- values of a given type
+
+POINT = "{x: int32, y: float64}"
+
+
+@pytest.mark.parametrize(
+    "values, text, back",
+    [
+        ([(1, 2), (3, 4.5)], POINT, [{"x": 1, "y": 2.0}, {"x": 3, "y": 4.5}]),
+        ([[1, 2], [3, 4.5]], f"strided * {POINT}", [{"x": 1, "y": 2.0}, {"x": 3, "y": 4.5}]),
+        ([{"y": 2, "x": 1}], POINT, [{"x": 1, "y": 2.0}]),
+        ({"x": 1, "y": 2}, POINT, {"x": 1, "y": 2.0}),
+        ([(1, "a"), [2, "b"]], "2 * (int8, string)", [(1, "a"), (2, "b")]),
+        ([[(1, "a")], []], "(int8, string)", [[(1, "a")], []]),
+        ([1, None], "?int8", [1, None]),
+        (None, "?int8", None),
+        ([None, None], "?string", [None, None]),
+        ([1, None], "pointer[int8]", [1, None]),
+        ([1, None], "pointer[?int8]", [1, None]),
+        ([[1, 2], None], "?var * int8", [[1, 2], None]),
+        ([[1, 2], None], "?2 * int8", [[1, 2], None]),
+        ([1, -2], "byteswap[int32]", [1, -2]),
+        (1.5, "byteswap[float64]", 1.5),
+        (bytearray(b"ab"), "bytes", b"ab"),
+        ([b"a", bytearray(b"bc")], "bytes", [b"a", b"bc"]),
+        ([0, 1.0, True], "bool", [False, True, True]),
+        ([1.0, 2], "int8", [1, 2]),
+        ({"p": [(1, 2.0)], "n": "t"}, f"{{p: var * {POINT}, n: string}}", {"p": [{"x": 1, "y": 2.0}], "n": "t"}),
+    ],
+)
+def test_given_types(values, text, back):
+    for access in (None, "rw"):
+        array = nd.array(values, type=text, access=access)
+        assert array.tolist() == back
+        assert nd.type_of(array).dtype == ndt.type(text).dtype
+
+
+@pytest.mark.parametrize(
+    "values, text, kind, message",
+    [
+        ([[0, 1]], f"1 * {POINT[:-1]}, z: int32}}", ValueError, "2 values for the 3 fields of"),
+        ([(1, 2), (1, 2, 3)], POINT, ValueError, "3 values for the 2 fields of {x: int32, y: float64} at index (1,)"),
+        ([{"x": 1, "y": 1}, {"x": 1}], POINT, ValueError, "no key 'y' for the field of"),
+        ([{"x": 1, "y": 1, "z": 2}], POINT, ValueError, "the key 'z' is not a field of {x: int32, y: float64} at index (0"),
+        ([{"x": 1, "y": 1, 5: 2}], POINT, ValueError, "the key 5 is not a field of"),
+        ([5], POINT, TypeError, "cannot make {x: int32, y: float64} from int at index (0,)"),
+        ([{"x": 1}], "(int32)", TypeError, "cannot make (int32) from dict"),
+        (["5"], "int32", TypeError, "cannot make int32 from str at index (0,); text becomes numbers by assignment"),
+        ([1, b"5"], "float64", TypeError, "cannot make float64 from bytes at index (1,)"),
+        (["t"], "bool", TypeError, "cannot make bool from str at index (0,)"),
+        ([1, None], "int32", TypeError, "cannot make int32 from NoneType at index (1,)"),
+        ([1], "string", TypeError, "cannot make string from int at index (0,)"),
+        ([b"a"], "string", TypeError, "cannot make string from bytes"),
+        (["a"], "bytes", TypeError, "cannot make bytes from str"),
+        ([[1], None], "strided * var * int32", TypeError, "a value of type NoneType where strided * var * int32 has a"),
+        ([1e300], "float32", OverflowError, "overflow while assigning float64 value 1e+300 to float32 at index (0,)"),
+        ([0, 2], "bool", OverflowError, "overflow while assigning int32 value 2 to bool at index (1,)"),
+        ([0.5], "bool", OverflowError, "overflow while assigning float64 value 0.5 to bool at index (0,)"),
+        ([[1], [2, 300]], "int8", OverflowError, "overflow while assigning int32 value 300 to int8 at index (1, 1)"),
+        ([float("nan")], "int32", OverflowError, "to int32 at index (0,)"),
+        ([1.5], "int32", ValueError, "fractional part lost while assigning float64 value 1.5 to int32 at index (0,)"),
+        ([{"x": [1, 300]}], "{x: var * int8}", OverflowError, 'value 300 to int8 at index (0, "x", 1)'),
+        ([(1, (2, "a"))], "(int8, (int8, int8))", TypeError, "cannot make int8 from str at index (0, 1, 1)"),
+        ([{"x": [1, 2]}, {"x": [1]}], "{x: strided * int8}", ValueError, "a list of length 1 does not fit size 2 of"),
+        (["\ud800"], "string", ValueError, "text with a lone surrogate is not Unicode at index (0,)"),
+    ],
+)
+def test_values_that_are_not_of_the_type(values, text, kind, message):
+    with pytest.raises(kind) as caught:
+        nd.array(values, type=text)
+    assert message in str(caught.value)
+
+
+# ---- random types and values
+
+LETTERS = "aé漢😀 \"\\'\n\t\x00{}[]:,"
+
+
+def random_text(rng):
+    return "".join(rng.choice(LETTERS) for _ in range(rng.choice([0, 1, 2, 5])))
+
+
+def random_type(rng, depth, optional=True):
+    """Datashape text of an element type, and a function that draws a value of it."""
+    kinds = ["scalar"] * 3 + ["string", "bytes", "byteswap"]
+    if depth > 0:
+        kinds += ["struct"] * 3 + ["tuple", "pointer", "var", "fixed"] + ["option"] * 2 * optional
+    kind = rng.choice(kinds)
+    if kind in ("scalar", "byteswap"):
+        scalar = rng.choice(oracle.SCALARS if kind == "scalar" else ["int16", "uint32", "float64"])
+        return scalar if kind == "scalar" else f"byteswap[{scalar}]", lambda: random_values(rng, scalar, 1, True)[0]
+    if kind == "string":
+        return "string", lambda: random_text(rng)
+    if kind == "bytes":
+        return "bytes", lambda: bytes(rng.randrange(256) for _ in range(rng.choice([0, 1, 4])))
+    if kind in ("struct", "tuple"):
+        fields = [random_type(rng, depth - 1) for _ in range(rng.choice([1, 2, 3]))]
+        draws = [draw for _, draw in fields]
+        if kind == "tuple":
+            return f"({', '.join(text for text, _ in fields)})", lambda: tuple(draw() for draw in draws)
+        names = rng.sample(["x", "y", "a b", "é", 'q"', "z9"], len(fields))
+        quoted = [name if name.isascii() and name.isidentifier() else '"' + name.replace('"', '\\"') + '"' for name in names]
+        text = ", ".join(f"{name}: {field}" for name, (field, _) in zip(quoted, fields))
+        return f"{{{text}}}", lambda: {name: draw() for name, draw in zip(names, draws)}
+    inner, draw = random_type(rng, depth - 1, kind != "option")
+    if kind == "option":
+        return f"?{inner}", lambda: None if rng.random() < 0.3 else draw()
+    if kind == "pointer":
+        return f"pointer[{inner}]", lambda: None if rng.random() < 0.2 else draw()
+    if kind == "var":
+        return f"var * {inner}", lambda: [draw() for _ in range(rng.choice([0, 1, 2, 3]))]
+    size = rng.choice([0, 1, 2])
+    return f"{size} * {inner}", lambda: [draw() for _ in range(size)]
+
+
+def random_array(rng):
+    """A whole type with one or two dimensions outside, and nested values of it."""
+    element, draw = random_type(rng, 3)
+    outside = rng.choice(["strided", "strided", "strided * strided", "strided * var", "2"])
+    size = 2 if outside == "2" else rng.choice([0, 1, 2, 5])
+    if "*" not in outside:
+        return f"{outside} * {element}", [draw() for _ in range(size)]
+    same = rng.choice([0, 1, 3])
+    rows = [same if outside.endswith("strided") else rng.choice([0, 1, 2, 4]) for _ in range(size)]
+    return f"{outside} * {element}", [[draw() for _ in range(row)] for row in rows]
+
+
+@given(seeds)
+@settings(max_examples=SOME)
+def test_what_goes_in_comes_out(seed):
+    rng = random.Random(seed)
+    text, values = random_array(rng)
+    for access in (None, "rw"):
+        array = nd.array(values, type=text, access=access)
+        assert nd.type_of(array) == ndt.type(text)
+        assert array.tolist() == values
+        assert len(array) == len(values)
+        assert [item.tolist() for item in array] == values
+        if "pointer" not in text:  # a pointer to nothing has no value to assign
+            assert nd.array(array).tolist() == values
+    assert nd.array(values, type=nd.type_of(array)).tolist() == values
+
+
+@given(seeds)
+@settings(max_examples=SOME)
+def test_what_is_printed_reads_back(seed):
+    text, values = random_array(random.Random(seed))
+    array = nd.array(values, type=text)
+    printed = str(array)
+    if "..." not in printed and "inf" not in printed and "nan" not in printed:
+        # A float32 is printed with the digits that it needs, so it is compared as one.
+        assert nd.array(ast.literal_eval(printed), type=text).tolist() == values
+    assert repr(array) == f'nd.array({printed}, type="{nd.type_of(array)}")'
+
+
+@given(seeds)
+@settings(max_examples=SOME)
+def test_indexing_is_that_of_lists(seed):
+    rng = random.Random(seed)
+    text, values = random_array(rng)
+    array = nd.array(values, type=text, access=rng.choice([None, "rw"]))
+    for _ in range(4):
+        part = slice(*(rng.choice([None, -3, -1, 0, 1, 2, 7]) for _ in range(2)), rng.choice([None, 1, 2, -1, -2]))
+        assert array[part].tolist() == values[part]
+        if values[part]:
+            i = rng.randrange(-len(values[part]), len(values[part]))
+            assert array[part][i].tolist() == values[part][i]
+
+
+def field_of(values, depth, name):
+    """[v[name] for v in values], below so many lists."""
+    return values[name] if depth == 0 else [field_of(value, depth - 1, name) for value in values]
+
+
+@given(seeds)
+@settings(max_examples=SOME)
+def test_fields_are_those_of_dicts(seed):
+    rng = random.Random(seed)
+    fields = {name: random_type(rng, 2) for name in rng.sample(["x", "y", "a b", "é"], rng.choice([1, 2, 3]))}
+    element = "{" + ", ".join(f'"{name}": {text}' for name, (text, _) in fields.items()) + "}"
+    rows = rng.choice(["strided", "var"])
+    lengths = [2 if rows == "strided" else rng.choice([0, 1, 3]) for _ in range(rng.choice([1, 3]))]
+    values = [[{name: draw() for name, (_, draw) in fields.items()} for _ in range(n)] for n in lengths]
+    array = nd.array(values, type=f"strided * {rows} * {element}")
+    for name, (text, _) in fields.items():
+        assert array[name].tolist() == field_of(values, 2, name)
+        assert nd.type_of(array[name]) == ndt.type(f"strided * {rows} * {text}")
+        for i, row in enumerate(values):
+            assert array[i][name].tolist() == array[name][i].tolist() == field_of(row, 1, name)
+            for j, record in enumerate(row):
+                assert array[i, j][name].tolist() == record[name]
+
+
+# ---- fields
+
+
+def test_a_field_is_a_view():
+    array = nd.array([{"x": 1, "h": [1.5, 2.5]}, {"x": 2, "h": []}])
+    assert repr(array["x"]) == 'nd.array([1, 2], type="strided * int32")'
+    assert (array["x"] * 10).tolist() == [10, 20]
+    assert array["h"].sum(axis=1).tolist() == [4.0, 0.0]
+    assert array[0]["h"].tolist() == [1.5, 2.5] and len(array[0]["h"]) == 2 and array[0]["h"][1] == 2.5
+    assert array[1]["x"] == 2 and int(array["x"][1]) == 2
+    field = array["h"]
+    del array
+    gc.collect()
+    assert field.tolist() == [[1.5, 2.5], []]
+
+
+def test_fields_behind_options_and_pointers():
+    array = nd.array([{"x": 1}, None], type="?{x: int32}")
+    assert array["x"].tolist() == [1, None] and nd.type_of(array["x"]) == "strided * ?int32"
+    array = nd.array([{"x": 1}, None], type="pointer[{x: int32}]")
+    assert array["x"].tolist() == [1, None]
+
+
+def test_fields_that_are_not_there():
+    array = nd.array([{"x": 1, "a b": 2}])
+    with pytest.raises(KeyError, match='no field z; there are x, "a b"'):
+        array["z"]
+    with pytest.raises(TypeError, match="not structs"):
+        nd.array([1, 2])["x"]
+    with pytest.raises(TypeError, match="not structs"):
+        nd.array([(1, 2)], type="(int8, int8)")["x"]
+
+
+def test_a_field_is_assigned():
+    array = nd.array([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}], access="rw")
+    array["x"] = [10, 20]
+    array["y"] = "a longer text"
+    assert array.tolist() == [{"x": 10, "y": "a longer text"}, {"x": 20, "y": "a longer text"}]
+    array[0]["x"] = 5
+    array["y"][1] = "z"
+    assert array.tolist() == [{"x": 5, "y": "a longer text"}, {"x": 20, "y": "z"}]
+    array[1] = {"x": 7, "y": "dict"}
+    array[0] = (8, "tuple")
+    assert array.tolist() == [{"x": 8, "y": "tuple"}, {"x": 7, "y": "dict"}]
+
+
+def test_missing_values_are_assigned():
+    array = nd.array([1, 2, None], access="rw")
+    array[0] = None
+    array[2] = 5
+    assert array.tolist() == [None, 2, 5]
+    array[...] = [None, None, None]
+    assert array.tolist() == [None] * 3
+    nd.assign(array, [1, None, 3])
+    assert array.tolist() == [1, None, 3]
+
+
+# ---- one value
+
+
+def test_one_value():
+    assert str(nd.array("é")) == "é" and f"{nd.array('é'):>3}" == "  é" and repr(nd.array("é")) == 'nd.array("é", type="string")'
+    assert bool(nd.array("a")) is True and bool(nd.array(b"")) is False and bool(nd.array(3, type="?int8")) is True
+    assert int(nd.array(3, type="?int8")) == 3 and float(nd.array(1.5, type="byteswap[float64]")) == 1.5
+    with pytest.raises(ValueError, match="neither true nor false"):
+        bool(nd.array(None, type="?int8"))
+    with pytest.raises(TypeError):
+        int(nd.array(None, type="?int8"))
+    with pytest.raises(TypeError):
+        [1, 2][nd.array("a")]
+    with pytest.raises(TypeError):
+        len(nd.array("abc"))
+    with pytest.raises(TypeError):
+        list(nd.array("abc"))
+
+
+def test_an_element_keeps_what_it_needs_alive():
+    element = nd.array(["x" * 1000, "y"])[0]
+    gc.collect()
+    [nd.array(["z" * 1000]) for _ in range(5)]
+    assert element.tolist() == "x" * 1000
+
+
+# ---- arrays without values
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("2 * int32", None),
+        ("3 * var * int32", [[], [], []]),
+        ("var * int32", []),
+        ("string", ""),
+        ("2 * bytes", [b"", b""]),
+        ("2 * ?float64", [None, None]),
+        ("2 * pointer[int8]", [None, None]),
+        ("{x: int8, y: 2 * string, z: var * var * int8}", {"x": 0, "y": ["", ""], "z": []}),
+        ("2 * (?string, byteswap[int32])", [(None, 0), (None, 0)]),
+        ("0 * {x: int8}", []),
+    ],
+)
+def test_empty(text, values):
+    array = nd.empty(text)
+    assert nd.type_of(array) == ndt.type(text) and array.access == "readwrite"
+    if values is not None:  # the values of plain numbers are not set
+        assert array.tolist() == values
+
+
+def test_empty_wants_sizes():
+    with pytest.raises(TypeError, match="the size of every dimension"):
+        nd.empty("3 * strided * string")
+    with pytest.raises(ValueError, match="size of a strided dimension is not known"):
+        nd.empty("3 * {x: strided * int8}")
+
+
+@given(seeds)
+@settings(max_examples=SOME)
+def test_what_is_empty_takes_values(seed):
+    rng = random.Random(seed)
+    element, draw = random_type(rng, 2)
+    while "pointer" in element:  # a pointer to nothing has no value to assign
+        element, draw = random_type(rng, 2)
+    values = [draw() for _ in range(3)]
+    array = nd.empty(f"3 * {element}")
+    array[...] = nd.array(values, type=f"strided * {element}")
+    assert array.tolist() == values
+
+
+# ---- NumPy
+
+
+def test_records_are_a_view():
+    inner = np.dtype([("c", ">f8"), ("d", "i2", (2, 3))])
+    dtype = np.dtype([("a", "i1"), ("b", inner), ("e", "?")], align=True)
+    table = np.zeros((2, 3), dtype=dtype)
+    table["a"], table["b"]["c"] = np.arange(6).reshape(2, 3), 1.5
+    table["b"]["d"] = np.arange(36).reshape(2, 3, 2, 3)
+    for plain in (table, table.T, table[::-1, ::2], table[:, :0]):
+        array = nd.asarray(plain)
+        assert nd.type_of(array) == (
+            "strided * strided * {a: int8, b: {c: byteswap[float64], d: 2 * 3 * int16}, e: bool}"
+        )
+        assert array.shape == plain.shape
+        assert array["a"].tolist() == plain["a"].tolist()
+        assert array["b"]["c"].tolist() == plain["b"]["c"].tolist()
+        assert array["b"]["d"].tolist() == plain["b"]["d"].tolist()
+        copy = nd.array(plain)
+        assert nd.type_of(copy) == "strided * strided * {a: int8, b: {c: float64, d: 2 * 3 * int16}, e: bool}"
+        assert copy.tolist() == array.tolist() and copy.access == "immutable"
+        again = np.asarray(array)
+        assert again.shape == plain.shape and again.dtype == [("a", "i1"), ("b", inner), ("e", "?")]
+        assert nd.asarray(again).tolist() == array.tolist()
+    array = nd.asarray(table)
+    table["a"][0, 0] = 100
+    assert array["a"][0, 0] == 100
+    array["a"] = 5
+    array["b"]["c"] = 2.5
+    assert (table["a"] == 5).all() and (table["b"]["c"] == 2.5).all()
+
+
+def test_records_keep_their_memory_alive_and_read_only():
+    table = np.arange(1000).astype([("x", "i8")])
+    table.flags.writeable = False
+    references = sys.getrefcount(table)
+    array = nd.asarray(table)
+    assert array.access == "readonly" and sys.getrefcount(table) > references
+    with pytest.raises(TypeError):
+        array["x"] = 1
+    del array
+    assert sys.getrefcount(table) == references
+    array = nd.asarray(np.arange(1000).astype([("x", "i8")]))
+    gc.collect()
+    assert array["x"].tolist() == list(range(1000))
+
+
+def test_fields_may_lie_anywhere():
+    dtype = np.dtype({"names": ["b", "a"], "formats": ["<u2", "<u4"], "offsets": [0, 0], "itemsize": 7})
+    table = np.zeros(3, dtype)
+    table["a"] = [1, 65536 + 2, 3]
+    assert nd.asarray(table).tolist() == [{"b": 1, "a": 1}, {"b": 2, "a": 65538}, {"b": 3, "a": 3}]
+    assert nd.asarray(table[0]).tolist() == {"b": 1, "a": 1}
+
+
+@pytest.mark.parametrize("code", [">i2", ">i4", ">u8", ">f4", ">f8"])
+def test_the_other_byte_order(code):
+    plain = np.arange(-3, 9).astype(code).reshape(3, 4)[:, ::2]
+    array = nd.asarray(plain)
+    assert nd.type_of(array).dtype == ndt.type(f"byteswap[{plain.dtype.newbyteorder('=').name}]")
+    assert array.tolist() == plain.tolist()
+    back = np.asarray(array)
+    assert back.dtype == plain.dtype and np.shares_memory(back, plain) and (back == plain).all()
+    copy = nd.array(plain)
+    assert str(nd.type_of(copy).dtype) == plain.dtype.newbyteorder("=").name and copy.tolist() == plain.tolist()
+
+
+def test_texts_of_numpy():
+    assert repr(nd.array(np.array([["ab", ""], ["é", "漢"]]))).startswith('nd.array([["ab", ""], ["é", "漢"]], type="strided *')
+    assert nd.array(np.array([b"ab", b"c"])).tolist() == [b"ab", b"c"]
+    table = np.array([("n", 1.5), ("mm", 2.5)], dtype=[("name", "U4"), ("v", "f4")])
+    assert nd.array(table).tolist() == [{"name": "n", "v": 1.5}, {"name": "mm", "v": 2.5}]
+    assert nd.array(np.zeros((0, 3), "U4")).shape == (0, 3)
+    for plain in (np.array(["ab"]), np.array([b"ab"]), table):
+        with pytest.raises(TypeError, match="nd.array copies them"):
+            nd.asarray(plain)
+
+
+def test_masked_arrays_of_numpy():
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]], dtype="i2")
+    assert repr(nd.array(masked)) == 'nd.array([[1, None], [3, 4]], type="strided * strided * ?int16")'
+    assert nd.array(np.ma.array([1.5])).tolist() == [1.5]
+    for call in (nd.asarray, lambda m: nd.array([1, 2]) + m):
+        with pytest.raises(TypeError, match="masked"):
+            call(masked)
+
+
+@pytest.mark.parametrize("plain", [np.array([None]), np.array([1], "M8[D]"), np.array([1], "m8[s]"), np.zeros(1, "V3")])
+def test_dtypes_we_do_not_have(plain):
+    for call in (nd.asarray, nd.array):
+        with pytest.raises(TypeError, match="no type for elements of NumPy's dtype"):
+            call(plain)
+
+
+def test_numpy_sees_texts_as_objects():
+    plain = np.asarray(nd.array([["a", "bc"], ["é", ""]]))
+    assert plain.dtype == object and plain.tolist() == [["a", "bc"], ["é", ""]]
+    plain = np.asarray(nd.array([{"x": 1, "s": "a"}]))
+    assert plain.dtype == [("x", "i4"), ("s", "O")] and plain.tolist() == [(1, "a")]
+    plain = np.asarray(nd.array([(1, 2.5)], type="(int8, float32)"))
+    assert plain.dtype == [("f0", "i1"), ("f1", "f4")] and plain.tolist() == [(1, 2.5)]
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(nd.array(["a"]), copy=False)
+
+
+@pytest.mark.parametrize("values", [[1, None], [{"x": [1]}], [{"x": None}, {"x": 1}]])
+def test_what_numpy_has_no_form_for(values):
+    with pytest.raises(TypeError, match=r"has no NumPy form because of .*tolist\(\)"):
+        np.asarray(nd.array(values))
+
+
+# ---- hostile input
+
+
+def test_values_that_hold_themselves():
+    loop, record = [], {}
+    loop.append(loop)
+    record["x"] = record
+    both = {"x": []}
+    both["x"].append(both)
+    for values in (loop, record, [record], both):
+        with pytest.raises(ValueError, match="dimensions|nest more than 128 deep"):
+            nd.array(values)
+
+
+def test_deep_values():
+    values = 1
+    for _ in range(100):
+        values = {"x": values}
+    assert nd.array(values).tolist() == values
+    for _ in range(100_000):
+        values = {"x": values}
+    with pytest.raises(ValueError, match="nest more than 128 deep"):
+        nd.array(values)
+    while isinstance(values, dict):  # Python's own destructor is recursive
+        values = values["x"]
+
+
+def test_dicts_that_change_while_they_are_read():
+    class Grows:
+        def __float__(self):
+            record["more"] = 1
+            return 1.0
+
+    class Shrinks:
+        def __float__(self):
+            record.clear()
+            return 1.0
+
+    for kind in (Grows, Shrinks):
+        record = {"a": kind(), "b": 1.0}
+        with pytest.raises(ValueError):
+            nd.array([record], type="{a: float64, b: float64}")
+        record = {"a": kind(), "b": 1.0}
+        with pytest.raises(ValueError):
+            nd.array([record])
+
+
+def test_keys_that_misbehave():
+    class Key(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        nd.array([{Key("x"): 1}], type="{x: int32}")
+
+
+def test_subclasses_are_values():
+    class Text(str):
+        pass
+
+    class Record(dict):
+        pass
+
+    class Number(int):
+        pass
+
+    assert nd.array([Text("a"), "b"]).tolist() == ["a", "b"]
+    assert nd.array([Record(x=Number(1))]).tolist() == [{"x": 1}]
+    assert nd.array(np.array(["a"])[0]).tolist() == "a"
+
+
+def test_too_many_fields():
+    with pytest.raises(ValueError, match="255"):
+        nd.array([{f"x{i}": i for i in range(300)}])
+    values = {f"x{i}": i for i in range(255)}
+    assert nd.array(values).tolist() == values
+
+
+def test_names_with_a_zero_byte():
+    with pytest.raises((TypeError, ValueError), match="zero byte"):
+        nd.array([{"a\0b": 1}])
+
+
+def test_nothing_is_leaked():
+    values = [{"x": None, "s": "text", "h": [1, None]}, {"x": "y" * 50, "s": "t", "h": []}]
+    bad = [{"x": 1, "s": "text"}, {"x": 2, "s": 5}]
+
+    def rounds(times):
+        for _ in range(times):
+            array = nd.array(values)
+            array.tolist(), array["h"][0].tolist(), str(array), list(array)
+            np.asarray(array["s"])
+            for wrong in (bad, [1, "a"]):
+                with pytest.raises(TypeError):
+                    nd.array(wrong)
+            with pytest.raises(TypeError):
+                nd.array(bad, type="{x: int32, s: string}")
+            with pytest.raises(KeyError):
+                array["q"]
+
+    rounds(50)
+    gc.collect()
+    counts = [sys.getrefcount(o) for o in (values[0]["s"], values[1]["x"], values[0])]
+    none = sys.getrefcount(None)
+    tracemalloc.start()
+    before = tracemalloc.take_snapshot()
+    rounds(300)
+    gc.collect()
+    grown = sum(s.size_diff for s in tracemalloc.take_snapshot().compare_to(before, "filename"))
+    tracemalloc.stop()
+    assert [sys.getrefcount(o) for o in (values[0]["s"], values[1]["x"], values[0])] == counts
+    assert abs(sys.getrefcount(None) - none) < 200 and grown < 100_000
