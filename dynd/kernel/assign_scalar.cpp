@@ -1,6 +1,7 @@
 // Leaves of assignment for scalars, and the conversion through a third type.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "dynd/kernel/assign_levels.h"
 #include "dynd/kernel/conversion.h"
@@ -34,8 +35,12 @@ int convert_block(const convert_leaf *k, char *dst, const char *src, size_t n, d
   while (first + 1 < n && k->convert(value, src + first * item, nullptr, nullptr, 1, nullptr) == 0) {
     first++;
   }
-  refusal why = why_refused(k->to, k->from, src + first * item);
-  return report(frame, int(why.kind), "%s", why.text.c_str());
+  try {
+    refusal why = why_refused(k->to, k->from, src + first * item);
+    return report(frame, int(why.kind), "%s", why.text.c_str());
+  } catch (const std::bad_alloc &) {
+    return report(frame, dynd_error_memory, "no memory to say which value was refused");
+  }
 }
 
 int convert(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {

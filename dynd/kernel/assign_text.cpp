@@ -16,11 +16,6 @@ namespace dynd {
 
 namespace {
 
-// As it is shown in a message: in full, unless it is long.
-std::string shown(std::string_view text) {
-  return '"' + std::string(text.substr(0, 60)) + (text.size() > 60 ? "...\"" : "\"");
-}
-
 struct text_places {
   uint16_t stream;
   slot_kind kind;
@@ -271,8 +266,10 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
     parsed result = parse_scalar(trimmed(text), k, value);
     if (result != parsed::good) [[unlikely]] {
       bool large = result == parsed::too_large;
-      return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string %s to %s",
-                    large ? "overflow converting" : "cannot cast", shown(text).c_str(), scalar_name[size_t(k->to)]);
+      bool is_long = text.size() > 60;
+      return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string \"%.*s%s\" to %s",
+                    large ? "overflow converting" : "cannot cast", int(is_long ? 60 : text.size()), text.data(),
+                    is_long ? "..." : "", scalar_name[size_t(k->to)]);
     }
     std::memcpy(dst, value, scalar_size[size_t(k->to)]);
   }

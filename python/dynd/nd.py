@@ -21,9 +21,10 @@ globals().update({row[0]: getattr(_dynd, row[0]) for row in _dynd.rows})
 
 
 def asarray(values):
-    """An array over the same memory: NumPy arrays and other buffers as views, lists by copying.
+    """An array over the same memory: NumPy arrays and other buffers as views, lists and dicts by copying.
 
-    A view can be written by others at any time, so operations on it never wait.
+    NumPy's records and other byte orders are views too ({x: T}, byteswap[T]). Its texts and masked arrays are not
+    values in memory: nd.array copies them, to string, bytes and ?T. A view can be written by others at any time, so operations on it never wait.
     """
     return _dynd.asarray(values)
 
@@ -55,7 +56,14 @@ def assign(dst, src, errmode="fractional"):
 
 
 def empty(type):
-    """A writable array of a type with all sizes in it ("3 * 4 * float64"); its values are not set."""
+    """A writable array of a type with all sizes in it ("3 * 4 * float64").
+
+    Values of numbers alone are not set. `var` rows are empty and get their length from the first assignment; strings
+    are empty, what may be missing is missing, pointers point to nothing.
+
+    >>> nd.empty("2 * {x: ?int32, hits: var * float64}")
+    nd.array([{"x": None, "hits": []}, {"x": None, "hits": []}], type="2 * {x: ?int32, hits: var * float64}")
+    """
     return _dynd.empty(type)
 
 

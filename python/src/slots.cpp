@@ -436,9 +436,15 @@ int get_buffer(PyObject *self, Py_buffer *view, int flags) {
 
 constexpr const char *array_doc =
     "array(values, type=None, access=None)\n--\n\n"
-    "A new array from nested lists, a number, a NumPy array or another array; the values are copied.\n\n"
-    "Lists of unequal lengths make a `var` dimension. type is an element type (\"float32\") or a whole type\n"
-    "(\"strided * var * float32\"). The array is immutable unless access='rw'.\n\n"
+    "A new array from nested lists, dicts, numbers, text, bytes, None, a NumPy array or another array; the values\n"
+    "are copied.\n\n"
+    "Lists of unequal lengths make a `var` dimension. A dict makes a struct {x: T}, its fields in the order of their\n"
+    "first appearance; lists in a field are `var`. A None, or a key that only some dicts have, makes ?T. Tuples are\n"
+    "lists, unless the given type has fields there.\n\n"
+    "type is an element type (\"float32\", \"{x: int32, y: ?string}\") or a whole type (\"strided * var * float32\");\n"
+    "numbers are checked as nd.assign does. The array is immutable unless access='rw'.\n\n"
+    ">>> nd.array([{\"x\": 1, \"s\": \"a\"}, {\"x\": None, \"s\": \"b\"}])\n"
+    "nd.array([{\"x\": 1, \"s\": \"a\"}, {\"x\": None, \"s\": \"b\"}], type=\"strided * {x: ?int32, s: string}\")\n"
     ">>> nd.array([[1, 2], [3]])\n"
     "nd.array([[1, 2], [3]], type=\"strided * var * int32\")";
 

@@ -2,10 +2,12 @@
 the other order. The oracle is the Python value itself: what goes in must come out, indexed as lists and dicts are."""
 
 import ast
+import doctest
 import gc
 import random
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -515,6 +517,18 @@ def test_numpy_sees_texts_as_objects():
 def test_what_numpy_has_no_form_for(values):
     with pytest.raises(TypeError, match=r"has no NumPy form because of .*tolist\(\)"):
         np.asarray(nd.array(values))
+
+
+# ---- what the documentation says
+
+
+def test_the_examples_of_the_documentation():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    section = readme.split("### Records, strings, missing values")[1].split("```")[1].removeprefix("python")
+    for text in (section, nd.array.__doc__, nd.empty.__doc__):
+        test = doctest.DocTestParser().get_doctest(text, {"nd": nd, "np": np}, "documentation", None, 0)
+        result = doctest.DocTestRunner(verbose=False).run(test)
+        assert result.attempted > 0 and result.failed == 0
 
 
 # ---- hostile input

@@ -503,7 +503,7 @@ TEST(AllocationFailure, EveryConversionUnderEveryMode) {
         operand destination = {"5 * 6 * " + std::string(scalar_name[size_t(to)]), nullptr, writable};
         operand source = {"6 * " + std::string(scalar_name[size_t(from)])};
         expect_to_survive({name + "assigned, broadcast", any, {destination, source}, [&](const arrays &x) {
-                             nd::assign(x[0], to == scalar_id::bool_ ? nd::less(x[1], x[1]) : x[1], mode);
+                             nd::assign(x[0], to == scalar_id::bool_ ? nd::not_equal(x[1], x[1]) : x[1], mode);
                              return result{x[0]};
                            }});
         for (const char *shape : {"300 * ", "150 * var * "}) { // values that may not fit, located
@@ -511,6 +511,45 @@ TEST(AllocationFailure, EveryConversionUnderEveryMode) {
         }
       });
     });
+  }
+}
+
+// From every kind of element to every other, those that have no assignment too: a new array, and one that is there.
+TEST(AllocationFailure, EveryPairOfElements) {
+  struct element {
+    const char *type, *values; ///< three of them
+  };
+  const element elements[] = {
+      {"int32", "[1, 2, 3]"},
+      {"float64", "[1, 2, 3]"},
+      {"string", R"(["1", "2", "300"])"},
+      {"bytes", R"(["1", "2", "3"])"},
+      {"?int16", "[1, null, 3]"},
+      {"?string", R"(["1", null, "3"])"},
+      {"byteswap[int32]", "[1, 2, 3]"},
+      {"byteswap[float32]", "[1, 2, 300]"},
+      {"pointer[int64]", "[1, 2, 3]"},
+      {"{x: int8, y: string}", R"([{x: 1, y: "a"}, {x: 2, y: "b"}, {x: 3, y: "c"}])"},
+      {"{y: ?string, x: int32}", R"([{y: "a", x: 1}, {y: null, x: 2}, {y: "c", x: 300}])"},
+      {"(int32, string)", R"([(1, "a"), (2, "b"), (3, "c")])"},
+      {"var * string", R"([["1", "2"], [], ["3"]])"},
+      {"var * ?{x: int32}", "[[{x: 1}], [null], []]"},
+      {"2 * pointer[var * int8]", "[[[1], [2]], [[3], [4]], [[5], []]]"},
+  };
+  for (const element &from : elements) {
+    for (const element &to : elements) {
+      operand source = {"3 * " + std::string(from.type), from.values};
+      operand destination = {"3 * " + std::string(to.type), to.values, writable};
+      ndt::type type("3 * " + std::string(to.type));
+      std::string name = std::string(from.type) + " to " + to.type;
+      expect_to_survive({name, any, {source}, [&](const arrays &x) {
+                           return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))};
+                         }, true});
+      expect_to_survive({name + ", there already", any, {destination, source}, [&](const arrays &x) {
+                           nd::assign(x[0], x[1]);
+                           return result{x[0]};
+                         }, true});
+    }
   }
 }
 

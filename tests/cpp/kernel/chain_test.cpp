@@ -308,6 +308,7 @@ TEST(VarRowsChain, RowsFromElsewhere) {
     layout.shape_slots = 3;
     layout.sources[1].slot_stream = 4;
     layout.sources[1].slots = pairs ? slot_kind::pairs64 : slot_kind::offsets64;
+    layout.sources[1].start_unit = item;
     doubles x = ramp(435), result(435);
     ASSERT_EQ(run(p, layout, {result.data(), x.data(), content.data(), ragged.data(), slots.data()},
                   {0, 0, 0, 8, pairs ? 16 : 8}, 8),
@@ -344,6 +345,7 @@ TEST(VarRowsChain, RandomRows) {
     layout.sources[1].axis_stride = item;
     layout.sources[1].slot_stream = 4;
     layout.sources[1].slots = slot_kind::offsets64;
+    layout.sources[1].start_unit = item;
     ASSERT_EQ(run(p, layout, {gathered.data(), x.data(), content.data(), result_rows.data(), slots.data()},
                   {0, 0, 0, 8, 8}, rows),
               0);

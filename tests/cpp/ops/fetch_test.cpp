@@ -153,7 +153,7 @@ TEST(Fetch, RowsWithoutElements) {
     row_window window = {offsets, 2, 5, 5};
     scratch to(0);
     fetch.repeat(to.data(), reinterpret_cast<const char *>(&value), 0, window);
-    fetch.gather(to.data(), window, reinterpret_cast<const char *>(&value), sizeof(T),
+    fetch.gather(to.data(), window, reinterpret_cast<const char *>(&value), sizeof(T), sizeof(T),
                  reinterpret_cast<const char *>(slots), 8, slot_kind::offsets64);
   });
 }
