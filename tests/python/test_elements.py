@@ -463,7 +463,7 @@ def test_fields_may_lie_anywhere():
     assert nd.asarray(table[0]).tolist() == {"b": 1, "a": 1}
 
 
-@pytest.mark.parametrize("code", [">i2", ">i4", ">u8", ">f4", ">f8"])
+@pytest.mark.parametrize("code", [">i2", ">i4", ">u8", ">f2", ">f4", ">f8", ">c8", ">c16"])
 def test_the_other_byte_order(code):
     plain = np.arange(-3, 9).astype(code).reshape(3, 4)[:, ::2]
     array = nd.asarray(plain)
