@@ -265,7 +265,8 @@ bool has_fields(const type_data *type) {
   return t->nfields > 0 || (t->element && t->kind != type_kind::byteswap && has_fields(t->element));
 }
 
-// ---- what explain and trace see -------------------------------------------------------------------------------------------
+// ---- what explain and trace see
+// -------------------------------------------------------------------------------------------
 
 std::string dimension_name(const array_block &block, int axis) {
   return axis < 0 ? "scalar" : block.size()[axis] < 0 ? "var" : "strided";

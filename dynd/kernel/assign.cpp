@@ -355,16 +355,15 @@ private:
     if (is_text(to) && is_text(from)) {
       bool checked = to->kind == type_kind::string && from->kind == type_kind::bytes;
       may_refuse |= checked;
-      return note(offset,
-                  make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()},
-                                 checked),
-                  [&] { return "text " + pair_text(dst, src); });
-    }
-    if (to->kind == type_kind::string && from->kind == type_kind::scalar) {
       return note(
           offset,
-          make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), src.stream(), from->scalar),
-          [&] { return "format " + pair_text(dst, src); });
+          make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()}, checked),
+          [&] { return "text " + pair_text(dst, src); });
+    }
+    if (to->kind == type_kind::string && from->kind == type_kind::scalar) {
+      return note(offset,
+                  make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), src.stream(), from->scalar),
+                  [&] { return "format " + pair_text(dst, src); });
     }
     if (to->kind == type_kind::scalar && from->kind == type_kind::string) {
       may_refuse |= mode_ != error_mode::nocheck;

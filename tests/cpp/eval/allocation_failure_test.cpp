@@ -542,13 +542,20 @@ TEST(AllocationFailure, EveryPairOfElements) {
       operand destination = {"3 * " + std::string(to.type), to.values, writable};
       ndt::type type("3 * " + std::string(to.type));
       std::string name = std::string(from.type) + " to " + to.type;
-      expect_to_survive({name, any, {source}, [&](const arrays &x) {
-                           return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))};
-                         }, true});
-      expect_to_survive({name + ", there already", any, {destination, source}, [&](const arrays &x) {
+      expect_to_survive(
+          {name,
+           any,
+           {source},
+           [&](const arrays &x) { return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))}; },
+           true});
+      expect_to_survive({name + ", there already",
+                         any,
+                         {destination, source},
+                         [&](const arrays &x) {
                            nd::assign(x[0], x[1]);
                            return result{x[0]};
-                         }, true});
+                         },
+                         true});
     }
   }
 }

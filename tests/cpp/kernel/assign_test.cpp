@@ -5,12 +5,12 @@
 #include <thread>
 #include <vector>
 
+#include "allocations.h"
 #include "dynd/array/layout.h"
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/assign.h"
-#include "allocations.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -289,11 +289,12 @@ TEST(AssignFactory, AllocatesNothing) {
   intptr_t to_size[] = {4, 3}, to_stride[] = {24, 8}, from_size[] = {3}, from_stride[] = {4};
   uint32_t kind = 0;
   int32_t step = 1;
-  dynd_arrmeta to_meta = {2, 1, to_size, to_stride, &kind, &step}, from_meta = {1, 1, from_size, from_stride, &kind, &step};
+  dynd_arrmeta to_meta = {2, 1, to_size, to_stride, &kind, &step},
+               from_meta = {1, 1, from_size, from_stride, &kind, &step};
   double dst[12];
   int32_t src[3] = {1, 2, 3};
-  dynd_frame frame = {};
-  level(); // chosen at first use
+  work_frame frame(1 << 16); // a thread has one and uses it again
+  level();                   // chosen at first use
   int64_t before = testing::allocation_count();
   for (kernel_request_t request : {kernel_request_single, kernel_request_single_multistride}) {
     ckernel_builder kernel;
