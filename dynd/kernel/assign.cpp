@@ -21,8 +21,7 @@ bool has_pool(stream_role role) {
 
 bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
 
-// ---- the levels that only this file needs
-// -------------------------------------------------------------------------------
+// ---- the levels that only this file needs -------------------------------------------------------------------------
 
 const intptr_t no_stride[max_call_streams] = {};
 
@@ -76,8 +75,7 @@ size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intp
   return offset + size;
 }
 
-// ---- the walk over the types
-// ----------------------------------------------------------------------------------------------
+// ---- the walk over the types --------------------------------------------------------------------------------------
 
 class assignment {
 public:

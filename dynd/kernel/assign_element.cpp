@@ -20,8 +20,7 @@ struct moved_streams {
   }
 };
 
-// ---- missing values
-// -----------------------------------------------------------------------------------------------------
+// ---- missing values -----------------------------------------------------------------------------------------------
 
 struct option_kernel {
   ckernel_prefix base;
@@ -67,8 +66,7 @@ int option(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- fields
-// ---------------------------------------------------------------------------------------------------------------
+// ---- fields -------------------------------------------------------------------------------------------------------
 
 struct one_field {
   uint32_t child; // where its kernel begins, 0 before there is one
@@ -115,8 +113,7 @@ int fields(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- content: what rows and pointers move to
-// -------------------------------------------------------------------------------
+// ---- content: what rows and pointers move to ----------------------------------------------------------------------
 
 struct content_stream {
   uint32_t stream, unused;
@@ -181,8 +178,7 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
   return dynd_ok;
 }
 
-// ---- rows
-// -------------------------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------------------------
 
 // One side of a dimension in which the other, or itself, has rows.
 struct rows_side {

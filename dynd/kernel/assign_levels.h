@@ -8,8 +8,7 @@
 
 namespace dynd {
 
-// ---- leaves
-// -----------------------------------------------------------------------------------------------------------
+// ---- leaves -------------------------------------------------------------------------------------------------------
 
 /// Scalars, converted and checked.
 size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, int src, scalar_id from,
@@ -29,8 +28,7 @@ size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int
 size_t make_format_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, int src, scalar_id from);
 size_t make_parse_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, text_operand src, error_mode mode);
 
-// ---- levels
-// -----------------------------------------------------------------------------------------------------------
+// ---- levels -------------------------------------------------------------------------------------------------------
 
 /// Two children, the first from the source to a block of scratch, the second from there to the destination. The scratch
 /// is stream `nstreams` of both. The second child begins where the first ends: tell it with `set_second_child`.

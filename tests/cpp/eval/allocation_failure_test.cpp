@@ -239,8 +239,7 @@ static_assert(std::size(samples) == multi_operation_funcproto_id + 1, "one of ea
 
 nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_funcproto_id], {&a, 1}); }
 
-// ---- the scenarios
-// ------------------------------------------------------------------------------------------------------
+// ---- the scenarios ------------------------------------------------------------------------------------------------
 
 constexpr const char *large = "100 * 100 * float64";                      // waits
 constexpr const char *ragged = "30 * var * float64";                      // rows of 2, 0, 1, 3 ...

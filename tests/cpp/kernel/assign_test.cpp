@@ -222,8 +222,7 @@ TEST(AssignElements, OverlapGivesWhatACopyWould) {
   EXPECT_EQ(text(nd::field(s, "x")), "[5, 3, 1]");
 }
 
-// ---- the factory itself
-// ---------------------------------------------------------------------------------------------------
+// ---- the factory itself -------------------------------------------------------------------------------------------
 
 TEST(AssignFactory, UnaryPrototypesForOneStream) {
   ckernel_builder kernel;
