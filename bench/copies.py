@@ -1,7 +1,7 @@
 """What assignment costs, one thread, as ratios in one run: contiguous copies and conversions to the best hand-written
 loop, transposed and permuted copies to the best contiguous copy of the same bytes, NumPy beside.
 
-Usage: PYTHONPATH=python python bench/copy.py
+Usage: PYTHONPATH=python python bench/copies.py
 """
 
 import pathlib
