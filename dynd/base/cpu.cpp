@@ -31,6 +31,9 @@ cpu_tuning tune() {
   // Intel's prefetchers begin anew at every page: five streams gain 1.2 times. AMD's do not need help.
   tuning.prefetch_from = intel ? second : SIZE_MAX;
   tuning.prefetch_distance = 1024;
+  // Measured elsewhere for 4096 x 4096 float64: Intel 12 ms in the source's order and 28 ms in the destination's, AMD
+  // 8.4 ms in the destination's.
+  tuning.transpose_rows = intel ? 512 : 16;
   if (const char *text = std::getenv("DYND_STREAM_BYTES")) {
     char *end;
     unsigned long long bytes = std::strtoull(text, &end, 10);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dynd/base/cpu.h"
 #include "dynd/kernel/chain_kernel.h"
 #include "dynd/plan/nest.h"
 #include "dynd/plan/tile.h"
@@ -153,9 +154,29 @@ int row_strided(char *const *stream, const intptr_t *stride, size_t count, const
 
 // ---- panels -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// A copy in another order of the axes goes from memory to memory, without scratch.
+void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count) {
+  const chain_port &to = *k->outputs(), &from = *k->sources();
+  int d = to.where.stream, s = from.where.stream;
+  size_t panel = this_cpu().transpose_rows;
+  for (size_t i = 0; i < count; i += panel) {
+    fetch_of(from).transpose_stream(stream[d] + intptr_t(i) * stride[d], stride[d], stream[s] + intptr_t(i) * stride[s],
+                                    from.where.axis_stride, std::min(panel, count - i), size_t(k->axis_size));
+  }
+}
+
+} // namespace
+
 int panel_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                   dynd_frame *frame) {
   auto *k = reinterpret_cast<const chain_kernel *>(self);
+  if (k->transposes && k->outputs()->where.axis_stride == intptr_t(1) << k->outputs()->log2 &&
+      stride[k->sources()->where.stream] == intptr_t(1) << k->sources()->log2) {
+    transpose_strided(k, stream, stride, count);
+    return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+  }
   char *inner[max_streams];
   intptr_t inner_stride[max_streams];
   size_t columns = size_t(k->axis_size);

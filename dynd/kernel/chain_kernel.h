@@ -54,6 +54,7 @@ struct chain_kernel {
   uint8_t reduced_log2;
   bool empty_fails;
   bool whole_calls; // one step: a contiguous call need not be cut into blocks
+  bool transposes;  // panel: nothing but a copy, past the cache
 
   template <class T> const T *at(uint32_t offset) const {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(this) + offset);

@@ -111,6 +111,10 @@ struct fetch_functions {
   /// dst row i (i < rows, at dst + i * dst_stride) is contiguous in j < columns; source element (i, j) is at
   /// src + i * itemsize + j * src_stride.
   void (*transpose)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t rows, size_t columns);
+  /// The same into array memory, whole lines with streaming stores where dst allows it (sfence as below). The source's
+  /// lines are read one after another along the rows.
+  void (*transpose_stream)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t rows,
+                           size_t columns);
 };
 
 struct level_table {
