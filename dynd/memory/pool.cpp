@@ -12,13 +12,24 @@ namespace dynd {
 
 namespace {
 
-// Address space is plenty (2^47 bytes), but a limit of the process may say otherwise: then less is asked for.
-constexpr size_t most_reserved = size_t(1) << 34, least_reserved = size_t(1) << 20;
+// Address space is plenty (2^47 bytes), but thousands of pools can be alive: each reserves a part of what is left of
+// half of it, so that the rest of the process always finds some. A limit of the process may say otherwise still: then
+// less is asked for.
+constexpr size_t all_reserved = size_t(1) << 46, most_reserved = size_t(1) << 34;
+constexpr size_t least_share = size_t(1) << 24, least_reserved = size_t(1) << 20;
+std::atomic<size_t> reserved_now{0};
+
+size_t fair_share() {
+  size_t left = all_reserved - std::min(all_reserved, reserved_now.load(std::memory_order_relaxed));
+  size_t share = left / (all_reserved / most_reserved);
+  return std::max(share / least_share, size_t(1)) * least_share;
+}
 
 char *reserve(size_t &bytes) {
-  for (bytes = most_reserved; bytes >= least_reserved; bytes /= 4) {
+  for (bytes = fair_share(); bytes >= least_reserved; bytes /= 4) {
     void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address != MAP_FAILED) {
+      reserved_now.fetch_add(bytes, std::memory_order_relaxed);
       return static_cast<char *>(address);
     }
   }
@@ -55,6 +66,7 @@ ref<row_pool> row_pool::make(std::span<pool_stream> streams, ref<counted> below)
 row_pool::~row_pool() {
   for (size_t s = 0; s < nstreams_; s++) {
     munmap(streams_[s].address, streams_[s].reserved);
+    reserved_now.fetch_sub(streams_[s].reserved, std::memory_order_relaxed);
   }
   delete[] streams_;
 }
