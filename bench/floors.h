@@ -2,7 +2,7 @@
 //
 // A loop is a function of one `work`; a floor is a family of loops ("add/wide", "add/stream") that
 // compute the same thing, and its time is that of the fastest in the run. The families are lists at
-// the end of floors_strided.cpp and floors_ragged.cpp. Nothing here knows the library.
+// the end of floors_*.cpp. Nothing here knows the library.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct loop_list {
 
 loop_list strided_loops();
 loop_list ragged_loops();
+loop_list copy_loops();
 
 /// W doubles that the compiler keeps in one vector register; may lie at any element's address.
 template <int W> struct vector_of { typedef double type __attribute__((vector_size(W * 8), aligned(8), may_alias)); };

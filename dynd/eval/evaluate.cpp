@@ -234,6 +234,32 @@ bool have_scalars(const call_operands &operands) {
 
 } // namespace
 
+ref<array_block> scalars_of(array_block *operand) {
+  ndt::type dtype(operand->type->dtype);
+  while (dtype->kind == type_kind::byteswap || dtype->kind == type_kind::pointer) {
+    dtype = dtype.element();
+  }
+  bool read = dtype->kind == type_kind::scalar && !operand->has_scalars();
+  return read ? copy_values(operand, access_mode::immutable, dtype) : ref<array_block>::share(operand);
+}
+
+namespace {
+
+/// The operands, those in the other order of bytes or behind pointers read first.
+struct read_operands {
+  ref<array_block> kept[3];
+  array_block *block[3];
+
+  explicit read_operands(const call_operands &operands) {
+    for (int i = 0; i < operands.count; i++) {
+      kept[i] = scalars_of(operands.block[i]);
+      block[i] = kept[i].get();
+    }
+  }
+};
+
+} // namespace
+
 void need_scalars(const char *operation, array_block *const *operands, int count) {
   for (int i = 0; i < count; i++) {
     if (!operands[i]->has_scalars()) [[unlikely]] {
@@ -249,7 +275,9 @@ ref<array_block> evaluate(op_id op, const call_operands &operands) {
     if (compares_elements(op)) {
       return compare_elements(op, operands.block[0], operands.block[1]);
     }
-    need_scalars(row(op).name, operands.block, operands.count);
+    read_operands read(operands);
+    need_scalars(row(op).name, read.block, operands.count);
+    return evaluate(op, {read.block, operands.count});
   }
   if (array_block *result = try_direct(op, operands)) [[likely]] {
     return ref<array_block>::adopt(result);
@@ -269,7 +297,11 @@ ref<array_block> evaluate(op_id op, const call_operands &operands) {
 
 void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results) {
   check_count(op, operands);
-  need_scalars(row(op).name, operands.block, operands.count);
+  if (!have_scalars(operands)) [[unlikely]] {
+    read_operands read(operands);
+    need_scalars(row(op).name, read.block, operands.count);
+    return evaluate2(op, {read.block, operands.count}, results);
+  }
   scalar_id computation = computation_of(op, operands);
   group_task group;
   broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
@@ -347,11 +379,45 @@ bool shares_memory(const array_block *a, const array_block *b) { return may_over
 
 } // namespace
 
+namespace {
+
+// Dense, of the same sizes, little work and apart: blocks of the compiled conversion. False if it is not so, or if a
+// value is refused: then the general way says which.
+bool try_direct_assign(array_block *dst, array_block *src, error_mode mode) {
+  if (!is_plain(dst) || !is_plain(src) || dst->count > unlocked_from || dst->ndim != src->ndim ||
+      !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || current_observation() ||
+      !direct_enabled.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  char *to = dst->values().address;
+  const char *from = src->values().address;
+  size_t to_item = dst->item_size(), from_item = src->item_size(), count = size_t(dst->count);
+  if (to < from + count * from_item && from < to + count * to_item) {
+    return false;
+  }
+  constexpr size_t block = 512; // is written whole or not at all
+  block_fn convert = level().convert_checked[size_t(mode)][size_t(dst->scalar())][size_t(src->scalar())];
+  bool checked = convert != level().convert[size_t(dst->scalar())][size_t(src->scalar())];
+  size_t step = checked ? block : count;
+  for (size_t done = 0; done < count; done += step) {
+    size_t n = std::min(step, count - done);
+    if (convert(to + done * to_item, from + done * from_item, nullptr, nullptr, n, nullptr)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
 void assign(array_block *dst, array_block *src, error_mode mode) {
   if (dst->access != access_mode::readwrite) {
     fail(error_kind::type, std::string("assign: the destination is ") +
                                (dst->access == access_mode::immutable ? "immutable" : "readonly") +
                                "; make it with access='rw'");
+  }
+  if (try_direct_assign(dst, src, mode)) {
+    return;
   }
   if (!dst->has_scalars() || !src->has_scalars() || has_pool(dst)) {
     return assign_elements(dst, src, mode);

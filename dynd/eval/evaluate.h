@@ -24,6 +24,9 @@ ref<array_block> evaluate(op_id op, const call_operands &operands);
 /// An elementwise operation with two outputs; runs at once.
 void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results);
 
+/// The array itself; where its elements are scalars in the other order of bytes or behind pointers, these as they are.
+ref<array_block> scalars_of(array_block *operand);
+
 /// A type error that names the operation where some operand's elements are not scalars.
 void need_scalars(const char *operation, array_block *const *operands, int count);
 

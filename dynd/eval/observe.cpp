@@ -17,6 +17,14 @@ observation *&current_observation() {
   return current;
 }
 
+std::string index_text(const std::vector<intptr_t> &index) {
+  std::string text;
+  for (intptr_t i : index) {
+    text += (text.empty() ? "" : ", ") + std::to_string(i);
+  }
+  return "(" + text + (index.size() == 1 ? ",)" : ")");
+}
+
 namespace {
 
 const char *kind_name(const task &t, int operand, int axis) {
@@ -123,16 +131,13 @@ private:
   std::vector<nd::array> outputs_;
 };
 
-class path_recorder : public kernel_observer {
+class path_recorder : public place_recorder {
 public:
-  path_recorder(int ndim, int source_stream) : index(size_t(ndim)), source_stream_(source_stream) {}
+  path_recorder(int ndim, int source_stream) : place_recorder(ndim), source_stream_(source_stream) {}
   void call(int level, intptr_t at, char *const *stream) override {
-    if (level > 0) {
-      index[size_t(level) - 1] = at;
-    }
+    place_recorder::call(level, at, stream);
     source = stream[source_stream_];
   }
-  std::vector<intptr_t> index;
   const char *source = nullptr;
 
 private:

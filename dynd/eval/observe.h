@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dynd/eval/tree.h"
+#include "dynd/kernel/dims.h"
 
 namespace dynd {
 
@@ -38,6 +39,24 @@ struct observation {
 inline constexpr size_t most_traced_calls = 10000;
 
 observation *&current_observation();
+
+/// "(2, 0)", "(3,)".
+std::string index_text(const std::vector<intptr_t> &index);
+
+/// Where the element is that an observed kernel works on: level d tells of its place in dimension d - 1.
+class place_recorder : public kernel_observer {
+public:
+  explicit place_recorder(int ndim) : index(size_t(ndim)) {}
+  void call(int level, intptr_t at, char *const *) override {
+    if (level > 0) {
+      index[size_t(level) - 1] = at;
+    }
+  }
+  /// " at index (2, 0)"; nothing where there are no dimensions.
+  std::string where() const { return index.empty() ? "" : " at index " + index_text(index); }
+
+  std::vector<intptr_t> index;
+};
 
 /// Runs the task unplanned under the observation; a status.
 int run_traced(const task &t, observation &seen);

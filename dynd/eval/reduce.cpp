@@ -353,6 +353,12 @@ ref<array_block> reduce(reduction_id reduction, array_block *operand, bool dying
 } // namespace
 
 ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
+  ref<array_block> read;
+  if (!operand->has_scalars()) [[unlikely]] {
+    read = scalars_of(operand);
+    operand = read.get();
+    dying = false;
+  }
   need_scalars(row(reduction).name, &operand, 1);
   scalar_id to = result_type(reduction, operand->scalar());
   ref<array_block> result = reduce(reduction, operand, dying, axis, keepdims);

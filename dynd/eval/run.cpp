@@ -60,14 +60,6 @@ void lower_all(task &t, array_block *const *outputs, array_block *const *sources
 }
 
 // "(1, 2)", "(1,)"
-std::string index_text(const std::vector<intptr_t> &index) {
-  std::string text;
-  for (intptr_t i : index) {
-    text += (text.empty() ? "" : ", ") + std::to_string(i);
-  }
-  return "(" + text + (index.size() == 1 ? ",)" : ")");
-}
-
 [[noreturn]] void fail_at(task &t, const dynd_frame &frame, int status, array_block *const *outputs,
                           array_block *const *sources) {
   error_kind kind = kind_of(status);

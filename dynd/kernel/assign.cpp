@@ -21,8 +21,7 @@ bool has_pool(stream_role role) {
 
 bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
 
-// ---- the levels that only this file needs
-// -------------------------------------------------------------------------------
+// ---- the levels that only this file needs -------------------------------------------------------------------------
 
 const intptr_t no_stride[max_call_streams] = {};
 
@@ -76,8 +75,7 @@ size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intp
   return offset + size;
 }
 
-// ---- the walk over the types
-// ----------------------------------------------------------------------------------------------
+// ---- the walk over the types --------------------------------------------------------------------------------------
 
 class assignment {
 public:
@@ -88,6 +86,7 @@ public:
   bool planned = false;  ///< strided dimensions are planned together
   bool observed = false; ///< every dimension outside of the elements tells of its calls
   bool may_refuse = false;
+  std::vector<assign_level> *levels = nullptr; ///< told of every level
 
   size_t build(size_t offset) { return any(offset, dst_, src_); }
 
@@ -118,11 +117,28 @@ private:
 
   // One pointer, the source's first: then a null one is noticed before the destination gets memory.
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    bool to = dst.type()->kind == type_kind::pointer;
     if (src.type()->kind == type_kind::pointer) {
-      may_refuse = true;
-      return any(begin_pointer(out_, offset, src, nstreams_, -1), dst, src.element());
+      may_refuse |= !to;
+      offset = note(offset, begin_source_pointer(out_, offset, src, nstreams_, to ? dst.stream() : -1),
+                    [&] { return "pointer of the source: " + pair_text(dst, src); });
+      return any(offset, dst, src.element());
     }
-    return any(begin_pointer(out_, offset, dst, nstreams_, pool_of(dst)), dst.element(), src);
+    offset = note(offset, begin_pointer(out_, offset, dst, nstreams_, pool_of(dst)),
+                  [&] { return "pointer of the destination: " + pair_text(dst, src); });
+    return any(offset, dst.element(), src);
+  }
+
+  /// Tells of the level at `offset`, which ends, or whose child begins, at `end`; returns that.
+  template <class Text> size_t note(size_t offset, size_t end, Text text) {
+    if (levels) {
+      levels->push_back({offset, end - offset, text()});
+    }
+    return end;
+  }
+
+  static std::string pair_text(const kernel_operand &dst, const kernel_operand &src) {
+    return std::string(src.type()->text) + " to " + dst.type()->text;
   }
 
   // ---- dimensions
@@ -165,7 +181,10 @@ private:
     }
     bool both = src.type()->ndim == dst.type()->ndim;
     offset = tell(offset);
-    offset = begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst)});
+    offset = note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst)}), [&] {
+      auto size = [](const kernel_operand &o) { return o.size() < 0 ? "rows" : "size " + std::to_string(o.size()); };
+      return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
+    });
     return any(offset, dst.element(), both ? src.element() : src);
   }
 
@@ -188,7 +207,9 @@ private:
     intptr_t stride[max_call_streams];
     for (int i = 0; i < run.count; i++) {
       strides_of(run, i, stride);
-      offset = begin_strided_dim(out_, tell(offset), nstreams_, run.size[i], stride);
+      offset = tell(offset);
+      offset = note(offset, begin_strided_dim(out_, offset, nstreams_, run.size[i], stride),
+                    [&] { return "strided_dim size " + std::to_string(run.size[i]); });
     }
     return any(offset, dst, src);
   }
@@ -224,7 +245,8 @@ private:
       offset = begin_shift(out_, offset, nstreams_, loops.offset);
     }
     for (int i = 0; i < count; i++) {
-      offset = begin_strided_dim(out_, offset, nstreams_, loops.loops[i].size, loops.loops[i].stride);
+      offset = note(offset, begin_strided_dim(out_, offset, nstreams_, loops.loops[i].size, loops.loops[i].stride),
+                    [&] { return "strided_dim size " + std::to_string(loops.loops[i].size) + ", planned"; });
     }
     return offset;
   }
@@ -287,7 +309,8 @@ private:
     }
     size_t d = size_t(to->scalar), s = size_t(from->scalar);
     may_refuse |= level().convert_checked[size_t(mode_)][d][s] != level().convert[d][s];
-    return make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_);
+    return note(offset, make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_),
+                [&] { return "convert " + pair_text(dst, src); });
   }
 
   static const type_data *bottom_of(const type_data *type) {
@@ -311,7 +334,7 @@ private:
       spec.rule = missing_rule::read_from_text;
       spec.text = {src.stream(), src.slots()};
     }
-    offset = begin_option(out_, offset, spec);
+    offset = note(offset, begin_option(out_, offset, spec), [&] { return "option: " + pair_text(dst, src); });
     return any(offset, to ? dst.element() : dst, from ? src.element() : src);
   }
 
@@ -319,11 +342,14 @@ private:
     const type_data *to = dst.type(), *from = src.type();
     bool to_swapped = to->kind == type_kind::byteswap, from_swapped = from->kind == type_kind::byteswap;
     if (to == from) {
-      return make_copy_leaf(out_, offset, dst.stream(), src.stream(), scalar_size[size_t(to->element->scalar)]);
+      size_t size = scalar_size[size_t(to->element->scalar)];
+      return note(offset, make_copy_leaf(out_, offset, dst.stream(), src.stream(), size),
+                  [&] { return "copy " + std::to_string(size) + " bytes"; });
     }
     if (to->element == from || from->element == to) {
       scalar_id scalar = to_swapped ? from->scalar : to->scalar;
-      return make_swap_leaf(out_, offset, dst.stream(), src.stream(), scalar);
+      return note(offset, make_swap_leaf(out_, offset, dst.stream(), src.stream(), scalar),
+                  [&] { return "swap bytes: " + pair_text(dst, src); });
     }
     const type_data *between = from_swapped ? from->element : to->element;
     static const uint32_t no_kind[1] = {};
@@ -331,7 +357,8 @@ private:
     static const dynd_arrmeta no_meta = {0, 1, nullptr, nullptr, no_kind, no_step};
     kernel_operand scratch{{between}, &no_meta, nstreams_};
     size_t through = offset;
-    offset = begin_through(out_, offset, nstreams_, between->scalar);
+    offset = note(offset, begin_through(out_, offset, nstreams_, between->scalar),
+                  [&] { return std::string("through ") + between->text + " in scratch: " + pair_text(dst, src); });
     nstreams_++;
     size_t second = from_swapped ? element(offset, scratch, src) : any(offset, scratch, src);
     set_second_child(out_, through, second);
@@ -345,15 +372,20 @@ private:
     if (is_text(to) && is_text(from)) {
       bool checked = to->kind == type_kind::string && from->kind == type_kind::bytes;
       may_refuse |= checked;
-      return make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()},
-                            checked);
+      return note(
+          offset,
+          make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()}, checked),
+          [&] { return "text " + pair_text(dst, src); });
     }
     if (to->kind == type_kind::string && from->kind == type_kind::scalar) {
-      return make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), src.stream(), from->scalar);
+      return note(offset,
+                  make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), src.stream(), from->scalar),
+                  [&] { return "format " + pair_text(dst, src); });
     }
     if (to->kind == type_kind::scalar && from->kind == type_kind::string) {
       may_refuse |= mode_ != error_mode::nocheck;
-      return make_parse_leaf(out_, offset, dst.stream(), to->scalar, {src.stream(), src.slots()}, mode_);
+      return note(offset, make_parse_leaf(out_, offset, dst.stream(), to->scalar, {src.stream(), src.slots()}, mode_),
+                  [&] { return "parse " + pair_text(dst, src); });
     }
     cannot_assign(dst, src);
   }
@@ -364,7 +396,8 @@ private:
       cannot_assign(dst, src, ": " + std::to_string(from->nfields) + " field(s) for " + std::to_string(to->nfields));
     }
     size_t begin = offset;
-    offset = begin_fields(out_, offset, to->nfields);
+    offset = note(offset, begin_fields(out_, offset, to->nfields),
+                  [&] { return "fields: " + std::to_string(to->nfields) + " children"; });
     for (int i = 0; i < to->nfields; i++) {
       int other = i; // a tuple on either side: by position
       if (to->kind == type_kind::struct_ && from->kind == type_kind::struct_) {
@@ -460,10 +493,12 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
 }
 
 bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
-                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk) {
+                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk,
+                           std::vector<assign_level> *levels) {
   assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
   made.planned = walk == assign_walk::planned;
   made.observed = walk == assign_walk::observed;
+  made.levels = levels;
   made.build(0);
   return made.may_refuse;
 }

@@ -14,6 +14,9 @@
 // 0, or null where there is none.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
 #include "dynd/ops/level.h"
@@ -34,8 +37,16 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
 /// around every dimension outside of the elements, which tells frame->engine of its calls (kernel/dims.h). Returns
 /// whether some value may be refused.
 enum class assign_walk : uint8_t { planned, observed };
+
+/// What explain shows of a level: where it is in the kernel, and what it does.
+struct assign_level {
+  size_t offset, size;
+  std::string text;
+};
+
 bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
-                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk);
+                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk,
+                           std::vector<assign_level> *levels = nullptr);
 
 /// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has none,
 /// or where as many dimensions stand behind the pointer or option.

@@ -20,8 +20,7 @@ struct moved_streams {
   }
 };
 
-// ---- missing values
-// -----------------------------------------------------------------------------------------------------
+// ---- missing values -----------------------------------------------------------------------------------------------
 
 struct option_kernel {
   ckernel_prefix base;
@@ -67,8 +66,7 @@ int option(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- fields
-// ---------------------------------------------------------------------------------------------------------------
+// ---- fields -------------------------------------------------------------------------------------------------------
 
 struct one_field {
   uint32_t child; // where its kernel begins, 0 before there is one
@@ -115,8 +113,7 @@ int fields(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- content: what rows and pointers move to
-// -------------------------------------------------------------------------------
+// ---- content: what rows and pointers move to ----------------------------------------------------------------------
 
 struct content_stream {
   uint32_t stream, unused;
@@ -137,7 +134,8 @@ struct pointer_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams;
   uint32_t index, ncontent;
-  int32_t pool; // -1: of the source
+  int32_t pool; // of the destination's pointers; -1: it is the source's
+  int32_t null; // of the source's: where pointers to nothing go, or -1
   content_stream content[];
 };
 
@@ -149,6 +147,13 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
     int64_t index;
     std::memcpy(&index, at[k->index], sizeof(index));
     bool fresh = index < 0;
+    if (fresh && k->null >= 0) {
+      std::memcpy(at[k->null], &index, sizeof(index));
+      for (uint32_t s = 0; s < k->nstreams; s++) {
+        at[s] += stride[s];
+      }
+      continue;
+    }
     if (fresh) {
       auto *pool = k->pool < 0 ? nullptr : reinterpret_cast<row_pool *>(stream[k->pool]);
       index = pool ? pool->take(1) : -1;
@@ -173,8 +178,7 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
   return dynd_ok;
 }
 
-// ---- rows
-// -------------------------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------------------------
 
 // One side of a dimension in which the other, or itself, has rows.
 struct rows_side {
@@ -274,14 +278,28 @@ void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const c
   field.child = uint32_t(child - fields);
 }
 
-size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int pool) {
+namespace {
+
+size_t begin_any_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int pool,
+                         int null) {
   size_t size = sizeof(pointer_kernel) + operand.element().type()->nstreams * sizeof(content_stream);
   auto *k = begin_level<pointer_kernel>(out, offset, size, pointer);
   k->nstreams = uint32_t(nstreams);
   k->index = uint32_t(operand.stream());
   k->pool = pool;
+  k->null = null;
   k->ncontent = list_content(operand, k->content);
   return offset + size;
+}
+
+} // namespace
+
+size_t begin_source_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int dst) {
+  return begin_any_pointer(out, offset, operand, nstreams, -1, dst);
+}
+
+size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int pool) {
+  return begin_any_pointer(out, offset, operand, nstreams, pool, -1);
 }
 
 size_t begin_rows(ckernel_builder &out, size_t offset, const rows_spec &spec) {

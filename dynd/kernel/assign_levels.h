@@ -8,8 +8,7 @@
 
 namespace dynd {
 
-// ---- leaves
-// -----------------------------------------------------------------------------------------------------------
+// ---- leaves -------------------------------------------------------------------------------------------------------
 
 /// Scalars, converted and checked.
 size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, int src, scalar_id from,
@@ -29,8 +28,7 @@ size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int
 size_t make_format_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, int src, scalar_id from);
 size_t make_parse_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, text_operand src, error_mode mode);
 
-// ---- levels
-// -----------------------------------------------------------------------------------------------------------
+// ---- levels -------------------------------------------------------------------------------------------------------
 
 /// Two children, the first from the source to a block of scratch, the second from there to the destination. The scratch
 /// is stream `nstreams` of both. The second child begins where the first ends: tell it with `set_second_child`.
@@ -52,7 +50,10 @@ size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec
 size_t begin_fields(ckernel_builder &out, size_t offset, int count);
 void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const char *name);
 
-/// The child sees what a pointer of the source or of the destination points to, an element at a time.
+/// The child sees what a pointer of the source points to, an element at a time. `dst`: the stream of the destination's
+/// pointers, which then point to nothing where the source's do; -1 where it has none, and that is an error.
+size_t begin_source_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int dst);
+/// The same for a pointer of the destination, which gets something to point to where it has nothing.
 size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int pool);
 
 /// A dimension in which the source or the destination has rows.

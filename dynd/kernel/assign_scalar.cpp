@@ -15,8 +15,7 @@ constexpr size_t block = 128; // elements that are gathered at once
 
 int log2_size(size_t item) { return __builtin_ctzl(item); }
 
-// ---- convert
-// ----------------------------------------------------------------------------------------------------------
+// ---- convert ------------------------------------------------------------------------------------------------------
 
 struct convert_leaf {
   ckernel_prefix base;
@@ -70,8 +69,7 @@ int convert(char *const *stream, const intptr_t *stride, size_t count, const cke
   return dynd_ok;
 }
 
-// ---- bytes as they are, and turned around
-// -------------------------------------------------------------------------------
+// ---- bytes as they are, and turned around -------------------------------------------------------------------------
 
 struct bytes_leaf {
   ckernel_prefix base;
@@ -122,8 +120,7 @@ size_t make_bytes_leaf(ckernel_builder &out, size_t offset, streams_strided_t fu
   return offset + sizeof(bytes_leaf);
 }
 
-// ---- through a third type
-// -----------------------------------------------------------------------------------------------
+// ---- through a third type -----------------------------------------------------------------------------------------
 
 struct through_kernel {
   ckernel_prefix base;

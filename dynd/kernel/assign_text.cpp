@@ -45,8 +45,7 @@ int put_text(char *const *stream, const text_places &dst, char *slot, int pool_s
   return dynd_ok;
 }
 
-// ---- text to text
-// -------------------------------------------------------------------------------------------------------
+// ---- text to text -------------------------------------------------------------------------------------------------
 
 struct text_leaf {
   ckernel_prefix base;
@@ -71,8 +70,7 @@ int copy_text(char *const *stream, const intptr_t *stride, size_t count, const c
   return dynd_ok;
 }
 
-// ---- scalar to text
-// -----------------------------------------------------------------------------------------------------
+// ---- scalar to text -----------------------------------------------------------------------------------------------
 
 struct format_leaf {
   ckernel_prefix base;
@@ -99,8 +97,7 @@ int format(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- text to scalar
-// -----------------------------------------------------------------------------------------------------
+// ---- text to scalar -----------------------------------------------------------------------------------------------
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 

@@ -163,34 +163,46 @@ size_t build_strided(ckernel_builder &out, size_t offset, int result, const kern
 struct missing_kernel {
   ckernel_prefix base;
   uint32_t nstreams;
-  uint32_t result;     // stream of its validity; the values are the next
-  int16_t left, right; // streams of validity; -1: always there
-  bool harmless;       // what stands at a missing element may be compared too
+  uint32_t result;      // stream of its validity; the values are the next
+  uint16_t left, right; // streams of validity; where only one operand has one, both are that
+  bool harmless;        // what stands at a missing element may be compared too
 };
 
-bool is_there(int16_t valid, char *const *stream, const intptr_t *stride, size_t i) {
-  return valid < 0 || stream[valid][intptr_t(i) * stride[valid]];
+/// A byte of each element, along one call.
+struct byte_stream {
+  char *at;
+  intptr_t step;
+  char &operator[](size_t i) const { return at[intptr_t(i) * step]; }
+};
+
+/// Whether both are not zero.
+void both(byte_stream to, byte_stream a, byte_stream b, size_t count) {
+  if (to.step == 1 && a.step == 1 && b.step == 1) { // which vectorises
+    for (size_t i = 0; i < count; i++) {
+      to.at[i] = (a.at[i] != 0) & (b.at[i] != 0);
+    }
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    to[i] = (a[i] != 0) & (b[i] != 0);
+  }
 }
 
 int missing_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                     dynd_frame *frame) {
   auto *k = reinterpret_cast<const missing_kernel *>(self);
   const ckernel_prefix *child = &k[1].base;
-  auto valid = [&](size_t i) -> char & { return stream[k->result][intptr_t(i) * stride[k->result]]; };
-  auto value = [&](size_t i) -> char & { return stream[k->result + 1][intptr_t(i) * stride[k->result + 1]]; };
-  for (size_t i = 0; i < count; i++) {
-    valid(i) = is_there(k->left, stream, stride, i) & is_there(k->right, stream, stride, i);
-  }
+  auto bytes = [&](uint32_t s) { return byte_stream{stream[s], stride[s]}; };
+  byte_stream valid = bytes(k->result), value = bytes(k->result + 1);
+  both(valid, bytes(k->left), bytes(k->right), count);
   if (k->harmless) {
     int status = call_strided(child, stream, stride, count, frame);
-    for (size_t i = 0; i < count; i++) {
-      value(i) &= valid(i);
-    }
+    both(value, value, valid, count);
     return status;
   }
   char *at[max_call_streams];
   for (size_t i = 0, end; i < count; i = end) { // runs of elements that are there
-    for (end = i; end < count && valid(end); end++) {
+    for (end = i; end < count && valid[end]; end++) {
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
       at[s] = stream[s] + intptr_t(i) * stride[s];
@@ -198,8 +210,8 @@ int missing_strided(char *const *stream, const intptr_t *stride, size_t count, c
     if (int status = end > i ? call_strided(child, at, stride, end - i, frame) : int(dynd_ok)) {
       return status;
     }
-    for (; end < count && !valid(end); end++) {
-      value(end) = 0;
+    for (; end < count && !valid[end]; end++) {
+      value[end] = 0;
     }
   }
   return dynd_ok;
@@ -245,8 +257,8 @@ size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kerne
   auto *k = compare::begin<compare::missing_kernel>(out, offset, size, compare::missing_strided);
   k->nstreams = compare::streams_up_to(left, right);
   k->result = uint32_t(result.stream());
-  k->left = int16_t(is_option(left) ? left.stream() : -1);
-  k->right = int16_t(is_option(right) ? right.stream() : -1);
+  k->left = uint16_t(is_option(left) ? left.stream() : right.stream());
+  k->right = uint16_t(is_option(right) ? right.stream() : left.stream());
   k->harmless = compare::is_number(inner_left.type()) && compare::is_number(inner_right.type());
   return compare::build_strided(out, offset + size, result.stream() + 1, inner_left, inner_right, which);
 }

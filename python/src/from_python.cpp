@@ -633,7 +633,9 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
+  ndt::type element; // where the other operand's are not scalars
   if (like && !(*like)->has_scalars()) {
+    element = like->type().dtype();
     like = nullptr;
   }
   auto scalar_operand = [&](scalar_id scalar) { // what is too large for a floating type is its infinity
@@ -660,8 +662,11 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (has_buffer(object)) {
     return view_of_buffer(object);
   }
-  if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object)) {
-    return from_python(object, ndt::type(), access_mode::immutable);
+  bool missing = object == Py_None && element;
+  if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || missing) {
+    // A Python tuple is a list of elements, unless the elements are tuples.
+    bool tuples = element && below_options(element.get())->kind == type_kind::tuple;
+    return from_python(object, tuples ? element : ndt::type(), access_mode::immutable, element);
   }
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "dynd/array/layout.h"
+#include "dynd/eval/evaluate.h"
 
 namespace binding {
 
@@ -139,6 +140,8 @@ private:
   buffer *memory_;
 };
 
+bool has_texts(ndt::type type) { return std::count(type->roles, type->roles + type->nstreams, stream_role::texts) > 0; }
+
 bool is_plain(nb::handle dtype) {
   std::string kind = text_of(dtype.attr("kind"));
   return std::strchr("biufc", kind[0]) && nb::cast<bool>(dtype.attr("isnative"));
@@ -192,8 +195,7 @@ nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access) {
     return nd::array();
   }
   ndt::type own = type_of_dtype(dtype, masked ? purpose::masked_copy : purpose::copy);
-  bool texts = std::count(own->roles, own->roles + own->nstreams, stream_role::texts) > 0;
-  if (!masked && !texts) {
+  if (!masked && !has_texts(own)) {
     return converted(view_of_numpy(object), type ? type : own, access);
   }
   auto shape = nb::cast<nb::tuple>(nb::handle(object).attr("shape"));
@@ -291,9 +293,11 @@ nb::object to_numpy(nb::handle self, nb::handle wanted, nb::handle copy) {
     throw error(error_kind::value,
                 "__array__: " + std::string(a.type().str()) + " is not NumPy's layout: needs a copy");
   }
-  nb::object values = nb::steal(to_values(a, true)), shape = self.attr("shape");
-  nb::object made = numpy.attr("empty")(shape, dtype);
-  if (nb::cast<size_t>(made.attr("size")) > 0) {
+  nb::object shape = self.attr("shape"), made = numpy.attr("empty")(shape, dtype);
+  if (!has_texts(a.type())) {
+    assign(view_of_numpy(made.ptr()).get(), a.get());
+  } else if (nb::cast<size_t>(made.attr("size")) > 0) { // objects: only Python can make them
+    nb::object values = nb::steal(to_values(a, true));
     made = numpy.attr("array")(values, dtype).attr("reshape")(shape);
   }
   return wanted.is_none() ? made : made.attr("astype")(wanted);

@@ -463,7 +463,7 @@ def test_fields_may_lie_anywhere():
     assert nd.asarray(table[0]).tolist() == {"b": 1, "a": 1}
 
 
-@pytest.mark.parametrize("code", [">i2", ">i4", ">u8", ">f4", ">f8"])
+@pytest.mark.parametrize("code", [">i2", ">i4", ">u8", ">f2", ">f4", ">f8", ">c8", ">c16"])
 def test_the_other_byte_order(code):
     plain = np.arange(-3, 9).astype(code).reshape(3, 4)[:, ::2]
     array = nd.asarray(plain)
@@ -509,6 +509,10 @@ def test_numpy_sees_texts_as_objects():
     assert plain.dtype == [("x", "i4"), ("s", "O")] and plain.tolist() == [(1, "a")]
     plain = np.asarray(nd.array([(1, 2.5)], type="(int8, float32)"))
     assert plain.dtype == [("f0", "i1"), ("f1", "f4")] and plain.tolist() == [(1, 2.5)]
+    plain = np.asarray(nd.array([((1, "a"), b"b")], type="((int8, string), bytes)"))
+    assert plain.tolist() == [((1, "a"), b"b")]
+    assert np.asarray(nd.array([], type="strided * {x: int8, s: string}")).shape == (0,)
+    assert np.asarray(nd.array({"x": 1, "s": "a"})).tolist() == (1, "a")
     with pytest.raises(ValueError, match="copy"):
         np.asarray(nd.array(["a"]), copy=False)
 

@@ -116,7 +116,6 @@ def test_records_are_strides():
     [
         np.array([1.0], dtype="longdouble"),
         np.array([1.0], dtype="clongdouble"),
-        np.array([1], dtype=">c8"),
         np.array(["text"]),
         np.array([b"bytes"]),
         np.array([None]),

@@ -239,8 +239,7 @@ static_assert(std::size(samples) == multi_operation_funcproto_id + 1, "one of ea
 
 nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_funcproto_id], {&a, 1}); }
 
-// ---- the scenarios
-// ------------------------------------------------------------------------------------------------------
+// ---- the scenarios ------------------------------------------------------------------------------------------------
 
 constexpr const char *large = "100 * 100 * float64";                      // waits
 constexpr const char *ragged = "30 * var * float64";                      // rows of 2, 0, 1, 3 ...
@@ -542,13 +541,20 @@ TEST(AllocationFailure, EveryPairOfElements) {
       operand destination = {"3 * " + std::string(to.type), to.values, writable};
       ndt::type type("3 * " + std::string(to.type));
       std::string name = std::string(from.type) + " to " + to.type;
-      expect_to_survive({name, any, {source}, [&](const arrays &x) {
-                           return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))};
-                         }, true});
-      expect_to_survive({name + ", there already", any, {destination, source}, [&](const arrays &x) {
+      expect_to_survive(
+          {name,
+           any,
+           {source},
+           [&](const arrays &x) { return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))}; },
+           true});
+      expect_to_survive({name + ", there already",
+                         any,
+                         {destination, source},
+                         [&](const arrays &x) {
                            nd::assign(x[0], x[1]);
                            return result{x[0]};
-                         }, true});
+                         },
+                         true});
     }
   }
 }

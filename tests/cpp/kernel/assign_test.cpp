@@ -1,8 +1,11 @@
 // Assignment between all kinds of elements and dimensions: values, messages, and what stands there after an error.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "allocations.h"
 #include "dynd/array/layout.h"
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
@@ -140,6 +143,20 @@ TEST(AssignElements, PointersAndBytesInTheOtherOrder) {
             "overflow: assign: cannot assign an NA value to a non-option type at index (1,)");
 }
 
+TEST(AssignElements, PointersToNothing) {
+  nd::array null = empty_of("2 * pointer[int32]");
+  EXPECT_EQ(text(nd::copy(null, access_mode::immutable)), "[None, None]");
+  nd::array target = empty_of("2 * pointer[int64]");
+  nd::assign(target, nd::array(5));
+  nd::assign(target, null);
+  EXPECT_EQ(text(target), "[None, None]");
+  EXPECT_EQ(failure([&] { nd::assign(testing::ramp("2 * int32", access_mode::readwrite), null); }),
+            "value: assign: a pointer points to nothing at index (0,)");
+  nd::array optional = parse("3 * pointer[?int32]", "[1, null, 3]");
+  EXPECT_EQ(text(nd::copy(optional, access_mode::immutable)), "[1, None, 3]");
+  EXPECT_EQ(converted("3 * ?int64", "3 * pointer[?int32]", "[1, null, 3]"), "[1, None, 3]");
+}
+
 // Rows that have no memory get it from the assignment; those that have it keep their length.
 TEST(AssignElements, RowsGetMemory) {
   nd::array a = empty_of("2 * var * int32");
@@ -205,8 +222,7 @@ TEST(AssignElements, OverlapGivesWhatACopyWould) {
   EXPECT_EQ(text(nd::field(s, "x")), "[5, 3, 1]");
 }
 
-// ---- the factory itself
-// ---------------------------------------------------------------------------------------------------
+// ---- the factory itself -------------------------------------------------------------------------------------------
 
 TEST(AssignFactory, UnaryPrototypesForOneStream) {
   ckernel_builder kernel;
@@ -264,6 +280,77 @@ TEST(AssignFactory, RequestsAgree) {
       }
     }
   }
+}
+
+// Building and running an ordinary assignment asks for no memory.
+TEST(AssignFactory, AllocatesNothing) {
+  ndt::type to("4 * 3 * float64"), from("3 * int32");
+  intptr_t to_size[] = {4, 3}, to_stride[] = {24, 8}, from_size[] = {3}, from_stride[] = {4};
+  uint32_t kind = 0;
+  int32_t step = 1;
+  dynd_arrmeta to_meta = {2, 1, to_size, to_stride, &kind, &step},
+               from_meta = {1, 1, from_size, from_stride, &kind, &step};
+  double dst[12];
+  int32_t src[3] = {1, 2, 3};
+  work_frame frame(1 << 16); // a thread has one and uses it again
+  level();                   // chosen at first use
+  int64_t before = testing::allocation_count();
+  for (kernel_request_t request : {kernel_request_single, kernel_request_single_multistride}) {
+    ckernel_builder kernel;
+    make_assignment_kernel(kernel, 0, to, &to_meta, from, &from_meta, request, error_mode::fractional);
+    auto function = reinterpret_cast<unary_single_operation_t>(kernel.root()->function);
+    function(reinterpret_cast<char *>(dst), reinterpret_cast<const char *>(src), kernel.root(), &frame);
+  }
+  EXPECT_EQ(testing::allocation_count(), before);
+  EXPECT_EQ(dst[11], 3);
+}
+
+// One kernel, many threads, each with a frame of its own; the conversion goes through scratch.
+TEST(AssignFactory, OneKernelOnManyThreads) {
+  nd::array src = parse("1000 * byteswap[int16]", [] {
+    std::string text = "[0";
+    for (int i = 1; i < 1000; i++) {
+      text += "," + std::to_string(i);
+    }
+    return text + "]";
+  }());
+  intptr_t size = 1000;
+  ckernel_builder kernel;
+  arrmeta_of from(*src.get());
+  nd::array like = nd::empty(ndt::type("1000 * float64"), &size);
+  arrmeta_of to(*like.get());
+  make_assignment_kernel(kernel, 0, like.type(), to.get(), src.type(), from.get(), kernel_request_single_multistride,
+                         error_mode::fractional);
+  EXPECT_GT(kernel.scratch_size, 0u);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<double>> results(4, std::vector<double>(1000));
+  for (auto &result : results) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; round++) {
+        work_frame frame(kernel.scratch_size);
+        auto function = reinterpret_cast<unary_single_operation_t>(kernel.root()->function);
+        EXPECT_EQ(function(reinterpret_cast<char *>(result.data()), src->streams()[0].address, kernel.root(), &frame),
+                  dynd_ok);
+      }
+    });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+  for (const auto &result : results) {
+    for (int i = 0; i < 1000; i++) {
+      ASSERT_EQ(result[size_t(i)], i);
+    }
+  }
+}
+
+TEST(AssignElements, NumbersInTheOtherOrderTakePartInOperations) {
+  nd::array a = parse("3 * byteswap[int16]", "[1, 2, 3]"), p = parse("3 * pointer[float64]", "[1, 2, 3]");
+  EXPECT_EQ(text(a + nd::array(1)), "[2, 3, 4]");
+  EXPECT_EQ(text(a * p), "[1.0, 4.0, 9.0]");
+  EXPECT_EQ(text(nd::sum(a)), "6");
+  EXPECT_EQ(failure([&] { parse("2 * string", R"(["a", "b"])") + a; }),
+            "type: add: there is no such operation for elements of type string");
 }
 
 } // namespace

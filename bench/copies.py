@@ -1,0 +1,89 @@
+"""What assignment costs, one thread, as ratios in one run: contiguous copies and conversions to the best hand-written
+loop, transposed and permuted copies to the best contiguous copy of the same bytes, NumPy beside.
+
+Usage: PYTHONPATH=python python bench/copies.py
+"""
+
+import pathlib
+import subprocess
+import time
+
+import numpy as np
+
+import floors
+from dynd import nd
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SIZES = {"10k": (10_000, 200, 40), "16M": (16_000_000, 1, 25)}  # elements, runs in one measurement, measurements
+
+
+def best_times(timers, repeats):
+    """The shortest of each; they take turns, so that a slow moment of the machine meets all."""
+    best = [float("inf")] * len(timers)
+    for _ in range(repeats):
+        for i, timer in enumerate(timers):
+            best[i] = min(best[i], timer())
+    return best
+
+
+def timed(call, inner):
+    def timer():
+        begin = time.perf_counter()
+        for _ in range(inner):
+            call()
+        return (time.perf_counter() - begin) / inner
+
+    return timer
+
+
+def loop_timers(loops, family, work, inner):
+    return [lambda i=index: loops.time(i, work, inner) / inner for _, index in loops.families[family]]
+
+
+def line(what, bar, ours, floor, numpy):
+    verdict = "ok" if ours / floor <= bar else "OVER"
+    print(f"{what:40}{ours * 1e6:12.2f} us {ours / floor:6.2f} (bar {bar}) {verdict:5} NumPy {numpy / floor:6.2f}",
+          flush=True)  # fmt: skip
+
+
+def contiguous(loops, label, source, to, count, inner, repeats):
+    family = "copy" if source == to else f"{source} to {to}"
+    values = floors.aligned(np.random.default_rng(1).integers(0, 100, count).astype(source))
+    result = floors.aligned(np.zeros(count, to))
+    ours, theirs = nd.asarray(result), nd.asarray(values)
+    timers = [timed(lambda: nd.assign(ours, theirs, "nocheck"), inner),
+              timed(lambda: np.copyto(result, values, casting="unsafe"), inner)]  # fmt: skip
+    timers += loop_timers(loops, family, floors.make_work(result, [values], columns=count), inner)
+    mine, numpy, *floor = best_times(timers, repeats)
+    line(f"{source} to {to}, {label}", 1.15, mine, min(floor), numpy)
+
+
+def permuted(loops, dtype, shape, axes, bar, repeats=15):
+    values = floors.aligned((np.arange(np.prod(shape)) % 100).astype(dtype).reshape(shape))
+    result = floors.aligned(np.zeros([shape[a] for a in axes], dtype))
+    flat = floors.aligned(np.zeros(shape, dtype))
+    source = values.transpose(axes)
+    ours, theirs = nd.asarray(result), nd.asarray(source)
+    timers = [timed(lambda: nd.assign(ours, theirs), 1), timed(lambda: np.copyto(result, source), 1)]
+    timers += loop_timers(loops, "copy", floors.make_work(flat, [values], columns=values.nbytes // 8), 1)
+    mine, numpy, *floor = best_times(timers, repeats)
+    assert np.array_equal(result, source)
+    line(f"{dtype} {shape} by {axes}", bar, mine, min(floor), numpy)
+
+
+def main():
+    nd.set_num_threads(1)
+    loops = floors.Floors(floors.build(ROOT / "build/bench", "native"))
+    print("ratios to the best hand-written loop; permuted copies: to the best contiguous copy of the same bytes")
+    for label, (count, inner, repeats) in SIZES.items():
+        for source, to in [("float64", "float64"), ("float64", "float32"), ("int32", "float64"), ("float64", "int32")]:
+            contiguous(loops, label, source, to, count, inner, repeats)
+    for dtype, bar in [("float64", 1.5), ("float32", 1.8), ("uint8", 6)]:
+        permuted(loops, dtype, (4096, 4096), (1, 0), bar)
+    for axes in [(2, 0, 1), (2, 1, 0)]:
+        permuted(loops, "float64", (256, 256, 256), axes, 2)
+    print(subprocess.run([ROOT / "build/release/bench/assign_cost"], capture_output=True, text=True).stdout, end="")
+
+
+if __name__ == "__main__":
+    main()

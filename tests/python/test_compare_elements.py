@@ -1,0 +1,81 @@
+"""Comparisons of elements that are not scalars, against Python's own of the same values."""
+
+import math
+import operator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynd import nd
+
+EQUALITY = [operator.eq, operator.ne]
+COMPARISONS = EQUALITY + [operator.lt, operator.le, operator.gt, operator.ge]
+
+TEXT = st.text(alphabet="ab\x7fé€😀", max_size=3)
+NUMBER = st.sampled_from([0, 1, -1, 2**53 + 1, -(2**63), 2**63 - 1, 0.0, -0.0, 0.5, 2.0**53, 2.0**63, math.inf, math.nan])
+
+
+def test_strings_strided_ragged_and_broadcast():
+    rows = [["a", "b"], [], ["é", "", "ab"]]
+    a = nd.array(rows)
+    for compare in COMPARISONS:
+        assert compare(a, "ab").tolist() == [[compare(x, "ab") for x in row] for row in rows]
+        assert compare(a, a).tolist() == [[compare(x, x) for x in row] for row in rows]
+        column = nd.array([["a"], ["x"], ["ab"]])
+        assert compare(a, column).tolist() == [[compare(x, y) for x in row] for row, y in zip(rows, "a x ab".split())]
+        assert compare(a[::-1], "a").tolist() == [[compare(x, "a") for x in row] for row in rows[::-1]]
+        assert compare(a[:, ::-1], "a").tolist() == [[compare(x, "a") for x in row[::-1]] for row in rows]
+    assert str(nd.type_of(a == a)).endswith("var * bool")
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@given(left=st.lists(TEXT, min_size=1, max_size=8), right=TEXT)
+def test_strings_and_bytes(compare, left, right):
+    expected = [compare(x, right) for x in left]  # by code points, as UTF-8 has them
+    assert compare(nd.array(left), right).tolist() == expected
+    encoded = [x.encode() for x in left]
+    found = compare(nd.array(encoded), nd.array(right.encode()))
+    assert found.tolist() == [compare(x, right.encode()) for x in encoded]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@given(values=st.lists(st.tuples(NUMBER, TEXT), min_size=1, max_size=6))
+def test_tuples_are_compared_as_python_compares_them(compare, values):
+    floats = [(float(x), s) for x, s in values]
+    a = nd.array(floats, type="strided * (float64, string)")
+    for other in floats[:2]:
+        assert compare(a, other).tolist() == [compare(tuple(x), (other[0] + 0.0, other[1])) for x in floats]
+
+
+def test_structs_by_field_name():
+    a = nd.array([{"x": 1, "y": "a"}, {"x": 2, "y": None}])
+    assert (a == {"y": "a", "x": 1}).tolist() == [True, False]
+    assert (a == {"x": 1.5, "y": "a"}).tolist() == [False, False]
+    assert (a != a).tolist() == [False, False]  # inside an element, missing equals missing
+    with pytest.raises(TypeError, match="equal: cannot compare .* with {z: "):
+        a == {"z": 1}
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+def test_missing_where_either_is(compare):
+    values = [1, None, 3, None]
+    a = nd.array(values)
+    found = compare(a, 2)
+    assert str(nd.type_of(found)).endswith("?bool")
+    assert found.tolist() == [None if x is None else compare(x, 2) for x in values]
+    assert compare(a, 1.5).tolist() == [None if x is None else compare(x, 1.5) for x in values]
+    assert compare(a, a).tolist() == [None if x is None else compare(x, x) for x in values]
+    assert compare(a, None).tolist() == [None] * 4
+    assert compare(nd.array(["a", "b"]), None).tolist() == [None, None]
+    ragged = nd.array([["a", None], [], ["b"]])
+    assert compare(ragged, "a").tolist() == [[compare("a", "a"), None], [], [compare("b", "a")]]
+
+
+def test_types_that_cannot_be_compared():
+    with pytest.raises(TypeError, match="equal: cannot compare string with int"):
+        nd.array(["a"]) == 1
+    with pytest.raises(TypeError, match="less: cannot compare string with bytes"):
+        nd.array(["a"]) < b"a"
+    with pytest.raises(ValueError, match="equal: cannot broadcast"):
+        nd.array(["a", "b"]) == nd.array(["a", "b", "c"])
