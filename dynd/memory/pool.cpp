@@ -1,6 +1,7 @@
 #include "dynd/memory/pool.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,17 +13,23 @@ namespace dynd {
 
 namespace {
 
-// Address space is plenty (2^47 bytes), but thousands of pools can be alive: each reserves a part of what is left of
-// half of it, so that the rest of the process always finds some. A limit of the process may say otherwise still: then
-// less is asked for.
-constexpr size_t all_reserved = size_t(1) << 46, most_reserved = size_t(1) << 34;
-constexpr size_t least_share = size_t(1) << 24, least_reserved = size_t(1) << 20;
+// Address space is plenty (2^47 bytes, or what a limit of the process says), but thousands of pools can be alive: each
+// reserves a part of what is left of half of it, so that the rest of the process always finds some.
+constexpr size_t most_reserved = size_t(1) << 34, least_share = size_t(1) << 24, least_reserved = size_t(1) << 20;
 std::atomic<size_t> reserved_now{0};
 
+size_t half_of_address_space() {
+  rlimit limit;
+  bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return std::min(size_t(1) << 46, limited ? size_t(limit.rlim_cur) / 2 : SIZE_MAX);
+}
+
 size_t fair_share() {
-  size_t left = all_reserved - std::min(all_reserved, reserved_now.load(std::memory_order_relaxed));
-  size_t share = left / (all_reserved / most_reserved);
-  return std::max(share / least_share, size_t(1)) * least_share;
+  size_t all = half_of_address_space();
+  size_t left = all - std::min(all, reserved_now.load(std::memory_order_relaxed));
+  size_t share = std::min(most_reserved, left / std::max<size_t>(all / most_reserved, 8));
+  size_t least = std::max(least_reserved, std::min(least_share, all >> 11));
+  return std::max(share / least_reserved * least_reserved, least);
 }
 
 char *reserve(size_t &bytes) {

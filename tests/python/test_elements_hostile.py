@@ -1,5 +1,8 @@
 """Elements that met a random walk over types, views and assignments: what it found, each as its own test."""
 
+import subprocess
+import sys
+
 import pytest
 from dynd import nd
 
@@ -102,3 +105,16 @@ def test_thousands_of_arrays_without_values():
         arrays.append(a)
     assert len(bytearray(1 << 26)) == 1 << 26  # there is memory for others
     assert all(a.tolist() == [["a", str(i)], []] for i, a in enumerate(arrays))
+
+
+def test_arrays_without_values_where_addresses_are_limited():
+    program = """
+import resource
+from dynd import nd
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+arrays = [nd.empty("2 * var * string") for _ in range(300)]
+for a in arrays:
+    a[...] = [["a"], []]
+bytearray(1 << 26)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
