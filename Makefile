@@ -4,6 +4,7 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
+TARGETS := $(if $(filter-out demo,$(MAKECMDGOALS)),,dynd _dynd)# all, but of the demo alone what it needs
 
 .PHONY: help setup build demo test bench check format clean
 
@@ -20,7 +21,7 @@ setup:
 	@tools/setup_python.sh
 
 build: setup
-	@tools/build.sh $(PRESET) $(JOBS)
+	@tools/build.sh $(PRESET) $(JOBS) $(TARGETS)
 	@for file in $(BUILD)/libdynd.so $(BUILD)/python/_dynd*.so; do \
 	  [ ! -e $$file ] || ln -sf ../../$$file python/dynd/; done  # the package uses this build
 

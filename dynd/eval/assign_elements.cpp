@@ -301,7 +301,7 @@ void explain(const ckernel_builder &kernel, const array_block &dst, const array_
                         {}};
   for (assign_level &level : levels) {
     made.kernel_bytes = std::max(made.kernel_bytes, level.offset + level.size);
-    made.levels.push_back({level.offset, level.size, std::move(level.text)});
+    made.levels.push_back({level.offset, level.size, std::move(level.text), level.depth});
   }
   seen.kernels.push_back(std::move(made));
 }

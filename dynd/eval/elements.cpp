@@ -1,7 +1,9 @@
 #include "dynd/eval/elements.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dynd/array/rows.h"
@@ -9,6 +11,7 @@
 #include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
 #include "dynd/kernel/level.h"
+#include "dynd/memory/buffer.h"
 
 namespace dynd {
 
@@ -37,14 +40,14 @@ public:
     }
   }
 
-  void build(ckernel_builder &out, const element_kernel &make, bool observed) {
+  size_t build(ckernel_builder &out, const element_kernel &make, bool observed) {
     size_t offset = 0;
     for (int d = 0; d < shape_.ndim; d++) {
       offset = observed ? begin_observed(out, offset, count(), d) : offset;
       offset = dimension(out, offset, d);
     }
     offset = observed ? begin_observed(out, offset, count(), shape_.ndim) : offset;
-    make(out, offset, operands_.data());
+    return make(out, offset, operands_.data());
   }
 
   int run(const ckernel_builder &kernel, dynd_frame &frame) {
@@ -98,6 +101,47 @@ private:
   std::vector<intptr_t> stride_; // of each stream, ndim of them
 };
 
+/// An operation, as explain and trace show it; the first operand is its destination.
+class operation_recorder : public kernel_observer {
+public:
+  operation_recorder(const char *name, array_block *const *operands, int noperands, int ndim, observation &seen)
+      : name_(name), operands_(operands), noperands_(noperands), ndim_(ndim), seen_(seen) {}
+
+  void explain(size_t bytes, size_t scratch, intptr_t elements) {
+    std::vector<std::string> texts;
+    for (int o = 0; o < noperands_; o++) {
+      texts.push_back((o ? "from " : "to   ") + std::string(operands_[o]->type->text) + " " +
+                      space_text(*operands_[o]));
+    }
+    seen_.kernels.push_back({name_, std::move(texts), bytes, scratch, elements, {}});
+  }
+
+  void call(int level, intptr_t, char *const *stream) override {
+    if (seen_.calls.size() == most_traced_calls) {
+      seen_.more_calls++;
+      return;
+    }
+    traced_call record{level, level == ndim_ ? name_ : "strided", {}, {}};
+    for (int o = 0; o < noperands_; o++) {
+      const array_block &block = *operands_[o];
+      int axis = level - (ndim_ - block.ndim);
+      if (level < ndim_ && axis >= 0 && block.size()[axis] < 0) {
+        record.name = "var";
+      }
+      std::string text = nd::values_text_at(block, std::max(axis, 0), stream);
+      o ? record.sources.push_back(std::move(text)) : record.destination.swap(text);
+      stream += block.nstreams;
+    }
+    seen_.calls.push_back(std::move(record));
+  }
+
+private:
+  const char *name_;
+  array_block *const *operands_;
+  int noperands_, ndim_;
+  observation &seen_;
+};
+
 } // namespace
 
 void run_elements(const char *name, const space &shape, array_block *const *operands, int noperands,
@@ -107,8 +151,14 @@ void run_elements(const char *name, const space &shape, array_block *const *oper
   }
   element_call call(shape, operands, noperands);
   ckernel_builder kernel;
-  call.build(kernel, make, false);
+  observation *watching = current_observation();
+  size_t bytes = call.build(kernel, make, watching && watching->tracing);
   work_frame frame(kernel.scratch_size);
+  std::optional<operation_recorder> recorder;
+  if (watching) {
+    frame.engine = &recorder.emplace(name, operands, noperands, shape.ndim, *watching);
+    recorder->explain(bytes, kernel.scratch_size, shape.count());
+  }
   int status = call.run(kernel, frame);
   if (!status) {
     return;
@@ -134,6 +184,11 @@ ref<array_block> new_elements(const space &shape, ndt::type dtype) {
     bool value = dtype->roles[s] == stream_role::values;
     ref<array_block> column = new_result(shape, value ? stream_scalar(dtype.get(), s) : scalar_id::bool_);
     allocate_values(column.get(), shape);
+    if (current_observation()) { // the trace shows what stands at the destination
+      buffer *memory = as_buffer(column->values().owner);
+      memory ? std::memset(memory->data, 0, memory->size)
+             : std::memset(column->values().address, 0, size_t(column->count) * column->item_size());
+    }
     if (!result) {
       ndt::type type = ndt::with_dtype(ndt::type(column->type), dtype);
       result = new_block(type.get(), access_mode::immutable, flag_ours);

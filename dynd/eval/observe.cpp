@@ -71,11 +71,7 @@ std::vector<int> traced_sources(const task &t) {
   if (t.p.reduce || !last) {
     add(t.p.output[0]);
   } else {
-    for (uint8_t reg : {last->a, last->b, last->c}) {
-      if (reg != no_register) {
-        add(reg);
-      }
-    }
+    t.p.for_reads(*last, add);
   }
   if (std::find(sources.begin(), sources.end(), -1) != sources.end()) {
     sources.resize(size_t(t.nsources));
@@ -311,10 +307,11 @@ std::string explanation_text(const observation &seen) {
     for (const std::string &operand : kernel.operands) {
       text += "  " + operand + "\n";
     }
-    int depth = 1;
+    int depth = 0;
     for (const explained_level &level : kernel.levels) {
+      depth = level.depth < 0 ? depth + 1 : level.depth + 1;
       text += "  offset " + std::to_string(level.offset) + ", " + std::to_string(level.size) + " bytes" +
-              std::string(size_t(depth++) * 2, ' ') + level.text + "\n";
+              std::string(size_t(depth) * 2, ' ') + level.text + "\n";
     }
   }
   return text.empty() ? "nothing was evaluated\n" : text;

@@ -44,6 +44,7 @@ struct root_call {
 struct explained_level {
   size_t offset, size;
   std::string text;
+  int depth = -1; ///< below how many others; -1: below all before it
 };
 
 struct tree_options {

@@ -132,7 +132,7 @@ private:
   /// Tells of the level at `offset`, which ends, or whose child begins, at `end`; returns that.
   template <class Text> size_t note(size_t offset, size_t end, Text text) {
     if (levels) {
-      levels->push_back({offset, end - offset, text()});
+      levels->push_back({offset, end - offset, text(), depth_++});
     }
     return end;
   }
@@ -360,8 +360,10 @@ private:
     offset = note(offset, begin_through(out_, offset, nstreams_, between->scalar),
                   [&] { return std::string("through ") + between->text + " in scratch: " + pair_text(dst, src); });
     nstreams_++;
+    int depth = depth_;
     size_t second = from_swapped ? element(offset, scratch, src) : any(offset, scratch, src);
     set_second_child(out_, through, second);
+    depth_ = depth;
     size_t end = any(second, dst, scratch);
     nstreams_--;
     return end;
@@ -409,7 +411,9 @@ private:
         }
       }
       set_field(out_, begin, i, offset, to->fields[i].name);
+      int depth = depth_;
       offset = any(offset, dst.field(i), src.field(other));
+      depth_ = depth;
     }
     return offset;
   }
@@ -444,7 +448,7 @@ private:
   ckernel_builder &out_;
   error_mode mode_;
   kernel_operand dst_, src_;
-  int first_pool_, nstreams_, level_ = 0;
+  int first_pool_, nstreams_, level_ = 0, depth_ = 0;
 };
 
 } // namespace

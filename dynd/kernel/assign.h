@@ -42,6 +42,7 @@ enum class assign_walk : uint8_t { planned, observed };
 struct assign_level {
   size_t offset, size;
   std::string text;
+  int depth; ///< below how many others
 };
 
 bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,

@@ -18,6 +18,7 @@ struct var_rows_call {
   dynd_frame *frame;
   size_t passed = 0; // rows that end in the window that was fetched last, if some source depends on the row
   char *reg[256];
+  const chain_port *repeated = nullptr; // a source of one value a row; it is fetched last
 
   var_rows_call(const chain_kernel *kernel, char *const *streams, const intptr_t *strides, size_t rows, dynd_frame *f)
       : k(kernel), stream(streams), stride(strides), count(rows),
@@ -27,6 +28,8 @@ struct var_rows_call {
       reg[p->reg] = frame->scratch + p->scratch;
       if (p->where.slots == slot_kind::none && p->where.axis_stride == 0 && stride[p->where.stream] == 0) {
         fetch_of(*p).splat(reg[p->reg], stream[p->where.stream], window);
+      } else if (p->where.slots == slot_kind::none && p->where.axis_stride == 0) {
+        repeated = p;
       }
     }
   }
@@ -35,8 +38,18 @@ struct var_rows_call {
     return stream[stream_index] + intptr_t(r) * stride[stream_index];
   }
 
+  // What comes after this window: asked for while a later source is repeated, where there is one, else now.
+  void ask_for_next(const chain_port &p, row_window &part, size_t bytes) {
+    const char **free = part.ahead[0] ? part.ahead[1] ? nullptr : &part.ahead[1] : &part.ahead[0];
+    if (repeated && free && p.log2 == repeated->log2) {
+      *free = reg[p.reg] + bytes;
+    } else {
+      prefetch(reg[p.reg], k->prefetch_distance, bytes);
+    }
+  }
+
   // Brings the elements of a part into a source's register; its rows begin with r.
-  void fetch(const chain_port &p, size_t r, const row_window &part) {
+  void fetch(const chain_port &p, size_t r, row_window &part) {
     const fetch_functions &functions = fetch_of(p);
     intptr_t item = intptr_t(1) << p.log2;
     size_t n = size_t(part.end - part.begin);
@@ -47,7 +60,7 @@ struct var_rows_call {
     } else if (p.where.axis_stride == item) {
       reg[p.reg] = values + part.begin * item;
       if (k->prefetch_distance) {
-        prefetch(reg[p.reg], k->prefetch_distance, n << p.log2);
+        ask_for_next(p, part, n << p.log2);
       }
     } else if (p.where.axis_stride != 0) {
       functions.load_strided(reg[p.reg], values + part.begin * p.where.axis_stride, p.where.axis_stride, n);
@@ -60,7 +73,12 @@ struct var_rows_call {
   int compute(size_t r, int64_t begin, int64_t end) {
     row_window part = {offsets + r, count - r, begin, end};
     for (const chain_port *p = k->sources(), *last = p + k->nsources; p != last; p++) {
-      fetch(*p, r, part);
+      if (p != repeated) {
+        fetch(*p, r, part);
+      }
+    }
+    if (repeated) {
+      fetch(*repeated, r, part);
     }
     return run_steps(k, reg, size_t(end - begin), frame);
   }

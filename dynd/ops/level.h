@@ -88,6 +88,9 @@ struct row_window {
   const int64_t *offsets;
   size_t rows; ///< at least 1
   int64_t begin, end;
+  /// Where the next window of two other operands is, if that is in memory rather than in a cache: `repeat` asks for it
+  /// as it goes, as many bytes as it writes itself.
+  const char *ahead[2] = {nullptr, nullptr};
 };
 
 /// How a block of an operand is brought into scratch. By item size; scratch may be written up to 128 bytes past the

@@ -58,9 +58,14 @@ def assign(dst, src, errmode="fractional"):
 def empty(type):
     """A writable array of a type with all sizes in it ("3 * 4 * float64").
 
-    Values of numbers alone are not set. `var` rows are empty and get their length from the first assignment; strings
-    are empty, what may be missing is missing, pointers point to nothing.
+    Values of numbers alone are not set. `var` rows are empty and get their length from the first assignment to them,
+    all at once (a[...] = b) or row by row (a[0] = b; but a[0] alone is a view of a row with no elements). Strings are
+    empty, what may be missing is missing, pointers point to nothing.
 
+    >>> a = nd.empty("2 * var * int32")
+    >>> a[0] = [1, 2, 3]
+    >>> a
+    nd.array([[1, 2, 3], []], type="2 * var * int32")
     >>> nd.empty("2 * {x: ?int32, hits: var * float64}")
     nd.array([{"x": None, "hits": []}, {"x": None, "hits": []}], type="2 * {x: ?int32, hits: var * float64}")
     """
@@ -113,7 +118,10 @@ def _observe(name, f, args, tracing):
 
 
 def explain(f, *args):
-    """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset."""
+    """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset.
+
+    Of comparisons of records, text and what may be missing only the operands and the bytes.
+    """
     return Explanation(_observe("explain", f, args, False).explanation())
 
 
@@ -129,7 +137,8 @@ def trace(f, *args):
 def load(path):
     """Loads a plug-in, a shared library with kernels written in C, and returns their names.
 
-    Each becomes a function of this module. A library that is not a plug-in for this version is refused, whole.
+    Each becomes a function of this module. A library that is not a plug-in for this version is refused, whole. It stays
+    loaded: loading a file again changes nothing, even if it was built anew. How to write one: docs/kernels.md.
 
     >>> nd.load("./triple.so")
     ['triple']

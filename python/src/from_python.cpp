@@ -668,10 +668,17 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
     bool tuples = element && below_options(element.get())->kind == type_kind::tuple;
     return from_python(object, tuples ? element : ndt::type(), access_mode::immutable, element);
   }
+  if (object == Py_None) {
+    throw error(error_kind::type, std::string(operation) + ": None is no operand; tolist() shows what is missing");
+  }
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
 }
 
 nd::array to_assigned(PyObject *value, const nd::array &target) {
+  if (value == Py_None && target->has_scalars()) {
+    std::string type(target.type().dtype().str());
+    throw error(error_kind::type, "assign: None to " + type + ", which cannot be missing; ?" + type + " can");
+  }
   bool is_value = PyUnicode_Check(value) || PyBytes_Check(value) || !PyObject_CheckBuffer(value);
   if (target->has_scalars() || is_array(value) || !is_value) {
     return to_operand(value, nullptr, "assign");

@@ -3,6 +3,7 @@
 #include "values.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -173,7 +174,8 @@ nd::index one_index(PyObject *object) {
     }
   } else {
     throw error(error_kind::index, std::string("index: an index must be an integer, a slice, `...` or None, not ") +
-                                       Py_TYPE(object)->tp_name);
+                                       Py_TYPE(object)->tp_name +
+                                       (PyUnicode_Check(object) ? "; a field's name stands alone: a[\"x\"][0]" : ""));
   }
   return result;
 }
@@ -300,6 +302,31 @@ PyObject *get_element(PyObject *self, Py_ssize_t i) {
   });
 }
 
+// A row that is indexed is strided, and has the length that it has. One that has no memory yet is the only row of a
+// slice instead: there it is `var`, and gets its length from what is assigned. Nothing if the key names no such row.
+std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::array &target) {
+  std::vector<nd::index> indices;
+  intptr_t count = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
+  for (intptr_t i = 0; i < count; i++) {
+    PyObject *one = PyTuple_Check(key) ? PyTuple_GET_ITEM(key, i) : key;
+    if (!PyIndex_Check(one)) {
+      return std::nullopt;
+    }
+    indices.push_back(one_index(one));
+  }
+  if (count == 0 || a.ndim() != target.ndim() + int(count) || a->size()[count] >= 0 || target->size()[0] != 0) {
+    return std::nullopt;
+  }
+  intptr_t at = indices.back().at;
+  indices.back() = {nd::index::slice, 0, at, {}, {}};
+  if (at != -1) {
+    indices.back().stop = at + 1;
+  }
+  nd::array row = nd::at(a, indices);
+  bool has_memory = read_slot(row->streams()[0].address, row->streams()[0].kind).start != -1;
+  return has_memory ? std::nullopt : std::optional(row);
+}
+
 int set_item(PyObject *self, PyObject *key, PyObject *value) {
   return guarded_int([&] {
     if (!value) {
@@ -311,6 +338,11 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
       throw error(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
     }
     nd::array source = to_assigned(value, target);
+    if (target.ndim() > 0 && source.ndim() <= target.ndim()) {
+      if (std::optional<nd::array> row = row_to_be(a, key, target)) {
+        target = *row;
+      }
+    }
     assign(target.get(), source.get());
     return 0;
   });

@@ -408,6 +408,42 @@ def test_what_is_empty_takes_values(seed):
     assert array.tolist() == values
 
 
+def test_a_row_without_memory_takes_what_is_assigned_to_it():
+    rows = nd.empty("3 * var * int32")
+    rows[0] = [1, 2, 3]
+    rows[-1] = 7
+    assert rows.tolist() == [[1, 2, 3], [], [7]]
+    rows[0] = [9]  # now it has a length
+    with pytest.raises(ValueError, match=r"cannot broadcast .*\(2,\) to .*\(3,\)"):
+        rows[0] = [1, 2]
+    with pytest.raises(ValueError, match="cannot broadcast"):
+        rows[1] = [[1, 2]]
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        rows[3] = [1]
+    rows[1] = []
+    assert rows.tolist() == [[9, 9, 9], [], [7]]
+    with pytest.raises(ValueError, match=r"\(2,\) to .*\(0,\)"):
+        rows[1] = [1, 2]
+    deep = nd.empty("2 * 2 * var * {x: int32, y: ?string}")
+    deep[1, 0] = [{"x": 1}, {"x": 2, "y": "b"}]
+    deep[1][1] = nd.array([(3, "c")], type="{x: int32, y: ?string}")
+    assert deep.tolist() == [[[], []], [[{"x": 1, "y": None}, {"x": 2, "y": "b"}], [{"x": 3, "y": "c"}]]]
+    nested = nd.empty("2 * var * var * int32")
+    nested[1] = [[1, 2], [3]]
+    nested[1, 1] = [4]
+    assert nested.tolist() == [[], [[1, 2], [4]]]
+
+
+def test_none_where_nothing_can_be_missing():
+    points = nd.array([{"x": 1, "y": 2.5}], access="rw")
+    with pytest.raises(TypeError, match=r"assign: None to int32, which cannot be missing; \?int32 can"):
+        points["x"] = None
+    with pytest.raises(TypeError, match=r"equal: None is no operand; tolist\(\) shows what is missing"):
+        points["x"] == None  # noqa: E711
+    with pytest.raises(IndexError, match=r'not str; a field\'s name stands alone: a\["x"\]\[0\]'):
+        points[0, "x"]
+
+
 # ---- NumPy
 
 

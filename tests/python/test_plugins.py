@@ -100,6 +100,11 @@ def test_triple_of_python_values(triple):
     assert nd.triple(nd.array([1], type="strided * int8")).tolist() == [3]
 
 
+def test_a_trace_shows_the_operands(triple):
+    calls = nd.trace(nd.triple, nd.array([[1, 2], [3]], type="int16")).calls
+    assert [call.sources for call in calls] == [["[[1, 2], [3]]"], ["[1, 2]"], ["1"], ["2"], ["[3]"], ["3"]]
+
+
 def test_triple_on_several_threads(triple):
     values = np.arange(1_000_000, dtype=np.int32)
     assert np.array_equal(np.asarray(nd.triple(values)), 3 * values)

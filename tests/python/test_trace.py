@@ -55,3 +55,43 @@ def test_what_is_no_type():
     for value in (None, 3):
         with pytest.raises(TypeError, match=f"ndt.type: expected datashape text or a type, not {type(value).__name__}"):
             ndt.type(value)
+
+
+def shown(trace):
+    return [(call.level, call.name, call.sources, call.destination) for call in trace.calls]
+
+
+def test_elements_that_are_not_scalars():
+    rows = nd.array([["1", "2"], ["3"]])
+    assert shown(nd.trace(nd.assign, nd.empty("2 * var * ?int32"), rows)) == [
+        (0, "strided to strided", ['[["1", "2"], ["3"]]'], "[[], []]"),
+        (1, "var to var", ['["1", "2"]'], "[]"),
+        (2, "string to ?int32", ['"1"'], "None"),
+        (2, "string to ?int32", ['"2"'], "None"),
+        (1, "var to var", ['["3"]'], "[]"),
+        (2, "string to ?int32", ['"3"'], "None"),
+    ]
+    assert shown(nd.trace(nd.less, rows[1], "4")) == [
+        (0, "strided", ['["3"]', '"4"'], "[False]"),
+        (1, "less", ['"3"', '"4"'], "False"),
+    ]
+    with pytest.raises(ValueError, match=r'cannot cast string "x" to int32 at index \(1,\)'):
+        nd.trace(lambda: nd.array(["1", "x"]).astype("int32"))
+
+
+def test_kernels_over_elements_are_explained():
+    records = nd.array([{"x": 1, "y": "a"}, {"x": 2, "y": None}])
+    lines = str(nd.explain(nd.equal, records, records)).splitlines()
+    assert lines[0].startswith("equal: one kernel of ") and lines[0].endswith(", 2 elements")
+    assert lines[1:] == ["  to   strided * bool (2,)"] + ["  from strided * {x: int32, y: ?string} (2,)"] * 2
+    text = str(nd.explain(nd.assign, nd.empty("2 * {y: ?string, x: float64}"), records))
+    assert text.startswith("assign: one kernel of ") and "to   2 * {y: ?string, x: float64} (2,)" in text
+    levels = [line.split(" bytes")[1] for line in text.splitlines()[3:]]
+    assert levels == [  # a field's kernel is beside that of the field before it, not below
+        "  strided_dim size 2, planned",
+        "    fields: 2 children",
+        "      option: ?string to ?string",
+        "        text string to string",
+        "      convert int32 to float64",
+    ]
+    assert str(nd.explain(lambda: None)) == "nothing was evaluated\n"
