@@ -22,28 +22,35 @@ namespace {
 
 // ---- rows of the destination and of the source --------------------------------------------------------------------
 
-bool has_rows(const type_data *type) {
-  return std::find(type->roles, type->roles + type->nstreams, stream_role::rows) != type->roles + type->nstreams;
+bool has_role(const type_data *type, stream_role role) {
+  return std::find(type->roles, type->roles + type->nstreams, role) != type->roles + type->nstreams;
 }
 
-/// Compares the lengths of all rows, those inside of elements too, before anything is written.
+/// Whether there is something to look at before an assignment: rows on either side, pointers of the destination.
+bool has_rows(const type_data *dst, const type_data *src) {
+  return has_role(dst, stream_role::rows) || has_role(src, stream_role::rows) || has_role(dst, stream_role::index);
+}
+
+/// Compares the lengths of all rows, those inside of elements too, before anything is written; and looks for pointers
+/// of the destination that point to nothing and can get no memory.
 class row_check {
 public:
   row_check(array_block *dst, array_block *src) : dst_(*dst), src_(*src) {}
 
   void run() {
-    if (has_rows(dst_.type) || has_rows(src_.type)) {
+    if (has_rows(dst_.type, src_.type)) {
       side dst{dst_, {dst_.type}, false}, src{src_, {src_.type}, false};
       visit(dst, src);
     }
   }
 
 private:
-  // A part of an array, with its streams at one element of what is outside; `fresh`: in a row that has no memory yet.
+  // A part of an array, with its streams at one element of what is outside; `fresh`: in a row that has no memory yet;
+  // `hidden`: in a value that is missing, so that nobody sees the length of its rows.
   struct side {
     const array_block &block;
     type_part part;
-    bool fresh;
+    bool fresh, hidden = false;
     char *at[max_type_streams];
 
     side(const array_block &b, type_part p, bool f) : block(b), part(p), fresh(f) {
@@ -51,10 +58,10 @@ private:
         at[s] = b.streams()[s].address;
       }
     }
-    side(const side &other) : block(other.block), part(other.part), fresh(other.fresh) {
+    side(const side &other) : block(other.block), part(other.part), fresh(other.fresh), hidden(other.hidden) {
       std::copy_n(other.at, part.type->nstreams, at);
     }
-    side(const side &outer, type_part p) : block(outer.block), part(p), fresh(outer.fresh) {
+    side(const side &outer, type_part p) : block(outer.block), part(p), fresh(outer.fresh), hidden(outer.hidden) {
       std::copy_n(outer.at + p.stream - outer.part.stream, p.type->nstreams, at);
     }
     bool is_dim() const { return part.type->ndim > 0; }
@@ -79,29 +86,24 @@ private:
   };
 
   void visit(const side &dst, const side &src) {
-    if (!has_rows(dst.part.type) && !has_rows(src.part.type)) {
+    if (!has_rows(dst.part.type, src.part.type)) {
       return;
     }
-    if (dst.is_dim()) {
-      return visit_dimension(dst, src);
-    }
     type_kind to = dst.part.type->kind, from = src.part.type->kind;
-    if (from == type_kind::pointer || to == type_kind::pointer) {
-      side next(from == type_kind::pointer ? src : dst);
-      int64_t index;
-      std::memcpy(&index, next.at[0], sizeof(index));
-      next.fresh |= index < 0;
-      next.enter(index, 0);
-      if (from == type_kind::pointer && next.fresh) {
-        return; // null: the kernel says so
-      }
-      return from == type_kind::pointer ? visit(dst, next) : visit(next, src);
+    bool from_first = goes_first(src.part.type, dst.part.type);
+    if (to == type_kind::pointer || (from == type_kind::pointer && from_first)) {
+      return visit_pointer(dst, src);
     }
-    if (from == type_kind::option) {
+    if (from == type_kind::option && from_first) {
       return *src.at[0] ? visit(dst, side(src, src.part.element())) : void();
     }
     if (to == type_kind::option) {
-      return visit(side(dst, dst.part.element()), src);
+      side inner(dst, dst.part.element());
+      inner.hidden |= !dst.fresh && !*dst.at[0];
+      return visit(inner, src);
+    }
+    if (dst.is_dim()) {
+      return visit_dimension(dst, src);
     }
     for (int i = 0; i < dst.part.type->nfields && src.part.type->nfields; i++) {
       int other = i;
@@ -113,6 +115,24 @@ private:
     }
   }
 
+  void visit_pointer(const side &dst, const side &src) {
+    bool from = src.part.type->kind == type_kind::pointer;
+    side next(from ? src : dst);
+    int64_t index = -1;
+    if (!next.fresh) {
+      std::memcpy(&index, next.at[0], sizeof(index));
+    }
+    if (from && index < 0) {
+      return; // null: the kernel says so
+    }
+    if (index < 0 && !as_pool(next.block.streams()[next.part.stream].owner)) {
+      fail(error_kind::value, "assign: a pointer points to nothing" + (path_.empty() ? "" : ", in " + where()));
+    }
+    next.fresh |= index < 0;
+    next.enter(index, 0);
+    return from ? visit(dst, next) : visit(next, src);
+  }
+
   void visit_dimension(const side &dst, const side &src) {
     bool both = src.part.type->ndim == dst.part.type->ndim;
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
@@ -120,7 +140,7 @@ private:
     bool fresh =
         var && (dst.fresh || (to.start == -1 && to.size == 0 && as_pool(dst.block.streams()[dst.part.stream].owner)));
     int64_t length = fresh ? from.size : to.size;
-    if (from.size != 1 && from.size != length) {
+    if (from.size != length && (from.size != 1 || (var && dst.hidden))) {
       fail(error_kind::broadcast, "assign: cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +
                                       " and " + std::to_string(length));
     }
@@ -333,7 +353,16 @@ intptr_t length_of_rows(const array_block &block, int axis) {
 }
 
 // The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
-void find_sizes(const type_part &type, const array_block &src, const type_part &part, intptr_t *size) {
+void find_sizes(type_part type, const array_block &src, type_part part, intptr_t *size) {
+  auto is_around = [](const type_part &p) {
+    return p.type->kind == type_kind::option || p.type->kind == type_kind::pointer;
+  };
+  while (is_around(type)) {
+    type = type.element();
+  }
+  while (is_around(part)) {
+    part = part.element();
+  }
   if (type.type->ndim) {
     bool both = part.type->ndim == type.type->ndim;
     size[type.dim] = both ? src.size()[part.dim] : 1;
@@ -342,16 +371,8 @@ void find_sizes(const type_part &type, const array_block &src, const type_part &
     }
     return find_sizes(type.element(), src, both ? part.element() : part, size);
   }
-  auto inside = [](const type_part &p) { return p.type->element && p.type->kind != type_kind::byteswap; };
-  if (inside(part) && part.type->kind != type_kind::option && part.type->ndim) {
+  if (part.type->ndim) {
     return; // more dimensions than the destination has: the kernel says so
-  }
-  if (inside(type)) {
-    bool same = part.type->kind == type.type->kind;
-    return find_sizes(type.element(), src, same ? part.element() : part, size);
-  }
-  if (inside(part)) {
-    return find_sizes(type, src, part.element(), size);
   }
   for (int i = 0; i < type.type->nfields; i++) {
     int other = i;

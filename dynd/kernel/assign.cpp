@@ -92,14 +92,41 @@ public:
 
 private:
   size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    if (dst.type()->ndim || src.type()->ndim) {
+    // Pointers before options, because an option behind a pointer must meet that of the other side.
+    const type_data *to = dst.type(), *from = src.type();
+    if (to->kind == type_kind::pointer || (from->kind == type_kind::pointer && goes_first(from, to))) {
+      return pointed(to->ndim ? offset : tell_element(offset), dst, src);
+    }
+    bool to_option = to->kind == type_kind::option && goes_first(to, from);
+    if (to_option || (from->kind == type_kind::option && goes_first(from, to))) {
+      return option(to->ndim ? offset : tell_element(offset), dst, src);
+    }
+    if (to->ndim || from->ndim) {
       return dimensions(offset, dst, src);
     }
+    return element(tell_element(offset), dst, src);
+  }
+
+  size_t tell_element(size_t offset) {
     if (observed && level_ >= 0) {
       offset = begin_observed(out_, offset, nstreams_, level_);
       level_ = -1; // dimensions inside of the elements are not told of
     }
-    return element(offset, dst, src);
+    return offset;
+  }
+
+  // One pointer, the source's first: then a null one is noticed before the destination gets memory.
+  size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    bool to = dst.type()->kind == type_kind::pointer;
+    if (src.type()->kind == type_kind::pointer) {
+      may_refuse |= !to;
+      offset = note(offset, begin_source_pointer(out_, offset, src, nstreams_, to ? dst.stream() : -1),
+                    [&] { return "pointer of the source: " + pair_text(dst, src); });
+      return any(offset, dst, src.element());
+    }
+    offset = note(offset, begin_pointer(out_, offset, dst, nstreams_, pool_of(dst)),
+                  [&] { return "pointer of the destination: " + pair_text(dst, src); });
+    return any(offset, dst.element(), src);
   }
 
   /// Tells of the level at `offset`, which ends, or whose child begins, at `end`; returns that.
@@ -268,21 +295,6 @@ private:
 
   size_t element(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     const type_data *to = dst.type(), *from = src.type();
-    if (from->kind == type_kind::pointer) {
-      bool both = to->kind == type_kind::pointer;
-      may_refuse |= !both;
-      offset = note(offset, begin_source_pointer(out_, offset, src, nstreams_, both ? dst.stream() : -1),
-                    [&] { return "pointer of the source: " + pair_text(dst, src); });
-      return any(offset, dst, src.element());
-    }
-    if (to->kind == type_kind::pointer) {
-      offset = note(offset, begin_pointer(out_, offset, dst, nstreams_, pool_of(dst)),
-                    [&] { return "pointer of the destination: " + pair_text(dst, src); });
-      return any(offset, dst.element(), src);
-    }
-    if (to->kind == type_kind::option || from->kind == type_kind::option) {
-      return option(offset, dst, src);
-    }
     if (to->kind == type_kind::byteswap || from->kind == type_kind::byteswap) {
       return swapped(offset, dst, src);
     }
@@ -301,6 +313,13 @@ private:
                 [&] { return "convert " + pair_text(dst, src); });
   }
 
+  static const type_data *bottom_of(const type_data *type) {
+    while (type->element) {
+      type = type->element;
+    }
+    return type;
+  }
+
   size_t option(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     option_spec spec{missing_rule::kept, nstreams_, -1, -1, {}};
     bool to = dst.type()->kind == type_kind::option, from = src.type()->kind == type_kind::option;
@@ -311,7 +330,7 @@ private:
       spec.src = src.stream();
       spec.rule = to ? missing_rule::kept : missing_rule::refused;
       may_refuse |= !to;
-    } else if (is_text(src.type()) && !is_text(dst.type()->element)) {
+    } else if (is_text(src.type()) && !is_text(bottom_of(dst.type()))) {
       spec.rule = missing_rule::read_from_text;
       spec.text = {src.stream(), src.slots()};
     }
@@ -433,6 +452,17 @@ private:
 };
 
 } // namespace
+
+bool goes_first(const type_data *outer, const type_data *other) {
+  auto depth = [](const type_data *t) {
+    int dims = 0;
+    for (; t->element && t->kind != type_kind::byteswap; t = t->element) {
+      dims += t->kind >= type_kind::fixed_dim;
+    }
+    return dims;
+  };
+  return other->ndim == 0 || depth(outer) >= std::max(depth(other), 1);
+}
 
 int pool_count(const type_data *dst) { return int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool)); }
 

@@ -49,6 +49,11 @@ bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrme
                            const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk,
                            std::vector<assign_level> *levels = nullptr);
 
+/// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has
+/// none, or where as many dimensions stand behind the pointer or option.
+///   pointer[3 * T] to 3 * T: yes; ?(3 * T) to 2 * ?(3 * T): no, it broadcasts
+bool goes_first(const type_data *outer, const type_data *other);
+
 /// Streams of a call that stand for pools of the destination.
 int pool_count(const type_data *dst);
 

@@ -264,9 +264,13 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
     if (result != parsed::good) [[unlikely]] {
       bool large = result == parsed::too_large;
       bool is_long = text.size() > 60;
+      size_t shown = is_long ? 60 : text.size();
+      while (is_long && shown > 0 && (text[shown] & 0xc0) == 0x80) { // not in the middle of a character
+        shown--;
+      }
       return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string \"%.*s%s\" to %s",
-                    large ? "overflow converting" : "cannot cast", int(is_long ? 60 : text.size()), text.data(),
-                    is_long ? "..." : "", scalar_name[size_t(k->to)]);
+                    large ? "overflow converting" : "cannot cast", int(shown), text.data(), is_long ? "..." : "",
+                    scalar_name[size_t(k->to)]);
     }
     std::memcpy(dst, value, scalar_size[size_t(k->to)]);
   }

@@ -34,7 +34,8 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
   auto *k = reinterpret_cast<const chain_kernel *>(self);
   char *reg[256];
   set_temporaries(k, reg, frame);
-  size_t row = size_t(k->axis_size), rows = std::min(count, std::max<size_t>(group / row, 1));
+  size_t row = size_t(k->axis_size); // 0 where a view took nothing of the rows
+  size_t rows = std::min(count, std::max<size_t>(group / std::max<size_t>(row, 1), 1));
   // What does not move with the rows is fetched once.
   for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
     reg[p->reg] = frame->scratch + p->scratch;

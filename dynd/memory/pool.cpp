@@ -1,6 +1,7 @@
 #include "dynd/memory/pool.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,13 +13,30 @@ namespace dynd {
 
 namespace {
 
-// Address space is plenty (2^47 bytes), but a limit of the process may say otherwise: then less is asked for.
-constexpr size_t most_reserved = size_t(1) << 34, least_reserved = size_t(1) << 20;
+// Address space is plenty (2^47 bytes, or what a limit of the process says), but thousands of pools can be alive: each
+// reserves a part of what is left of half of it, so that the rest of the process always finds some.
+constexpr size_t most_reserved = size_t(1) << 34, least_share = size_t(1) << 24, least_reserved = size_t(1) << 20;
+std::atomic<size_t> reserved_now{0};
+
+size_t half_of_address_space() {
+  rlimit limit;
+  bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return std::min(size_t(1) << 46, limited ? size_t(limit.rlim_cur) / 2 : SIZE_MAX);
+}
+
+size_t fair_share() {
+  size_t all = half_of_address_space();
+  size_t left = all - std::min(all, reserved_now.load(std::memory_order_relaxed));
+  size_t share = std::min(most_reserved, left / std::max<size_t>(all / most_reserved, 8));
+  size_t least = std::max(least_reserved, std::min(least_share, all >> 11));
+  return std::max(share / least_reserved * least_reserved, least);
+}
 
 char *reserve(size_t &bytes) {
-  for (bytes = most_reserved; bytes >= least_reserved; bytes /= 4) {
+  for (bytes = fair_share(); bytes >= least_reserved; bytes /= 4) {
     void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address != MAP_FAILED) {
+      reserved_now.fetch_add(bytes, std::memory_order_relaxed);
       return static_cast<char *>(address);
     }
   }
@@ -55,6 +73,7 @@ ref<row_pool> row_pool::make(std::span<pool_stream> streams, ref<counted> below)
 row_pool::~row_pool() {
   for (size_t s = 0; s < nstreams_; s++) {
     munmap(streams_[s].address, streams_[s].reserved);
+    reserved_now.fetch_sub(streams_[s].reserved, std::memory_order_relaxed);
   }
   delete[] streams_;
 }

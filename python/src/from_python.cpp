@@ -314,7 +314,7 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_mi
       throw error(error_kind::type, "array: None alone has no type" + (field.empty() ? "" : ", in the field " + field) +
                                         "; give one, for example type=\"?float64\"");
     }
-    type = at.missing ? if_missing : ndt::make_scalar(at.scalar());
+    type = if_missing && !at.typed ? if_missing : ndt::make_scalar(at.scalar());
     break;
   case seen::a_text:
     type = ndt::make_string();

@@ -1,6 +1,8 @@
 // The module `_dynd`: the array type, the types, the functions.
 #include "binding.h"
 
+#include <cstring>
+
 #include <unistd.h>
 
 #include <optional>
@@ -48,6 +50,14 @@ PyObject *exception_of(error_kind kind) {
   return PyExc_RuntimeError;
 }
 
+// A text that was cut short, or that a plug-in wrote, need not be UTF-8 to its end.
+void raise_text(PyObject *type, const char *text) {
+  nb::object message = nb::steal(PyUnicode_DecodeUTF8(text, Py_ssize_t(std::strlen(text)), "replace"));
+  if (message.is_valid()) {
+    PyErr_SetObject(type, message.ptr());
+  }
+}
+
 } // namespace
 
 PyObject *raise_current() {
@@ -59,13 +69,13 @@ PyObject *raise_current() {
       interrupt.reset();
       return nullptr;
     }
-    PyErr_SetString(exception_of(e.kind()), e.what());
+    raise_text(exception_of(e.kind()), e.what());
   } catch (nb::python_error &e) {
     e.restore();
   } catch (const std::bad_alloc &) {
     PyErr_NoMemory();
   } catch (const std::exception &e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    raise_text(PyExc_RuntimeError, e.what());
   }
   return nullptr;
 }
