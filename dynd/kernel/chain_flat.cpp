@@ -199,6 +199,14 @@ int panel_strided(char *const *stream, const intptr_t *stride, size_t count, con
         }
       }
       for (size_t i = 0; i < rows; i++) {
+        if (k->prefetch_distance && i + 2 < rows) { // rows are too short for the CPU's own prefetching
+          for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
+            int s = p->where.stream;
+            if (!p->where.fetched && p->where.axis_stride == intptr_t(1) << p->log2) {
+              prefetch(inner[s] + 2 * stride[s], 0, width << p->log2);
+            }
+          }
+        }
         if (int status = flat_strided(inner, inner_stride, width, self, frame)) {
           return status;
         }

@@ -263,5 +263,30 @@ TEST(Fetch, TransposePanels) {
   });
 }
 
+// Into array memory: nothing beside the rows is written, whatever the alignment of their beginning is.
+TEST(Fetch, TransposeWithStreamingStores) {
+  for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
+    std::mt19937_64 random(7);
+    for (int test = 0; test < 60; ++test) {
+      size_t rows = 1 + random() % 70, columns = 1 + random() % 90, line = 64 / sizeof(T);
+      size_t dst_row = test % 3 ? (columns + 2 * line) / line * line : columns + random() % 5;
+      std::vector<T> values = numbered<T>(rows * columns);
+      std::vector<char> memory((rows * dst_row + 2 * line) * sizeof(T) + 64, char(0x5a));
+      char *dst = memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63) + random() % line * sizeof(T);
+      std::vector<char> expected = memory;
+      char *expected_dst = expected.data() + (dst - memory.data());
+      for (size_t i = 0; i < rows; ++i) {
+        for (size_t j = 0; j < columns; ++j) {
+          put(expected_dst + (i * dst_row + j) * sizeof(T), &values[j * rows + i], sizeof(T));
+        }
+      }
+      fetch.transpose_stream(dst, intptr_t(dst_row * sizeof(T)), reinterpret_cast<const char *>(values.data()),
+                             intptr_t(rows * sizeof(T)), rows, columns);
+      __builtin_ia32_sfence();
+      ASSERT_TRUE(memory == expected) << rows << " x " << columns;
+    }
+  });
+}
+
 } // namespace
 } // namespace dynd::testing
