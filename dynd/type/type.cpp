@@ -86,15 +86,30 @@ stream_role role_of(type_kind kind) {
                                      : stream_role::index;
 }
 
-/// Memory that is never given back.
-template <class T> T *keep(size_t count) { return static_cast<T *>(::operator new(count * sizeof(T))); }
+/// The memory of one type, never given back: the node, and behind it what it points to. One allocation, so that
+/// nothing is lost where there is no memory.
+class type_memory {
+public:
+  explicit type_memory(size_t behind) : begin_(static_cast<char *>(::operator new(sizeof(type_node) + behind))) {
+    next_ = begin_ + sizeof(type_node);
+  }
+  void *node() { return begin_; }
+  template <class T> T *take(size_t count) {
+    T *taken = reinterpret_cast<T *>(next_);
+    next_ += count * sizeof(T);
+    return taken;
+  }
+  const char *take_text(std::string_view text) {
+    char *taken = take<char>(text.size() + 1);
+    std::memcpy(taken, text.data(), text.size());
+    taken[text.size()] = 0;
+    return taken;
+  }
 
-const char *keep_text(std::string_view text) {
-  char *kept = keep<char>(text.size() + 1);
-  std::memcpy(kept, text.data(), text.size());
-  kept[text.size()] = 0;
-  return kept;
-}
+private:
+  char *begin_, *next_;
+};
+static_assert(alignof(type_field) <= alignof(type_node));
 
 void check_counts(size_t nstreams, size_t ndim) {
   if (nstreams > max_type_streams || ndim > max_type_streams)
@@ -109,16 +124,17 @@ const type_node *new_over(registry &types, type_kind kind, intptr_t size, const 
   size_t all_ndim = element->all_ndim + size_t(dim || kind == type_kind::pointer);
   check_counts(nstreams, all_ndim);
   const stream_role *roles = element->roles;
+  type_memory memory((own ? nstreams * sizeof(stream_role) : 0) + text.size() + 1);
   if (own) {
-    stream_role *made = keep<stream_role>(nstreams);
+    stream_role *made = memory.take<stream_role>(nstreams);
     made[0] = role_of(kind);
     std::memcpy(made + 1, element->roles, element->nstreams * sizeof(stream_role));
     roles = made;
   }
-  auto *node = new (keep<type_node>(1))
+  auto *node = new (memory.node())
       type_node({kind, dim ? element->scalar : not_scalar, uint8_t(dim ? element->ndim + 1 : 0),
                  uint8_t(dim ? element->var_count + (kind == type_kind::var_dim) : 0), types.next_id++, size, element,
-                 keep_text(text), nullptr, nullptr, 0, uint8_t(nstreams), uint8_t(all_ndim), roles});
+                 memory.take_text(text), nullptr, nullptr, 0, uint8_t(nstreams), uint8_t(all_ndim), roles});
   node->dtype = dim ? element->dtype : node;
   return node;
 }
@@ -131,7 +147,12 @@ template <class Make> ndt::type intern_text(const std::string &text, Make make) 
   if (found != types.by_text.end())
     return ndt::type(found->second);
   const type_node *node = make(types);
-  types.by_text.emplace(node->text, node);
+  try {
+    types.by_text.emplace(node->text, node);
+  } catch (...) {
+    ::operator delete(const_cast<type_node *>(node)); // nobody has seen it
+    throw;
+  }
   return ndt::type(node);
 }
 
@@ -174,19 +195,23 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
   }
   text += named ? "}" : ")";
   return intern_text(text, [&](registry &types) {
-    type_field *made = keep<type_field>(fields.size());
-    stream_role *roles = keep<stream_role>(nstreams);
+    size_t behind = fields.size() * sizeof(type_field) + nstreams * sizeof(stream_role) + text.size() + 1;
+    for (const std::string &name : names)
+      behind += name.size() + 1;
+    type_memory memory(behind);
+    type_field *made = memory.take<type_field>(fields.size());
+    stream_role *roles = memory.take<stream_role>(nstreams);
     size_t stream = 0, dim = 0;
     for (size_t i = 0; i < fields.size(); i++) {
       const type_data *type = fields[i].get();
-      made[i] = {named ? keep_text(names[i]) : nullptr, type, uint8_t(stream), uint8_t(dim)};
+      made[i] = {named ? memory.take_text(names[i]) : nullptr, type, uint8_t(stream), uint8_t(dim)};
       std::memcpy(roles + stream, type->roles, type->nstreams * sizeof(stream_role));
       stream += type->nstreams;
       dim += type->all_ndim;
     }
-    auto *node = new (keep<type_node>(1))
-        type_node({kind, not_scalar, 0, 0, types.next_id++, -1, nullptr, keep_text(text), nullptr, made,
-                   uint8_t(fields.size()), uint8_t(nstreams), uint8_t(ndim), roles});
+    auto *node =
+        new (memory.node()) type_node({kind, not_scalar, 0, 0, types.next_id++, -1, nullptr, memory.take_text(text),
+                                       nullptr, made, uint8_t(fields.size()), uint8_t(nstreams), uint8_t(ndim), roles});
     node->dtype = node;
     return node;
   });
