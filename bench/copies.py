@@ -14,7 +14,7 @@ import floors
 from dynd import nd
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SIZES = {"10k": (10_000, 200, 40), "16M": (16_000_000, 1, 25)}  # elements, runs in one measurement, measurements
+SIZES = {"100k": (100_000, 20, 60), "16M": (16_000_000, 1, 25)}  # elements, runs in one measurement, measurements
 
 
 def best_times(timers, repeats):
