@@ -98,8 +98,9 @@ inline void set_temporaries(const chain_kernel *k, char **reg, dynd_frame *frame
 
 inline const fetch_functions &fetch_of(const chain_port &port) { return level().fetch[port.log2]; }
 
+// Another thread may set it.
 inline bool cancelled(const dynd_frame *frame) {
-  return frame->cancel && *static_cast<const volatile int *>(frame->cancel);
+  return frame->cancel && __atomic_load_n(frame->cancel, __ATOMIC_RELAXED);
 }
 
 // Brings what comes `distance` bytes later towards the cache; n bytes of it.
