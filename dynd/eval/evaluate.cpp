@@ -381,7 +381,7 @@ bool shares_memory(const array_block *a, const array_block *b) { return may_over
 
 namespace {
 
-// Dense, of the same sizes, little work and apart: blocks of the compiled conversion. False if it is not so, or if a
+// Dense, of the same sizes, little work and apart: one call of the compiled conversion. False if it is not so, or if a
 // value is refused: then the general way says which.
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode) {
   if (!is_plain(dst) || !is_plain(src) || dst->count > unlocked_from || dst->ndim != src->ndim ||
@@ -395,17 +395,8 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode) {
   if (to < from + count * from_item && from < to + count * to_item) {
     return false;
   }
-  constexpr size_t block = 512; // is written whole or not at all
   block_fn convert = level().convert_checked[size_t(mode)][size_t(dst->scalar())][size_t(src->scalar())];
-  bool checked = convert != level().convert[size_t(dst->scalar())][size_t(src->scalar())];
-  size_t step = checked ? block : count;
-  for (size_t done = 0; done < count; done += step) {
-    size_t n = std::min(step, count - done);
-    if (convert(to + done * to_item, from + done * from_item, nullptr, nullptr, n, nullptr)) {
-      return false;
-    }
-  }
-  return true;
+  return convert(to, from, nullptr, nullptr, count, nullptr) == 0;
 }
 
 } // namespace
