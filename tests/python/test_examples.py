@@ -1,7 +1,6 @@
 """The founding documents' code, compiled as a stranger would and run: what it prints is what the documents say."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import dynd
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = Path(dynd.__file__).parent / "libdynd.so"
-CC = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-CXX = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+CC = os.environ.get("CC", "cc")
+CXX = os.environ.get("CXX", "c++")
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 
@@ -21,7 +20,6 @@ def output(command, program):
     return subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.skipif(not CC, reason="no C compiler")
 @pytest.mark.parametrize("checked", [[], ["-g", "-fsanitize=address,undefined"]])
 def test_the_documents_in_c_from_the_headers_alone(tmp_path, checked):
     printed = output([CC, "-std=c11", *WARNINGS, *checked, f"-I{ROOT}", str(ROOT / "examples/seeds.c")], tmp_path / "c")
@@ -37,7 +35,6 @@ def test_the_documents_in_c_from_the_headers_alone(tmp_path, checked):
     ]
 
 
-@pytest.mark.skipif(not (CXX and LIBRARY.exists()), reason="no compiler")
 def test_the_documents_in_cpp(tmp_path):
     folder = LIBRARY.resolve().parent
     command = [CXX, "-std=c++20", *WARNINGS, f"-I{ROOT}", str(ROOT / "examples/seeds_factories.cpp")]

@@ -2,7 +2,6 @@
 
 import os
 import pydoc
-import shutil
 import subprocess
 import textwrap
 from pathlib import Path
@@ -13,8 +12,7 @@ import pytest
 from dynd import nd
 
 ROOT = Path(__file__).resolve().parents[2]
-CC = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-pytestmark = pytest.mark.skipif(not CC, reason="no C compiler")
+CC = os.environ.get("CC", "cc")
 
 #: What the small plug-ins below have in common: an identity for int32, which each registers in its own wrong way.
 COMMON = """
