@@ -6,7 +6,7 @@ Usage: PYTHONPATH=python python bench/copies.py
 
 import pathlib
 import subprocess
-import time
+import timeit
 
 import numpy as np
 
@@ -27,18 +27,22 @@ def best_times(timers, repeats):
     return best
 
 
-def timed(call, inner):
-    def timer():
-        begin = time.perf_counter()
-        for _ in range(inner):
-            call()
-        return (time.perf_counter() - begin) / inner
+def timed(statement, inner, **names):
+    timer = timeit.Timer(statement, globals={"nd": nd, "np": np, **names})
 
-    return timer
+    def run():
+        timer.timeit(1)  # the one before may have written past the cache
+        return timer.timeit(inner) / inner
+
+    return run
 
 
 def loop_timers(loops, family, work, inner):
-    return [lambda i=index: loops.time(i, work, inner) / inner for _, index in loops.families[family]]
+    def timer(index):
+        loops.time(index, work, 1)
+        return loops.time(index, work, inner) / inner
+
+    return [lambda i=index: timer(i) for _, index in loops.families[family]]
 
 
 def line(what, bar, ours, floor, numpy):
@@ -52,8 +56,8 @@ def contiguous(loops, label, source, to, count, inner, repeats):
     values = floors.aligned(np.random.default_rng(1).integers(0, 100, count).astype(source))
     result = floors.aligned(np.zeros(count, to))
     ours, theirs = nd.asarray(result), nd.asarray(values)
-    timers = [timed(lambda: nd.assign(ours, theirs, "nocheck"), inner),
-              timed(lambda: np.copyto(result, values, casting="unsafe"), inner)]  # fmt: skip
+    timers = [timed("nd.assign(to, source, 'nocheck')", inner, to=ours, source=theirs),
+              timed("np.copyto(to, source, casting='unsafe')", inner, to=result, source=values)]  # fmt: skip
     timers += loop_timers(loops, family, floors.make_work(result, [values], columns=count), inner)
     mine, numpy, *floor = best_times(timers, repeats)
     line(f"{source} to {to}, {label}", 1.15, mine, min(floor), numpy)
@@ -65,7 +69,8 @@ def permuted(loops, dtype, shape, axes, bar, repeats=15):
     flat = floors.aligned(np.zeros(shape, dtype))
     source = values.transpose(axes)
     ours, theirs = nd.asarray(result), nd.asarray(source)
-    timers = [timed(lambda: nd.assign(ours, theirs), 1), timed(lambda: np.copyto(result, source), 1)]
+    timers = [timed("nd.assign(to, source)", 1, to=ours, source=theirs),
+              timed("np.copyto(to, source)", 1, to=result, source=source)]  # fmt: skip
     timers += loop_timers(loops, "copy", floors.make_work(flat, [values], columns=values.nbytes // 8), 1)
     mine, numpy, *floor = best_times(timers, repeats)
     assert np.array_equal(result, source)
@@ -74,7 +79,8 @@ def permuted(loops, dtype, shape, axes, bar, repeats=15):
 
 def main():
     nd.set_num_threads(1)
-    loops = floors.Floors(floors.build(ROOT / "build/bench", "native"))
+    library = floors.build(ROOT / "build/bench", "native")
+    loops = floors.Floors(library)
     print("ratios to the best hand-written loop; permuted copies: to the best contiguous copy of the same bytes")
     for label, (count, inner, repeats) in SIZES.items():
         for source, to in [("float64", "float64"), ("float64", "float32"), ("int32", "float64"), ("float64", "int32")]:
@@ -83,7 +89,7 @@ def main():
         permuted(loops, dtype, (4096, 4096), (1, 0), bar)
     for axes in [(2, 0, 1), (2, 1, 0)]:
         permuted(loops, "float64", (256, 256, 256), axes, 2)
-    print(subprocess.run([ROOT / "build/release/bench/assign_cost"], capture_output=True, text=True).stdout, end="")
+    subprocess.run([ROOT / "build/release/bench/assign_cost", library], check=True)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,6 @@
 
 namespace dynd {
 
-type_part type_part::element() const {
-  switch (type->kind) {
-  case type_kind::option:
-    return {type->element, stream + 1, dim};
-  case type_kind::pointer:
-  case type_kind::var_dim:
-    return {type->element, stream + 1, dim + 1};
-  default: // a dimension of one size
-    return {type->element, stream, dim + 1};
-  }
-}
-
 size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar) {
   switch (role) {
   case stream_role::values:

@@ -15,7 +15,10 @@ struct type_part {
   int stream = 0, dim = 0;
 
   /// What is inside: of a dimension, option or pointer.
-  type_part element() const;
+  type_part element() const {
+    bool has_slots = type->kind == type_kind::option || restarts();
+    return {type->element, stream + has_slots, dim + (type->kind != type_kind::option)};
+  }
   type_part field(int i) const {
     const type_field &f = type->fields[i];
     return {f.type, stream + f.stream, dim + f.dim};

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "dynd/array/rows.h"
+#include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/compare.h"
 #include "dynd/eval/elements.h"
 #include "dynd/eval/group_task.h"
@@ -381,20 +383,23 @@ bool shares_memory(const array_block *a, const array_block *b) { return may_over
 
 namespace {
 
-// Dense, of the same sizes, little work and apart: one call of the compiled conversion. False if it is not so, or if a
-// value is refused: then the general way says which.
+// Dense, of the same sizes, too little for threads and within the cache, and apart: one call of the compiled
+// conversion. False if it is not so, or if a value is refused: then the general way says which.
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode) {
-  if (!is_plain(dst) || !is_plain(src) || dst->count > unlocked_from || dst->ndim != src->ndim ||
+  if (!is_plain(dst) || !is_plain(src) || dst->count >= threads_from || dst->ndim != src->ndim ||
       !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || current_observation() ||
       !direct_enabled.load(std::memory_order_relaxed)) {
     return false;
   }
   char *to = dst->values().address;
   const char *from = src->values().address;
-  size_t to_item = dst->item_size(), from_item = src->item_size(), count = size_t(dst->count);
-  if (to < from + count * from_item && from < to + count * to_item) {
+  size_t count = size_t(dst->count), to_bytes = count * dst->item_size(), from_bytes = count * src->item_size();
+  const cpu_tuning &cpu = this_cpu();
+  if ((to < from + from_bytes && from < to + to_bytes) ||
+      to_bytes + from_bytes > std::min(cpu.prefetch_from, cpu.stream_from)) {
     return false;
   }
+  without_interpreter unlocked(dst->count > unlocked_from);
   block_fn convert = level().convert_checked[size_t(mode)][size_t(dst->scalar())][size_t(src->scalar())];
   return convert(to, from, nullptr, nullptr, count, nullptr) == 0;
 }

@@ -464,7 +464,10 @@ bool goes_first(const type_data *outer, const type_data *other) {
   return other->ndim == 0 || depth(outer) >= std::max(depth(other), 1);
 }
 
-int pool_count(const type_data *dst) { return int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool)); }
+int pool_count(const type_data *dst) {
+  // The memory that a pool gives is a stream besides that of the slots.
+  return dst->nstreams == 1 ? 0 : int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool));
+}
 
 namespace {
 

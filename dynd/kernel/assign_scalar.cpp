@@ -42,20 +42,10 @@ int convert_block(const convert_leaf *k, char *dst, const char *src, size_t n, d
   }
 }
 
-int convert(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const convert_leaf *>(self);
-  char *dst = stream[k->dst], *src = stream[k->src];
-  intptr_t dst_stride = stride[k->dst], src_stride = stride[k->src];
+// Elements that stand apart: gathered and scattered. Apart from `convert`, which needs no such buffers.
+[[gnu::noinline]] int convert_strided(const convert_leaf *k, char *dst, intptr_t dst_stride, const char *src,
+                                      intptr_t src_stride, size_t count, dynd_frame *frame) {
   size_t to = scalar_size[size_t(k->to)], from = scalar_size[size_t(k->from)];
-  if (count == 1 || (dst_stride == intptr_t(to) && src_stride == intptr_t(from))) {
-    for (size_t done = 0; done < count; done += 512) {
-      size_t n = std::min<size_t>(512, count - done);
-      if (int status = convert_block(k, dst + done * to, src + done * from, n, frame)) {
-        return status;
-      }
-    }
-    return dynd_ok;
-  }
   const fetch_functions *fetch = level().fetch;
   alignas(64) char gathered[block * 16 + 64], converted[block * 16 + 64];
   for (size_t done = 0; done < count; done += block) {
@@ -65,6 +55,23 @@ int convert(char *const *stream, const intptr_t *stride, size_t count, const cke
       return status;
     }
     fetch[log2_size(to)].store_strided(dst + intptr_t(done) * dst_stride, dst_stride, converted, n);
+  }
+  return dynd_ok;
+}
+
+int convert(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *k = reinterpret_cast<const convert_leaf *>(self);
+  char *dst = stream[k->dst], *src = stream[k->src];
+  intptr_t dst_stride = stride[k->dst], src_stride = stride[k->src];
+  intptr_t to = intptr_t(scalar_size[size_t(k->to)]), from = intptr_t(scalar_size[size_t(k->from)]);
+  if (count != 1 && (dst_stride != to || src_stride != from)) {
+    return convert_strided(k, dst, dst_stride, src, src_stride, count, frame);
+  }
+  for (size_t done = 0; done < count; done += 512) {
+    size_t n = std::min<size_t>(512, count - done);
+    if (int status = convert_block(k, dst + intptr_t(done) * to, src + intptr_t(done) * from, n, frame)) {
+      return status;
+    }
   }
   return dynd_ok;
 }

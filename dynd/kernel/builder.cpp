@@ -9,7 +9,7 @@ namespace dynd {
 
 namespace {
 
-constexpr size_t alignment = 64;
+constexpr size_t alignment = 64, inline_step = 256;
 
 } // namespace
 
@@ -36,19 +36,16 @@ void ckernel_builder::reset() {
   std::memset(data, 0, capacity);
 }
 
-void ckernel_builder::check(int status) {
-  if (status != dynd_ok) {
-    fail(error_kind::memory, "cannot allocate memory for a kernel");
-  }
-}
+void ckernel_builder::no_memory() { fail(error_kind::memory, "cannot allocate memory for a kernel"); }
 
 int ckernel_builder::grow_block(ckernel_builder_struct *base, size_t requested) {
   auto *self = static_cast<ckernel_builder *>(base);
   size_t used = self->capacity;
   if (self->data == self->inline_ && requested <= sizeof(inline_)) {
-    // Zeroed as it is handed out.
-    std::memset(self->data + used, 0, requested - used);
-    self->capacity = requested;
+    // Zeroed in steps: an ordinary kernel needs one.
+    size_t step = (requested + inline_step - 1) / inline_step * inline_step;
+    std::memset(self->data + used, 0, step - used);
+    self->capacity = step;
     return dynd_ok;
   }
   size_t larger = requested > used * 3 / 2 ? requested : used * 3 / 2;

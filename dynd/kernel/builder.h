@@ -28,7 +28,12 @@ public:
   void reset();
 
 private:
-  static void check(int status);
+  static void check(int status) {
+    if (status != dynd_ok) [[unlikely]] {
+      no_memory();
+    }
+  }
+  [[noreturn]] static void no_memory();
   static int grow_block(ckernel_builder_struct *self, size_t requested);
 
   alignas(64) char inline_[1024];

@@ -21,6 +21,9 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
                 dynd_frame *frame) {
   auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
   const ckernel_prefix *child = child_of(k);
+  if (count == 1) {
+    return call_strided(child, stream, k->stride, size_t(k->size), frame);
+  }
   char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {

@@ -21,17 +21,18 @@ namespace dynd {
 
 enum class type_kind : uint8_t {
   scalar,
-  string,   ///< UTF-8 text
-  bytes,    ///< any bytes
-  option,   ///< ?T: a T, or missing
-  tuple,    ///< (T, U)
-  struct_,  ///< {x: T, y: U}
-  pointer,  ///< pointer[T]: a T that stands elsewhere
-  byteswap, ///< byteswap[T]: a scalar with its bytes in the other order
-  fixed_dim,
+  string,    ///< UTF-8 text
+  bytes,     ///< any bytes
+  option,    ///< ?T: a T, or missing
+  tuple,     ///< (T, U)
+  struct_,   ///< {x: T, y: U}
+  pointer,   ///< pointer[T]: a T that stands elsewhere
+  byteswap,  ///< byteswap[T]: a scalar with its bytes in the other order
+  fixed_dim, // the dimensions are the last
   strided_dim,
   var_dim
 };
+inline constexpr int type_kind_count = int(type_kind::var_dim) + 1;
 
 inline constexpr int max_ndim = 32;
 inline constexpr int max_type_streams = 255; ///< of one type; as many dimensions, those inside elements included

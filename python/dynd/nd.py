@@ -7,7 +7,7 @@ import contextlib
 import os
 
 from dynd import _dynd
-from dynd._dynd import array, num_threads, set_num_threads, trim_memory, type_of
+from dynd._dynd import array, assign, num_threads, set_num_threads, trim_memory, type_of
 
 Operation = collections.namedtuple("Operation", "name doc signature")
 
@@ -38,21 +38,6 @@ def from_offsets(offsets, content):
     nd.array([[1.5, 2.5], [], [3.5]], type="strided * var * float64")
     """
     return _dynd.from_offsets(offsets, content)
-
-
-def assign(dst, src, errmode="fractional"):
-    """dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type.
-
-    errmode says what is an error, each also what the ones before it do:
-
-    - nocheck: nothing; integers wrap, fractions are cut off, anything but 0 is True
-    - overflow: a value outside the range of dst's type (of bool: other than 0 and 1)
-    - fractional: a value with a fraction for an integer
-    - inexact: a value that a floating-point type does not hold exactly
-
-    The error names the first bad element; every element of dst is then as before or new, bad ones as before.
-    """
-    _dynd.assign(dst, src, errmode)
 
 
 def empty(type):

@@ -1,9 +1,8 @@
 // Assignment and conversion by name: nd.assign, array.astype, nd.empty, and the error modes they take.
 #include "binding.h"
 
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "dynd/array/layout.h"
@@ -13,11 +12,11 @@ namespace binding {
 
 namespace {
 
-error_mode mode_of(const std::string &text, const char *operation) {
+error_mode mode_of(const char *text, const char *operation) {
   static const char *const names[] = {"nocheck", "overflow", "fractional", "inexact"};
   static_assert(sizeof(names) / sizeof(names[0]) == error_mode_count);
   for (size_t i = 0; i < error_mode_count; i++) {
-    if (text == names[i]) {
+    if (std::strcmp(text, names[i]) == 0) {
       return error_mode(i);
     }
   }
@@ -26,7 +25,7 @@ error_mode mode_of(const std::string &text, const char *operation) {
                                      text + "'");
 }
 
-nb::object astype(nb::handle self, nb::handle type, const std::string &errmode) {
+nb::object astype(nb::handle self, nb::handle type, const char *errmode) {
   const nd::array &a = unwrap(self.ptr());
   error_mode mode = mode_of(errmode, "astype");
   ndt::type wanted = to_type(type, "astype");
@@ -64,7 +63,7 @@ nb::object empty(nb::handle type) {
 void add_conversions(nb::module_ &m) {
   m.def(
       "assign",
-      [](nb::handle dst, nb::handle src, const std::string &errmode) {
+      [](nb::handle dst, nb::handle src, const char *errmode) {
         if (!is_array(dst.ptr())) {
           throw error(error_kind::type,
                       std::string("assign: expected an nd.array, not ") + Py_TYPE(dst.ptr())->tp_name);
@@ -74,7 +73,15 @@ void add_conversions(nb::module_ &m) {
         nd::array from = to_assigned(src.ptr(), to);
         assign(to.get(), from.get(), mode);
       },
-      nb::arg("dst"), nb::arg("src"), nb::arg("errmode") = "fractional");
+      "dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type.\n\n"
+      "errmode says what is an error, each also what the ones before it do:\n\n"
+      "- nocheck: nothing; integers wrap, fractions are cut off, anything but 0 is True\n"
+      "- overflow: a value outside the range of dst's type (of bool: other than 0 and 1)\n"
+      "- fractional: a value with a fraction for an integer\n"
+      "- inexact: a value that a floating-point type does not hold exactly\n\n"
+      "The error names the first bad element; every element of dst is then as before or new, bad ones as before.",
+      nb::sig("def assign(dst, src, errmode='fractional')"), nb::arg("dst"), nb::arg("src").none(),
+      nb::arg("errmode") = "fractional");
   m.def("empty", empty, nb::arg("type").none());
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
   nb::setattr(

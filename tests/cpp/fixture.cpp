@@ -367,9 +367,6 @@ std::string type_text(const nd::array &a) { return std::string(a.type().str()); 
 
 std::string bits(const nd::array &a) {
   a.eval();
-  if (!a->has_scalars()) {
-    return type_text(a) + text(a);
-  }
   if (!a->has_scalars()) { // what is printed: memory has gaps, where values are missing
     return type_text(a) + text(a);
   }

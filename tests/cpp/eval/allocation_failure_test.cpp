@@ -2,12 +2,14 @@
 // nothing changed, and the same evaluation then succeeds.
 //
 // What is evaluated comes from the tables: every elementwise row and reduction in every type, every conversion under
-// every mode, every kernel that is registered (plug-ins in examples/ among them), over every kind of layout; so a row
-// or a plug-in that is added later is here without anyone remembering. What is no row of a table (the levels of a
-// kernel, waiting, assignment, errors) is a line in allocation_failure.def.
+// every mode, every kernel that is registered (plug-ins in examples/ among them), over every kind of layout; assignment
+// and comparison of every kind of type, and of every kind inside of every other. So a row, a plug-in or a kind that is
+// added later is here without anyone remembering. What is no row of a table (the levels of a kernel, waiting, errors)
+// is a line in allocation_failure.def.
 //
 // Each attempt runs on a thread of its own, so that what a thread keeps (scratch, small blocks) is allocated anew; what
 // the process keeps for reuse is given back first.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +18,7 @@
 #include <new>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,7 +31,9 @@
 #include "dynd/call/functions.h"
 #include "dynd/call/registry.h"
 #include "dynd/call/wrap.h"
+#include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
+#include "dynd/kernel/compare.h"
 #include "dynd/kernel/foreign.h"
 #include "dynd/memory/buffer.h"
 #include "fixture.h"
@@ -41,12 +46,11 @@ using result = std::array<nd::array, max_foreign_outputs>; // no allocation of o
 
 /// ramp(type), or parse(type, values); writable ones for destinations. Then seen through `view`, if there is one.
 struct operand {
-  std::string type;
-  const char *values = nullptr;
+  std::string type, values = "";
   access_mode access = access_mode::immutable;
   nd::array (*view)(const nd::array &) = nullptr;
   nd::array make() const {
-    nd::array made = values ? parse(type, values, access) : ramp(type, access);
+    nd::array made = values.empty() ? ramp(type, access) : parse(type, values, access);
     return view ? view(made) : made;
   }
 };
@@ -395,7 +399,7 @@ const layout layouts[] = {
 };
 
 operand laid_out(const layout &l, size_t i, scalar_id scalar) {
-  return {std::string(l.shape[i % 2]) + scalar_name[size_t(scalar)], nullptr, access_mode::immutable, l.view[i % 2]};
+  return {std::string(l.shape[i % 2]) + scalar_name[size_t(scalar)], "", access_mode::immutable, l.view[i % 2]};
 }
 
 template <class F> void for_each_scalar(F f) {
@@ -499,7 +503,7 @@ TEST(AllocationFailure, EveryConversionUnderEveryMode) {
         for (const layout &l : layouts) { // values that fit; not all are a bool
           expect_to_survive({name + l.name, any, {laid_out(l, 1, from)}, copy, to == scalar_id::bool_});
         }
-        operand destination = {"5 * 6 * " + std::string(scalar_name[size_t(to)]), nullptr, writable};
+        operand destination = {"5 * 6 * " + std::string(scalar_name[size_t(to)]), "", writable};
         operand source = {"6 * " + std::string(scalar_name[size_t(from)])};
         expect_to_survive({name + "assigned, broadcast", any, {destination, source}, [&](const arrays &x) {
                              nd::assign(x[0], to == scalar_id::bool_ ? nd::not_equal(x[1], x[1]) : x[1], mode);
@@ -513,50 +517,180 @@ TEST(AllocationFailure, EveryConversionUnderEveryMode) {
   }
 }
 
-// From every kind of element to every other, those that have no assignment too: a new array, and one that is there.
-TEST(AllocationFailure, EveryPairOfElements) {
-  struct element {
-    const char *type, *values; ///< three of them
-  };
-  const element elements[] = {
-      {"int32", "[1, 2, 3]"},
-      {"float64", "[1, 2, 3]"},
-      {"string", R"(["1", "2", "300"])"},
-      {"bytes", R"(["1", "2", "3"])"},
-      {"?int16", "[1, null, 3]"},
-      {"?string", R"(["1", null, "3"])"},
-      {"byteswap[int32]", "[1, 2, 3]"},
-      {"byteswap[float32]", "[1, 2, 300]"},
-      {"pointer[int64]", "[1, 2, 3]"},
-      {"{x: int8, y: string}", R"([{x: 1, y: "a"}, {x: 2, y: "b"}, {x: 3, y: "c"}])"},
-      {"{y: ?string, x: int32}", R"([{y: "a", x: 1}, {y: null, x: 2}, {y: "c", x: 300}])"},
-      {"(int32, string)", R"([(1, "a"), (2, "b"), (3, "c")])"},
-      {"var * string", R"([["1", "2"], [], ["3"]])"},
-      {"var * ?{x: int32}", "[[{x: 1}], [null], []]"},
-      {"2 * pointer[var * int8]", "[[[1], [2]], [[3], [4]], [[5], []]]"},
-  };
-  for (const element &from : elements) {
-    for (const element &to : elements) {
-      operand source = {"3 * " + std::string(from.type), from.values};
-      operand destination = {"3 * " + std::string(to.type), to.values, writable};
-      ndt::type type("3 * " + std::string(to.type));
-      std::string name = std::string(from.type) + " to " + to.type;
-      expect_to_survive(
-          {name,
-           any,
-           {source},
-           [&](const arrays &x) { return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))}; },
-           true});
-      expect_to_survive({name + ", there already",
-                         any,
-                         {destination, source},
-                         [&](const arrays &x) {
-                           nd::assign(x[0], x[1]);
-                           return result{x[0]};
-                         },
-                         true});
+// ---- every kind of type, in every other -----------------------------------------------------------------------------
+
+/// A type of that kind, over `element` where it is over something.
+ndt::type type_of_kind(type_kind kind, ndt::type element) {
+  const std::string names[] = {"x", "y"};
+  const ndt::type fields[] = {element, ndt::make_string()};
+  switch (kind) {
+  case type_kind::scalar:
+    return ndt::make_scalar(scalar_id::int32);
+  case type_kind::string:
+    return ndt::make_string();
+  case type_kind::bytes:
+    return ndt::make_bytes();
+  case type_kind::option:
+    return ndt::make_option(element);
+  case type_kind::tuple:
+    return ndt::make_tuple(fields);
+  case type_kind::struct_:
+    return ndt::make_struct(names, fields);
+  case type_kind::pointer:
+    return ndt::make_pointer(element);
+  case type_kind::byteswap:
+    return ndt::make_byteswap(ndt::make_scalar(scalar_id::int32));
+  case type_kind::fixed_dim:
+    return ndt::make_fixed_dim(2, element);
+  case type_kind::strided_dim:
+    return ndt::make_strided_dim(element);
+  case type_kind::var_dim:
+    return ndt::make_var_dim(element);
+  }
+  throw std::runtime_error("a new kind of type: say here how it is made and what its values look like");
+}
+
+/// Values as `parse` reads them: numbers and texts that count, now and then a missing value, rows of several lengths.
+std::string values_of(const type_data *type, int &next) {
+  switch (type->kind) {
+  case type_kind::scalar:
+  case type_kind::byteswap:
+    return std::to_string(next++);
+  case type_kind::string:
+  case type_kind::bytes:
+    return "\"" + std::to_string(next++) + "\"";
+  case type_kind::option:
+    return next % 3 == 1 ? (next++, "null") : values_of(type->element, next);
+  case type_kind::tuple:
+  case type_kind::struct_: {
+    bool named = type->kind == type_kind::struct_;
+    std::string text = named ? "{" : "(";
+    for (int i = 0; i < type->nfields; i++) {
+      text += (i ? ", " : "") + (named ? type->fields[i].name + std::string(": ") : "") +
+              values_of(type->fields[i].type, next);
+    }
+    return text + (named ? "}" : ")");
+  }
+  case type_kind::pointer:
+    return values_of(type->element, next);
+  case type_kind::fixed_dim:
+  case type_kind::strided_dim:
+  case type_kind::var_dim: {
+    int length = type->kind == type_kind::var_dim ? next++ % 3 : 2;
+    std::string text = "[";
+    for (int i = 0; i < length; i++) {
+      text += (i ? ", " : "") + values_of(type->element, next);
+    }
+    return text + "]";
+  }
+  }
+  throw std::runtime_error("a new kind of type");
+}
+
+/// Of every kind, and of every kind over every kind.
+struct kinds_of_types {
+  std::vector<ndt::type> plain, nested;
+
+  kinds_of_types() {
+    for (int kind = 0; kind < type_kind_count; kind++) {
+      add(plain, type_kind(kind), ndt::make_scalar(scalar_id::int16));
+    }
+    for (int kind = 0; kind < type_kind_count; kind++) {
+      for (ndt::type element : plain) {
+        add(nested, type_kind(kind), element);
+      }
     }
   }
+
+private:
+  void add(std::vector<ndt::type> &to, type_kind kind, ndt::type element) {
+    try {
+      ndt::type type = type_of_kind(kind, element);
+      for (const std::vector<ndt::type> *list : {&plain, &nested}) {
+        if (std::find(list->begin(), list->end(), type) != list->end()) {
+          return;
+        }
+      }
+      to.push_back(type);
+    } catch (const error &) { // there is no such type, as ??T
+    }
+  }
+};
+
+operand three_of(ndt::type element, access_mode access = access_mode::immutable) {
+  int next = 0;
+  std::string values = "[";
+  for (int i = 0; i < 3; i++) {
+    values += (i ? ", " : "") + values_of(element.get(), next);
+  }
+  return {"3 * " + std::string(element.str()), values + "]", access};
+}
+
+/// Every plain kind with every other; a nested one with itself and with one plain kind after the other.
+template <class F> void for_each_pair_of_types(F f) {
+  kinds_of_types kinds;
+  for (ndt::type a : kinds.plain) {
+    for (ndt::type b : kinds.plain) {
+      f(a, b);
+    }
+  }
+  for (size_t i = 0; i < kinds.nested.size(); i++) {
+    ndt::type other = kinds.plain[i % kinds.plain.size()];
+    f(kinds.nested[i], kinds.nested[i]);
+    f(kinds.nested[i], other);
+    f(other, kinds.nested[i]);
+  }
+}
+
+// Those that have no assignment too: a new array, and one that is there.
+TEST(AllocationFailure, AssignmentOfEveryKindOfType) {
+  for_each_pair_of_types([&](ndt::type to, ndt::type from) {
+    ndt::type type("3 * " + std::string(to.str()));
+    std::string name = std::string(from.str()) + " to " + std::string(to.str());
+    auto converts = [&](const arrays &x) {
+      return result{nd::array(convert_values(x[0].get(), access_mode::immutable, type))};
+    };
+    expect_to_survive({name, any, {three_of(from)}, converts, to != from});
+    auto assigns = [&](const arrays &x) { return result{assigned(x[0], x[1])}; };
+    expect_to_survive({name + ", there already", any, {three_of(to, writable), three_of(from)}, assigns, to != from});
+  });
+}
+
+/// Whether the first element comes before the second one when they are sorted.
+nd::array first_two_ordered(const nd::array &a) {
+  arrmeta_of meta(*a.get());
+  kernel_operand left = {type_part{a->type}.element(), meta.get(), 0}, right = left;
+  right.first = a->nstreams;
+  ckernel_builder kernel;
+  make_comparison_kernel(kernel, 0, left, right, comparison::order, kernel_request_single);
+  char *stream[2 * max_type_streams];
+  for (int s = 0; s < a->nstreams; s++) {
+    stream[s] = a->streams()[s].address;
+    stream[a->nstreams + s] = stream[s] + a->strides(s)[0];
+  }
+  work_frame frame(kernel.scratch_size);
+  auto predicate = reinterpret_cast<streams_predicate_t>(kernel.root()->function);
+  return nd::array(predicate(stream, kernel.root(), &frame) == 1);
+}
+
+TEST(AllocationFailure, ComparisonOfEveryKindOfType) {
+  for_each_pair_of_types([&](ndt::type left, ndt::type right) {
+    for (size_t op = 0; op < op_count && !HasFatalFailure(); op++) {
+      if (row(op_id(op)).kind != op_kind::compare) {
+        continue;
+      }
+      auto compares = [&](const arrays &x) {
+        array_block *blocks[] = {x[0].get(), x[1].get()};
+        return result{nd::array(evaluate(op_id(op), {blocks, 2}))};
+      };
+      std::string name = row(op_id(op)).name + std::string(", ") + left.str().data() + " and " + right.str().data();
+      expect_to_survive({name, any, {three_of(left), three_of(right)}, compares, left != right});
+    }
+    if (left == right) {
+      auto orders = [](const arrays &x) { return result{first_two_ordered(x[0])}; };
+      expect_to_survive({"order of " + std::string(left.str()), any, {three_of(left)}, orders});
+    }
+  });
 }
 
 TEST(AllocationFailure, EveryRegisteredKernel) {

@@ -135,6 +135,14 @@ TEST(CheckedConvert, EveryEdgeIsRefusedOrConvertedAsWithoutACheck) {
       bool bad = checked(&got, &x, nullptr, nullptr, 1, nullptr) != 0;
       ASSERT_EQ(bad, refused(x)) << show(x);
       ASSERT_TRUE(same_bits(got, bad ? before : expected)) << show(x) << " gave " << show(got);
+      // The same in a vector, among values that every type has.
+      From many[35];
+      To all[35];
+      std::fill_n(many, 35, make<From>(1));
+      std::fill_n(all, 35, before);
+      many[9] = x;
+      ASSERT_EQ(checked(all, many, nullptr, nullptr, 35, nullptr) != 0, bad) << show(x);
+      ASSERT_TRUE(same_bits(all[9], bad ? before : expected)) << show(x) << " gave " << show(all[9]);
     }
   });
 }
