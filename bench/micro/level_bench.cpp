@@ -131,7 +131,7 @@ template <class T> void reduce_rows(benchmark::State &state, reduction_id id, sc
   ragged<T> v(rows, double(state.range(0)));
   const reduce_functions &f = table().reduce[size_t(id)][size_t(type)];
   for (auto _ : state) {
-    f.rows(reinterpret_cast<char *>(v.d), sizeof(T), v.content, v.offsets.data(), v.rows);
+    f.rows(reinterpret_cast<char *>(v.d), sizeof(T), v.content, v.offsets.data(), v.rows, row_prefetch_distance);
     benchmark::ClobberMemory();
   }
 }

@@ -138,7 +138,7 @@ int row_strided(char *const *stream, const intptr_t *stride, size_t count, const
   int output = k->outputs()->where.stream;
   if (count == 0) {
     const int64_t nothing[2] = {0, 0};
-    uint32_t empty = k->reduce->rows(stream[output], 0, stream[output], nothing, 1);
+    uint32_t empty = k->reduce->rows(stream[output], 0, stream[output], nothing, 1, 0);
     return empty && k->empty_fails ? bad_value(frame) : int(dynd_ok);
   }
   alignas(64) char lanes[64];

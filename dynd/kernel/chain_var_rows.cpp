@@ -19,6 +19,11 @@ struct var_rows_call {
   size_t passed = 0; // rows that end in the window that was fetched last, if some source depends on the row
   char *reg[256];
   const chain_port *repeated = nullptr; // a source of one value a row; it is fetched last
+  // What comes after this window of some source, for the segmented reduction to ask for as it goes.
+  struct {
+    bool possible = false;
+    const char *next = nullptr;
+  } asked_by_reduction;
 
   var_rows_call(const chain_kernel *kernel, char *const *streams, const intptr_t *strides, size_t rows, dynd_frame *f)
       : k(kernel), stream(streams), stride(strides), count(rows),
@@ -38,11 +43,15 @@ struct var_rows_call {
     return stream[stream_index] + intptr_t(r) * stride[stream_index];
   }
 
-  // What comes after this window: asked for while a later source is repeated, where there is one, else now.
+  // What comes after this window: asked for little by little, by the reduction and while a later source is repeated,
+  // where there are such; else now.
   void ask_for_next(const chain_port &p, row_window &part, size_t bytes) {
+    const char *next = reg[p.reg] + bytes;
     const char **free = part.ahead[0] ? part.ahead[1] ? nullptr : &part.ahead[1] : &part.ahead[0];
-    if (repeated && free && p.log2 == repeated->log2) {
-      *free = reg[p.reg] + bytes;
+    if (asked_by_reduction.possible && !asked_by_reduction.next && p.log2 == k->reduced_log2) {
+      asked_by_reduction.next = next;
+    } else if (repeated && free && p.log2 == repeated->log2) {
+      *free = next;
     } else {
       prefetch(reg[p.reg], k->prefetch_distance, bytes);
     }
@@ -72,6 +81,7 @@ struct var_rows_call {
   // Computes the elements begin .. end of the result's content; they are in row r and following.
   int compute(size_t r, int64_t begin, int64_t end) {
     row_window part = {offsets + r, count - r, begin, end};
+    asked_by_reduction.next = nullptr;
     for (const chain_port *p = k->sources(), *last = p + k->nsources; p != last; p++) {
       if (p != repeated) {
         fetch(*p, r, part);
@@ -128,12 +138,15 @@ struct var_rows_call {
         }
         continue;
       }
+      asked_by_reduction.possible = true;
       if (int status = compute(r, offsets[r], offsets[end])) {
         return status;
       }
       const char *origin = reg[k->reduced] - (offsets[r] << k->reduced_log2);
-      uint32_t empty =
-          k->reduce->rows(row_address(dst.where.stream, r), stride[dst.where.stream], origin, offsets + r, end - r);
+      const char *next = asked_by_reduction.next;
+      intptr_t ahead = next ? reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(reg[k->reduced]) : 0;
+      uint32_t empty = k->reduce->rows(row_address(dst.where.stream, r), stride[dst.where.stream], origin, offsets + r,
+                                       end - r, ahead);
       if (empty && k->empty_fails) {
         return bad_value(frame);
       }
@@ -158,6 +171,7 @@ struct var_rows_call {
   // A row of more than a window: its parts one after another.
   int reduce_long_row(size_t r) {
     lane_stack stack(*k->reduce);
+    asked_by_reduction.possible = false;
     for (int64_t at = offsets[r], end = offsets[r + 1]; at < end; at += int64_t(window)) {
       int64_t stop = std::min(at + int64_t(window), end);
       if (int status = compute(r, at, stop)) {
@@ -184,7 +198,7 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
       k->sources()->where.axis_stride == intptr_t(1) << k->reduced_log2) {
     const chain_port &dst = *k->outputs();
     uint32_t empty = k->reduce->rows(stream[dst.where.stream], stride[dst.where.stream],
-                                     stream[k->sources()->where.stream], offsets, count);
+                                     stream[k->sources()->where.stream], offsets, count, row_prefetch_distance);
     return empty && k->empty_fails ? bad_value(frame) : int(dynd_ok);
   }
   var_rows_call call(k, stream, stride, count, frame);

@@ -57,6 +57,9 @@ using block_fn = uint32_t (*)(void *dst, const void *a, const void *b, const voi
 /// The same, single elements at any stride (sources in order; destinations first). Baseline only.
 using strided_fn = uint32_t (*)(char *const *data, const intptr_t *stride, size_t n);
 
+/// How far ahead rows that are read from memory one after another are asked for, in bytes.
+inline constexpr intptr_t row_prefetch_distance = 2048;
+
 /// The elements of one logical row go to lanes: with L = 64 / sizeof(T) lanes and blocks of 64 elements, element i goes
 /// to lane i mod L of block i / 64; a lane adds its elements in rising i, starting with the first; lanes without an
 /// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
@@ -74,7 +77,8 @@ struct reduce_functions {
   void (*lanes)(void *lanes, const void *x, size_t n);
   /// Segmented: the element r of dst (at r * dst_stride bytes) is the reduced row x[offsets[r] .. offsets[r + 1]) for r
   /// < rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
-  uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows);
+  /// What is `ahead` bytes from the rows it reads is asked for from memory as it goes.
+  uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows, intptr_t ahead);
   /// The same for rows of one length >= 1 that follow each other.
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
 };

@@ -214,7 +214,7 @@ TEST(Reduce, RowsOfAllLengths) {
         char *d = target.at_end() + (3 - step) * rows * sizeof(T);
         std::memset(d, 0x5a, step * rows * sizeof(T));
         uint32_t flag = functions.rows(d, intptr_t(step * sizeof(T)), memory.at_end(),
-                                       reinterpret_cast<int64_t *>(index.at_end()), rows);
+                                       reinterpret_cast<int64_t *>(index.at_end()), rows, 0);
         ASSERT_EQ(flag, empty ? 1u : 0u);
         for (size_t r = 0; r < rows; ++r) {
           T got, wanted = reference_reduce(id, values.data() + offsets[r], size_t(offsets[r + 1] - offsets[r]));
