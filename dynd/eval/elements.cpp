@@ -40,14 +40,24 @@ public:
     }
   }
 
-  size_t build(ckernel_builder &out, const element_kernel &make, bool observed) {
+  /// Returns the kernel's size. `levels`, if any, is told of those outside of the elements, and of the elements' as one.
+  size_t build(ckernel_builder &out, const element_kernel &make, bool observed,
+               std::vector<explained_level> *levels = nullptr) {
     size_t offset = 0;
     for (int d = 0; d < shape_.ndim; d++) {
       offset = observed ? begin_observed(out, offset, count(), d) : offset;
-      offset = dimension(out, offset, d);
+      size_t end = dimension(out, offset, d);
+      if (levels) {
+        levels->push_back({offset, end - offset, dimension_text(d), d});
+      }
+      offset = end;
     }
     offset = observed ? begin_observed(out, offset, count(), shape_.ndim) : offset;
-    return make(out, offset, operands_.data());
+    size_t end = make(out, offset, operands_.data());
+    if (levels) {
+      levels->push_back({offset, end - offset, elements_text(), shape_.ndim});
+    }
+    return end;
   }
 
   int run(const ckernel_builder &kernel, dynd_frame &frame) {
@@ -58,6 +68,19 @@ public:
 
 private:
   int count() const { return int(stream_.size()); }
+
+  std::string dimension_text(int d) const {
+    return shape_.size[d] < 0 ? "var_dim" : "strided_dim size " + std::to_string(shape_.size[d]);
+  }
+
+  // "string, string to bool"
+  std::string elements_text() const {
+    std::string text;
+    for (size_t o = 1; o < blocks_.size(); o++) {
+      text += (o > 1 ? ", " : "") + std::string(blocks_[o]->type->dtype->text);
+    }
+    return text + " to " + blocks_[0]->type->dtype->text;
+  }
 
   size_t dimension(ckernel_builder &out, size_t offset, int d) {
     std::vector<intptr_t> stride;
@@ -107,13 +130,13 @@ public:
   operation_recorder(const char *name, array_block *const *operands, int noperands, int ndim, observation &seen)
       : name_(name), operands_(operands), noperands_(noperands), ndim_(ndim), seen_(seen) {}
 
-  void explain(size_t bytes, size_t scratch, intptr_t elements) {
+  void explain(size_t bytes, size_t scratch, intptr_t elements, std::vector<explained_level> levels) {
     std::vector<std::string> texts;
     for (int o = 0; o < noperands_; o++) {
       texts.push_back((o ? "from " : "to   ") + std::string(operands_[o]->type->text) + " " +
                       space_text(*operands_[o]));
     }
-    seen_.kernels.push_back({name_, std::move(texts), bytes, scratch, elements, {}});
+    seen_.kernels.push_back({name_, std::move(texts), bytes, scratch, elements, std::move(levels)});
   }
 
   void call(int level, intptr_t, char *const *stream) override {
@@ -152,12 +175,13 @@ void run_elements(const char *name, const space &shape, array_block *const *oper
   element_call call(shape, operands, noperands);
   ckernel_builder kernel;
   observation *watching = current_observation();
-  size_t bytes = call.build(kernel, make, watching && watching->tracing);
+  std::vector<explained_level> levels;
+  size_t bytes = call.build(kernel, make, watching && watching->tracing, watching ? &levels : nullptr);
   work_frame frame(kernel.scratch_size);
   std::optional<operation_recorder> recorder;
   if (watching) {
     frame.engine = &recorder.emplace(name, operands, noperands, shape.ndim, *watching);
-    recorder->explain(bytes, kernel.scratch_size, shape.count());
+    recorder->explain(bytes, kernel.scratch_size, shape.count(), std::move(levels));
   }
   int status = call.run(kernel, frame);
   if (!status) {

@@ -79,3 +79,11 @@ def test_types_that_cannot_be_compared():
         nd.array(["a"]) < b"a"
     with pytest.raises(ValueError, match="equal: cannot broadcast"):
         nd.array(["a", "b"]) == nd.array(["a", "b", "c"])
+
+
+def test_explain_shows_the_levels():
+    words = nd.array([["a", "b"], ["c"]])
+    text = str(nd.explain(lambda: words == nd.array([["a"], ["c"]])))
+    assert "from strided * var * string (2, var)" in text
+    levels = [line.split("  ")[-1].strip() for line in text.splitlines() if "offset" in line]
+    assert levels == ["strided_dim size 2", "var_dim", "string, string to bool"]
