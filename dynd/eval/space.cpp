@@ -468,12 +468,14 @@ void check_broadcasts_to(const char *operation, array_block *const *operands, in
   bool shared = true; // the very same rows need no look at their lengths
   for (int o = 0; o < noperands && shared; o++) {
     const array_block &block = *operands[o];
+    shared = block.ndim == 0 || (block.ndim == destination.ndim && block.type->var_count == destination.nvar &&
+                                 std::equal(block.size(), block.size() + block.ndim, destination.size));
     for (int s = 0; s < block.type->var_count && shared; s++) {
-      shared = block.ndim == destination.ndim && s < destination.nvar &&
-               block.streams()[s].address == destination.slots[s].address &&
-               std::equal(block.strides(s), block.strides(s) + block.ndim, destination.slots[s].stride);
+      const stream &own = block.streams()[s];
+      const space_slots &slots = destination.slots[size_t(s)];
+      shared = own.address == slots.address && own.kind == slots.kind &&
+               std::equal(block.strides(s), block.strides(s) + block.ndim, slots.stride);
     }
-    shared = shared && (block.type->var_count > 0 || block.ndim == 0);
   }
   if (!shared) {
     row_measure(operation, operands, noperands, destination, true).run();

@@ -185,6 +185,24 @@ def test_overlap_of_ragged_rows():
     assert a.tolist() == [[5, 6], [5, 6], [3, 4]]
 
 
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("rows", [[[1, 2], [3, 4, 5]], [[1, 2, 3], [4]], [[1, 2], []], [[7], [1, 2], []], [[1, 2], [3, 4]]])
+def test_a_row_of_the_destination_stretches_or_is_refused(rows, copied):
+    """Its slots are the destination's first ones: that does not make their rows the same."""
+    for at in range(len(rows)):
+        a = nd.array(rows, access="rw")
+        row = rows[at]
+        source = nd.array(a[at : at + 1]) if copied else a[at : at + 1]
+        bad = [i for i, other in enumerate(rows) if len(row) not in (1, len(other))]
+        if bad:
+            with pytest.raises(ValueError, match=f"cannot broadcast row {bad[0]}: lengths"):
+                a[...] = source
+            assert a.tolist() == rows
+        else:
+            a[...] = source
+            assert a.tolist() == [row if len(row) == len(other) else row * len(other) for other in rows]
+
+
 def test_through_numpy_memory():
     plain = np.arange(10)
     nd.asarray(plain)[1:] = nd.asarray(plain)[:-1]
