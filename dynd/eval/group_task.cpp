@@ -1,15 +1,47 @@
 #include "dynd/eval/group_task.h"
 
+#include <optional>
+
 #include "dynd/eval/run.h"
 
 namespace dynd {
 
 namespace {
 
-// Integers that promote to a floating type: one is uint64, the other signed. Compared, they are not rounded.
-bool compares_signs(const program &p, const op_row &r, scalar_id computation, const uint8_t *operands) {
-  return r.kind == op_kind::compare && is_floating(computation) && is_integer(p.type[operands[0]]) &&
-         is_integer(p.type[operands[1]]);
+// What an operand is compared as, where the type of the computation would round it.
+scalar_id compared_as(scalar_id own, scalar_id other) {
+  return is_floating(own)                                 ? scalar_id::float64
+         : own == scalar_id::uint64 || is_floating(other) ? own
+                                                          : scalar_id::int64;
+}
+
+struct mixed_comparison {
+  scalar_id left, right;
+  mixed_pair pair;
+};
+
+// uint64 with a signed integer, or a number that may have a fraction with 64 bits: compared, they are not rounded.
+std::optional<mixed_comparison> mixed_comparison_of(const op_row &r, scalar_id computation, scalar_id left,
+                                                    scalar_id right) {
+  if (r.kind != op_kind::compare || !is_floating(computation)) {
+    return std::nullopt;
+  }
+  scalar_id first = compared_as(left, right), second = compared_as(right, left);
+  static constexpr mixed_comparison all[] = {
+      {scalar_id::int64, scalar_id::uint64, mixed_pair::int64_uint64},
+      {scalar_id::uint64, scalar_id::int64, mixed_pair::uint64_int64},
+      {scalar_id::int64, scalar_id::float64, mixed_pair::int64_float64},
+      {scalar_id::float64, scalar_id::int64, mixed_pair::float64_int64},
+      {scalar_id::uint64, scalar_id::float64, mixed_pair::uint64_float64},
+      {scalar_id::float64, scalar_id::uint64, mixed_pair::float64_uint64},
+  };
+  static_assert(std::size(all) == mixed_pair_count);
+  for (const mixed_comparison &m : all) {
+    if (m.left == first && m.right == second) {
+      return m;
+    }
+  }
+  return std::nullopt;
 }
 
 bool has_space_of(const array_block &node, const void *like) {
@@ -96,11 +128,12 @@ void group_task::add_operation(op_id op, scalar_id computation, const uint8_t *o
   block_fn function = functions.elementwise[size_t(op)][size_t(computation)];
   block_fn streaming = functions.elementwise_stream[size_t(op)][size_t(computation)];
   uint8_t regs[3] = {no_register, no_register, no_register};
-  if (compares_signs(t.p, r, computation, operands)) {
-    bool first_unsigned = t.p.type[operands[0]] == scalar_id::uint64;
-    regs[0] = t.p.converted(operands[0], first_unsigned ? scalar_id::uint64 : scalar_id::int64);
-    regs[1] = t.p.converted(operands[1], first_unsigned ? scalar_id::int64 : scalar_id::uint64);
-    function = functions.compare_signs[size_t(op)][first_unsigned];
+  std::optional<mixed_comparison> mixed =
+      count == 2 ? mixed_comparison_of(r, computation, t.p.type[operands[0]], t.p.type[operands[1]]) : std::nullopt;
+  if (mixed) {
+    regs[0] = t.p.converted(operands[0], mixed->left);
+    regs[1] = t.p.converted(operands[1], mixed->right);
+    function = functions.compare_mixed[size_t(op)][size_t(mixed->pair)];
     streaming = nullptr;
   } else {
     for (int i = 0; i < count; i++) {

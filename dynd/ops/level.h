@@ -121,15 +121,25 @@ struct fetch_functions {
                            size_t columns);
 };
 
+/// The operands of a comparison that would be rounded in a common type.
+enum class mixed_pair : uint8_t {
+  int64_uint64,
+  uint64_int64,
+  int64_float64,
+  float64_int64,
+  uint64_float64,
+  float64_uint64
+};
+inline constexpr size_t mixed_pair_count = 6;
+
 struct level_table {
   const char *name;
   block_fn elementwise[op_count][scalar_count]; ///< null where the row does not take the type
   /// With streaming stores (full cache lines of dst); null for rows with two outputs. They are weakly ordered: whoever
   /// makes the results visible to others executes one sfence after the last block.
   block_fn elementwise_stream[op_count][scalar_count];
-  /// Exact comparisons of int64 with uint64, which no common type holds: [row][0] takes (int64, uint64), [row][1]
-  /// (uint64, int64). Null for rows that do not compare.
-  block_fn compare_signs[op_count][2];
+  /// Exact comparisons of types that no common type holds. Null for rows that do not compare.
+  block_fn compare_mixed[op_count][mixed_pair_count];
   block_fn convert[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
   /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
   /// them none is written.

@@ -1,6 +1,7 @@
-"""The six comparisons are exact: between int64 and uint64, and with Python integers of any size."""
+"""The six comparisons are exact: between integers of 64 bits and others, and with Python integers of any size."""
 
 import itertools
+import math
 import operator
 import random
 
@@ -38,6 +39,25 @@ def test_signed_with_uint64(compare, signed):
             [compare(p, b[0]) for p in a[: length // 2]],
             [compare(p, b[-1]) for p in a[length // 2 :]],
         ]
+        assert compare(x[::-1], y[::-1]).tolist() == [compare(p, q) for p, q in zip(a[::-1], b[::-1])]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("integer", ["int64", "uint64"])
+@pytest.mark.parametrize("floating", ["float16", "float32", "float64"])
+def test_integers_of_64_bits_with_fractions(compare, integer, floating):
+    rng = random.Random(4)
+    info = np.iinfo(integer)
+    near = [edge + step for edge in (*EDGES, 2**54, 2**62, -(2**54)) for step in (-2, -1, 0, 1, 2)]
+    integers = [x for x in near if info.min <= x <= info.max]
+    with np.errstate(over="ignore"):
+        numbers = [float(np.dtype(floating).type(float(x))) for x in near] + [0.5, -0.0, math.inf, -math.inf, math.nan]
+    for length in (1, 7, 64, 300):
+        a, b = rng.choices(integers, k=length), rng.choices(numbers, k=length)
+        x, y = nd.array(a, type=f"strided * {integer}"), nd.array(b, type=f"strided * {floating}")
+        assert compare(x, y).tolist() == [compare(p, q) for p, q in zip(a, b)]
+        assert compare(y, x).tolist() == [compare(q, p) for p, q in zip(a, b)]
+        assert compare(x, b[0]).tolist() == [compare(p, b[0]) for p in a]
         assert compare(x[::-1], y[::-1]).tolist() == [compare(p, q) for p, q in zip(a[::-1], b[::-1])]
 
 
