@@ -104,6 +104,27 @@ TEST(AssignElements, StringsAndNumbers) {
   EXPECT_EQ(refused("bytes", "int32", "1"), "type: assign: cannot assign int32 to bytes");
 }
 
+TEST(AssignElements, NumbersOutOfRange) {
+  const char *texts = R"(["1e400", "-1e400", "1e-400", "0.1e400", "100e-400"])";
+  EXPECT_EQ(converted("5 * float64", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
+  EXPECT_EQ(converted("5 * float32", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
+  EXPECT_EQ(converted("5 * float16", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
+  EXPECT_EQ(converted("2 * float16", "2 * string", R"(["1e5", "-7e4x"])", error_mode::nocheck), "[inf, -inf]");
+  EXPECT_EQ(converted("2 * complex128", "2 * string", R"(["1e400", "1-1e400j"])", error_mode::nocheck),
+            "[(inf+0j), (1-infj)]");
+  EXPECT_EQ(converted("2 * float64", "2 * string", R"(["1e-99999999999", "0e99999999999"])"), "[0.0, 0.0]");
+  EXPECT_EQ(refused("float64", "string", R"("0.1e400")"),
+            "overflow: assign: overflow converting string \"0.1e400\" to float64");
+  const char *integers = R"(["128", "99999999999999999999", "-99999999999999999999", "18446744073709551616"])";
+  EXPECT_EQ(converted("4 * int8", "4 * string", integers, error_mode::nocheck), "[-128, -1, 1, 0]");
+  EXPECT_EQ(converted("4 * int64", "4 * string", integers, error_mode::nocheck),
+            "[128, 7766279631452241919, -7766279631452241919, 0]");
+  EXPECT_EQ(converted("4 * uint64", "4 * string", integers, error_mode::nocheck),
+            "[128, 7766279631452241919, 10680464442257309697, 0]");
+  EXPECT_EQ(refused("int64", "string", R"("18446744073709551616")"),
+            "overflow: assign: overflow converting string \"18446744073709551616\" to int64");
+}
+
 TEST(AssignElements, MissingValues) {
   EXPECT_EQ(converted("3 * ?float64", "3 * ?int32", "[1, null, 3]"), "[1.0, None, 3.0]");
   EXPECT_EQ(converted("3 * ?int32", "3 * int8", "[1, 2, 3]"), "[1, 2, 3]");
