@@ -224,11 +224,13 @@ parsed parse_floating(std::string_view text, size_t size, bool checked, char *va
   return result;
 }
 
-// "1.5", "2j", "1.5-2j", "(1.5-2j)".
+void negate_floating(char *value, size_t size) { value[size - 1] ^= char(0x80); } // the sign is the last bit
+
+// "1.5", "2j", "1.5-2j", "(1.5-2j)", and as messages have it "(1.5 + 2j)", "(1.5 + -2j)".
 parsed parse_complex(std::string_view text, size_t size, bool checked, char *value) {
   std::memset(value, 0, 2 * size);
   if (text.size() > 2 && text.front() == '(' && text.back() == ')') {
-    text = text.substr(1, text.size() - 2);
+    text = trimmed(text.substr(1, text.size() - 2));
   }
   if (text.empty() || (text.back() != 'j' && text.back() != 'J')) {
     return parse_floating(text, size, checked, value);
@@ -242,8 +244,16 @@ parsed parse_complex(std::string_view text, size_t size, bool checked, char *val
   if (sign == text.size()) {
     return parse_floating(text, size, checked, value + size);
   }
-  parsed real = parse_floating(text.substr(0, sign), size, checked, value);
-  parsed imaginary = parse_floating(text.substr(sign), size, checked, value + size);
+  bool negative = text[sign] == '-';
+  std::string_view before = trimmed(text.substr(0, sign)), behind = trimmed(text.substr(sign + 1));
+  if (negative && before.ends_with('+')) {
+    before = trimmed(before.substr(0, before.size() - 1));
+  }
+  parsed real = parse_floating(before, size, checked, value);
+  parsed imaginary = parse_floating(behind, size, checked, value + size);
+  if (negative) {
+    negate_floating(value + size, size);
+  }
   return real == parsed::good ? imaginary : real;
 }
 

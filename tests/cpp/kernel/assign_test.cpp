@@ -104,6 +104,19 @@ TEST(AssignElements, StringsAndNumbers) {
   EXPECT_EQ(refused("bytes", "int32", "1"), "type: assign: cannot assign int32 to bytes");
 }
 
+TEST(AssignElements, ComplexNumbersAsTheyArePrinted) {
+  EXPECT_EQ(converted("6 * complex128", "6 * string",
+                      R"-(["(1+2j)", "(1 + 2j)", "(1 + -2j)", " 1.5 - 2e-1j ", "-3j", "(nan + infj)"])-"),
+            "[(1+2j), (1+2j), (1-2j), (1.5-0.2j), -3j, (nan+infj)]");
+  EXPECT_EQ(converted("3 * complex64", "3 * string", R"-(["(-0.5 - 2j)", "( 7 )", "1e+2+1e+3j"])-"),
+            "[(-0.5-2j), (7+0j), (100+1000j)]");
+  for (const char *text : {"1 - -2j", "1 + + 2j", "(1 + 2j", "1 2j", "+-2j", "1 + j2"}) {
+    std::string quoted = '"' + std::string(text) + '"';
+    EXPECT_EQ(refused("complex128", "string", quoted.c_str()),
+              "value: assign: cannot cast string " + quoted + " to complex128");
+  }
+}
+
 TEST(AssignElements, NumbersOutOfRange) {
   const char *texts = R"(["1e400", "-1e400", "1e-400", "0.1e400", "100e-400"])";
   EXPECT_EQ(converted("5 * float64", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
