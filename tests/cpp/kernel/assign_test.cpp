@@ -145,7 +145,12 @@ TEST(AssignElements, MissingValues) {
   EXPECT_EQ(refused("3 * int32", "3 * ?int32", "[1, null, 3]"),
             "overflow: assign: cannot assign an NA value to a non-option type at index (1,)");
   EXPECT_EQ(converted("4 * ?int32", "4 * string", R"(["1", "NA", "", "null"])"), "[1, None, None, None]");
+  EXPECT_EQ(converted("4 * ?int32", "4 * ?string", R"(["1", "NA", null, ""])"), "[1, None, None, None]");
+  EXPECT_EQ(converted("2 * var * ?int32", "2 * var * ?string", R"([["1", null], ["null"]])"), "[[1, None], [None]]");
   EXPECT_EQ(converted("3 * ?string", "3 * string", R"(["1", "NA", ""])"), R"(["1", "NA", ""])");
+  EXPECT_EQ(converted("3 * ?string", "3 * ?string", R"(["1", "NA", null])"), R"(["1", "NA", None])");
+  EXPECT_EQ(refused("2 * int32", "2 * ?string", R"(["1", "NA"])"),
+            "value: assign: cannot cast string \"NA\" to int32 at index (1,)");
   EXPECT_EQ(converted("3 * ?string", "3 * ?int32", "[1, null, 3]"), R"(["1", None, "3"])");
 }
 
