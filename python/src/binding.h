@@ -34,7 +34,7 @@ PyObject *raise_current();
 
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
 /// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
-/// An integer that is only compared need not fit that type.
+/// An integer that is only compared need not fit that type, and None is a missing value of it.
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
 
 /// What is assigned has its own type too, but for what Python has no type for: records by position, None alone, text

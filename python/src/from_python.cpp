@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "dynd/eval/evaluate.h"
@@ -445,8 +446,8 @@ void store(char *dst, scalar_id scalar, PyObject *object, const char *operation,
   value_kind kind = too_large ? a_float : kind_of(object, where);
   if (kind == no_value) {
     bool text = PyUnicode_Check(object) || PyBytes_Check(object);
-    throw error(error_kind::type, std::string(operation ? operation : "assign") + ": cannot make " + scalar_name[size_t(scalar)] + " from " +
-                                      type_name(object) + where.text() +
+    throw error(error_kind::type, std::string(operation ? operation : "assign") + ": cannot make " +
+                                      scalar_name[size_t(scalar)] + " from " + type_name(object) + where.text() +
                                       (text ? "; text becomes numbers by assignment or astype" : ""));
   }
   alignas(16) char value[max_scalar_size];
@@ -619,6 +620,22 @@ nd::array to_comparand(PyObject *number) {
   return nd::scalar_of(scalar_id::float64, &beyond);
 }
 
+// Whether an integer is beyond a floating-point type. Then `large` is what it is compared as: a float64, at most the
+// greatest, which infinity is above.
+bool is_beyond(PyObject *number, scalar_id scalar, double &large) {
+  large = PyLong_AsDouble(number);
+  if (large == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    int sign;
+    PyLong_AsLongLongAndOverflow(number, &sign);
+    large = sign * std::numeric_limits<double>::max();
+    return true;
+  }
+  alignas(16) char value[max_scalar_size];
+  block_fn convert = level().convert_checked[size_t(error_mode::overflow)][size_t(scalar)][size_t(scalar_id::float64)];
+  return convert(value, &large, nullptr, nullptr, 1, nullptr) != 0;
+}
+
 // Whether an integer is in the range of an integer type.
 bool fits(PyObject *number, scalar_id scalar) {
   int overflow;
@@ -645,9 +662,11 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  ndt::type element; // where the other operand's are not scalars
-  if (like && !(*like)->has_scalars()) {
+  ndt::type element; // what None alone is one of
+  if (like && (compared || !(*like)->has_scalars())) {
     element = like->type().dtype();
+  }
+  if (like && !(*like)->has_scalars()) {
     like = nullptr;
   }
   auto scalar_operand = [&](scalar_id scalar) { // what is too large for a floating type is its infinity
@@ -656,10 +675,12 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
     store(value, scalar, object, operation, {}, mode);
     return nd::scalar_of(scalar, value);
   };
-  if (compared && like && PyLong_CheckExact(object)) {
-    scalar_id own = (*like)->scalar();
+  const type_data *other = element ? below_options(element.get()) : nullptr;
+  if (compared && PyLong_CheckExact(object) && other && other->kind == type_kind::scalar) {
+    scalar_id own = other->scalar;
     if (is_floating(own)) {
-      return scalar_operand(own);
+      double large;
+      return is_beyond(object, own, large) ? nd::scalar_of(scalar_id::float64, &large) : scalar_operand(own);
     }
     if (!is_integer(own) || !fits(object, own)) {
       return to_comparand(object);
