@@ -126,7 +126,7 @@ private:
       return; // null: the kernel says so
     }
     if (index < 0 && !as_pool(next.block.streams()[next.part.stream].owner)) {
-      fail(error_kind::value, "assign: a pointer points to nothing" + (path_.empty() ? "" : ", in " + where()));
+      fail(error_kind::value, "a pointer points to nothing" + (path_.empty() ? "" : ", in " + where()));
     }
     next.fresh |= index < 0;
     next.enter(index, 0);
@@ -253,7 +253,10 @@ private:
     text = frame.text;
     where = places.where();
   }
-  fail(kind_of(status), "assign: " + (text.empty() ? "failed" : text) + where);
+  // What is said of a value stands alone, as it does where the elements are scalars.
+  error_kind kind = kind_of(status);
+  bool of_value = !text.empty() && (kind == error_kind::value || kind == error_kind::overflow);
+  fail(kind, (of_value ? "" : "assign: ") + (text.empty() ? "failed" : text) + where);
 }
 
 bool has_fields(const type_data *type) {

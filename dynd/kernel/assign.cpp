@@ -330,12 +330,14 @@ private:
       spec.src = src.stream();
       spec.rule = to ? missing_rule::kept : missing_rule::refused;
       may_refuse |= !to;
-    } else if (is_text(src.type()) && !is_text(bottom_of(dst.type()))) {
+    }
+    kernel_operand there = from ? src.element() : src;
+    if (to && is_text(there.type()) && !is_text(bottom_of(dst.type()))) {
       spec.rule = missing_rule::read_from_text;
-      spec.text = {src.stream(), src.slots()};
+      spec.text = {there.stream(), there.slots()};
     }
     offset = note(offset, begin_option(out_, offset, spec), [&] { return "option: " + pair_text(dst, src); });
-    return any(offset, to ? dst.element() : dst, from ? src.element() : src);
+    return any(offset, to ? dst.element() : dst, there);
   }
 
   size_t swapped(size_t offset, const kernel_operand &dst, const kernel_operand &src) {

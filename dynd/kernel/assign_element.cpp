@@ -34,11 +34,14 @@ bool is_missing_text(std::string_view text) { return text.empty() || text == "NA
 
 bool is_there(const option_kernel *k, char *const *stream, const intptr_t *stride, size_t i) {
   intptr_t at = intptr_t(i);
-  if (k->rule == missing_rule::read_from_text) {
-    row_extent row = read_slot(stream[k->text.stream] + at * stride[k->text.stream], k->text.kind);
-    return !is_missing_text({stream[k->text.stream + 1] + row.start, size_t(row.size)});
+  if (k->src >= 0 && stream[k->src][at * stride[k->src]] == 0) {
+    return false;
   }
-  return k->src < 0 || stream[k->src][at * stride[k->src]] != 0;
+  if (k->rule != missing_rule::read_from_text) {
+    return true;
+  }
+  row_extent row = read_slot(stream[k->text.stream] + at * stride[k->text.stream], k->text.kind);
+  return !is_missing_text({stream[k->text.stream + 1] + row.start, size_t(row.size)});
 }
 
 // Runs of elements that are there go to the child in one call; validity is written after the values.

@@ -42,7 +42,7 @@ struct option_spec {
   int nstreams;
   int dst = -1;      ///< the destination's validity, -1 where it has none
   int src = -1;      ///< the source's
-  text_operand text; ///< read_from_text: the source's texts; "NA", "null" and "" are missing
+  text_operand text; ///< read_from_text: the source's texts; "NA", "null" and "" are missing too
 };
 size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec);
 

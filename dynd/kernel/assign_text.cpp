@@ -1,6 +1,8 @@
 // Leaves of assignment for strings and bytes: copied, formatted from scalars, parsed to scalars.
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -130,6 +132,36 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 enum class parsed : uint8_t { good, not_a_value, too_large };
 
+// Whether a number that a floating-point type does not hold is too small for it rather than too large: its first digit
+// that counts stands behind the point. from_chars says the same of both.
+bool is_tiny(std::string_view number) {
+  size_t e = std::min(number.find_first_of("eE"), number.size());
+  std::string_view mantissa = number.substr(0, e), power = number.substr(std::min(e + 1, number.size()));
+  power.remove_prefix(power.starts_with('+'));
+  int exponent = 0;
+  if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec == std::errc::result_out_of_range) {
+    return power.front() == '-';
+  }
+  size_t point = std::min(mantissa.find('.'), mantissa.size()), first = mantissa.find_first_of("123456789");
+  int64_t leading = int64_t(point) - int64_t(first) - (first < point); // "120": 2, "1.5": 0, "0.1": -1
+  return leading + exponent < 0;
+}
+
+// What a type holds of a number that is out of its range: infinity or zero, or the last bits of an integer.
+template <class T> T out_of_range(std::string_view number) {
+  bool negative = number.front() == '-';
+  if constexpr (std::is_floating_point_v<T>) {
+    T size = is_tiny(number) ? T(0) : std::numeric_limits<T>::infinity();
+    return negative ? -size : size;
+  } else {
+    uint64_t bits = 0;
+    for (char digit : number.substr(negative)) {
+      bits = 10 * bits + uint64_t(digit - '0');
+    }
+    return T(negative ? -bits : bits);
+  }
+}
+
 // Under nocheck what cannot be read is as good as it can be: a beginning that is a number, else zero.
 template <class T> parsed parse_number(std::string_view text, T &value, bool checked) {
   value = 0;
@@ -142,19 +174,13 @@ template <class T> parsed parse_number(std::string_view text, T &value, bool che
   }
   const char *end = digits.data() + digits.size();
   std::from_chars_result read = std::from_chars(digits.data(), end, value);
-  if (!checked) {
-    return parsed::good;
-  }
-  if (read.ec == std::errc::invalid_argument || read.ptr != end) {
+  if (checked && (read.ec == std::errc::invalid_argument || read.ptr != end)) {
     return parsed::not_a_value;
   }
   if (read.ec == std::errc::result_out_of_range) {
-    // Too small for the type is not too large, and is zero: from_chars says the same of both.
-    size_t first = digits.find_first_of("123456789"), point = digits.find('.');
-    bool tiny = std::is_floating_point_v<T> && (digits.find("e-") != digits.npos || digits.find("E-") != digits.npos ||
-                                                (point != digits.npos && point < first));
-    value = 0;
-    return tiny ? parsed::good : parsed::too_large;
+    value = out_of_range<T>({digits.data(), size_t(read.ptr - digits.data())});
+    bool tiny = std::is_floating_point_v<T> && value == 0;
+    return checked && !tiny ? parsed::too_large : parsed::good;
   }
   return parsed::good;
 }
@@ -198,11 +224,13 @@ parsed parse_floating(std::string_view text, size_t size, bool checked, char *va
   return result;
 }
 
-// "1.5", "2j", "1.5-2j", "(1.5-2j)".
+void negate_floating(char *value, size_t size) { value[size - 1] ^= char(0x80); } // the sign is the last bit
+
+// "1.5", "2j", "1.5-2j", "(1.5-2j)", and as messages have it "(1.5 + 2j)", "(1.5 + -2j)".
 parsed parse_complex(std::string_view text, size_t size, bool checked, char *value) {
   std::memset(value, 0, 2 * size);
   if (text.size() > 2 && text.front() == '(' && text.back() == ')') {
-    text = text.substr(1, text.size() - 2);
+    text = trimmed(text.substr(1, text.size() - 2));
   }
   if (text.empty() || (text.back() != 'j' && text.back() != 'J')) {
     return parse_floating(text, size, checked, value);
@@ -216,8 +244,16 @@ parsed parse_complex(std::string_view text, size_t size, bool checked, char *val
   if (sign == text.size()) {
     return parse_floating(text, size, checked, value + size);
   }
-  parsed real = parse_floating(text.substr(0, sign), size, checked, value);
-  parsed imaginary = parse_floating(text.substr(sign), size, checked, value + size);
+  bool negative = text[sign] == '-';
+  std::string_view before = trimmed(text.substr(0, sign)), behind = trimmed(text.substr(sign + 1));
+  if (negative && before.ends_with('+')) {
+    before = trimmed(before.substr(0, before.size() - 1));
+  }
+  parsed real = parse_floating(before, size, checked, value);
+  parsed imaginary = parse_floating(behind, size, checked, value + size);
+  if (negative) {
+    negate_floating(value + size, size);
+  }
   return real == parsed::good ? imaginary : real;
 }
 
@@ -249,9 +285,10 @@ parsed parse_scalar(std::string_view text, const parse_leaf *k, char *value) {
   }
   double number; // a small floating-point type
   parsed result = parse_number(text, number, checked);
-  block_fn convert = level().convert_checked[size_t(error_mode::overflow)][size_t(k->to)][size_t(scalar_id::float64)];
+  error_mode mode = checked ? error_mode::overflow : error_mode::nocheck;
+  block_fn convert = level().convert_checked[size_t(mode)][size_t(k->to)][size_t(scalar_id::float64)];
   bool overflow = convert(value, &number, nullptr, nullptr, 1, nullptr) != 0;
-  return result == parsed::good && overflow && checked ? parsed::too_large : result;
+  return result == parsed::good && overflow ? parsed::too_large : result;
 }
 
 int parse(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {

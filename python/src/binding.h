@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+
 #include "dynd/array/array.h"
 #include "dynd/base/errors.h"
 
@@ -32,12 +34,12 @@ PyObject *raise_current();
 
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
 /// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
-/// An integer that is only compared need not fit that type.
+/// An integer that is only compared need not fit that type, and None is a missing value of it.
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
 
-/// What is assigned has its own type too, but for what Python has no type for: records by position, None alone. Those
-/// take the target's.
-nd::array to_assigned(PyObject *value, const nd::array &target);
+/// What is assigned has its own type too, but for what Python has no type for: records by position, None alone, text
+/// beside numbers. Those take the target's, and every value is converted to it as the mode says.
+nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode = error_mode::fractional);
 /// What stands behind options and pointers.
 const type_data *below_options(const type_data *type);
 
@@ -47,8 +49,10 @@ ndt::type to_type(nb::handle object, const char *operation);
 ndt::type with_scalar(ndt::type type, scalar_id scalar);
 
 /// Nested lists, records, texts, numbers, None, and what has the buffer protocol. `type` may be null (deduced), an
-/// element type or a whole type. Always a copy. `if_missing`: the type of nothing but None; without one an error.
-nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_missing = {});
+/// element type or a whole type. Always a copy. `if_none`: the type of what has none, nothing but None; without one an
+/// error. `assigned`: values are converted as an assignment in that mode does it, and text beside numbers has no type.
+nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_none = {},
+                      std::optional<error_mode> assigned = {});
 /// A view of what has the buffer protocol; an error if it has not.
 nd::array view_of_buffer(PyObject *object);
 

@@ -70,7 +70,7 @@ void add_conversions(nb::module_ &m) {
         }
         const nd::array &to = unwrap(dst.ptr());
         error_mode mode = mode_of(errmode, "assign");
-        nd::array from = to_assigned(src.ptr(), to);
+        nd::array from = to_assigned(src.ptr(), to, mode);
         assign(to.get(), from.get(), mode);
       },
       "dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type.\n\n"

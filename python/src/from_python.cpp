@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "dynd/eval/evaluate.h"
@@ -108,7 +109,7 @@ scalar_id weakly_promoted(value_kind kind, scalar_id own) {
 
 // What was seen at one place of the values, over all that stands there: below lists, or in one field of dicts.
 struct seen {
-  enum shape_t : uint8_t { nothing, a_number, a_text, some_bytes, a_list, a_record, an_element };
+  enum shape_t : uint8_t { nothing, a_number, a_text, some_bytes, a_mixture, a_list, a_record, an_element };
   shape_t shape = nothing;
   bool missing = false;       // None among them
   bool typed = false;         // some numbers have a type of their own
@@ -139,10 +140,10 @@ struct seen::field {
 constexpr int deepest = 128; // lists and dicts; datashape text ends there too
 
 // Looks at all values. Where the type of the elements is given, only at the lists around them; a tuple is then an
-// element if elements have fields, as in NumPy.
+// element if elements have fields, as in NumPy. Text beside a number is an error unless `mixtures` may be.
 class survey {
 public:
-  explicit survey(ndt::type element) : element_(element) {
+  survey(ndt::type element, bool mixtures) : element_(element), mixtures_(mixtures) {
     const type_data *t = element.get();
     while (t && t->element && t->kind != type_kind::byteswap) {
       t = t->element;
@@ -188,8 +189,13 @@ private:
     if (at.shape == shape) {
       return;
     }
+    auto is_simple = [](seen::shape_t s) { return s >= seen::a_number && s <= seen::a_mixture; };
+    if (mixtures_ && is_simple(shape) && is_simple(at.shape)) {
+      at.shape = seen::a_mixture;
+      return;
+    }
     if (at.shape != seen::nothing) {
-      static const char *const names[] = {"", "a number", "text", "bytes", "a list", "a dict", "an element"};
+      static const char *const names[] = {"", "a number", "text", "bytes", "a value", "a list", "a dict", "an element"};
       bool depth = shape == seen::a_list || at.shape == seen::a_list;
       throw error(depth ? error_kind::value : error_kind::type,
                   std::string("array: ") + (depth ? "values at different depths: " : "") + names[shape] + " beside " +
@@ -263,6 +269,7 @@ private:
     }
     at.records++;
     int lists = std::exchange(lists_, 0);
+    bool mixtures = std::exchange(mixtures_, false); // the type that they would take is not that of a field
     place::level level(where_);
     Py_ssize_t size = PyDict_Size(dict), position = 0;
     PyObject *next_key, *next_value;
@@ -277,6 +284,7 @@ private:
       }
     }
     lists_ = lists;
+    mixtures_ = mixtures;
   }
 
   // Dicts usually have the same keys in the same order.
@@ -299,6 +307,7 @@ private:
   }
 
   ndt::type element_;
+  bool mixtures_;
   bool tuples_are_elements_, bytes_are_elements_;
   place where_;
   int lists_ = 0; // around the value, from the innermost record on
@@ -306,15 +315,15 @@ private:
 
 // The type of what was seen. Dimensions outside of the elements have one size where their lists have one length; those
 // inside of a field or a value that may be missing are `var`: one record does not know the others.
-ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_missing, const std::string &field) {
+ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_none, const std::string &field) {
   ndt::type type;
   switch (at.shape) {
   case seen::nothing:
-    if (at.missing && !if_missing) {
+    if (at.missing && !if_none) {
       throw error(error_kind::type, "array: None alone has no type" + (field.empty() ? "" : ", in the field " + field) +
                                         "; give one, for example type=\"?float64\"");
     }
-    type = if_missing && !at.typed ? if_missing : ndt::make_scalar(at.scalar());
+    type = if_none && !at.typed ? if_none : ndt::make_scalar(at.scalar());
     break;
   case seen::a_text:
     type = ndt::make_string();
@@ -322,9 +331,12 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_mi
   case seen::some_bytes:
     type = ndt::make_bytes();
     break;
+  case seen::a_mixture:
+    type = if_none;
+    break;
   case seen::a_list: {
     outside &= !at.missing;
-    type = deduced_type(*at.item, outside, false, if_missing, field);
+    type = deduced_type(*at.item, outside, false, if_none, field);
     type = outside && (first || at.length >= 0) ? ndt::make_strided_dim(type) : ndt::make_var_dim(type);
     break;
   }
@@ -434,8 +446,8 @@ void store(char *dst, scalar_id scalar, PyObject *object, const char *operation,
   value_kind kind = too_large ? a_float : kind_of(object, where);
   if (kind == no_value) {
     bool text = PyUnicode_Check(object) || PyBytes_Check(object);
-    throw error(error_kind::type, std::string(operation) + ": cannot make " + scalar_name[size_t(scalar)] + " from " +
-                                      type_name(object) + where.text() +
+    throw error(error_kind::type, std::string(operation ? operation : "assign") + ": cannot make " +
+                                      scalar_name[size_t(scalar)] + " from " + type_name(object) + where.text() +
                                       (text ? "; text becomes numbers by assignment or astype" : ""));
   }
   alignas(16) char value[max_scalar_size];
@@ -443,7 +455,7 @@ void store(char *dst, scalar_id scalar, PyObject *object, const char *operation,
   block_fn convert = level().convert_checked[size_t(mode)][size_t(scalar)][size_t(from)];
   if (convert(dst, value, nullptr, nullptr, 1, nullptr) != 0) {
     refusal why = why_refused(scalar, from, value);
-    throw error(why.kind, std::string(operation) + ": " + why.text + where.text());
+    throw error(why.kind, (operation ? std::string(operation) + ": " : "") + why.text + where.text());
   }
 }
 
@@ -553,7 +565,8 @@ nd::array converted(const nd::array &from, ndt::type type, access_mode access) {
   return nd::array(copy_values(from.get(), access, type.dtype()));
 }
 
-nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_missing) {
+nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_none,
+                      std::optional<error_mode> assigned) {
   if (is_array(values)) {
     return converted(unwrap(values), type, access);
   }
@@ -573,10 +586,10 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
   }
   if (!type || type->ndim == 0) {
     seen all;
-    survey(type).visit(all, values);
-    type = type ? with_seen_dimensions(all, type) : deduced_type(all, true, true, if_missing, "");
+    survey(type, assigned && if_none).visit(all, values);
+    type = type ? with_seen_dimensions(all, type) : deduced_type(all, true, true, if_none, "");
   }
-  return read_values(values, type, nullptr, access);
+  return read_values(values, type, nullptr, access, assigned);
 }
 
 const type_data *below_options(const type_data *t) {
@@ -607,6 +620,22 @@ nd::array to_comparand(PyObject *number) {
   return nd::scalar_of(scalar_id::float64, &beyond);
 }
 
+// Whether an integer is beyond a floating-point type. Then `large` is what it is compared as: a float64, at most the
+// greatest, which infinity is above.
+bool is_beyond(PyObject *number, scalar_id scalar, double &large) {
+  large = PyLong_AsDouble(number);
+  if (large == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    int sign;
+    PyLong_AsLongLongAndOverflow(number, &sign);
+    large = sign * std::numeric_limits<double>::max();
+    return true;
+  }
+  alignas(16) char value[max_scalar_size];
+  block_fn convert = level().convert_checked[size_t(error_mode::overflow)][size_t(scalar)][size_t(scalar_id::float64)];
+  return convert(value, &large, nullptr, nullptr, 1, nullptr) != 0;
+}
+
 // Whether an integer is in the range of an integer type.
 bool fits(PyObject *number, scalar_id scalar) {
   int overflow;
@@ -633,9 +662,11 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  ndt::type element; // where the other operand's are not scalars
-  if (like && !(*like)->has_scalars()) {
+  ndt::type element; // what None alone is one of
+  if (like && (compared || !(*like)->has_scalars())) {
     element = like->type().dtype();
+  }
+  if (like && !(*like)->has_scalars()) {
     like = nullptr;
   }
   auto scalar_operand = [&](scalar_id scalar) { // what is too large for a floating type is its infinity
@@ -644,10 +675,12 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
     store(value, scalar, object, operation, {}, mode);
     return nd::scalar_of(scalar, value);
   };
-  if (compared && like && PyLong_CheckExact(object)) {
-    scalar_id own = (*like)->scalar();
+  const type_data *other = element ? below_options(element.get()) : nullptr;
+  if (compared && PyLong_CheckExact(object) && other && other->kind == type_kind::scalar) {
+    scalar_id own = other->scalar;
     if (is_floating(own)) {
-      return scalar_operand(own);
+      double large;
+      return is_beyond(object, own, large) ? nd::scalar_of(scalar_id::float64, &large) : scalar_operand(own);
     }
     if (!is_integer(own) || !fits(object, own)) {
       return to_comparand(object);
@@ -674,18 +707,19 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
 }
 
-nd::array to_assigned(PyObject *value, const nd::array &target) {
-  if (value == Py_None && target->has_scalars()) {
+nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode) {
+  bool scalars = target->has_scalars();
+  if (value == Py_None && scalars) {
     std::string type(target.type().dtype().str());
     throw error(error_kind::type, "assign: None to " + type + ", which cannot be missing; ?" + type + " can");
   }
   bool is_value = PyUnicode_Check(value) || PyBytes_Check(value) || !PyObject_CheckBuffer(value);
-  if (target->has_scalars() || is_array(value) || !is_value) {
+  if ((scalars && !is_list(value)) || is_array(value) || !is_value) {
     return to_operand(value, nullptr, "assign");
   }
   ndt::type element = target.type().dtype();
   ndt::type type = below_options(element.get())->nfields ? element : ndt::type();
-  return from_python(value, type, access_mode::immutable, element);
+  return from_python(value, type, access_mode::immutable, element, mode);
 }
 
 } // namespace binding

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dynd/array/layout.h"
+#include "dynd/eval/evaluate.h"
 
 namespace binding {
 
@@ -28,7 +29,7 @@ integer_range range_of(scalar_id scalar) {
 
 class value_reader {
 public:
-  explicit value_reader(ndt::type type) : type_(type), writer_(type) {}
+  value_reader(ndt::type type, std::optional<error_mode> assigned) : type_(type), writer_(type), assigned_(assigned) {}
 
   nd::array read(PyObject *values, const intptr_t *size, access_mode access) {
     for (int d = 0; size && d < type_->ndim; d++) {
@@ -42,7 +43,7 @@ public:
 
 private:
   void visit(const type_part &part, PyObject *object) {
-    nb::object value = without_array(object);
+    nb::object value = as_element(part.type, without_array(object));
     object = value.ptr();
     switch (part.type->kind) {
     case type_kind::scalar:
@@ -74,10 +75,49 @@ private:
                 "array: cannot make " + std::string(part.type->text) + " from " + type_name(object) + where_.text());
   }
 
+  // In an assignment text becomes numbers and numbers text, as they do between arrays; other values are as they were.
+  nb::object as_element(const type_data *type, nb::object value) {
+    if (!assigned_ || value.is_none() || !is_other_kind(type, value.ptr())) {
+      return value;
+    }
+    try {
+      nd::array own = from_python(value.ptr(), {}, access_mode::immutable);
+      if (own.ndim() > 0) {
+        return value;
+      }
+      nd::array converted(convert_values(own.get(), access_mode::immutable, ndt::type(type), *assigned_));
+      return nb::steal(to_list(converted));
+    } catch (const error &e) {
+      throw error(e.kind(), e.what() + where_.text());
+    }
+  }
+
+  // Text where a number should be, or the reverse.
+  static bool is_other_kind(const type_data *type, PyObject *object) {
+    while (type->kind == type_kind::option) {
+      type = type->element;
+    }
+    switch (type->kind) {
+    case type_kind::scalar:
+    case type_kind::byteswap:
+      return PyUnicode_Check(object) || PyBytes_Check(object);
+    case type_kind::string:
+      return !PyUnicode_Check(object);
+    case type_kind::bytes:
+      return !PyBytes_Check(object) && !PyByteArray_Check(object);
+    default:
+      return false;
+    }
+  }
+
+  void put_number(char *dst, scalar_id scalar, PyObject *object) {
+    store(dst, scalar, object, assigned_ ? nullptr : "array", where_, assigned_.value_or(error_mode::fractional));
+  }
+
   void visit_scalar(const type_part &part, scalar_id scalar, PyObject *object, bool swapped) {
     alignas(16) char value[max_scalar_size];
     size_t size = scalar_size[size_t(scalar)];
-    store(value, scalar, object, "array", where_);
+    put_number(value, scalar, object);
     if (swapped) {
       swap_bytes(value, scalar);
     }
@@ -210,12 +250,12 @@ private:
         }
       }
       where_.at(intptr_t(i));
-      nb::object keep = nb::borrow(object);
+      nb::object value = as_element(part.type, nb::borrow(object));
       if (is_list(object)) {
         throw error(error_kind::value,
                     "array: a list where " + std::string(type_.str()) + " has a scalar" + where_.text());
       }
-      store(dst, scalar, object, "array", where_);
+      put_number(dst, scalar, value.ptr());
       if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
         changed_while_read("a list");
       }
@@ -224,14 +264,16 @@ private:
 
   ndt::type type_;
   array_writer writer_;
+  std::optional<error_mode> assigned_;
   place where_;
   field_keys keys_;
 };
 
 } // namespace
 
-nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access) {
-  return value_reader(type).read(values, size, access);
+nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access,
+                      std::optional<error_mode> assigned) {
+  return value_reader(type, assigned).read(values, size, access);
 }
 
 } // namespace binding

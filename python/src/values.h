@@ -5,6 +5,7 @@
 #include "binding.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,7 +98,8 @@ template <class F> void for_each_item(PyObject *list, F f) {
   }
 }
 
-/// Writes a Python number as an element of that type, checked as an assignment is.
+/// Writes a Python number as an element of that type, checked as an assignment is. Where the operation is assignment
+/// itself (null) a message does not name it.
 void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where,
            error_mode mode = error_mode::fractional);
 
@@ -108,8 +110,9 @@ void swap_bytes(char *value, scalar_id scalar);
 nd::array converted(const nd::array &from, ndt::type type, access_mode access);
 
 /// Reads values of a type that is known. `size`, where it is not null, has the sizes of the dimensions outside of the
-/// elements (what cannot be seen of lists without items).
-nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access);
+/// elements (what cannot be seen of lists without items). `assigned`: as in from_python.
+nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access,
+                      std::optional<error_mode> assigned = {});
 
 /// Python values of an array, its structs as dicts or as tuples. A new reference.
 PyObject *to_values(const nd::array &a, bool structs_as_tuples);

@@ -302,3 +302,59 @@ def test_overlap_between_views_of_one_numpy_array(rows):
 
         view(first, 1)[...] = view(second, 0)
         assert memory.tolist() == expected.tolist()
+
+
+def assigned(type, value, **how):
+    a = nd.empty(type)
+    nd.assign(a, value, **how)
+    return a.tolist()
+
+
+@pytest.mark.parametrize("of", [lambda x: {"a": x}, lambda x: (x,)])
+def test_the_mode_is_that_of_records_too(of):
+    for mode in ("overflow", "fractional"):
+        assert assigned("{a: float32}", of(0.1), errmode=mode) == {"a": float(np.float32(0.1))}
+    with pytest.raises(ValueError, match="^inexact precision loss while assigning float64 value 0.1 to float32 at"):
+        assigned("{a: float32}", of(0.1), errmode="inexact")
+    assert assigned("{a: int8}", of(300), errmode="nocheck") == {"a": 44}
+    with pytest.raises(OverflowError, match="^overflow while assigning int32 value 300 to int8 at"):
+        assigned("{a: int8}", of(300))
+    assert assigned("{a: var * int8}", of([1.5, 300]), errmode="nocheck") == {"a": [1, 44]}
+    assert assigned("2 * {a: int32}", [of(1.5), of(2)], errmode="overflow") == [{"a": 1}, {"a": 2}]
+
+
+def test_text_in_records_becomes_numbers():
+    a = nd.empty("{a: int32}")
+    a[...] = {"a": "12"}
+    assert a.tolist() == {"a": 12}
+    with pytest.raises(ValueError, match=r'^cannot cast string "12X" to int32 at index \("a",\)'):
+        a[...] = {"a": "12X"}
+    with pytest.raises(TypeError, match=r'cannot assign bytes to int32 at index \("a",\)'):
+        a[...] = {"a": b"12"}
+    assert a.tolist() == {"a": 12}
+    assert assigned("{a: (int32, string)}", {"a": ("1", 2)}) == {"a": (1, "2")}
+    assert assigned("2 * {a: int32}", [{"a": "1"}, {"a": 2}]) == [{"a": 1}, {"a": 2}]
+    assert assigned("{a: ?int32, b: ?int8}", {"a": "NA"}) == {"a": None, "b": None}
+    assert assigned("{a: byteswap[int32], b: pointer[int8]}", ("7", "300"), errmode="nocheck") == {"a": 7, "b": 44}
+    assert assigned("{a: var * ?float64}", {"a": ["0.5", 2, "", None]}) == {"a": [0.5, 2.0, None, None]}
+    for value in ([12], {}, object(), None):
+        with pytest.raises(TypeError, match='at index \\("a",\\)|dicts without keys'):
+            assigned("{a: string}", {"a": value})
+
+
+def test_values_without_a_common_type_are_converted_one_by_one():
+    mixed = [True, False, 1, 0, "true", "false", "on", "off"]  # reference: E41
+    assert assigned("var * bool", mixed) == [True, False] * 4
+    assert assigned("2 * 2 * int8", [[1, "2"], [3.0, "300"]], errmode="nocheck") == [[1, 2], [3, 44]]
+    assert assigned("3 * ?int8", ["1", 2, None]) == [1, 2, None]
+    assert assigned("3 * string", ["a", 2, b"b"]) == ["a", "2", "b"]
+    with pytest.raises(OverflowError, match=r'^overflow converting string "300" to int8 at index \(1, 1\)'):
+        assigned("2 * 2 * int8", [[1, "2"], [3.0, "300"]])
+    with pytest.raises(OverflowError, match=r"cannot assign an NA value to a non-option type at index \(2,\)"):
+        assigned("3 * int8", ["1", 2, None])
+    with pytest.raises(ValueError, match="values at different depths: a list beside a value"):
+        assigned("3 * int8", ["1", 2, [3]])
+    with pytest.raises(TypeError, match="a dict beside a number"):
+        assigned("2 * int8", [1, {"a": [1, "x"]}])
+    with pytest.raises(TypeError, match="text beside a number"):
+        assigned("int8", {"a": [1, "x"]})

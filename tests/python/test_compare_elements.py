@@ -57,6 +57,10 @@ def test_structs_by_field_name():
         a == {"z": 1}
 
 
+def nothing_of(values):
+    return [nothing_of(x) for x in values] if isinstance(values, list) else None
+
+
 @pytest.mark.parametrize("compare", COMPARISONS)
 def test_missing_where_either_is(compare):
     values = [1, None, 3, None]
@@ -68,6 +72,13 @@ def test_missing_where_either_is(compare):
     assert compare(a, a).tolist() == [None if x is None else compare(x, x) for x in values]
     assert compare(a, None).tolist() == [None] * 4
     assert compare(nd.array(["a", "b"]), None).tolist() == [None, None]
+    assert compare(nd.array(1), None).tolist() is None
+    for values in ([True], [1, 2], [[1.5], [], [2.0, 3.0]], []):
+        found = compare(nd.array(values), None)
+        assert str(nd.type_of(found)).endswith("?bool")
+        assert found.tolist() == compare(None, nd.array(values)).tolist() == nothing_of(values)
+    assert compare(nd.array([1, 2]), [None, 2]).tolist() == [None, compare(2, 2)]
+    assert compare(nd.array([1, 2]), [None, None]).tolist() == [None, None]
     ragged = nd.array([["a", None], [], ["b"]])
     assert compare(ragged, "a").tolist() == [[compare("a", "a"), None], [], [compare("b", "a")]]
 

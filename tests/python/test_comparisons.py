@@ -95,3 +95,14 @@ def test_arithmetic_still_asks_for_the_type():
     for call in (lambda: array + 300, lambda: array * -1, lambda: nd.minimum(array, 300)):
         with pytest.raises(OverflowError):
             call()
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("floating", ["float64", "float32", "float16", "?float64", "?float32"])
+def test_floating_point_with_integers_beyond_it(compare, floating):
+    values = [1.0, -1.0, 0.0, float("inf"), -float("inf"), float("nan"), 60000.0]
+    a = nd.array(values, type=floating)
+    for number in (10**400, -(10**400), 2**1024, 10**39, -(10**39), 65520, -70000, 5):
+        assert compare(a, number).tolist() == [compare(x, number) for x in values]
+        assert compare(number, a).tolist() == [compare(number, x) for x in values]
+        assert FUNCTIONS[compare](a, number).tolist() == [compare(x, number) for x in values]

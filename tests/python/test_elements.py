@@ -438,8 +438,8 @@ def test_none_where_nothing_can_be_missing():
     points = nd.array([{"x": 1, "y": 2.5}], access="rw")
     with pytest.raises(TypeError, match=r"assign: None to int32, which cannot be missing; \?int32 can"):
         points["x"] = None
-    with pytest.raises(TypeError, match=r"equal: None is no operand; tolist\(\) shows what is missing"):
-        points["x"] == None  # noqa: E711
+    with pytest.raises(TypeError, match=r"add: None is no operand; tolist\(\) shows what is missing"):
+        points["x"] + None
     with pytest.raises(IndexError, match=r'not str; a field\'s name stands alone: a\["x"\]\[0\]'):
         points[0, "x"]
 

@@ -90,18 +90,51 @@ TEST(AssignElements, StringsAndNumbers) {
   EXPECT_EQ(converted("3 * bool", "3 * string", R"(["flase", "", "false"])", error_mode::nocheck),
             "[True, False, False]");
   EXPECT_EQ(refused("2 * int32", "2 * string", R"(["1", "12X"])"),
-            "value: assign: cannot cast string \"12X\" to int32 at index (1,)");
-  EXPECT_EQ(refused("int8", "string", R"("128")"), "overflow: assign: overflow converting string \"128\" to int8");
+            "value: cannot cast string \"12X\" to int32 at index (1,)");
+  EXPECT_EQ(refused("int8", "string", R"("128")"), "overflow: overflow converting string \"128\" to int8");
   EXPECT_EQ(converted("int8", "string", R"("-128")"), "-128");
-  EXPECT_EQ(refused("uint8", "string", R"("-1")"), "overflow: assign: overflow converting string \"-1\" to uint8");
-  EXPECT_EQ(refused("bool", "string", R"("maybe")"), "value: assign: cannot cast string \"maybe\" to bool");
-  EXPECT_EQ(refused("float64", "string", R"("1e400")"),
-            "overflow: assign: overflow converting string \"1e400\" to float64");
+  EXPECT_EQ(refused("uint8", "string", R"("-1")"), "overflow: overflow converting string \"-1\" to uint8");
+  EXPECT_EQ(refused("bool", "string", R"("maybe")"), "value: cannot cast string \"maybe\" to bool");
+  EXPECT_EQ(refused("float64", "string", R"("1e400")"), "overflow: overflow converting string \"1e400\" to float64");
   EXPECT_EQ(converted("float64", "string", R"("1e-400")"), "0.0");
   EXPECT_EQ(converted("2 * bytes", "2 * string", R"(["a", "b"])"), R"([b"a", b"b"])");
   EXPECT_EQ(converted("2 * string", "2 * bytes", R"(["a", "b"])"), R"(["a", "b"])");
-  EXPECT_EQ(refused("string", "bytes", "\"\xff\""), "value: assign: the bytes are not UTF-8 text");
+  EXPECT_EQ(refused("string", "bytes", "\"\xff\""), "value: the bytes are not UTF-8 text");
   EXPECT_EQ(refused("bytes", "int32", "1"), "type: assign: cannot assign int32 to bytes");
+}
+
+TEST(AssignElements, ComplexNumbersAsTheyArePrinted) {
+  EXPECT_EQ(converted("6 * complex128", "6 * string",
+                      R"-(["(1+2j)", "(1 + 2j)", "(1 + -2j)", " 1.5 - 2e-1j ", "-3j", "(nan + infj)"])-"),
+            "[(1+2j), (1+2j), (1-2j), (1.5-0.2j), -3j, (nan+infj)]");
+  EXPECT_EQ(converted("3 * complex64", "3 * string", R"-(["(-0.5 - 2j)", "( 7 )", "1e+2+1e+3j"])-"),
+            "[(-0.5-2j), (7+0j), (100+1000j)]");
+  for (const char *text : {"1 - -2j", "1 + + 2j", "(1 + 2j", "1 2j", "+-2j", "1 + j2"}) {
+    std::string quoted = '"' + std::string(text) + '"';
+    EXPECT_EQ(refused("complex128", "string", quoted.c_str()),
+              "value: cannot cast string " + quoted + " to complex128");
+  }
+}
+
+TEST(AssignElements, NumbersOutOfRange) {
+  const char *texts = R"(["1e400", "-1e400", "1e-400", "0.1e400", "100e-400"])";
+  EXPECT_EQ(converted("5 * float64", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
+  EXPECT_EQ(converted("5 * float32", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
+  EXPECT_EQ(converted("5 * float16", "5 * string", texts, error_mode::nocheck), "[inf, -inf, 0.0, inf, 0.0]");
+  EXPECT_EQ(converted("2 * float16", "2 * string", R"(["1e5", "-7e4x"])", error_mode::nocheck), "[inf, -inf]");
+  EXPECT_EQ(converted("2 * complex128", "2 * string", R"(["1e400", "1-1e400j"])", error_mode::nocheck),
+            "[(inf+0j), (1-infj)]");
+  EXPECT_EQ(converted("2 * float64", "2 * string", R"(["1e-99999999999", "0e99999999999"])"), "[0.0, 0.0]");
+  EXPECT_EQ(refused("float64", "string", R"("0.1e400")"),
+            "overflow: overflow converting string \"0.1e400\" to float64");
+  const char *integers = R"(["128", "99999999999999999999", "-99999999999999999999", "18446744073709551616"])";
+  EXPECT_EQ(converted("4 * int8", "4 * string", integers, error_mode::nocheck), "[-128, -1, 1, 0]");
+  EXPECT_EQ(converted("4 * int64", "4 * string", integers, error_mode::nocheck),
+            "[128, 7766279631452241919, -7766279631452241919, 0]");
+  EXPECT_EQ(converted("4 * uint64", "4 * string", integers, error_mode::nocheck),
+            "[128, 7766279631452241919, 10680464442257309697, 0]");
+  EXPECT_EQ(refused("int64", "string", R"("18446744073709551616")"),
+            "overflow: overflow converting string \"18446744073709551616\" to int64");
 }
 
 TEST(AssignElements, MissingValues) {
@@ -109,9 +142,14 @@ TEST(AssignElements, MissingValues) {
   EXPECT_EQ(converted("3 * ?int32", "3 * int8", "[1, 2, 3]"), "[1, 2, 3]");
   EXPECT_EQ(converted("2 * int32", "2 * ?int32", "[1, 2]"), "[1, 2]");
   EXPECT_EQ(refused("3 * int32", "3 * ?int32", "[1, null, 3]"),
-            "overflow: assign: cannot assign an NA value to a non-option type at index (1,)");
+            "overflow: cannot assign an NA value to a non-option type at index (1,)");
   EXPECT_EQ(converted("4 * ?int32", "4 * string", R"(["1", "NA", "", "null"])"), "[1, None, None, None]");
+  EXPECT_EQ(converted("4 * ?int32", "4 * ?string", R"(["1", "NA", null, ""])"), "[1, None, None, None]");
+  EXPECT_EQ(converted("2 * var * ?int32", "2 * var * ?string", R"([["1", null], ["null"]])"), "[[1, None], [None]]");
   EXPECT_EQ(converted("3 * ?string", "3 * string", R"(["1", "NA", ""])"), R"(["1", "NA", ""])");
+  EXPECT_EQ(converted("3 * ?string", "3 * ?string", R"(["1", "NA", null])"), R"(["1", "NA", None])");
+  EXPECT_EQ(refused("2 * int32", "2 * ?string", R"(["1", "NA"])"),
+            "value: cannot cast string \"NA\" to int32 at index (1,)");
   EXPECT_EQ(converted("3 * ?string", "3 * ?int32", "[1, null, 3]"), R"(["1", None, "3"])");
 }
 
@@ -126,7 +164,7 @@ TEST(AssignElements, StructsByNameTuplesByPlace) {
             "type: assign: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
   EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: assign: cannot assign {x: int32} to int32");
   EXPECT_EQ(refused("2 * {x: int8, y: int8}", "2 * {x: int32, y: int32}", "[{x: 1, y: 2}, {x: 3, y: 400}]"),
-            "overflow: assign: field y: overflow while assigning int32 value 400 to int8 at index (1,)");
+            "overflow: field y: overflow while assigning int32 value 400 to int8 at index (1,)");
 }
 
 TEST(AssignElements, PointersAndBytesInTheOtherOrder) {
@@ -138,9 +176,9 @@ TEST(AssignElements, PointersAndBytesInTheOtherOrder) {
   EXPECT_EQ(converted("3 * string", "3 * byteswap[int32]", "[1, -2, 300]"), R"(["1", "-2", "300"])");
   EXPECT_EQ(converted("3 * int32", "3 * byteswap[int32]", "[1, -2, 300]"), "[1, -2, 300]");
   EXPECT_EQ(refused("3 * int8", "3 * byteswap[int16]", "[1, -2, 300]"),
-            "overflow: assign: overflow while assigning int16 value 300 to int8 at index (2,)");
+            "overflow: overflow while assigning int16 value 300 to int8 at index (2,)");
   EXPECT_EQ(refused("2 * int32", "2 * ?pointer[int32]", "[1, null]"),
-            "overflow: assign: cannot assign an NA value to a non-option type at index (1,)");
+            "overflow: cannot assign an NA value to a non-option type at index (1,)");
 }
 
 TEST(AssignElements, PointersToNothing) {
@@ -151,7 +189,7 @@ TEST(AssignElements, PointersToNothing) {
   nd::assign(target, null);
   EXPECT_EQ(text(target), "[None, None]");
   EXPECT_EQ(failure([&] { nd::assign(testing::ramp("2 * int32", access_mode::readwrite), null); }),
-            "value: assign: a pointer points to nothing at index (0,)");
+            "value: a pointer points to nothing at index (0,)");
   nd::array optional = parse("3 * pointer[?int32]", "[1, null, 3]");
   EXPECT_EQ(text(nd::copy(optional, access_mode::immutable)), "[1, None, 3]");
   EXPECT_EQ(converted("3 * ?int64", "3 * pointer[?int32]", "[1, null, 3]"), "[1, None, 3]");
@@ -200,7 +238,7 @@ TEST(AssignElements, NothingIsLostWhereItFails) {
   std::string before = text(a);
   nd::array b = parse("3 * {y: ?string, x: int32}", R"([{y: "b", x: 9}, {y: "b", x: 300}, {y: "b", x: 9}])");
   EXPECT_EQ(failure([&] { nd::assign(a, b); }),
-            "overflow: assign: field x: overflow while assigning int32 value 300 to int8 at index (1,)");
+            "overflow: field x: overflow while assigning int32 value 300 to int8 at index (1,)");
   EXPECT_EQ(text(a), before);
   EXPECT_EQ(failure([&] { nd::assign(a, parse("2 * {x: int8, y: string}", R"([{x: 1, y: "a"}, {x: 1, y: "a"}])")); }),
             "broadcast: assign: cannot broadcast 2 * {x: int8, y: string} (2,) to 3 * {x: int8, y: ?string} (3,)");
