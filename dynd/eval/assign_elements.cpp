@@ -388,6 +388,19 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
   }
 }
 
+ref<array_block> unwatched_copy(array_block *block) {
+  unwatched_scope unwatched;
+  return convert_elements(block, block->type, access_mode::readwrite, error_mode::nocheck);
+}
+
+// A struct is assigned whole or not at all: first to an array like the destination, where nobody sees what was done
+// before a refusal. Its rows have the same lengths, so that a value is refused only where it has a place to go to.
+void try_elements(array_block *dst, array_block *src, error_mode mode) {
+  ref<array_block> like = has_rows(dst->type, dst->type) ? unwatched_copy(dst) : new_empty(dst->type, dst->size());
+  unwatched_scope unwatched;
+  assign_now(like.get(), src, mode);
+}
+
 } // namespace
 
 void assign_elements(array_block *dst, array_block *src, error_mode mode) {
@@ -398,19 +411,11 @@ void assign_elements(array_block *dst, array_block *src, error_mode mode) {
   ckernel_builder kernel;
   bool refuses = call.build(kernel, dst, src, mode, assign_walk::planned);
   row_check(dst, src).run();
-  // A struct is assigned whole or not at all: first to a new array, where nobody sees what was done before a refusal.
-  bool whole = refuses && has_fields(dst->type);
-  if (whole || may_share(*dst, *src)) {
-    ndt::type dtype(whole ? dst->type->dtype : src->type->dtype);
-    ndt::type type = ndt::with_dtype(ndt::type(src->type), dtype);
-    observation *watching = std::exchange(current_observation(), nullptr); // a copy on the way is not what is watched
-    struct restore {
-      observation *value;
-      ~restore() { current_observation() = value; }
-    } guard{watching};
-    ref<array_block> apart = convert_elements(src, type.get(), access_mode::immutable, mode);
-    current_observation() = watching;
-    return assign_now(dst, apart.get(), whole ? error_mode::nocheck : mode);
+  if (refuses && has_fields(dst->type)) {
+    try_elements(dst, src, mode);
+  }
+  if (may_share(*dst, *src)) {
+    return assign_now(dst, unwatched_copy(src).get(), mode);
   }
   if (current_observation()) {
     return assign_now(dst, src, mode);
