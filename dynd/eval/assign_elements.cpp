@@ -134,7 +134,7 @@ private:
   }
 
   void visit_dimension(const side &dst, const side &src) {
-    bool both = src.part.type->ndim == dst.part.type->ndim;
+    bool both = path_ndim(src.part.type) == path_ndim(dst.part.type);
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
     bool var = dst.part.type->kind == type_kind::var_dim;
     bool fresh =
@@ -364,7 +364,7 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
     part = part.element();
   }
   if (type.type->ndim) {
-    bool both = part.type->ndim == type.type->ndim;
+    bool both = path_ndim(part.type) == path_ndim(type.type);
     size[type.dim] = both ? src.size()[part.dim] : 1;
     if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
       size[type.dim] = length_of_rows(src, part.dim);

@@ -150,17 +150,21 @@ private:
     int dst_dim[max_ndim], src_dim[max_ndim]; // -1: the source stands still
   };
 
-  static bool has_one_size(const kernel_operand &operand) { return operand.type()->kind != type_kind::var_dim; }
+  static bool has_one_size(const kernel_operand &operand) {
+    type_kind kind = operand.type()->kind;
+    return kind == type_kind::fixed_dim || kind == type_kind::strided_dim;
+  }
 
   size_t dimensions(size_t offset, kernel_operand dst, kernel_operand src) {
     const kernel_operand whole_dst = dst, whole_src = src;
-    if (src.type()->ndim > dst.type()->ndim) {
+    int missing = path_ndim(dst.type()) - path_ndim(src.type()); // dimensions that only the destination has
+    if (missing < 0) {
       cannot_broadcast(whole_dst, whole_src);
     }
     strided_run run;
-    while (dst.type()->ndim && has_one_size(dst)) {
-      bool both = src.type()->ndim == dst.type()->ndim;
-      if (both && !has_one_size(src)) {
+    while (has_one_size(dst)) {
+      bool both = missing == 0;
+      if (both && !has_one_size(src)) { // rows, or what goes before the dimension
         break;
       }
       if (both && src.size() != dst.size() && src.size() != 1) {
@@ -171,6 +175,7 @@ private:
       run.src_dim[run.count++] = both && src.size() != 1 ? src.part.dim : -1;
       dst = dst.element();
       src = both ? src.element() : src;
+      missing -= !both;
     }
     if (run.count) {
       bool scalars = dst.type()->kind == type_kind::scalar && src.type()->kind == type_kind::scalar;
@@ -179,7 +184,7 @@ private:
       }
       return loops_in_order(offset, run, dst, src);
     }
-    bool both = src.type()->ndim == dst.type()->ndim;
+    bool both = missing == 0;
     offset = tell(offset);
     offset = note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst)}), [&] {
       auto size = [](const kernel_operand &o) { return o.size() < 0 ? "rows" : "size " + std::to_string(o.size()); };
@@ -432,9 +437,11 @@ private:
 
   static std::string shape_text(kernel_operand operand) {
     std::string text = std::string(operand.type()->text) + " (";
-    int ndim = operand.type()->ndim;
-    for (int d = 0; d < ndim; d++, operand = operand.element()) {
-      text += (d ? ", " : "") + (operand.size() < 0 ? "var" : std::to_string(operand.size()));
+    int ndim = path_ndim(operand.type());
+    for (int d = 0; d < ndim; operand = operand.element()) {
+      if (operand.type()->ndim) {
+        text += (d++ ? ", " : "") + (operand.size() < 0 ? "var" : std::to_string(operand.size()));
+      }
     }
     return text + (ndim == 1 ? ",)" : ")");
   }
@@ -453,15 +460,17 @@ private:
 
 } // namespace
 
+int path_ndim(const type_data *type) {
+  int ndim = type->ndim;
+  for (const type_data *t = type->dtype; t->kind == type_kind::option || t->kind == type_kind::pointer;
+       t = t->element->dtype) {
+    ndim += t->element->ndim;
+  }
+  return ndim;
+}
+
 bool goes_first(const type_data *outer, const type_data *other) {
-  auto depth = [](const type_data *t) {
-    int dims = 0;
-    for (; t->element && t->kind != type_kind::byteswap; t = t->element) {
-      dims += t->kind >= type_kind::fixed_dim;
-    }
-    return dims;
-  };
-  return other->ndim == 0 || depth(outer) >= std::max(depth(other), 1);
+  return other->ndim == 0 || path_ndim(outer) >= path_ndim(other);
 }
 
 int pool_count(const type_data *dst) {

@@ -47,7 +47,8 @@ ndt::type to_type(nb::handle object, const char *operation);
 ndt::type with_scalar(ndt::type type, scalar_id scalar);
 
 /// Nested lists, records, texts, numbers, None, and what has the buffer protocol. `type` may be null (deduced), an
-/// element type or a whole type. Always a copy. `if_missing`: the type of nothing but None; without one an error.
+/// element type or a whole type. Always a copy. `if_missing`: the whole type that they
+/// go to, which nothing but None has; without one that is an error.
 nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_missing = {});
 /// A view of what has the buffer protocol; an error if it has not.
 nd::array view_of_buffer(PyObject *object);

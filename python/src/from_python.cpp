@@ -304,8 +304,15 @@ private:
   int lists_ = 0; // around the value, from the innermost record on
 };
 
+// What is in a list for this type; the type itself where it has no more dimensions.
+ndt::type in_list(ndt::type type) {
+  const type_data *list = below_options(type.get());
+  return list->ndim ? ndt::type(list->element) : type;
+}
+
 // The type of what was seen. Dimensions outside of the elements have one size where their lists have one length; those
-// inside of a field or a value that may be missing are `var`: one record does not know the others.
+// inside of a field or a value that may be missing are `var`: one record does not know the others. `if_missing`: of the
+// destination, for what has no type of its own.
 ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_missing, const std::string &field) {
   ndt::type type;
   switch (at.shape) {
@@ -314,7 +321,7 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_mi
       throw error(error_kind::type, "array: None alone has no type" + (field.empty() ? "" : ", in the field " + field) +
                                         "; give one, for example type=\"?float64\"");
     }
-    type = if_missing && !at.typed ? if_missing : ndt::make_scalar(at.scalar());
+    type = if_missing && !at.typed ? if_missing.dtype() : ndt::make_scalar(at.scalar());
     break;
   case seen::a_text:
     type = ndt::make_string();
@@ -324,7 +331,7 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_mi
     break;
   case seen::a_list: {
     outside &= !at.missing;
-    type = deduced_type(*at.item, outside, false, if_missing, field);
+    type = deduced_type(*at.item, outside, false, if_missing ? in_list(if_missing) : if_missing, field);
     type = outside && (first || at.length >= 0) ? ndt::make_strided_dim(type) : ndt::make_var_dim(type);
     break;
   }
@@ -685,7 +692,7 @@ nd::array to_assigned(PyObject *value, const nd::array &target) {
   }
   ndt::type element = target.type().dtype();
   ndt::type type = below_options(element.get())->nfields ? element : ndt::type();
-  return from_python(value, type, access_mode::immutable, element);
+  return from_python(value, type, access_mode::immutable, target.type());
 }
 
 } // namespace binding

@@ -35,3 +35,57 @@ def test_a_struct_is_assigned_whole_or_not_at_all(inside, good, bad):
     a[...] = source[:1]
     refused(OverflowError, a, source)
     refused(OverflowError, nd.empty("2 * " + type), source)
+
+
+ROWS = [[1, 2], [3]]
+
+
+@pytest.mark.parametrize("to", ["var", "?var", "pointer[var", "?pointer[var", "pointer[?var", "pointer[pointer[var"])
+@pytest.mark.parametrize("given", ["var", "?var", "pointer[var", "?pointer[var", "pointer[?var", "pointer[pointer[var"])
+def test_rows_behind_options_and_pointers_meet_plain_rows(given, to):
+    def whole(rows, element):
+        return f"2 * {rows} * {element}" + "]" * rows.count("[")
+
+    source = nd.array(ROWS, type=whole(given, "int32"))
+    assert source.astype(whole(to, "float64")).tolist() == ROWS
+    a = nd.empty("3 * " + whole(to, "int64"))
+    a[...] = source
+    assert a.tolist() == [ROWS] * 3
+    a[...] = nd.array([[7], [8]], type=whole(given, "int32"))  # every row has its length now
+    assert a.tolist() == [[[7, 7], [8]]] * 3
+    with pytest.raises(ValueError, match="cannot broadcast"):
+        a[...] = nd.array([[7], [8, 9]], type=whole(given, "int32"))
+    records = nd.array([[(1,), (2,)], [(3,)]], type=whole(given, "{x: int32}"))
+    assert records.astype(whole(to, "{x: int8}")).tolist() == [[{"x": 1}, {"x": 2}], [{"x": 3}]]
+    b = nd.empty(whole(to, "{x: int8}"))
+    b[...] = records
+    assert b.tolist() == records.tolist()
+
+
+def test_lists_to_rows_that_may_be_missing():
+    a = nd.empty("2 * ?var * int32")
+    a[...] = [[1, 2], None]
+    assert a.tolist() == [[1, 2], None]
+    a = nd.empty("2 * ?var * int32")
+    a[...] = ROWS
+    assert a.tolist() == ROWS
+    a[...] = [None, None]
+    assert a.tolist() == [None, None]
+    b = nd.array([[], None], access="rw")
+    b[...] = [[], None]
+    assert b.tolist() == [[], None]
+    c = nd.empty("2 * ?2 * int32")
+    c[...] = [5, 6]  # right-justified: the vector goes to every row
+    assert c.tolist() == [[5, 6], [5, 6]]
+    assert refused(ValueError, c, [[[1, 2]]]).endswith(" to 2 * ?2 * int32 (2, 2)")
+
+
+def test_missing_rows_do_not_go_to_plain_ones():
+    a = nd.array([[1, 2], None], type="2 * ?var * int32")
+    with pytest.raises(OverflowError, match=r"cannot assign an NA value to a non-option type at index \(1,\)"):
+        a.astype("2 * var * int32")
+    p = nd.array([[1, 2], None], type="2 * pointer[var * int32]")
+    with pytest.raises(ValueError, match=r"a pointer points to nothing at index \(1,\)"):
+        p.astype("2 * var * int32")
+    with pytest.raises(ValueError, match="cannot broadcast row 0: lengths 2 and 3"):
+        a.astype("2 * 3 * int32")
