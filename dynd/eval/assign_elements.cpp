@@ -217,11 +217,11 @@ struct assign_call {
   }
 
   /// Whether some value may be refused. What cannot be assigned at all is an error.
-  bool build(ckernel_builder &kernel, array_block *dst, array_block *src, error_mode mode, assign_walk walk,
-             std::vector<assign_level> *levels = nullptr) {
+  bool build(ckernel_builder &kernel, array_block *dst, array_block *src, error_mode mode,
+             std::vector<assign_part> *parts = nullptr, std::vector<assign_level> *levels = nullptr) {
     try {
       return make_whole_assignment(kernel, ndt::type(dst->type), dst_meta.get(), ndt::type(src->type), src_meta.get(),
-                                   mode, walk, levels);
+                                   mode, parts, levels);
     } catch (const error &e) {
       fail(e.kind(), "assign: " + std::string(e.what()));
     }
@@ -239,13 +239,39 @@ private:
   }
 };
 
+/// Where an observed assignment is: the way to the part that was told of last.
+class part_recorder : public kernel_observer {
+public:
+  explicit part_recorder(const std::vector<assign_part> &parts) : parts_(parts), index_(parts.size()) {}
+  void call(int part, intptr_t at, char *const *) override {
+    part_ = part;
+    index_[size_t(part)] = at;
+  }
+  /// " at index (2, \"x\", 0)"; nothing where it is the whole.
+  std::string where() const {
+    std::vector<std::string> way;
+    for (int p = part_; parts_[size_t(p)].parent >= 0; p = parts_[size_t(p)].parent) {
+      const std::string &field = parts_[size_t(p)].field;
+      way.push_back(field.empty() ? std::to_string(index_[size_t(p)]) : field);
+    }
+    std::reverse(way.begin(), way.end());
+    return way.empty() ? "" : " at index " + index_text(way);
+  }
+
+private:
+  const std::vector<assign_part> &parts_;
+  std::vector<intptr_t> index_; // of each part, in the dimension that it is an element of
+  int part_ = 0;
+};
+
 // Which element it is: the kernel is run again in C order, and stops there.
 [[noreturn]] void fail_at_element(assign_call &call, array_block *dst, array_block *src, error_mode mode, int status,
                                   std::string text) {
   ckernel_builder kernel;
-  call.build(kernel, dst, src, mode, assign_walk::observed);
+  std::vector<assign_part> parts;
+  call.build(kernel, dst, src, mode, &parts);
   work_frame frame(kernel.scratch_size);
-  place_recorder places(dst->ndim);
+  part_recorder places(parts);
   frame.engine = &places;
   std::string where;
   if (int again = call.run(kernel, frame)) {
@@ -263,30 +289,36 @@ bool has_fields(const type_data *type) {
 
 // ---- what explain and trace see -----------------------------------------------------------------------------------
 
-std::string dimension_name(const array_block &block, int axis) {
-  return axis < 0 ? "scalar" : block.size()[axis] < 0 ? "var" : "strided";
+std::string part_name(const array_block &block, const type_part &part) {
+  return !part.type->ndim ? part.type->text : block.size()[part.dim] < 0 ? "var" : "strided";
 }
 
-/// Records the calls of every level: values of the source, and what stands at the destination.
+/// Records the calls for every part down to the elements: values of the source, and what stands at the destination.
 class call_recorder : public kernel_observer {
 public:
-  call_recorder(const array_block &dst, const array_block &src, observation &seen)
-      : dst_(dst), src_(src), seen_(seen) {}
+  call_recorder(const array_block &dst, const array_block &src, const std::vector<assign_part> &parts,
+                observation &seen)
+      : dst_(dst), src_(src), parts_(parts), seen_(seen) {}
 
   void call(int level, intptr_t, char *const *stream) override {
+    if (level > dst_.ndim) {
+      return; // inside of an element
+    }
     if (seen_.calls.size() == most_traced_calls) {
       seen_.more_calls++;
       return;
     }
-    int missing = dst_.ndim - src_.ndim, own = level - missing;
-    std::string name = level == dst_.ndim ? std::string(src_.type->dtype->text) + " to " + dst_.type->dtype->text
-                                          : dimension_name(src_, own) + " to " + dimension_name(dst_, level);
-    std::string source = nd::values_text_at(src_, std::max(own, 0), stream + dst_.nstreams);
-    seen_.calls.push_back({level, name, {source}, nd::values_text_at(dst_, level, stream)});
+    const type_part &dst = parts_[size_t(level)].dst, &src = parts_[size_t(level)].src;
+    bool stands = path_ndim(src.type) < path_ndim(dst.type); // the source, in this dimension
+    std::string from = !dst.type->ndim ? src.type->text : stands ? "scalar" : part_name(src_, src);
+    std::string name = from + " to " + part_name(dst_, dst);
+    std::string source = nd::values_text_at(src_, src, stream + dst_.nstreams);
+    seen_.calls.push_back({level, name, {source}, nd::values_text_at(dst_, dst, stream)});
   }
 
 private:
   const array_block &dst_, &src_;
+  const std::vector<assign_part> &parts_;
   observation &seen_;
 };
 
@@ -311,16 +343,16 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   ckernel_builder kernel;
   observation *watching = current_observation();
   bool tracing = watching && watching->tracing;
+  std::vector<assign_part> parts;
   std::vector<assign_level> levels;
-  call.build(kernel, dst, src, mode, tracing ? assign_walk::observed : assign_walk::planned,
-             watching ? &levels : nullptr);
+  call.build(kernel, dst, src, mode, tracing ? &parts : nullptr, watching ? &levels : nullptr);
   if (watching) {
     explain(kernel, *dst, *src, std::move(levels), *watching);
   }
   work_frame frame(kernel.scratch_size);
   std::optional<call_recorder> recorder;
   if (tracing) {
-    frame.engine = &recorder.emplace(*dst, *src, *watching);
+    frame.engine = &recorder.emplace(*dst, *src, parts, *watching);
   }
   if (int status = call.run(kernel, frame)) {
     fail_at_element(call, dst, src, mode, status, frame.text);
@@ -409,7 +441,7 @@ void assign_elements(array_block *dst, array_block *src, error_mode mode) {
   // written.
   assign_call call(dst, src);
   ckernel_builder kernel;
-  bool refuses = call.build(kernel, dst, src, mode, assign_walk::planned);
+  bool refuses = call.build(kernel, dst, src, mode);
   row_check(dst, src).run();
   if (refuses && has_fields(dst->type)) {
     try_elements(dst, src, mode);

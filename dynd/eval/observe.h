@@ -55,6 +55,7 @@ private:
 
 /// "(2, 0)", "(3,)".
 std::string index_text(const std::vector<intptr_t> &index);
+std::string index_text(const std::vector<std::string> &index);
 
 /// Where the element is that an observed kernel works on: level d tells of its place in dimension d - 1.
 class place_recorder : public kernel_observer {

@@ -89,3 +89,44 @@ def test_missing_rows_do_not_go_to_plain_ones():
         p.astype("2 * var * int32")
     with pytest.raises(ValueError, match="cannot broadcast row 0: lengths 2 and 3"):
         a.astype("2 * 3 * int32")
+
+
+@pytest.mark.parametrize(
+    "to, given, values, where",
+    [
+        ("{k: 2 * 2 * int8}", "{k: 2 * 2 * int32}", {"k": [[1, 2], [3, 400]]}, '("k", 1, 1)'),
+        ("2 * {j: int8, k: var * int8}", "2 * {k: var * int32, j: int32}", [([1], 2), ([3, 400], 4)], '(1, "k", 1)'),
+        ("2 * {k: var * int8, j: int8}", "2 * {k: var * int32, j: int32}", [([1, 2], 3), ([4, 5], 400)], '(1, "j")'),
+        ("(int8, var * (int8, int8))", "(int32, var * (int32, int32))", (1, [(1, 2), (3, 400)]), "(1, 1, 1)"),
+        ("{a: {b: 2 * {c: int8}}}", "{a: {b: 2 * {c: int32}}}", {"a": {"b": [{"c": 1}, {"c": 400}]}}, '("a", "b", 1, "c")'),
+        ("{c: int8}", "{c: int32}", {"c": 400}, '("c",)'),
+        ("2 * ?var * int8", "2 * var * int32", [[1, 2], [3, 400]], "(1, 1)"),
+        ("2 * pointer[2 * ?pointer[var * int8]]", "2 * 2 * var * int32", [[[1], []], [[2], [3, 400]]], "(1, 1, 1)"),
+        ("2 * var * int8", "2 * pointer[var * int32]", [[1, 2], [3, 400]], "(1, 1)"),
+        ("2 * {k: ?var * int8}", "2 * {k: pointer[var * int32]}", [([1],), ([3, 400],)], '(1, "k", 1)'),
+    ],
+)
+def test_a_refused_value_is_named_by_its_whole_index(to, given, values, where):
+    source = nd.array(values, type=given)
+    message = f"assign: overflow while assigning int32 value 400 to int8 at index {where}"
+    if "{" in to or "(" in to:  # elsewhere what comes before it is written
+        assert refused(OverflowError, nd.empty(to), source) == message
+    with pytest.raises(OverflowError) as caught:
+        source.astype(to)
+    assert str(caught.value) == message
+
+
+def test_trace_shows_both_sides_where_dimensions_stand_behind_something():
+    def calls(to, source):
+        return [(c.level, c.name, c.sources) for c in nd.trace(nd.assign, nd.empty(to), source).calls]
+
+    assert calls("2 * ?var * int32", nd.array(ROWS)) == [
+        (0, "strided to strided", ["[[1, 2], [3]]"]),
+        (1, "var * int32 to ?var * int32", ["[1, 2]"]),
+        (1, "var * int32 to ?var * int32", ["[3]"]),
+    ]
+    assert calls("2 * int32", nd.array([1, 2], type="pointer[2 * int32]")) == [
+        (0, "pointer[2 * int32] to strided", ["[1, 2]"]),
+        (1, "int32 to int32", ["1"]),
+        (1, "int32 to int32", ["2"]),
+    ]

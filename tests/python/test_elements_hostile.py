@@ -93,7 +93,7 @@ def test_errors_are_not_cut_inside_a_character(before):
     with pytest.raises(ValueError, match=f'cannot cast string "{before}\U0001f600+\\.\\.\\." to int32'):
         nd.array(before + "\U0001f600" * 40).astype("int32")
     name = before + "é" * 150  # longer than the text of a kernel's error
-    with pytest.raises(ValueError, match="assign: field " + before + "é"):
+    with pytest.raises(ValueError, match=f'at index \\(0, "{name}"\\)$'):
         nd.array([("x",)], type='{"%s": string}' % name).astype('{"%s": int32}' % name)
 
 

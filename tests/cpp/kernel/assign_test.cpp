@@ -126,7 +126,7 @@ TEST(AssignElements, StructsByNameTuplesByPlace) {
             "type: assign: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
   EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: assign: cannot assign {x: int32} to int32");
   EXPECT_EQ(refused("2 * {x: int8, y: int8}", "2 * {x: int32, y: int32}", "[{x: 1, y: 2}, {x: 3, y: 400}]"),
-            "overflow: assign: field y: overflow while assigning int32 value 400 to int8 at index (1,)");
+            "overflow: assign: overflow while assigning int32 value 400 to int8 at index (1, \"y\")");
 }
 
 TEST(AssignElements, PointersAndBytesInTheOtherOrder) {
@@ -200,7 +200,7 @@ TEST(AssignElements, NothingIsLostWhereItFails) {
   std::string before = text(a);
   nd::array b = parse("3 * {y: ?string, x: int32}", R"([{y: "b", x: 9}, {y: "b", x: 300}, {y: "b", x: 9}])");
   EXPECT_EQ(failure([&] { nd::assign(a, b); }),
-            "overflow: assign: field x: overflow while assigning int32 value 300 to int8 at index (1,)");
+            "overflow: assign: overflow while assigning int32 value 300 to int8 at index (1, \"x\")");
   EXPECT_EQ(text(a), before);
   EXPECT_EQ(failure([&] { nd::assign(a, parse("2 * {x: int8, y: string}", R"([{x: 1, y: "a"}, {x: 1, y: "a"}])")); }),
             "broadcast: assign: cannot broadcast 2 * {x: int8, y: string} (2,) to 3 * {x: int8, y: ?string} (3,)");
