@@ -519,6 +519,12 @@ void need_meta(ndt::type type, const dynd_arrmeta *meta) {
 
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode) {
+  if (unsigned(request) > kernel_request_strided_multistride) {
+    fail(error_kind::value, "assignment: there is no kernel request " + std::to_string(int(request)));
+  }
+  if (size_t(mode) >= error_mode_count) {
+    fail(error_kind::value, "assignment: there is no error mode " + std::to_string(int(mode)));
+  }
   need_meta(dst, dst_meta);
   need_meta(src, src_meta);
   assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);

@@ -24,7 +24,8 @@
 namespace dynd {
 
 /// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type
-/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed.
+/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed. A
+/// request or mode that is none is a value error.
 ///
 /// The function is a streams_single_t or streams_strided_t, by the request; for operands of one stream each a
 /// unary_single_operation_t or unary_strided_operation_t, as the seeds have them. With the multistride requests the

@@ -247,6 +247,19 @@ TEST(AssignFactory, UnaryPrototypesForOneStream) {
   EXPECT_EQ(bytes[0], 0);
 }
 
+TEST(AssignFactory, RequestsAndModesThatAreNone) {
+  auto make = [](int request, int mode) {
+    return failure([&] {
+      ckernel_builder kernel;
+      make_assignment_kernel(kernel, 0, ndt::type("int8"), nullptr, ndt::type("int32"), nullptr,
+                             kernel_request_t(request), error_mode(mode));
+    });
+  };
+  EXPECT_EQ(make(9, 2), "value: assignment: there is no kernel request 9");
+  EXPECT_EQ(make(-1, 2), "value: assignment: there is no kernel request -1");
+  EXPECT_EQ(make(0, 9), "value: assignment: there is no error mode 9");
+}
+
 // Every request gives the same values, for every order of the axes.
 TEST(AssignFactory, RequestsAgree) {
   int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
