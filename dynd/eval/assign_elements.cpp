@@ -137,8 +137,11 @@ private:
     bool both = path_ndim(src.part.type) == path_ndim(dst.part.type);
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
     bool var = dst.part.type->kind == type_kind::var_dim;
-    bool fresh =
-        var && (dst.fresh || (to.start == -1 && to.size == 0 && as_pool(dst.block.streams()[dst.part.stream].owner)));
+    bool fresh = var && (dst.fresh || has_no_memory(to));
+    if (fresh && !as_pool(dst.block.streams()[dst.part.stream].owner) && !(both && has_no_memory(from))) {
+      fail(error_kind::value, "assign: a part of a row that has no memory yet cannot get any, in " + where() +
+                                  "; assign to the whole row first");
+    }
     int64_t length = fresh ? from.size : to.size;
     if (from.size != length && (from.size != 1 || (var && dst.hidden))) {
       fail(error_kind::broadcast, "assign: cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +

@@ -130,3 +130,46 @@ def test_trace_shows_both_sides_where_dimensions_stand_behind_something():
         (1, "int32 to int32", ["1"]),
         (1, "int32 to int32", ["2"]),
     ]
+
+
+def test_a_part_of_a_row_without_memory_cannot_get_any():
+    message = "a part of a row that has no memory yet cannot get any, in row 0; assign to the whole row first"
+    for key in [(slice(None), slice(1, None)), (slice(None), slice(None, None, -1)), (0, slice(1, None))]:
+        a = nd.empty("2 * var * int32")
+        with pytest.raises(ValueError, match=message):
+            a[key] = 5
+        with pytest.raises(ValueError, match=message):
+            a[key] = [1, 2]
+        assert a.tolist() == [[], []]
+    records = nd.empty("2 * {k: var * int32}")
+    with pytest.raises(ValueError, match=message):
+        records["k"][:, 1:] = 5
+    a = nd.empty("2 * var * string")
+    a[0] = ["x"]
+    with pytest.raises(ValueError, match="in row 1"):
+        a[:, ::-1] = "y"
+    assert a.tolist() == [["x"], []]
+    deep = nd.empty("2 * var * var * int32")
+    with pytest.raises(ValueError, match="in row 0"):
+        deep[:, :, 1:] = 5
+
+
+def test_a_row_that_is_empty_has_memory():
+    a = nd.empty("2 * var * int32")
+    a[0] = []
+    a[1] = [1, 2]
+    a[:, 1:] = 5
+    assert a.tolist() == [[], [1, 5]]
+    a[:, ::-1] = [7]
+    a[0, 1:] = 8
+    assert a.tolist() == [[], [7, 7]]
+    b = nd.array([[], [1]], access="rw")
+    b[:, ::-1] = 9
+    assert b.tolist() == [[], [9]]
+
+
+def test_a_row_without_memory_by_a_whole_slice():
+    a = nd.empty("2 * var * int32")
+    a[0, ...] = [1, 2]
+    a[1:, :] = [3]
+    assert a.tolist() == [[1, 2], [3]]
