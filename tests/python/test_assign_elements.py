@@ -173,3 +173,15 @@ def test_a_row_without_memory_by_a_whole_slice():
     a[0, ...] = [1, 2]
     a[1:, :] = [3]
     assert a.tolist() == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize("type", ["pointer[int8]", "pointer[pointer[int8]]", "?pointer[pointer[int8]]"])
+def test_pointers_to_nothing_get_something(type):
+    for a in [nd.array(None, type=type, access="rw"), nd.empty(type)]:
+        a[...] = nd.array(5)
+        assert a.tolist() == 5
+        a[...] = 6
+        assert a.tolist() == 6
+    b = nd.array([{"x": 1, "p": None}], type="{x: int32, p: %s}" % type, access="rw")
+    b[...] = [{"x": 5, "p": 7}]
+    assert b.tolist() == [{"x": 5, "p": 7}]
