@@ -349,9 +349,6 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   std::vector<assign_part> parts;
   std::vector<assign_level> levels;
   call.build(kernel, dst, src, mode, tracing ? &parts : nullptr, watching ? &levels : nullptr);
-  if (watching) {
-    explain(kernel, *dst, *src, std::move(levels), *watching);
-  }
   work_frame frame(kernel.scratch_size);
   std::optional<call_recorder> recorder;
   if (tracing) {
@@ -359,6 +356,9 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   }
   if (int status = call.run(kernel, frame)) {
     fail_at_element(call, dst, src, mode, status, frame.text);
+  }
+  if (watching) { // now that rows have their lengths
+    explain(kernel, *dst, *src, std::move(levels), *watching);
   }
 }
 

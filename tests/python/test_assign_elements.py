@@ -185,3 +185,10 @@ def test_pointers_to_nothing_get_something(type):
     b = nd.array([{"x": 1, "p": None}], type="{x: int32, p: %s}" % type, access="rw")
     b[...] = [{"x": 5, "p": 7}]
     assert b.tolist() == [{"x": 5, "p": 7}]
+
+
+def test_explain_counts_what_rows_get():
+    a = nd.empty("2 * var * int32")
+    text = str(nd.explain(nd.assign, a, nd.array(ROWS)))
+    assert text.splitlines()[0].endswith(", 3 elements")
+    assert a.tolist() == ROWS
