@@ -6,6 +6,10 @@
 
 #include "dynd/array/block.h"
 
+namespace dynd {
+struct type_part;
+}
+
 namespace dynd::nd {
 
 class array {
@@ -65,8 +69,9 @@ array from_offsets(const array &offsets, const array &content);
 void append_scalar(std::string &text, scalar_id scalar, const char *value);
 /// Just the values of a printed array: `[[1, 2], [3]]`. Long ones are cut short in the middle.
 std::string values_text(const array &a);
-/// The same for a part of an array: the type below `axis`, with the streams standing at one element of it. Cut short
+/// The same for a part of an array, or the type below `axis`, with the streams standing at one element of it. Cut short
 /// from a line or so on.
+std::string values_text_at(const array_block &block, const type_part &part, char *const *stream);
 std::string values_text_at(const array_block &block, int axis, char *const *stream);
 
 } // namespace dynd::nd

@@ -245,11 +245,15 @@ private:
 } // namespace
 
 std::string values_text_at(const array_block &block, int axis, char *const *stream) {
-  std::string text;
   type_part part{block.type};
   while (axis-- > 0) {
     part = part.element();
   }
+  return values_text_at(block, part, stream);
+}
+
+std::string values_text_at(const array_block &block, const type_part &part, char *const *stream) {
+  std::string text;
   value_printer(text, block, false, line_length).print(part, stream + part.stream);
   if (text.size() > line_length) {
     text.clear();

@@ -6,6 +6,9 @@
 
 namespace dynd {
 
+/// A row of a writable array that gets its memory, and with it its length, from the first assignment.
+inline bool has_no_memory(const row_extent &row) { return row.start == -1 && row.size == 0; }
+
 /// How far apart, in a stream of that stride, the elements are in which the rows' starts count.
 inline intptr_t start_unit(intptr_t stride, int32_t step) { return step == 1 ? stride : stride / step; }
 

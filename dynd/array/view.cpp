@@ -180,7 +180,7 @@ slice_extent resolve(const index &i, intptr_t size) {
 
 bool is_whole(const index &i) { return i.kind == index::slice && !i.start && !i.stop && i.step.value_or(1) == 1; }
 
-// All rows of the `var` dimension `axis`, in C order, whatever is outside of them. Notes the offsets of the `var`
+// All rows of the `var` dimension `axis`, in C order, whatever is outside of them. Notes the rows of the `var`
 // dimensions outside as if everything followed each other, which is how new slots are laid out.
 class row_walk {
 public:
@@ -188,7 +188,8 @@ public:
     for (int d = 0; d < axis; d++) {
       slots_ += parts.kind[d] == type_kind::var_dim;
     }
-    outer_offsets.assign(size_t(slots_), {0});
+    outer_rows.resize(size_t(slots_));
+    next_.resize(size_t(slots_));
   }
 
   /// The stream of the rows' slots.
@@ -197,7 +198,7 @@ public:
   /// Calls f(extent of the row, its index over the dimensions outside).
   template <class F> void run(F f) { visit(0, 0, parts_.address, f); }
 
-  std::vector<std::vector<int64_t>> outer_offsets; ///< of each `var` dimension outside
+  std::vector<std::vector<row_extent>> outer_rows; ///< of each `var` dimension outside
 
 private:
   // `var` is the number of `var` dimensions before d; the streams of these and of the rows stand at `at`.
@@ -210,7 +211,8 @@ private:
     row_extent row = {0, parts_.size[d]};
     if (rows) {
       row = read_slot(at[var], parts_.slots[var]);
-      outer_offsets[size_t(var)].push_back(outer_offsets[size_t(var)].back() + row.size);
+      outer_rows[size_t(var)].push_back(has_no_memory(row) ? row : row_extent{next_[size_t(var)], row.size});
+      next_[size_t(var)] += row.size;
     }
     char *inner[max_ndim + 1];
     for (int s = 0; s <= slots_; s++) {
@@ -228,6 +230,7 @@ private:
 
   const view_parts &parts_;
   int axis_, slots_ = 0;
+  std::vector<int64_t> next_; // where the next of the outer rows begins
   intptr_t index_[max_ndim] = {};
 };
 
@@ -298,13 +301,25 @@ private:
     return memory_.back().get();
   }
 
+  // As offsets, unless some row has no memory: that only a pair can say.
+  void pack_rows(int s, int d, const std::vector<row_extent> &rows) {
+    if (std::any_of(rows.begin(), rows.end(), has_no_memory)) {
+      return parts_.pack(s, d, sizeof(row_extent), keep(rows.data(), rows.size() * sizeof(row_extent)),
+                         slot_kind::pairs64);
+    }
+    std::vector<int64_t> offsets = {0};
+    for (const row_extent &row : rows) {
+      offsets.push_back(row.start + row.size);
+    }
+    parts_.pack(s, d, sizeof(int64_t), keep(offsets.data(), offsets.size() * sizeof(int64_t)), slot_kind::offsets64);
+  }
+
   // New slots for the `var` dimensions outside of the rows that were walked: those of the walk's order.
   void pack_outside(const row_walk &walk) {
     for (int s = 0, d = 0; s < walk.slots(); d++) {
       if (parts_.kind[d] == type_kind::var_dim) {
-        const std::vector<int64_t> &offsets = walk.outer_offsets[size_t(s)];
-        buffer *memory = keep(offsets.data(), offsets.size() * sizeof(int64_t));
-        parts_.pack(s++, d, sizeof(int64_t), memory, slot_kind::offsets64);
+        pack_rows(s, d, walk.outer_rows[size_t(s)]);
+        s++;
       }
     }
   }
@@ -318,8 +333,8 @@ private:
     walk.run([&](row_extent row, const intptr_t *) {
       slice_extent extent = resolve(i, row.size);
       longest = std::max(longest, extent.count);
-      // An empty row gets a place: one without memory (start -1) would be given some here, where nobody looks for it.
-      slots.push_back({extent.count ? row.start + extent.first * own : 0, extent.count});
+      // Of a row without memory (start -1) every part is one, which can get none here: nobody would look for it.
+      slots.push_back({extent.count ? row.start + extent.first * own : has_no_memory(row) ? -1 : 0, extent.count});
     });
     intptr_t step = i.step.value_or(1), all;
     if (longest <= 1) {
@@ -371,7 +386,6 @@ private:
         row_extent slot;
         if (!values) {
           slot = read_slot(at, parts_.slots[below]);
-          slot.start = std::max<int64_t>(slot.start, 0); // as in cut_rows
           at = reinterpret_cast<const char *>(&slot);
         }
         taken.insert(taken.end(), at, at + item);

@@ -134,11 +134,14 @@ private:
   }
 
   void visit_dimension(const side &dst, const side &src) {
-    bool both = src.part.type->ndim == dst.part.type->ndim;
+    bool both = path_ndim(src.part.type) == path_ndim(dst.part.type);
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
     bool var = dst.part.type->kind == type_kind::var_dim;
-    bool fresh =
-        var && (dst.fresh || (to.start == -1 && to.size == 0 && as_pool(dst.block.streams()[dst.part.stream].owner)));
+    bool fresh = var && (dst.fresh || has_no_memory(to));
+    if (fresh && !as_pool(dst.block.streams()[dst.part.stream].owner) && !(both && has_no_memory(from))) {
+      fail(error_kind::value, "assign: a part of a row that has no memory yet cannot get any, in " + where() +
+                                  "; assign to the whole row first");
+    }
     int64_t length = fresh ? from.size : to.size;
     if (from.size != length && (from.size != 1 || (var && dst.hidden))) {
       fail(error_kind::broadcast, "assign: cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +
@@ -217,11 +220,11 @@ struct assign_call {
   }
 
   /// Whether some value may be refused. What cannot be assigned at all is an error.
-  bool build(ckernel_builder &kernel, array_block *dst, array_block *src, error_mode mode, assign_walk walk,
-             std::vector<assign_level> *levels = nullptr) {
+  bool build(ckernel_builder &kernel, array_block *dst, array_block *src, error_mode mode,
+             std::vector<assign_part> *parts = nullptr, std::vector<assign_level> *levels = nullptr) {
     try {
       return make_whole_assignment(kernel, ndt::type(dst->type), dst_meta.get(), ndt::type(src->type), src_meta.get(),
-                                   mode, walk, levels);
+                                   mode, parts, levels);
     } catch (const error &e) {
       fail(e.kind(), "assign: " + std::string(e.what()));
     }
@@ -239,13 +242,39 @@ private:
   }
 };
 
+/// Where an observed assignment is: the way to the part that was told of last.
+class part_recorder : public kernel_observer {
+public:
+  explicit part_recorder(const std::vector<assign_part> &parts) : parts_(parts), index_(parts.size()) {}
+  void call(int part, intptr_t at, char *const *) override {
+    part_ = part;
+    index_[size_t(part)] = at;
+  }
+  /// " at index (2, \"x\", 0)"; nothing where it is the whole.
+  std::string where() const {
+    std::vector<std::string> way;
+    for (int p = part_; parts_[size_t(p)].parent >= 0; p = parts_[size_t(p)].parent) {
+      const std::string &field = parts_[size_t(p)].field;
+      way.push_back(field.empty() ? std::to_string(index_[size_t(p)]) : field);
+    }
+    std::reverse(way.begin(), way.end());
+    return way.empty() ? "" : " at index " + index_text(way);
+  }
+
+private:
+  const std::vector<assign_part> &parts_;
+  std::vector<intptr_t> index_; // of each part, in the dimension that it is an element of
+  int part_ = 0;
+};
+
 // Which element it is: the kernel is run again in C order, and stops there.
 [[noreturn]] void fail_at_element(assign_call &call, array_block *dst, array_block *src, error_mode mode, int status,
                                   std::string text) {
   ckernel_builder kernel;
-  call.build(kernel, dst, src, mode, assign_walk::observed);
+  std::vector<assign_part> parts;
+  call.build(kernel, dst, src, mode, &parts);
   work_frame frame(kernel.scratch_size);
-  place_recorder places(dst->ndim);
+  part_recorder places(parts);
   frame.engine = &places;
   std::string where;
   if (int again = call.run(kernel, frame)) {
@@ -266,30 +295,36 @@ bool has_fields(const type_data *type) {
 
 // ---- what explain and trace see -----------------------------------------------------------------------------------
 
-std::string dimension_name(const array_block &block, int axis) {
-  return axis < 0 ? "scalar" : block.size()[axis] < 0 ? "var" : "strided";
+std::string part_name(const array_block &block, const type_part &part) {
+  return !part.type->ndim ? part.type->text : block.size()[part.dim] < 0 ? "var" : "strided";
 }
 
-/// Records the calls of every level: values of the source, and what stands at the destination.
+/// Records the calls for every part down to the elements: values of the source, and what stands at the destination.
 class call_recorder : public kernel_observer {
 public:
-  call_recorder(const array_block &dst, const array_block &src, observation &seen)
-      : dst_(dst), src_(src), seen_(seen) {}
+  call_recorder(const array_block &dst, const array_block &src, const std::vector<assign_part> &parts,
+                observation &seen)
+      : dst_(dst), src_(src), parts_(parts), seen_(seen) {}
 
   void call(int level, intptr_t, char *const *stream) override {
+    if (level > dst_.ndim) {
+      return; // inside of an element
+    }
     if (seen_.calls.size() == most_traced_calls) {
       seen_.more_calls++;
       return;
     }
-    int missing = dst_.ndim - src_.ndim, own = level - missing;
-    std::string name = level == dst_.ndim ? std::string(src_.type->dtype->text) + " to " + dst_.type->dtype->text
-                                          : dimension_name(src_, own) + " to " + dimension_name(dst_, level);
-    std::string source = nd::values_text_at(src_, std::max(own, 0), stream + dst_.nstreams);
-    seen_.calls.push_back({level, name, {source}, nd::values_text_at(dst_, level, stream)});
+    const type_part &dst = parts_[size_t(level)].dst, &src = parts_[size_t(level)].src;
+    bool stands = path_ndim(src.type) < path_ndim(dst.type); // the source, in this dimension
+    std::string from = !dst.type->ndim ? src.type->text : stands ? "scalar" : part_name(src_, src);
+    std::string name = from + " to " + part_name(dst_, dst);
+    std::string source = nd::values_text_at(src_, src, stream + dst_.nstreams);
+    seen_.calls.push_back({level, name, {source}, nd::values_text_at(dst_, dst, stream)});
   }
 
 private:
   const array_block &dst_, &src_;
+  const std::vector<assign_part> &parts_;
   observation &seen_;
 };
 
@@ -314,19 +349,19 @@ void assign_now(array_block *dst, array_block *src, error_mode mode) {
   ckernel_builder kernel;
   observation *watching = current_observation();
   bool tracing = watching && watching->tracing;
+  std::vector<assign_part> parts;
   std::vector<assign_level> levels;
-  call.build(kernel, dst, src, mode, tracing ? assign_walk::observed : assign_walk::planned,
-             watching ? &levels : nullptr);
-  if (watching) {
-    explain(kernel, *dst, *src, std::move(levels), *watching);
-  }
+  call.build(kernel, dst, src, mode, tracing ? &parts : nullptr, watching ? &levels : nullptr);
   work_frame frame(kernel.scratch_size);
   std::optional<call_recorder> recorder;
   if (tracing) {
-    frame.engine = &recorder.emplace(*dst, *src, *watching);
+    frame.engine = &recorder.emplace(*dst, *src, parts, *watching);
   }
   if (int status = call.run(kernel, frame)) {
     fail_at_element(call, dst, src, mode, status, frame.text);
+  }
+  if (watching) { // now that rows have their lengths
+    explain(kernel, *dst, *src, std::move(levels), *watching);
   }
 }
 
@@ -367,7 +402,7 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
     part = part.element();
   }
   if (type.type->ndim) {
-    bool both = part.type->ndim == type.type->ndim;
+    bool both = path_ndim(part.type) == path_ndim(type.type);
     size[type.dim] = both ? src.size()[part.dim] : 1;
     if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
       size[type.dim] = length_of_rows(src, part.dim);
@@ -391,6 +426,19 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
   }
 }
 
+ref<array_block> unwatched_copy(array_block *block) {
+  unwatched_scope unwatched;
+  return convert_elements(block, block->type, access_mode::readwrite, error_mode::nocheck);
+}
+
+// A struct is assigned whole or not at all: first to an array like the destination, where nobody sees what was done
+// before a refusal. Its rows have the same lengths, so that a value is refused only where it has a place to go to.
+void try_elements(array_block *dst, array_block *src, error_mode mode) {
+  ref<array_block> like = has_rows(dst->type, dst->type) ? unwatched_copy(dst) : new_empty(dst->type, dst->size());
+  unwatched_scope unwatched;
+  assign_now(like.get(), src, mode);
+}
+
 } // namespace
 
 void assign_elements(array_block *dst, array_block *src, error_mode mode) {
@@ -399,21 +447,13 @@ void assign_elements(array_block *dst, array_block *src, error_mode mode) {
   // written.
   assign_call call(dst, src);
   ckernel_builder kernel;
-  bool refuses = call.build(kernel, dst, src, mode, assign_walk::planned);
+  bool refuses = call.build(kernel, dst, src, mode);
   row_check(dst, src).run();
-  // A struct is assigned whole or not at all: first to a new array, where nobody sees what was done before a refusal.
-  bool whole = refuses && has_fields(dst->type);
-  if (whole || may_share(*dst, *src)) {
-    ndt::type dtype(whole ? dst->type->dtype : src->type->dtype);
-    ndt::type type = ndt::with_dtype(ndt::type(src->type), dtype);
-    observation *watching = std::exchange(current_observation(), nullptr); // a copy on the way is not what is watched
-    struct restore {
-      observation *value;
-      ~restore() { current_observation() = value; }
-    } guard{watching};
-    ref<array_block> apart = convert_elements(src, type.get(), access_mode::immutable, mode);
-    current_observation() = watching;
-    return assign_now(dst, apart.get(), whole ? error_mode::nocheck : mode);
+  if (refuses && has_fields(dst->type)) {
+    try_elements(dst, src, mode);
+  }
+  if (may_share(*dst, *src)) {
+    return assign_now(dst, unwatched_copy(src).get(), mode);
   }
   if (current_observation()) {
     return assign_now(dst, src, mode);

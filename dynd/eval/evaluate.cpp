@@ -454,11 +454,7 @@ ref<array_block> copy_values(array_block *source, access_mode access, ndt::type 
   if (access != access_mode::immutable) {
     result->flags &= uint8_t(~flag_ours);
   }
-  observation *watching = std::exchange(current_observation(), nullptr); // a copy on the way is not what is watched
-  struct restore {
-    observation *value;
-    ~restore() { current_observation() = value; }
-  } guard{watching};
+  unwatched_scope unwatched;
   assign_values("copy", shape, result.get(), source, mode);
   return result;
 }

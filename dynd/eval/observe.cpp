@@ -17,12 +17,20 @@ observation *&current_observation() {
   return current;
 }
 
-std::string index_text(const std::vector<intptr_t> &index) {
+std::string index_text(const std::vector<std::string> &index) {
   std::string text;
-  for (intptr_t i : index) {
-    text += (text.empty() ? "" : ", ") + std::to_string(i);
+  for (const std::string &i : index) {
+    text += (text.empty() ? "" : ", ") + i;
   }
   return "(" + text + (index.size() == 1 ? ",)" : ")");
+}
+
+std::string index_text(const std::vector<intptr_t> &index) {
+  std::vector<std::string> texts;
+  for (intptr_t i : index) {
+    texts.push_back(std::to_string(i));
+  }
+  return index_text(texts);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dynd/eval/tree.h"
@@ -40,8 +41,21 @@ inline constexpr size_t most_traced_calls = 10000;
 
 observation *&current_observation();
 
+/// Nothing is watched while it lives: a copy on the way is not what somebody wants to see.
+class unwatched_scope {
+public:
+  unwatched_scope() : watching_(std::exchange(current_observation(), nullptr)) {}
+  ~unwatched_scope() { current_observation() = watching_; }
+  unwatched_scope(const unwatched_scope &) = delete;
+  unwatched_scope &operator=(const unwatched_scope &) = delete;
+
+private:
+  observation *watching_;
+};
+
 /// "(2, 0)", "(3,)".
 std::string index_text(const std::vector<intptr_t> &index);
+std::string index_text(const std::vector<std::string> &index);
 
 /// Where the element is that an observed kernel works on: level d tells of its place in dimension d - 1.
 class place_recorder : public kernel_observer {

@@ -83,37 +83,48 @@ public:
       : out_(out), mode_(mode), dst_(dst), src_(src), first_pool_(dst.type()->nstreams + src.type()->nstreams),
         nstreams_(first_pool_ + pool_count(dst.type())) {}
 
-  bool planned = false;  ///< strided dimensions are planned together
-  bool observed = false; ///< every dimension outside of the elements tells of its calls
+  bool planned = false; ///< strided dimensions are planned together
   bool may_refuse = false;
+  std::vector<assign_part> *parts = nullptr;   ///< told of every part, as the kernel will tell of its calls
   std::vector<assign_level> *levels = nullptr; ///< told of every level
 
   size_t build(size_t offset) { return any(offset, dst_, src_); }
 
 private:
   size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    offset = tell(offset, dst, src);
     // Pointers before options, because an option behind a pointer must meet that of the other side.
     const type_data *to = dst.type(), *from = src.type();
     if (to->kind == type_kind::pointer || (from->kind == type_kind::pointer && goes_first(from, to))) {
-      return pointed(to->ndim ? offset : tell_element(offset), dst, src);
+      return pointed(offset, dst, src);
     }
     bool to_option = to->kind == type_kind::option && goes_first(to, from);
     if (to_option || (from->kind == type_kind::option && goes_first(from, to))) {
-      return option(to->ndim ? offset : tell_element(offset), dst, src);
+      return option(offset, dst, src);
     }
     if (to->ndim || from->ndim) {
       return dimensions(offset, dst, src);
     }
-    return element(tell_element(offset), dst, src);
+    return element(offset, dst, src);
   }
 
-  size_t tell_element(size_t offset) {
-    if (observed && level_ >= 0) {
-      offset = begin_observed(out_, offset, nstreams_, level_);
-      level_ = -1; // dimensions inside of the elements are not told of
-    }
-    return offset;
+  // What comes next is a part of `parent`.
+  void enter(int parent, std::string field = "") {
+    parent_ = parent;
+    field_ = std::move(field);
+    told_ = false;
   }
+
+  size_t tell(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    if (!parts || told_) {
+      return offset;
+    }
+    told_ = true;
+    parts->push_back({parent_, field_, dst.part, src.part});
+    return begin_observed(out_, offset, nstreams_, last_part());
+  }
+
+  int last_part() const { return int(parts->size()) - 1; }
 
   // One pointer, the source's first: then a null one is noticed before the destination gets memory.
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -150,17 +161,21 @@ private:
     int dst_dim[max_ndim], src_dim[max_ndim]; // -1: the source stands still
   };
 
-  static bool has_one_size(const kernel_operand &operand) { return operand.type()->kind != type_kind::var_dim; }
+  static bool has_one_size(const kernel_operand &operand) {
+    type_kind kind = operand.type()->kind;
+    return kind == type_kind::fixed_dim || kind == type_kind::strided_dim;
+  }
 
   size_t dimensions(size_t offset, kernel_operand dst, kernel_operand src) {
     const kernel_operand whole_dst = dst, whole_src = src;
-    if (src.type()->ndim > dst.type()->ndim) {
+    int missing = path_ndim(dst.type()) - path_ndim(src.type()); // dimensions that only the destination has
+    if (missing < 0) {
       cannot_broadcast(whole_dst, whole_src);
     }
     strided_run run;
-    while (dst.type()->ndim && has_one_size(dst)) {
-      bool both = src.type()->ndim == dst.type()->ndim;
-      if (both && !has_one_size(src)) {
+    while (has_one_size(dst)) {
+      bool both = missing == 0;
+      if (both && !has_one_size(src)) { // rows, or what goes before the dimension
         break;
       }
       if (both && src.size() != dst.size() && src.size() != 1) {
@@ -171,6 +186,10 @@ private:
       run.src_dim[run.count++] = both && src.size() != 1 ? src.part.dim : -1;
       dst = dst.element();
       src = both ? src.element() : src;
+      missing -= !both;
+      if (parts) { // the next dimension is a part of its own
+        break;
+      }
     }
     if (run.count) {
       bool scalars = dst.type()->kind == type_kind::scalar && src.type()->kind == type_kind::scalar;
@@ -179,17 +198,20 @@ private:
       }
       return loops_in_order(offset, run, dst, src);
     }
-    bool both = src.type()->ndim == dst.type()->ndim;
-    offset = tell(offset);
+    bool both = missing == 0;
     offset = note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst)}), [&] {
       auto size = [](const kernel_operand &o) { return o.size() < 0 ? "rows" : "size " + std::to_string(o.size()); };
       return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
     });
-    return any(offset, dst.element(), both ? src.element() : src);
+    return inside(offset, dst.element(), both ? src.element() : src);
   }
 
-  size_t tell(size_t offset) {
-    return observed && level_ >= 0 ? begin_observed(out_, offset, nstreams_, level_++) : offset;
+  // The elements of a dimension.
+  size_t inside(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+    if (parts) {
+      enter(last_part());
+    }
+    return any(offset, dst, src);
   }
 
   /// Of every stream along the i-th dimension of the run; 0 of pools and scratch.
@@ -207,11 +229,10 @@ private:
     intptr_t stride[max_call_streams];
     for (int i = 0; i < run.count; i++) {
       strides_of(run, i, stride);
-      offset = tell(offset);
       offset = note(offset, begin_strided_dim(out_, offset, nstreams_, run.size[i], stride),
                     [&] { return "strided_dim size " + std::to_string(run.size[i]); });
     }
-    return any(offset, dst, src);
+    return inside(offset, dst, src);
   }
 
   void plan(const strided_run &run, nest &loops, intptr_t *item) {
@@ -400,6 +421,7 @@ private:
       cannot_assign(dst, src, ": " + std::to_string(from->nfields) + " field(s) for " + std::to_string(to->nfields));
     }
     size_t begin = offset;
+    int own = parts ? last_part() : -1;
     offset = note(offset, begin_fields(out_, offset, to->nfields),
                   [&] { return "fields: " + std::to_string(to->nfields) + " children"; });
     for (int i = 0; i < to->nfields; i++) {
@@ -412,7 +434,11 @@ private:
           cannot_assign(dst, src, ": there is no field " + field_name_text(name));
         }
       }
-      set_field(out_, begin, i, offset, to->fields[i].name);
+      const char *name = to->fields[i].name;
+      set_field(out_, begin, i, offset, parts ? nullptr : name); // a part says itself where it is
+      if (parts) {
+        enter(own, name ? '"' + std::string(name) + '"' : std::to_string(i));
+      }
       int depth = depth_;
       offset = any(offset, dst.field(i), src.field(other));
       depth_ = depth;
@@ -434,9 +460,11 @@ private:
 
   static std::string shape_text(kernel_operand operand) {
     std::string text = std::string(operand.type()->text) + " (";
-    int ndim = operand.type()->ndim;
-    for (int d = 0; d < ndim; d++, operand = operand.element()) {
-      text += (d ? ", " : "") + (operand.size() < 0 ? "var" : std::to_string(operand.size()));
+    int ndim = path_ndim(operand.type());
+    for (int d = 0; d < ndim; operand = operand.element()) {
+      if (operand.type()->ndim) {
+        text += (d++ ? ", " : "") + (operand.size() < 0 ? "var" : std::to_string(operand.size()));
+      }
     }
     return text + (ndim == 1 ? ",)" : ")");
   }
@@ -450,20 +478,25 @@ private:
   ckernel_builder &out_;
   error_mode mode_;
   kernel_operand dst_, src_;
-  int first_pool_, nstreams_, level_ = 0, depth_ = 0;
+  int first_pool_, nstreams_, depth_ = 0;
+  int parent_ = -1; // of the part that is to be told of next, and its field
+  std::string field_;
+  bool told_ = false;
 };
 
 } // namespace
 
+int path_ndim(const type_data *type) {
+  int ndim = type->ndim;
+  for (const type_data *t = type->dtype; t->kind == type_kind::option || t->kind == type_kind::pointer;
+       t = t->element->dtype) {
+    ndim += t->element->ndim;
+  }
+  return ndim;
+}
+
 bool goes_first(const type_data *outer, const type_data *other) {
-  auto depth = [](const type_data *t) {
-    int dims = 0;
-    for (; t->element && t->kind != type_kind::byteswap; t = t->element) {
-      dims += t->kind >= type_kind::fixed_dim;
-    }
-    return dims;
-  };
-  return other->ndim == 0 || depth(outer) >= std::max(depth(other), 1);
+  return other->ndim == 0 || path_ndim(outer) >= path_ndim(other);
 }
 
 int pool_count(const type_data *dst) {
@@ -488,6 +521,12 @@ void need_meta(ndt::type type, const dynd_arrmeta *meta) {
 
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode) {
+  if (unsigned(request) > kernel_request_strided_multistride) {
+    fail(error_kind::value, "assignment: there is no kernel request " + std::to_string(int(request)));
+  }
+  if (size_t(mode) >= error_mode_count) {
+    fail(error_kind::value, "assignment: there is no error mode " + std::to_string(int(mode)));
+  }
   need_meta(dst, dst_meta);
   need_meta(src, src_meta);
   assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
@@ -502,11 +541,11 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
 }
 
 bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
-                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk,
+                           const dynd_arrmeta *src_meta, error_mode mode, std::vector<assign_part> *parts,
                            std::vector<assign_level> *levels) {
   assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
-  made.planned = walk == assign_walk::planned;
-  made.observed = walk == assign_walk::observed;
+  made.planned = !parts;
+  made.parts = parts;
   made.levels = levels;
   made.build(0);
   return made.may_refuse;

@@ -24,7 +24,8 @@
 namespace dynd {
 
 /// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type
-/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed.
+/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed. A
+/// request or mode that is none is a value error.
 ///
 /// The function is a streams_single_t or streams_strided_t, by the request; for operands of one stream each a
 /// unary_single_operation_t or unary_strided_operation_t, as the seeds have them. With the multistride requests the
@@ -33,10 +34,12 @@ namespace dynd {
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode);
 
-/// What the engine runs: a streams_strided_t at offset 0, whatever the operands are. Planned; or observed, with a level
-/// around every dimension outside of the elements, which tells frame->engine of its calls (kernel/dims.h). Returns
-/// whether some value may be refused.
-enum class assign_walk : uint8_t { planned, observed };
+/// A part of an assignment: the whole, an element of a dimension of its parent, or a field of it.
+struct assign_part {
+  int parent;         ///< its place in the list; -1: this is the whole
+  std::string field;  ///< as an index has it, "x" in quotes or the place in a tuple; empty: no field
+  type_part dst, src; ///< what is left of the two types
+};
 
 /// What explain shows of a level: where it is in the kernel, and what it does.
 struct assign_level {
@@ -45,9 +48,18 @@ struct assign_level {
   int depth; ///< below how many others
 };
 
+/// What the engine runs: a streams_strided_t at offset 0, whatever the operands are. Planned; or, with a list of
+/// `parts` to fill, observed: element by element in C order, and a level around every part tells frame->engine of its
+/// calls (kernel/dims.h), by the number of the part. The first parts are the dimensions of the destination, from the
+/// outside in. Returns whether some value may be refused.
 bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
-                           const dynd_arrmeta *src_meta, error_mode mode, assign_walk walk,
+                           const dynd_arrmeta *src_meta, error_mode mode, std::vector<assign_part> *parts,
                            std::vector<assign_level> *levels = nullptr);
+
+/// The dimensions that are aligned with those of the other side: all on the way down through options and pointers, up
+/// to what is not one of the three.
+///   2 * ?var * pointer[3 * {x: 4 * int32}]: 3
+int path_ndim(const type_data *type);
 
 /// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has
 /// none, or where as many dimensions stand behind the pointer or option.

@@ -204,8 +204,6 @@ struct rows_kernel {
   content_stream content[];
 };
 
-bool has_no_memory(const row_extent &row) { return row.start == -1 && row.size == 0; }
-
 int rows(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const rows_kernel *>(self);
   char *at[max_call_streams], *inner[max_call_streams];
@@ -214,18 +212,19 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
   std::memset(inner_stride, 0, k->nstreams * sizeof(intptr_t));
   for (size_t i = 0; i < count; i++) {
     row_extent to = k->dst.read(at), from = k->src.read(at);
-    auto *pool = k->dst.size < 0 ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
-    bool fresh = pool && has_no_memory(to);
-    if (fresh && k->src.size < 0 && has_no_memory(from)) { // nothing to nothing
+    bool fresh = has_no_memory(to);
+    if (fresh && has_no_memory(from)) { // nothing to nothing
       for (uint32_t s = 0; s < k->nstreams; s++) {
         at[s] += stride[s];
       }
       continue;
     }
     if (fresh) {
-      to = {pool->take(from.size), from.size};
+      auto *pool = reinterpret_cast<row_pool *>(stream[k->pool]);
+      to = {pool ? pool->take(from.size) : -1, from.size};
       if (to.start < 0) {
-        return report(frame, dynd_error_memory, "no memory for a row of %lld", (long long)from.size);
+        return report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
+                      (long long)from.size);
       }
     }
     if (from.size != to.size && from.size != 1) {

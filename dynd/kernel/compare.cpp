@@ -228,6 +228,10 @@ const char *name_of(comparison which) {
 
 size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
                               const kernel_operand &right, comparison which, kernel_request_t request) {
+  if (request != kernel_request_single && request != kernel_request_strided) {
+    fail(error_kind::value, std::string(name_of(which)) + ": a comparison is made for single or strided calls, not " +
+                                "for kernel request " + std::to_string(int(request)));
+  }
   if (request == kernel_request_single) {
     return compare::build_predicate(out, offset, 0, left, right, which,
                                     reinterpret_cast<void *>(compare::predicate_single));

@@ -22,7 +22,7 @@ enum class comparison : uint8_t { equal, not_equal, less, less_equal, greater, g
 const char *name_of(comparison which);
 
 /// A kernel over the streams of two operands, at `offset`; returns where it ends. Comparing cannot fail on values;
-/// types that cannot be compared are a type error.
+/// types that cannot be compared are a type error, other requests a value error.
 ///   single   a streams_predicate_t
 ///   strided  a streams_strided_t that writes a bool to stream 0 for each pair of elements
 /// The caller chooses where the operands' streams are in the call, by their `first`.

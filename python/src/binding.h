@@ -49,8 +49,9 @@ ndt::type to_type(nb::handle object, const char *operation);
 ndt::type with_scalar(ndt::type type, scalar_id scalar);
 
 /// Nested lists, records, texts, numbers, None, and what has the buffer protocol. `type` may be null (deduced), an
-/// element type or a whole type. Always a copy. `if_none`: the type of what has none, nothing but None; without one an
-/// error. `assigned`: values are converted as an assignment in that mode does it, and text beside numbers has no type.
+/// element type or a whole type. Always a copy. `if_none`: the whole type that they go to, for what has none, nothing
+/// but None; without one that is an error. `assigned`: values are converted as an assignment in that mode does it, and
+/// text beside numbers has no type.
 nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt::type if_none = {},
                       std::optional<error_mode> assigned = {});
 /// A view of what has the buffer protocol; an error if it has not.

@@ -313,8 +313,15 @@ private:
   int lists_ = 0; // around the value, from the innermost record on
 };
 
+// What is in a list for this type; the type itself where it has no more dimensions.
+ndt::type in_list(ndt::type type) {
+  const type_data *list = below_options(type.get());
+  return list->ndim ? ndt::type(list->element) : type;
+}
+
 // The type of what was seen. Dimensions outside of the elements have one size where their lists have one length; those
-// inside of a field or a value that may be missing are `var`: one record does not know the others.
+// inside of a field or a value that may be missing are `var`: one record does not know the others. `if_none`: of the
+// destination, for what has no type of its own.
 ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_none, const std::string &field) {
   ndt::type type;
   switch (at.shape) {
@@ -323,7 +330,7 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_no
       throw error(error_kind::type, "array: None alone has no type" + (field.empty() ? "" : ", in the field " + field) +
                                         "; give one, for example type=\"?float64\"");
     }
-    type = if_none && !at.typed ? if_none : ndt::make_scalar(at.scalar());
+    type = if_none && !at.typed ? if_none.dtype() : ndt::make_scalar(at.scalar());
     break;
   case seen::a_text:
     type = ndt::make_string();
@@ -332,11 +339,11 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_no
     type = ndt::make_bytes();
     break;
   case seen::a_mixture:
-    type = if_none;
+    type = if_none.dtype();
     break;
   case seen::a_list: {
     outside &= !at.missing;
-    type = deduced_type(*at.item, outside, false, if_none, field);
+    type = deduced_type(*at.item, outside, false, if_none ? in_list(if_none) : if_none, field);
     type = outside && (first || at.length >= 0) ? ndt::make_strided_dim(type) : ndt::make_var_dim(type);
     break;
   }
@@ -719,7 +726,7 @@ nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode)
   }
   ndt::type element = target.type().dtype();
   ndt::type type = below_options(element.get())->nfields ? element : ndt::type();
-  return from_python(value, type, access_mode::immutable, element, mode);
+  return from_python(value, type, access_mode::immutable, target.type(), mode);
 }
 
 } // namespace binding

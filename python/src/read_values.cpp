@@ -38,7 +38,9 @@ public:
       }
     }
     visit({type_.get()}, values);
-    return nd::array(writer_.finish(access));
+    bool pools = null_ && access == access_mode::readwrite; // what they will point to comes from pools: a copy has them
+    nd::array made(writer_.finish(pools ? access_mode::immutable : access));
+    return pools ? nd::array(copy_values(made.get(), access, type_.dtype())) : made;
   }
 
 private:
@@ -139,6 +141,7 @@ private:
   void visit_pointer(const type_part &part, PyObject *object) {
     if (object == Py_None && part.type->element->kind != type_kind::option) {
       int64_t nothing = -1;
+      null_ = true;
       writer_.add_value(part.stream, &nothing, sizeof(nothing));
       return writer_.add_nothing(part.element());
     }
@@ -265,6 +268,7 @@ private:
   ndt::type type_;
   array_writer writer_;
   std::optional<error_mode> assigned_;
+  bool null_ = false; // some pointer points to nothing
   place where_;
   field_keys keys_;
 };

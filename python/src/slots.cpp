@@ -303,18 +303,20 @@ PyObject *get_element(PyObject *self, Py_ssize_t i) {
 }
 
 // A row that is indexed is strided, and has the length that it has. One that has no memory yet is the only row of a
-// slice instead: there it is `var`, and gets its length from what is assigned. Nothing if the key names no such row.
+// slice instead: there it is `var`, and gets its length from what is assigned. Nothing if the integers that the key
+// begins with name no such row.
 std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::array &target) {
-  std::vector<nd::index> indices;
-  intptr_t count = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
-  for (intptr_t i = 0; i < count; i++) {
+  std::vector<nd::index> indices, inside; // what names the row, and what comes after it
+  intptr_t keys = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
+  for (intptr_t i = 0; i < keys; i++) {
     PyObject *one = PyTuple_Check(key) ? PyTuple_GET_ITEM(key, i) : key;
-    if (!PyIndex_Check(one)) {
+    if (i == 0 && !PyIndex_Check(one)) {
       return std::nullopt;
     }
-    indices.push_back(one_index(one));
+    (inside.empty() && PyIndex_Check(one) ? indices : inside).push_back(one_index(one));
   }
-  if (count == 0 || a.ndim() != target.ndim() + int(count) || a->size()[count] >= 0 || target->size()[0] != 0) {
+  int count = int(indices.size());
+  if (count == 0 || a.ndim() != target.ndim() + count || a->size()[count] >= 0 || target->size()[0] != 0) {
     return std::nullopt;
   }
   intptr_t at = indices.back().at;
@@ -323,8 +325,9 @@ std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::
     indices.back().stop = at + 1;
   }
   nd::array row = nd::at(a, indices);
-  bool has_memory = read_slot(row->streams()[0].address, row->streams()[0].kind).start != -1;
-  return has_memory ? std::nullopt : std::optional(row);
+  bool to_be = has_no_memory(read_slot(row->streams()[0].address, row->streams()[0].kind));
+  indices.insert(indices.end(), inside.begin(), inside.end());
+  return to_be ? std::optional(inside.empty() ? row : nd::at(a, indices)) : std::nullopt;
 }
 
 int set_item(PyObject *self, PyObject *key, PyObject *value) {

@@ -67,10 +67,10 @@ def test_nothing_broadcasts_to_the_rows_of_a_missing_value():
 
 
 def test_a_null_pointer_leaves_the_struct_as_it_was():
-    a = nd.array([{"x": 1, "p": None}], type="{x: int32, p: pointer[int32]}", access="rw")
+    a = nd.array([{"x": 1, "p": 2}], type="{x: int32, p: int32}", access="rw")
     with pytest.raises(ValueError, match="a pointer points to nothing"):
-        a[...] = [{"x": 5, "p": 7}]
-    assert a.tolist() == [{"x": 1, "p": None}]
+        a[...] = nd.array([{"x": 5, "p": None}], type="{x: int32, p: pointer[int32]}")
+    assert a.tolist() == [{"x": 1, "p": 2}]
 
 
 def test_an_empty_list_has_the_elements_of_its_destination():
@@ -93,7 +93,7 @@ def test_errors_are_not_cut_inside_a_character(before):
     with pytest.raises(ValueError, match=f'cannot cast string "{before}\U0001f600+\\.\\.\\." to int32'):
         nd.array(before + "\U0001f600" * 40).astype("int32")
     name = before + "é" * 150  # longer than the text of a kernel's error
-    with pytest.raises(ValueError, match="^field " + before + "é"):
+    with pytest.raises(ValueError, match=f'at index \\(0, "{name}"\\)$'):
         nd.array([("x",)], type='{"%s": string}' % name).astype('{"%s": int32}' % name)
 
 

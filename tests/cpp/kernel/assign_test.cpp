@@ -164,7 +164,7 @@ TEST(AssignElements, StructsByNameTuplesByPlace) {
             "type: assign: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
   EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: assign: cannot assign {x: int32} to int32");
   EXPECT_EQ(refused("2 * {x: int8, y: int8}", "2 * {x: int32, y: int32}", "[{x: 1, y: 2}, {x: 3, y: 400}]"),
-            "overflow: field y: overflow while assigning int32 value 400 to int8 at index (1,)");
+            "overflow: overflow while assigning int32 value 400 to int8 at index (1, \"y\")");
 }
 
 TEST(AssignElements, PointersAndBytesInTheOtherOrder) {
@@ -238,7 +238,7 @@ TEST(AssignElements, NothingIsLostWhereItFails) {
   std::string before = text(a);
   nd::array b = parse("3 * {y: ?string, x: int32}", R"([{y: "b", x: 9}, {y: "b", x: 300}, {y: "b", x: 9}])");
   EXPECT_EQ(failure([&] { nd::assign(a, b); }),
-            "overflow: field x: overflow while assigning int32 value 300 to int8 at index (1,)");
+            "overflow: overflow while assigning int32 value 300 to int8 at index (1, \"x\")");
   EXPECT_EQ(text(a), before);
   EXPECT_EQ(failure([&] { nd::assign(a, parse("2 * {x: int8, y: string}", R"([{x: 1, y: "a"}, {x: 1, y: "a"}])")); }),
             "broadcast: assign: cannot broadcast 2 * {x: int8, y: string} (2,) to 3 * {x: int8, y: ?string} (3,)");
@@ -283,6 +283,19 @@ TEST(AssignFactory, UnaryPrototypesForOneStream) {
   EXPECT_EQ(status, dynd_error_overflow);
   EXPECT_EQ(std::string(frame.text), "overflow while assigning int32 value 300 to int8");
   EXPECT_EQ(bytes[0], 0);
+}
+
+TEST(AssignFactory, RequestsAndModesThatAreNone) {
+  auto make = [](int request, int mode) {
+    return failure([&] {
+      ckernel_builder kernel;
+      make_assignment_kernel(kernel, 0, ndt::type("int8"), nullptr, ndt::type("int32"), nullptr,
+                             kernel_request_t(request), error_mode(mode));
+    });
+  };
+  EXPECT_EQ(make(9, 2), "value: assignment: there is no kernel request 9");
+  EXPECT_EQ(make(-1, 2), "value: assignment: there is no kernel request -1");
+  EXPECT_EQ(make(0, 9), "value: assignment: there is no error mode 9");
 }
 
 // Every request gives the same values, for every order of the axes.

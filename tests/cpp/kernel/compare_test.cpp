@@ -700,6 +700,20 @@ TEST(Compare, TypesThatCannotBeComparedAreNamed) {
             "type: greater: cannot compare 3 * int32 with int32, in (3 * int32) and (int32)");
 }
 
+TEST(Compare, RequestsThatAreNone) {
+  nd::array a = array_of("int32", {});
+  elements left(a, 1), right(a, 2);
+  for (int request : {int(kernel_request_single_multistride), int(kernel_request_strided_multistride), 9}) {
+    EXPECT_EQ(failure([&] {
+                ckernel_builder kernel;
+                make_comparison_kernel(kernel, 0, left.operand, right.operand, comparison::less,
+                                       kernel_request_t(request));
+              }),
+              "value: less: a comparison is made for single or strided calls, not for kernel request " +
+                  std::to_string(request));
+  }
+}
+
 TEST(Compare, EveryAllocationOfABuildMayFail) {
   // Larger than what a builder has without asking for memory.
   std::string type =

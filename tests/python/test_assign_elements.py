@@ -1,0 +1,194 @@
+"""Assignment of elements: where dimensions stand behind options and pointers, what is refused and where, memory."""
+
+import pytest
+from dynd import nd
+
+
+def refused(error, dst, src):
+    """The message; the destination must be as it was."""
+    before = dst.tolist()
+    with pytest.raises(error) as caught:
+        dst[...] = src
+    assert dst.tolist() == before
+    return str(caught.value)
+
+
+def test_a_value_that_goes_nowhere_is_not_refused():
+    a = nd.empty("0 * {a: int8}")
+    a[...] = nd.array({"a": 300})
+    assert a.tolist() == []
+    empty = nd.array([{"a": [], "b": [[1], []]}], type="{a: var * int8, b: 2 * var * int8}", access="rw")
+    empty[...] = nd.array({"a": 300, "b": [[2], [300]]})
+    assert empty.tolist() == [{"a": [], "b": [[2], []]}]
+    some = nd.array([{"a": []}, {"a": [1]}], type="{a: var * int8}", access="rw")
+    assert "value 300 to int8" in refused(OverflowError, some, nd.array({"a": 300}))
+
+
+@pytest.mark.parametrize(
+    "inside, good, bad",
+    [("var * int8", [1], [300]), ("pointer[?int8]", 1, 300), ("(int8, ?string)", (1, "x"), (300, "y"))],
+)
+def test_a_struct_is_assigned_whole_or_not_at_all(inside, good, bad):
+    type = f"{{s: string, k: {inside}}}"
+    source = nd.array([("new", good), ("newer", bad)], type=type.replace("int8", "int32"))
+    a = nd.empty("2 * " + type)
+    a[...] = source[:1]
+    refused(OverflowError, a, source)
+    refused(OverflowError, nd.empty("2 * " + type), source)
+
+
+ROWS = [[1, 2], [3]]
+
+
+@pytest.mark.parametrize("to", ["var", "?var", "pointer[var", "?pointer[var", "pointer[?var", "pointer[pointer[var"])
+@pytest.mark.parametrize("given", ["var", "?var", "pointer[var", "?pointer[var", "pointer[?var", "pointer[pointer[var"])
+def test_rows_behind_options_and_pointers_meet_plain_rows(given, to):
+    def whole(rows, element):
+        return f"2 * {rows} * {element}" + "]" * rows.count("[")
+
+    source = nd.array(ROWS, type=whole(given, "int32"))
+    assert source.astype(whole(to, "float64")).tolist() == ROWS
+    a = nd.empty("3 * " + whole(to, "int64"))
+    a[...] = source
+    assert a.tolist() == [ROWS] * 3
+    a[...] = nd.array([[7], [8]], type=whole(given, "int32"))  # every row has its length now
+    assert a.tolist() == [[[7, 7], [8]]] * 3
+    with pytest.raises(ValueError, match="cannot broadcast"):
+        a[...] = nd.array([[7], [8, 9]], type=whole(given, "int32"))
+    records = nd.array([[(1,), (2,)], [(3,)]], type=whole(given, "{x: int32}"))
+    assert records.astype(whole(to, "{x: int8}")).tolist() == [[{"x": 1}, {"x": 2}], [{"x": 3}]]
+    b = nd.empty(whole(to, "{x: int8}"))
+    b[...] = records
+    assert b.tolist() == records.tolist()
+
+
+def test_lists_to_rows_that_may_be_missing():
+    a = nd.empty("2 * ?var * int32")
+    a[...] = [[1, 2], None]
+    assert a.tolist() == [[1, 2], None]
+    a = nd.empty("2 * ?var * int32")
+    a[...] = ROWS
+    assert a.tolist() == ROWS
+    a[...] = [None, None]
+    assert a.tolist() == [None, None]
+    b = nd.array([[], None], access="rw")
+    b[...] = [[], None]
+    assert b.tolist() == [[], None]
+    c = nd.empty("2 * ?2 * int32")
+    c[...] = [5, 6]  # right-justified: the vector goes to every row
+    assert c.tolist() == [[5, 6], [5, 6]]
+    assert refused(ValueError, c, [[[1, 2]]]).endswith(" to 2 * ?2 * int32 (2, 2)")
+
+
+def test_missing_rows_do_not_go_to_plain_ones():
+    a = nd.array([[1, 2], None], type="2 * ?var * int32")
+    with pytest.raises(OverflowError, match=r"cannot assign an NA value to a non-option type at index \(1,\)"):
+        a.astype("2 * var * int32")
+    p = nd.array([[1, 2], None], type="2 * pointer[var * int32]")
+    with pytest.raises(ValueError, match=r"a pointer points to nothing at index \(1,\)"):
+        p.astype("2 * var * int32")
+    with pytest.raises(ValueError, match="cannot broadcast row 0: lengths 2 and 3"):
+        a.astype("2 * 3 * int32")
+
+
+@pytest.mark.parametrize(
+    "to, given, values, where",
+    [
+        ("{k: 2 * 2 * int8}", "{k: 2 * 2 * int32}", {"k": [[1, 2], [3, 400]]}, '("k", 1, 1)'),
+        ("2 * {j: int8, k: var * int8}", "2 * {k: var * int32, j: int32}", [([1], 2), ([3, 400], 4)], '(1, "k", 1)'),
+        ("2 * {k: var * int8, j: int8}", "2 * {k: var * int32, j: int32}", [([1, 2], 3), ([4, 5], 400)], '(1, "j")'),
+        ("(int8, var * (int8, int8))", "(int32, var * (int32, int32))", (1, [(1, 2), (3, 400)]), "(1, 1, 1)"),
+        ("{a: {b: 2 * {c: int8}}}", "{a: {b: 2 * {c: int32}}}", {"a": {"b": [{"c": 1}, {"c": 400}]}}, '("a", "b", 1, "c")'),
+        ("{c: int8}", "{c: int32}", {"c": 400}, '("c",)'),
+        ("2 * ?var * int8", "2 * var * int32", [[1, 2], [3, 400]], "(1, 1)"),
+        ("2 * pointer[2 * ?pointer[var * int8]]", "2 * 2 * var * int32", [[[1], []], [[2], [3, 400]]], "(1, 1, 1)"),
+        ("2 * var * int8", "2 * pointer[var * int32]", [[1, 2], [3, 400]], "(1, 1)"),
+        ("2 * {k: ?var * int8}", "2 * {k: pointer[var * int32]}", [([1],), ([3, 400],)], '(1, "k", 1)'),
+    ],
+)
+def test_a_refused_value_is_named_by_its_whole_index(to, given, values, where):
+    source = nd.array(values, type=given)
+    message = f"overflow while assigning int32 value 400 to int8 at index {where}"
+    if "{" in to or "(" in to:  # elsewhere what comes before it is written
+        assert refused(OverflowError, nd.empty(to), source) == message
+    with pytest.raises(OverflowError) as caught:
+        source.astype(to)
+    assert str(caught.value) == message
+
+
+def test_trace_shows_both_sides_where_dimensions_stand_behind_something():
+    def calls(to, source):
+        return [(c.level, c.name, c.sources) for c in nd.trace(nd.assign, nd.empty(to), source).calls]
+
+    assert calls("2 * ?var * int32", nd.array(ROWS)) == [
+        (0, "strided to strided", ["[[1, 2], [3]]"]),
+        (1, "var * int32 to ?var * int32", ["[1, 2]"]),
+        (1, "var * int32 to ?var * int32", ["[3]"]),
+    ]
+    assert calls("2 * int32", nd.array([1, 2], type="pointer[2 * int32]")) == [
+        (0, "pointer[2 * int32] to strided", ["[1, 2]"]),
+        (1, "int32 to int32", ["1"]),
+        (1, "int32 to int32", ["2"]),
+    ]
+
+
+def test_a_part_of_a_row_without_memory_cannot_get_any():
+    message = "a part of a row that has no memory yet cannot get any, in row 0; assign to the whole row first"
+    for key in [(slice(None), slice(1, None)), (slice(None), slice(None, None, -1)), (0, slice(1, None))]:
+        a = nd.empty("2 * var * int32")
+        with pytest.raises(ValueError, match=message):
+            a[key] = 5
+        with pytest.raises(ValueError, match=message):
+            a[key] = [1, 2]
+        assert a.tolist() == [[], []]
+    records = nd.empty("2 * {k: var * int32}")
+    with pytest.raises(ValueError, match=message):
+        records["k"][:, 1:] = 5
+    a = nd.empty("2 * var * string")
+    a[0] = ["x"]
+    with pytest.raises(ValueError, match="in row 1"):
+        a[:, ::-1] = "y"
+    assert a.tolist() == [["x"], []]
+    deep = nd.empty("2 * var * var * int32")
+    with pytest.raises(ValueError, match="in row 0"):
+        deep[:, :, 1:] = 5
+
+
+def test_a_row_that_is_empty_has_memory():
+    a = nd.empty("2 * var * int32")
+    a[0] = []
+    a[1] = [1, 2]
+    a[:, 1:] = 5
+    assert a.tolist() == [[], [1, 5]]
+    a[:, ::-1] = [7]
+    a[0, 1:] = 8
+    assert a.tolist() == [[], [7, 7]]
+    b = nd.array([[], [1]], access="rw")
+    b[:, ::-1] = 9
+    assert b.tolist() == [[], [9]]
+
+
+def test_a_row_without_memory_by_a_whole_slice():
+    a = nd.empty("2 * var * int32")
+    a[0, ...] = [1, 2]
+    a[1:, :] = [3]
+    assert a.tolist() == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize("type", ["pointer[int8]", "pointer[pointer[int8]]", "?pointer[pointer[int8]]"])
+def test_pointers_to_nothing_get_something(type):
+    for a in [nd.array(None, type=type, access="rw"), nd.empty(type)]:
+        a[...] = nd.array(5)
+        assert a.tolist() == 5
+        a[...] = 6
+        assert a.tolist() == 6
+    b = nd.array([{"x": 1, "p": None}], type="{x: int32, p: %s}" % type, access="rw")
+    b[...] = [{"x": 5, "p": 7}]
+    assert b.tolist() == [{"x": 5, "p": 7}]
+
+
+def test_explain_counts_what_rows_get():
+    a = nd.empty("2 * var * int32")
+    text = str(nd.explain(nd.assign, a, nd.array(ROWS)))
+    assert text.splitlines()[0].endswith(", 3 elements")
+    assert a.tolist() == ROWS
