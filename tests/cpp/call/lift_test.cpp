@@ -347,6 +347,11 @@ TEST(Wrap, LiftsOverAnything) {
   EXPECT_EQ(text(halves.call_all(number)[1]), "True");
 }
 
+TEST(Wrap, TakesAValueOfTheTypeOfItsParameter) {
+  nd::lifted half = nd::lift(nd::make_kernel("half", [](float x) { return x / 2; }));
+  EXPECT_EQ(half(0.5f).str(), "nd.array(0.25, type=\"float32\")");
+}
+
 TEST(Wrap, CanBeInstantiatedAgainAndAgain) {
   nd::kernel k = nd::make_kernel("times", [](int32_t a, int32_t b) { return a * b; });
   const char *types[] = {"int32", "int32", "int32"};
