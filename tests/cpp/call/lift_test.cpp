@@ -309,6 +309,19 @@ TEST(Lift, OperandsAreChecked) {
   EXPECT_EQ(failure([&] { f(1.5); }),
             "type: twice: operand 0 is float64, which does not convert to int32 without loss");
   EXPECT_EQ(failure([&] { f(1, 2); }), "type: twice: takes 1 operand, not 2");
+  EXPECT_EQ(failure([&] { f("1"); }), "type: twice: operand 0 has elements of type string; it takes (int32) -> int32");
+  EXPECT_EQ(failure([&] { f(parse("2 * pointer[?int32]", "[1, null]")); }),
+            "type: twice: operand 0 has elements of type pointer[?int32]; it takes (int32) -> int32");
+  EXPECT_EQ(failure([&] { f(parse("2 * byteswap[int64]", "[1, 2]")); }),
+            "type: twice: operand 0 is int64, which does not convert to int32 without loss");
+}
+
+TEST(Lift, OperandsInTheOtherOrderOfBytesAndBehindPointersAreRead) {
+  nd::lifted f = nd::lift(nd::make_kernel("difference", [](int32_t x, double y) { return x - y; }));
+  nd::array swapped = parse("2 * var * byteswap[int16]", "[[1, 2], [3]]");
+  nd::array pointers = parse("2 * 1 * pointer[byteswap[float32]]", "[[10], [100]]");
+  EXPECT_EQ(text(f(swapped, pointers)), "[[-9.0, -8.0], [-97.0]]");
+  EXPECT_EQ(text(f(swapped, 1)), "[[0.0, 1.0], [2.0]]");
 }
 
 // ---- wrapped functions ----------------------------------------------------------------------------------------------
