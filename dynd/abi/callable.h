@@ -74,14 +74,14 @@ typedef struct dynd_bind {
 } dynd_bind;
 
 /* The author owns the struct and all it points to, which must not change while it is retained (or, without `retain`, as
- * long as anybody uses it). */
+ * long as anybody uses it). Texts are UTF-8. */
 typedef struct deferred_ckernel deferred_ckernel;
 struct deferred_ckernel {
   uint32_t size, version;
   uint32_t prototype;    /* deferred_ckernel_prototype */
   uint32_t flags;        /* deferred_ckernel_flags */
-  const char *name;      /* for messages */
-  const char *signature; /* datashape text: "(int32) -> int32" */
+  const char *name;      /* for messages; to be registered, an identifier that begins with a letter */
+  const char *signature; /* scalar types as datashape text: "(int32) -> int32" */
   const char *doc;       /* may be NULL */
   void *data_ptr;        /* the author's own */
   /* Puts a kernel at `offset` of `out` and returns the offset just past it, or a negative dynd_status.

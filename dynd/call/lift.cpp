@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/foreign.h"
+#include "dynd/type/utf8.h"
 
 namespace dynd::nd {
 
@@ -203,6 +204,11 @@ void check_kernel(const deferred_ckernel &kernel) {
   }
   if (!kernel.signature) {
     refuse(kernel, "it has no signature");
+  }
+  for (const char *text : {kernel.name, kernel.signature, kernel.doc}) {
+    if (text && !is_utf8(text)) {
+      refuse(kernel, "name, signature and documentation must be UTF-8");
+    }
   }
   if (!kernel.instantiate) {
     refuse(kernel, "instantiate is NULL");

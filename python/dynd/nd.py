@@ -4,6 +4,7 @@ The elementwise functions and the reductions come from the library's own list of
 """
 import collections
 import contextlib
+import keyword
 import os
 
 from dynd import _dynd
@@ -155,4 +156,4 @@ def _restore(*parts):
     return _dynd.restore(*parts)
 
 
-_dynd.reserve_names([name for name in globals() if not name.startswith("__")])
+_dynd.reserve_names([name for name in globals() if not name.startswith("_")] + keyword.kwlist)

@@ -350,6 +350,13 @@ WRONG = {
     "name_of_operation": ('kernel.name = "add";', "add: the name is taken"),
     "name_of_reduction": ('kernel.name = "sum";', "sum: the name is taken"),
     "name_of_function": ('kernel.name = "load";', "load: the name is taken"),
+    "name_of_python": ('kernel.name = "__class__";', "not an identifier that begins with a letter"),
+    "private_name": ('kernel.name = "_dynd";', "not an identifier that begins with a letter"),
+    "keyword": ('kernel.name = "class";', "class: the name is taken"),
+    "constant": ('kernel.name = "None";', "None: the name is taken"),
+    "name_not_utf8": ('kernel.name = "a\\xff";', "must be UTF-8"),
+    "signature_not_utf8": ('kernel.signature = "(int32) -> int32 # \\xff";', "must be UTF-8"),
+    "doc_not_utf8": ('kernel.doc = "caf\\xe9";', "must be UTF-8"),
     "half_counted": ("kernel.retain = count;", "retain and release"),
 }
 

@@ -533,9 +533,11 @@ TEST(Registry, KernelsByName) {
     return failure([&] { nd::register_kernel(nd::make_kernel(name, [](int32_t x) { return x; })); });
   };
   EXPECT_EQ(refusal("registry_test"), "value: registry_test: a kernel of that name is registered already");
-  EXPECT_EQ(refusal("add"), "value: add: the name is taken by a function of the library");
-  EXPECT_EQ(refusal("sum"), "value: sum: the name is taken by a function of the library");
-  EXPECT_EQ(refusal("a b"), "value: \"a b\" cannot be the name of a kernel: it is not an identifier");
+  EXPECT_EQ(refusal("add"), "value: add: the name is taken, by a function of the library or a word of the language");
+  EXPECT_EQ(refusal("sum"), "value: sum: the name is taken, by a function of the library or a word of the language");
+  EXPECT_NE(refusal("__class__").find("not an identifier that begins with a letter"), std::string::npos);
+  EXPECT_EQ(refusal("a b"),
+            "value: \"a b\" cannot be the name of a kernel: it is not an identifier that begins with a letter");
 }
 
 TEST(Registry, LoadsAPlugin) {
