@@ -33,6 +33,14 @@ def test_repr(values, text):
     assert repr(nd.array(values)) == text
 
 
+def test_many_rows_without_elements_are_cut_short():
+    for rows in (1_000_000, 2**62):
+        assert repr(nd.empty(f"{rows} * 0 * int32")) == (
+            f'nd.array([[], [], [], ..., [], [], []], type="{rows} * 0 * int32")')
+    many = nd.from_offsets([0] * 2002, [1])
+    assert repr(many) == 'nd.array([[], [], [], ..., [], [], []], type="strided * var * int32")'
+
+
 def test_fixed_sizes_are_in_the_type():
     assert repr(nd.array([1, 2], type="2 * int16")) == 'nd.array([1, 2], type="2 * int16")'
 

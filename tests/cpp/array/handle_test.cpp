@@ -186,6 +186,10 @@ TEST(ArrayHandle, WhatIsEmptyCanBeAssigned) {
 TEST(ArrayHandle, LongArraysArePrintedShort) {
   EXPECT_EQ(text(ramp("1000 * int32")).find("..."), std::string::npos);
   EXPECT_EQ(text(ramp("1001 * int32")), "[0, 1, 2, ..., 998, 999, 1000]");
+  EXPECT_EQ(text(nd::empty(ndt::type("1001 * 0 * int32"))), "[[], [], [], ..., [], [], []]") << "by what is printed";
+  EXPECT_EQ(text(nd::empty(ndt::type("4611686018427387904 * 0 * int32"))), "[[], [], [], ..., [], [], []]");
+  EXPECT_EQ(text(nd::empty(ndt::type("1000 * 0 * int32"))).find("..."), std::string::npos);
+  EXPECT_EQ(text(nd::empty(ndt::type("(2000 * ?int32)"))), "([None, None, None, ..., None, None, None],)");
 }
 
 TEST(ArrayHandle, FloatsPrintAsPythonPrintsThem) {
