@@ -51,11 +51,12 @@ enum dynd_slot_kind {
 /* The layout of an operand: sizes and strides, no addresses. Dimensions and streams are numbered by walking its type
  * from the outside in, those inside of the elements (fields, what pointers point to) included. */
 typedef struct dynd_arrmeta {
+  uint32_t size, version;
   uint32_t ndim, nstreams;
-  const intptr_t *size;   /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
-  const intptr_t *stride; /* nstreams rows of ndim */
-  const uint32_t *kind;   /* nstreams of dynd_slot_kind */
-  const int32_t *step;    /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
+  const intptr_t *dim_size; /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
+  const intptr_t *stride;   /* nstreams rows of ndim */
+  const uint32_t *kind;     /* nstreams of dynd_slot_kind */
+  const int32_t *step;      /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
 } dynd_arrmeta;
 
 /* What a deferred kernel is instantiated for. Operands: destinations first, then sources. The caller owns all of it,
