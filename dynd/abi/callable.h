@@ -1,7 +1,8 @@
 /* Deferred kernels: a function that can be turned into a kernel for any operands it accepts, again and again.
  *
- * Everything callable in the library is one of these; a stranger's C function becomes one by filling in the
- * struct. Plain C11. */
+ * A stranger's C function becomes one by filling in the struct, a C++ function by nd::make_kernel. Those that are
+ * lifted to arrays have a signature of scalars. (The library's own operations are rows of a table, not of this kind.)
+ * Plain C11. */
 #ifndef DYND_ABI_CALLABLE_H
 #define DYND_ABI_CALLABLE_H
 

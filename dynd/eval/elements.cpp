@@ -40,7 +40,8 @@ public:
     }
   }
 
-  /// Returns the kernel's size. `levels`, if any, is told of those outside of the elements, and of the elements' as one.
+  /// Returns the kernel's size. `levels`, if any, is told of those outside of the elements, and of the elements' as
+  /// one.
   size_t build(ckernel_builder &out, const element_kernel &make, bool observed,
                std::vector<explained_level> *levels = nullptr) {
     size_t offset = 0;

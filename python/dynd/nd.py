@@ -106,7 +106,7 @@ def _observe(name, f, args, tracing):
 def explain(f, *args):
     """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset.
 
-    Of comparisons of records, text and what may be missing only the operands and the bytes.
+    In comparisons of records, text and what may be missing all that is inside of the elements is shown as one level.
     """
     return Explanation(_observe("explain", f, args, False).explanation())
 
