@@ -83,7 +83,9 @@ def test_kernels_over_elements_are_explained():
     records = nd.array([{"x": 1, "y": "a"}, {"x": 2, "y": None}])
     lines = str(nd.explain(nd.equal, records, records)).splitlines()
     assert lines[0].startswith("equal: one kernel of ") and lines[0].endswith(", 2 elements")
-    assert lines[1:] == ["  to   strided * bool (2,)"] + ["  from strided * {x: int32, y: ?string} (2,)"] * 2
+    assert lines[1:4] == ["  to   strided * bool (2,)"] + ["  from strided * {x: int32, y: ?string} (2,)"] * 2
+    assert [line.split("bytes")[1].strip() for line in lines[4:]] == [
+        "strided_dim size 2", "{x: int32, y: ?string}, {x: int32, y: ?string} to bool"]
     text = str(nd.explain(nd.assign, nd.empty("2 * {y: ?string, x: float64}"), records))
     assert text.startswith("assign: one kernel of ") and "to   2 * {y: ?string, x: float64} (2,)" in text
     levels = [line.split(" bytes")[1] for line in text.splitlines()[3:]]
