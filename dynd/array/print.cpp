@@ -14,6 +14,7 @@ namespace dynd::nd {
 namespace {
 
 constexpr intptr_t print_all_up_to = 1000; // elements, and rows without any
+constexpr intptr_t print_at_most = 10000;  // of an array that is cut short and has many dimensions
 constexpr intptr_t edge = 3;
 constexpr size_t line_length = 400; // characters of a part, as traces show it, before it is cut short
 
@@ -149,10 +150,11 @@ struct print_limit {
   intptr_t elements = INTPTR_MAX; ///< of dimensions that have no dimension below; an empty row counts as one
 };
 
-/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first. Stops somewhere past a limit.
+/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first. Past the limit "..." stands
+/// for what is left.
 class value_printer {
 public:
-  value_printer(std::string &text, const array_block &block, bool cut, print_limit most = {})
+  value_printer(std::string &text, const array_block &block, bool cut, print_limit most)
       : text_(text), block_(block), cut_(cut), most_(most) {}
 
   bool reached_limit() const { return text_.size() > most_.characters || elements_ > most_.elements; }
@@ -232,8 +234,12 @@ private:
     elements_ += row.size == 0;
     bool innermost = part.type->element->kind < type_kind::fixed_dim;
     char *inner[max_type_streams];
-    for (int64_t i = 0; i < row.size && !reached_limit(); i++) {
+    for (int64_t i = 0; i < row.size; i++) {
       text_ += i ? ", " : "";
+      if (reached_limit()) {
+        text_ += "...";
+        break;
+      }
       if (cut_ && row.size > 2 * edge && i == edge) {
         text_ += "...";
         i = row.size - edge - 1;
@@ -260,7 +266,7 @@ std::string limited_text(const array_block &block, const type_part &part, char *
   whole.print(part, at);
   if (whole.reached_limit()) {
     text.clear();
-    value_printer(text, block, true).print(part, at);
+    value_printer(text, block, true, {.elements = print_at_most}).print(part, at);
   }
   return text;
 }

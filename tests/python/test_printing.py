@@ -37,6 +37,8 @@ def test_many_rows_without_elements_are_cut_short():
     for rows in (1_000_000, 2**62):
         assert repr(nd.empty(f"{rows} * 0 * int32")) == (
             f'nd.array([[], [], [], ..., [], [], []], type="{rows} * 0 * int32")')
+    deep = repr(nd.empty("6 * " * 20 + "0 * int32"))
+    assert len(deep) < 100_000 and deep.count("[") == deep.count("]") and ", ...]" in deep
     many = nd.from_offsets([0] * 2002, [1])
     assert repr(many) == 'nd.array([[], [], [], ..., [], [], []], type="strided * var * int32")'
 
