@@ -83,7 +83,9 @@ int main(int argc, char **argv) {
   intptr_t size = 3, to_stride = 8, from_stride = 4;
   uint32_t kind = 0;
   int32_t step = 1;
-  dynd_arrmeta to_meta = {1, 1, &size, &to_stride, &kind, &step}, from_meta = {1, 1, &size, &from_stride, &kind, &step};
+  constexpr uint32_t bytes = sizeof(dynd_arrmeta);
+  dynd_arrmeta to_meta = {bytes, DYND_ABI_VERSION, 1, 1, &size, &to_stride, &kind, &step},
+               from_meta = {bytes, DYND_ABI_VERSION, 1, 1, &size, &from_stride, &kind, &step};
   double dst[3] = {};
   int32_t src[3] = {1, 2, 3};
   dynd_frame frame = {};

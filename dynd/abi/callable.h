@@ -1,7 +1,8 @@
 /* Deferred kernels: a function that can be turned into a kernel for any operands it accepts, again and again.
  *
- * Everything callable in the library is one of these; a stranger's C function becomes one by filling in the
- * struct. Plain C11. */
+ * A stranger's C function becomes one by filling in the struct, a C++ function by nd::make_kernel. Those that are
+ * lifted to arrays have a signature of scalars. (The library's own operations are rows of a table, not of this kind.)
+ * Plain C11. */
 #ifndef DYND_ABI_CALLABLE_H
 #define DYND_ABI_CALLABLE_H
 
@@ -51,11 +52,12 @@ enum dynd_slot_kind {
 /* The layout of an operand: sizes and strides, no addresses. Dimensions and streams are numbered by walking its type
  * from the outside in, those inside of the elements (fields, what pointers point to) included. */
 typedef struct dynd_arrmeta {
+  uint32_t size, version;
   uint32_t ndim, nstreams;
-  const intptr_t *size;   /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
-  const intptr_t *stride; /* nstreams rows of ndim */
-  const uint32_t *kind;   /* nstreams of dynd_slot_kind */
-  const int32_t *step;    /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
+  const intptr_t *dim_size; /* ndim sizes; -1 for a `var` dimension and for the content of a pointer */
+  const intptr_t *stride;   /* nstreams rows of ndim */
+  const uint32_t *kind;     /* nstreams of dynd_slot_kind */
+  const int32_t *step;      /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
 } dynd_arrmeta;
 
 /* What a deferred kernel is instantiated for. Operands: destinations first, then sources. The caller owns all of it,
@@ -74,14 +76,14 @@ typedef struct dynd_bind {
 } dynd_bind;
 
 /* The author owns the struct and all it points to, which must not change while it is retained (or, without `retain`, as
- * long as anybody uses it). */
+ * long as anybody uses it). Texts are UTF-8. */
 typedef struct deferred_ckernel deferred_ckernel;
 struct deferred_ckernel {
   uint32_t size, version;
   uint32_t prototype;    /* deferred_ckernel_prototype */
   uint32_t flags;        /* deferred_ckernel_flags */
-  const char *name;      /* for messages */
-  const char *signature; /* datashape text: "(int32) -> int32" */
+  const char *name;      /* for messages; to be registered, an identifier that begins with a letter */
+  const char *signature; /* scalar types as datashape text: "(int32) -> int32" */
   const char *doc;       /* may be NULL */
   void *data_ptr;        /* the author's own */
   /* Puts a kernel at `offset` of `out` and returns the offset just past it, or a negative dynd_status.

@@ -1,46 +1,80 @@
 #include "dynd/array/array.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <cstring>
 
+#include "dynd/array/layout.h"
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/type/utf8.h"
 
 namespace dynd::nd {
 
-namespace {
+ref<array_block> array::new_text(std::string_view text) {
+  if (!is_utf8(text)) {
+    fail(error_kind::value, "array: the text is not UTF-8");
+  }
+  array_writer writer(ndt::make_string());
+  writer.add_text(0, text);
+  return writer.finish(access_mode::immutable);
+}
 
-template <class T> ref<array_block> from_list(scalar_id scalar, std::initializer_list<T> values) {
-  intptr_t size = intptr_t(values.size());
+ref<array_block> array::new_list(scalar_id scalar, const void *values, size_t count) {
+  intptr_t size = intptr_t(count);
   ref<array_block> block = new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar)).get(), &size);
-  std::copy(values.begin(), values.end(), reinterpret_cast<T *>(block->values().address));
+  std::copy_n(static_cast<const char *>(values), count * block->item_size(), block->values().address);
   return block;
 }
 
-} // namespace
-
-array::array(double value) : array(scalar_of(scalar_id::float64, &value)) {}
-array::array(int value) : array(scalar_of(scalar_id::int32, &value)) {}
-array::array(bool value) : array(scalar_of(scalar_id::bool_, &value)) {}
-array::array(std::initializer_list<double> values) : block_(from_list(scalar_id::float64, values)) {}
-array::array(std::initializer_list<int> values) : block_(from_list(scalar_id::int32, values)) {}
-
 array scalar_of(scalar_id type, const void *value) { return array(new_scalar(type, value)); }
 
-array empty(ndt::type type, const intptr_t *size, access_mode access) {
-  if (type->var_count) {
-    fail(error_kind::type, "empty: the sizes of `var` rows are not known: " + std::string(type.str()));
-  }
+namespace {
+
+// The sizes of the dimensions outside of the elements, from the type alone.
+void sizes_in_type(ndt::type type, intptr_t *size) {
+  std::fill_n(size, type->all_ndim, -1); // of strided dimensions inside elements: not known, an error later
   const type_data *t = type.get();
   for (int d = 0; d < type->ndim; d++, t = t->element) {
-    if (size[d] < 0 || (t->kind == type_kind::fixed_dim && t->size != size[d])) {
+    if (t->kind == type_kind::strided_dim) {
+      fail(error_kind::type, "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
+                                 std::string(type.str()));
+    }
+    size[d] = t->size;
+  }
+}
+
+void check_sizes(ndt::type type, const intptr_t *size) {
+  const type_data *t = type.get();
+  for (int d = 0; d < type->ndim; d++, t = t->element) {
+    if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
       fail(error_kind::value, "empty: size " + std::to_string(size[d]) + " of axis " + std::to_string(d) +
                                   " does not fit " + std::string(type.str()));
     }
   }
-  return array(new_dense(type.get(), size, access));
+}
+
+} // namespace
+
+array empty(ndt::type type, const intptr_t *size, access_mode access) {
+  if (!type) {
+    fail(error_kind::type, "empty: expected a type, not None");
+  }
+  intptr_t own[max_type_streams];
+  if (size) {
+    check_sizes(type, size);
+  } else {
+    sizes_in_type(type, own);
+    size = own;
+  }
+  if (type->scalar != not_scalar && type->var_count == 0) {
+    return array(new_dense(type.get(), size, access));
+  }
+  ref<array_block> block = new_empty(type.get(), size);
+  if (access == access_mode::immutable) {
+    settle(*block);
+  }
+  block->access = access;
+  return array(std::move(block));
 }
 
 namespace {

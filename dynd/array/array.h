@@ -1,10 +1,14 @@
 // The array handle. Copying it shares the array; the values are immutable unless it was made with access readwrite.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "dynd/array/block.h"
+#include "dynd/type/native.h"
 
 namespace dynd {
 struct type_part;
@@ -12,18 +16,21 @@ struct type_part;
 
 namespace dynd::nd {
 
+/// What can be a `string`: "text", std::string, std::string_view.
+template <class T>
+concept native_text = std::convertible_to<const T &, std::string_view> && !std::same_as<T, std::nullptr_t>;
+
 class array {
 public:
   array() = default;
   explicit array(ref<array_block> block) : block_(std::move(block)) {}
 
-  /// 0-dimensional, one value.
-  array(double value);
-  array(int value);
-  array(bool value);
-  /// One-dimensional, `strided * T`.
-  array(std::initializer_list<double> values);
-  array(std::initializer_list<int> values);
+  /// 0-dimensional, one value of its own type: 3 is int32, 0.5f float32, "text" string.
+  template <native_scalar T> array(T value) : block_(new_scalar(native_scalar_id<T>(), &value)) {}
+  template <native_text T> array(const T &text) : block_(new_text(text)) {}
+  /// One-dimensional, `strided * T`; all values of one C++ type.
+  template <native_scalar T>
+  array(std::initializer_list<T> values) : block_(new_list(native_scalar_id<T>(), values.begin(), values.size())) {}
 
   array_block *get() const { return block_.get(); }
   array_block *operator->() const { return block_.get(); }
@@ -48,14 +55,20 @@ public:
   std::string str() const;
 
 private:
+  static ref<array_block> new_text(std::string_view text);
+  static ref<array_block> new_list(scalar_id scalar, const void *values, size_t count);
+
   ref<array_block> block_;
 };
 
 /// Number of elements of a block, ragged or not.
 intptr_t count_elements(const array_block &block);
 
-/// A dense array whose values are not set. The type must have no `var` dimension; `size` gives the strided ones too.
-array empty(ndt::type type, const intptr_t *size, access_mode access = access_mode::readwrite);
+/// An array of any type without values: those of numbers alone are not set, `var` rows and strings are empty and get
+/// their memory from the first assignment, what may be missing is missing. `size` has a size for each dimension; those
+/// of `var` dimensions, and inside of elements of all but the strided ones, are not looked at. Null where all sizes are
+/// in the type.
+array empty(ndt::type type, const intptr_t *size = nullptr, access_mode access = access_mode::readwrite);
 
 /// A zero-dimensional array of that type holding `value`, converted unchecked.
 array scalar_of(scalar_id type, const void *value);

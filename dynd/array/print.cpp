@@ -13,7 +13,8 @@ namespace dynd::nd {
 
 namespace {
 
-constexpr intptr_t print_all_up_to = 1000; // elements
+constexpr intptr_t print_all_up_to = 1000; // elements, and rows without any
+constexpr intptr_t print_at_most = 10000;  // of an array that is cut short and has many dimensions
 constexpr intptr_t edge = 3;
 constexpr size_t line_length = 400; // characters of a part, as traces show it, before it is cut short
 
@@ -143,12 +144,20 @@ void append_quoted(std::string &text, std::string_view value, bool is_text) {
   text += '"';
 }
 
-/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first. With `most`, stops somewhere
-/// past that many characters.
+/// What is printed before the printer stops.
+struct print_limit {
+  size_t characters = SIZE_MAX;
+  intptr_t elements = INTPTR_MAX; ///< of dimensions that have no dimension below; an empty row counts as one
+};
+
+/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first. Past the limit "..." stands
+/// for what is left.
 class value_printer {
 public:
-  value_printer(std::string &text, const array_block &block, bool cut, size_t most = SIZE_MAX)
+  value_printer(std::string &text, const array_block &block, bool cut, print_limit most)
       : text_(text), block_(block), cut_(cut), most_(most) {}
+
+  bool reached_limit() const { return text_.size() > most_.characters || elements_ > most_.elements; }
 
   void print(const type_part &part, char *const *at) {
     const type_data *t = part.type;
@@ -222,14 +231,21 @@ private:
       step = block_.streams()[part.stream].step;
     }
     text_ += '[';
+    elements_ += row.size == 0;
+    bool innermost = part.type->element->kind < type_kind::fixed_dim;
     char *inner[max_type_streams];
-    for (int64_t i = 0; i < row.size && text_.size() <= most_; i++) {
+    for (int64_t i = 0; i < row.size; i++) {
       text_ += i ? ", " : "";
+      if (reached_limit()) {
+        text_ += "...";
+        break;
+      }
       if (cut_ && row.size > 2 * edge && i == edge) {
         text_ += "...";
         i = row.size - edge - 1;
         continue;
       }
+      elements_ += innermost;
       move_streams(block_, part.element(), part.dim, i, at + var, inner, row.start, step);
       print(part.element(), inner);
     }
@@ -239,8 +255,21 @@ private:
   std::string &text_;
   const array_block &block_;
   bool cut_;
-  size_t most_;
+  print_limit most_;
+  intptr_t elements_ = 0; // printed so far
 };
+
+/// All of it, or cut short where that is more than the limit.
+std::string limited_text(const array_block &block, const type_part &part, char *const *at, print_limit most) {
+  std::string text;
+  value_printer whole(text, block, false, most);
+  whole.print(part, at);
+  if (whole.reached_limit()) {
+    text.clear();
+    value_printer(text, block, true, {.elements = print_at_most}).print(part, at);
+  }
+  return text;
+}
 
 } // namespace
 
@@ -253,13 +282,7 @@ std::string values_text_at(const array_block &block, int axis, char *const *stre
 }
 
 std::string values_text_at(const array_block &block, const type_part &part, char *const *stream) {
-  std::string text;
-  value_printer(text, block, false, line_length).print(part, stream + part.stream);
-  if (text.size() > line_length) {
-    text.clear();
-    value_printer(text, block, true).print(part, stream + part.stream);
-  }
-  return text;
+  return limited_text(block, part, stream + part.stream, {.characters = line_length});
 }
 
 std::string values_text(const array &a) {
@@ -268,9 +291,7 @@ std::string values_text(const array &a) {
   for (int s = 0; s < block.nstreams; s++) {
     at[s] = block.streams()[s].address;
   }
-  std::string text;
-  value_printer(text, block, a.element_count() > print_all_up_to).print({block.type}, at);
-  return text;
+  return limited_text(block, {block.type}, at, {.elements = print_all_up_to});
 }
 
 std::string array::str() const {

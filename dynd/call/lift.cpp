@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/foreign.h"
+#include "dynd/type/utf8.h"
 
 namespace dynd::nd {
 
@@ -120,14 +121,21 @@ private:
   std::string_view text_;
 };
 
-void check_operands(const lifted_state &state, array_block *const *blocks, size_t count) {
-  const foreign_types &types = state.types;
-  if (count != size_t(types.nsources)) {
-    refuse(*state.function, "takes " + std::to_string(types.nsources) +
-                                (types.nsources == 1 ? " operand" : " operands") + ", not " + std::to_string(count));
+void check_count(const lifted_state &state, size_t count) {
+  int wanted = state.types.nsources;
+  if (count != size_t(wanted)) {
+    refuse(*state.function, "takes " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands") + ", not " +
+                                std::to_string(count));
   }
-  need_scalars(state.function->name, blocks, int(count));
+}
+
+void check_types(const lifted_state &state, array_block *const *blocks, size_t count) {
+  const foreign_types &types = state.types;
   for (size_t i = 0; i < count; i++) {
+    if (!blocks[i]->has_scalars()) {
+      refuse(*state.function, "operand " + std::to_string(i) + " has elements of type " + blocks[i]->type->dtype->text +
+                                  "; it takes " + state.function->signature);
+    }
     scalar_id from = blocks[i]->scalar(), to = types.type[size_t(types.noutputs) + i];
     if (from != to && !is_widening(from, to)) {
       refuse(*state.function, "operand " + std::to_string(i) + " is " + scalar_name[size_t(from)] +
@@ -145,7 +153,13 @@ lifted_state &checked(const std::shared_ptr<lifted_state> &state) {
 }
 
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
-  check_operands(state, blocks, count);
+  check_count(state, count);
+  if (call_operands given{blocks, int(count)}; !have_scalars(given)) [[unlikely]] {
+    read_operands read(given);
+    check_types(state, read.block, count);
+    return run(state, read.block, count, results);
+  }
+  check_types(state, blocks, count);
   if (state.needs_lock() && !the_interpreter.enter) {
     refuse(*state.function, "needs Python's lock, and the Python package is not loaded");
   }
@@ -190,6 +204,11 @@ void check_kernel(const deferred_ckernel &kernel) {
   }
   if (!kernel.signature) {
     refuse(kernel, "it has no signature");
+  }
+  for (const char *text : {kernel.name, kernel.signature, kernel.doc}) {
+    if (text && !is_utf8(text)) {
+      refuse(kernel, "name, signature and documentation must be UTF-8");
+    }
   }
   if (!kernel.instantiate) {
     refuse(kernel, "instantiate is NULL");

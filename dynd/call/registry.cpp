@@ -35,10 +35,11 @@ registry &the_registry() {
   return *made;
 }
 
+// Names that begin with an underscore are a language's own: no function of Python's may be `__class__`.
 bool is_identifier(std::string_view name) {
-  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && letter(name[0]) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  auto part = [&](char c) { return letter(c) || c == '_' || (c >= '0' && c <= '9'); };
+  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), part);
 }
 
 bool is_operation(std::string_view name) {
@@ -63,10 +64,11 @@ const registered_kernel *find(const std::vector<registered_kernel> &kernels, std
 // Under the lock.
 void check_name(const registry &all, const std::string &name) {
   if (!is_identifier(name)) {
-    fail(error_kind::value, "\"" + name + "\" cannot be the name of a kernel: it is not an identifier");
+    fail(error_kind::value,
+         "\"" + name + "\" cannot be the name of a kernel: it is not an identifier that begins with a letter");
   }
   if (is_operation(name) || all.reserved.count(name)) {
-    fail(error_kind::value, name + ": the name is taken by a function of the library");
+    fail(error_kind::value, name + ": the name is taken, by a function of the library or a word of the language");
   }
   if (const registered_kernel *other = find(all.kernels, name)) {
     fail(error_kind::value, name + ": a kernel of that name is registered already" +

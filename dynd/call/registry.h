@@ -21,7 +21,8 @@ struct registered_kernel {
 /// wrong in any way is closed again, and nothing of it stays. One that was loaded before is not loaded again.
 std::vector<std::string> load(const std::string &path);
 
-/// A kernel of this program. The name must be an identifier, and no operation or kernel may have it.
+/// A kernel of this program. The name must be an identifier that begins with a letter, and no operation or kernel may
+/// have it.
 void register_kernel(const kernel &k);
 
 /// The kernel of that name; empty (false) if there is none.
@@ -30,7 +31,8 @@ lifted find_kernel(std::string_view name);
 /// All of them, in the order in which they came.
 std::vector<registered_kernel> kernels();
 
-/// Names that no kernel may have besides those of the operations: a binding has functions of its own.
+/// Names that no kernel may have besides those of the operations: a binding has functions of its own, and a language
+/// that has keywords.
 void reserve_names(const std::vector<std::string> &names);
 
 } // namespace dynd::nd

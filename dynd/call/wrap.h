@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <complex>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -21,33 +20,16 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/call/lift.h"
-#include "dynd/type/scalar.h"
+#include "dynd/type/native.h"
 
 namespace dynd::nd {
 
 namespace detail {
 
-// The scalar type that has the values of a C++ type; integers by their size, so that long and long long both have one.
-template <class T>
-constexpr bool is_complex_number = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
-
-template <class T>
-constexpr bool is_scalar = std::is_same_v<T, bool> || std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                           is_complex_number<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
-
 template <class T> constexpr const char *name_of() {
-  static_assert(is_scalar<T>,
+  static_assert(native_scalar<T>,
                 "make_kernel: operands and results are bool, integers, float, double or std::complex, by value");
-  if constexpr (std::is_same_v<T, bool>) {
-    return "bool";
-  } else if constexpr (is_complex_number<T>) {
-    return sizeof(T) == 8 ? "complex64" : "complex128";
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return sizeof(T) == 4 ? "float32" : "float64";
-  } else {
-    constexpr const char *names[2][4] = {{"uint8", "uint16", "uint32", "uint64"}, {"int8", "int16", "int32", "int64"}};
-    return names[std::is_signed_v<T>][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
-  }
+  return scalar_name[size_t(native_scalar_id<T>())];
 }
 
 // A bool in an array is a byte, and anything but zero is true.

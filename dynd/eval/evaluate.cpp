@@ -229,12 +229,12 @@ void check_count(op_id op, const call_operands &operands) {
   }
 }
 
+} // namespace
+
 bool have_scalars(const call_operands &operands) {
   auto has_scalars = [](const array_block *block) { return block->has_scalars(); };
   return std::all_of(operands.block, operands.block + operands.count, has_scalars);
 }
-
-} // namespace
 
 ref<array_block> scalars_of(array_block *operand) {
   ndt::type dtype(operand->type->dtype);
@@ -245,22 +245,12 @@ ref<array_block> scalars_of(array_block *operand) {
   return read ? copy_values(operand, access_mode::immutable, dtype) : ref<array_block>::share(operand);
 }
 
-namespace {
-
-/// The operands, those in the other order of bytes or behind pointers read first.
-struct read_operands {
-  ref<array_block> kept[3];
-  array_block *block[3];
-
-  explicit read_operands(const call_operands &operands) {
-    for (int i = 0; i < operands.count; i++) {
-      kept[i] = scalars_of(operands.block[i]);
-      block[i] = kept[i].get();
-    }
+read_operands::read_operands(const call_operands &operands) {
+  for (int i = 0; i < operands.count; i++) {
+    kept[i] = scalars_of(operands.block[i]);
+    block[i] = kept[i].get();
   }
-};
-
-} // namespace
+}
 
 void need_scalars(const char *operation, array_block *const *operands, int count) {
   for (int i = 0; i < count; i++) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "dynd/array/array.h"
+#include "dynd/kernel/foreign.h"
 #include "dynd/ops/rows.h"
 
 namespace dynd {
@@ -26,6 +27,16 @@ void evaluate2(op_id op, const call_operands &operands, ref<array_block> *result
 
 /// The array itself; where its elements are scalars in the other order of bytes or behind pointers, these as they are.
 ref<array_block> scalars_of(array_block *operand);
+
+bool have_scalars(const call_operands &operands);
+
+/// The operands, each what scalars_of makes of it.
+struct read_operands {
+  ref<array_block> kept[max_foreign_sources];
+  array_block *block[max_foreign_sources];
+
+  explicit read_operands(const call_operands &operands);
+};
 
 /// A type error that names the operation where some operand's elements are not scalars.
 void need_scalars(const char *operation, array_block *const *operands, int count);

@@ -377,7 +377,8 @@ private:
     const type_data *between = from_swapped ? from->element : to->element;
     static const uint32_t no_kind[1] = {};
     static const int32_t no_step[1] = {1};
-    static const dynd_arrmeta no_meta = {0, 1, nullptr, nullptr, no_kind, no_step};
+    static const dynd_arrmeta no_meta = {
+        sizeof(dynd_arrmeta), DYND_ABI_VERSION, 0, 1, nullptr, nullptr, no_kind, no_step};
     kernel_operand scratch{{between}, &no_meta, nstreams_};
     size_t through = offset;
     offset = note(offset, begin_through(out_, offset, nstreams_, between->scalar),
@@ -511,6 +512,11 @@ void need_meta(ndt::type type, const dynd_arrmeta *meta) {
   bool plain = type->all_ndim == 0 && pool_count(type.get()) == 0;
   if (!meta && !plain) {
     fail(error_kind::type, "assignment: " + std::string(type.str()) + " needs its arrmeta");
+  }
+  if (meta && (meta->version != DYND_ABI_VERSION || meta->size < sizeof(dynd_arrmeta))) {
+    fail(error_kind::type, "assignment: the arrmeta has version " + std::to_string(meta->version) + " and " +
+                               std::to_string(meta->size) + " bytes, this library's has version " +
+                               std::to_string(DYND_ABI_VERSION) + " and " + std::to_string(sizeof(dynd_arrmeta)));
   }
   if (meta && (meta->ndim != type->all_ndim || meta->nstreams != type->nstreams)) {
     fail(error_kind::type, "assignment: the arrmeta is not that of " + std::string(type.str()));

@@ -20,7 +20,7 @@ struct kernel_operand {
   slot_kind slots() const { return slot_kind(meta->kind[part.stream]); }
   /// Of rows: the starts count elements of 1 / step of the strides below.
   int32_t step() const { return type()->kind == type_kind::var_dim ? meta->step[part.stream] : 1; }
-  intptr_t size() const { return meta->size[part.dim]; }
+  intptr_t size() const { return meta->dim_size[part.dim]; }
   /// The stride along dimension `dim` of the meta's stream s.
   intptr_t stride(int s, int dim) const { return meta->stride[size_t(s) * meta->ndim + size_t(dim)]; }
   /// A dimension, option or pointer entered.
@@ -36,7 +36,8 @@ public:
       kind_.push_back(uint32_t(block.streams()[s].kind));
       step_.push_back(block.streams()[s].step);
     }
-    meta_ = {block.all_ndim, block.nstreams, block.size(), block.strides(0), kind_.data(), step_.data()};
+    meta_ = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, block.all_ndim, block.nstreams,
+             block.size(),         block.strides(0), kind_.data(),   step_.data()};
   }
   arrmeta_of(const arrmeta_of &) = delete;
   arrmeta_of &operator=(const arrmeta_of &) = delete;

@@ -224,7 +224,7 @@ private:
       const token name = tokens_.take();
       if (name.kind != token_kind::name && name.kind != token_kind::quoted)
         fail_at_token(name, "expected the name of a field, found " + describe(name));
-      std::string text = name.kind == token_kind::quoted ? unquoted(name.text) : std::string(name.text);
+      std::string text = name.kind == token_kind::quoted ? unquoted(name) : std::string(name.text);
       if (std::find(names.begin(), names.end(), text) != names.end())
         fail_at_token(name, "two fields are named " + describe(name));
       names.push_back(std::move(text));
@@ -291,11 +291,47 @@ private:
     }
   }
 
-  static std::string unquoted(std::string_view quoted) {
+  /// The reverse of field_name_text.
+  std::string unquoted(const token &quoted) const {
     std::string text;
-    for (size_t i = 1; i + 1 < quoted.size(); ++i)
-      text += quoted[i] == '\\' ? quoted[++i] : quoted[i];
+    std::string_view rest = quoted.text.substr(1, quoted.text.size() - 2);
+    while (!rest.empty()) {
+      if (rest[0] != '\\') {
+        text += rest[0];
+        rest.remove_prefix(1);
+        continue;
+      }
+      rest.remove_prefix(1);
+      if (!take_escaped(rest, text))
+        fail_at_token(quoted, "unrecognized escape \"\\" + show(rest.substr(0, utf8_size(rest))).text +
+                                  "\" in the name of a field");
+    }
     return text;
+  }
+
+  /// What follows a backslash; false where it is no escape. A backslash is never last: it would hide the quote.
+  static bool take_escaped(std::string_view &rest, std::string &text) {
+    constexpr std::string_view escapes = "\"\\ntr", meanings = "\"\\\n\t\r";
+    if (rest[0] == 'u')
+      return take_code(rest, text);
+    size_t found = escapes.find(rest[0]);
+    if (found == escapes.npos)
+      return false;
+    text += meanings[found];
+    rest.remove_prefix(1);
+    return true;
+  }
+
+  /// "u00e9"; false where four hexadecimal digits do not follow, or where they are half of a surrogate pair.
+  static bool take_code(std::string_view &rest, std::string &text) {
+    unsigned code = 0;
+    std::string_view digits = rest.substr(1, 4);
+    auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    if (digits.size() < 4 || end != digits.data() + 4 || (code >= 0xd800 && code < 0xe000))
+      return false;
+    append_utf8(text, code);
+    rest.remove_prefix(5);
+    return true;
   }
 
   /// Types nest at most so deep: the parser's stack has an end.

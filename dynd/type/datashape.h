@@ -7,7 +7,8 @@
 //             | "option[" type "]" | "pointer[" type "]" | "byteswap[" type "]"
 //   scalar    = a name of scalars.def | "complex" "[" "float32" | "float64" "]"
 //             | an alias: int = int32, real = float64, intptr = int64, complex = complex128
-//   name      = an identifier, or any text in double quotes (a backslash keeps the next character)
+//   name      = an identifier, or any text in double quotes, on one line, with the escapes \" \\ \n \t \r and
+//               \u with four hexadecimal digits
 //
 // Whitespace and line ends may stand between any two tokens; a comment goes from # to the end of its line. The
 // canonical text, in which aliases are resolved, is type_data::text ("strided * var * int32"); parsing it gives the

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -219,6 +220,25 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
 
 } // namespace
 
+namespace {
+
+// What unquoted in datashape.cpp reads.
+void append_escaped(std::string &text, char c) {
+  if (c == '"' || c == '\\') {
+    text += {'\\', c};
+  } else if (c == '\n' || c == '\t' || c == '\r') {
+    text += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+  } else if ((c >= 0 && c < 0x20) || c == 0x7f) {
+    char escape[8];
+    std::snprintf(escape, sizeof(escape), "\\u%04x", unsigned(c));
+    text += escape;
+  } else {
+    text += c;
+  }
+}
+
+} // namespace
+
 std::string field_name_text(std::string_view name) {
   bool plain = !name.empty();
   for (size_t i = 0; i < name.size(); i++) {
@@ -230,7 +250,7 @@ std::string field_name_text(std::string_view name) {
     return std::string(name);
   std::string text = "\"";
   for (char c : name)
-    text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    append_escaped(text, c);
   return text + "\"";
 }
 

@@ -124,7 +124,7 @@ type with_dtype(type dims, type dtype);
 
 } // namespace ndt
 
-/// A field's name as datashape text has it: quoted where it is not an identifier.
+/// A field's name as datashape text has it: quoted where it is not an identifier, on one line whatever it is.
 std::string field_name_text(std::string_view name);
 
 /// The type that operands of these two types are converted to: the array API standard's promotion. Integers of mixed

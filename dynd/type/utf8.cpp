@@ -27,4 +27,18 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+void append_utf8(std::string &text, unsigned code) {
+  if (code < 0x80) {
+    text += char(code);
+    return;
+  }
+  if (code < 0x800) {
+    text += char(0xc0 | code >> 6);
+  } else {
+    text += char(0xe0 | code >> 12);
+    text += char(0x80 | (code >> 6 & 0x3f));
+  }
+  text += char(0x80 | (code & 0x3f));
+}
+
 } // namespace dynd

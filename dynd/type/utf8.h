@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace dynd {
@@ -10,5 +11,8 @@ namespace dynd {
 size_t utf8_size(std::string_view text);
 
 bool is_utf8(std::string_view text);
+
+/// Appends a character of the basic plane: a code below 0x10000 that is no surrogate.
+void append_utf8(std::string &text, unsigned code);
 
 } // namespace dynd

@@ -4,6 +4,7 @@ The elementwise functions and the reductions come from the library's own list of
 """
 import collections
 import contextlib
+import keyword
 import os
 
 from dynd import _dynd
@@ -105,7 +106,7 @@ def _observe(name, f, args, tracing):
 def explain(f, *args):
     """Calls f(*args) and shows the kernels that it built: each level's kind, sizes, strides, bytes and offset.
 
-    Of comparisons of records, text and what may be missing only the operands and the bytes.
+    In comparisons of records, text and what may be missing all that is inside of the elements is shown as one level.
     """
     return Explanation(_observe("explain", f, args, False).explanation())
 
@@ -155,4 +156,4 @@ def _restore(*parts):
     return _dynd.restore(*parts)
 
 
-_dynd.reserve_names([name for name in globals() if not name.startswith("__")])
+_dynd.reserve_names([name for name in globals() if not name.startswith("_")] + keyword.kwlist)

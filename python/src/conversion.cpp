@@ -1,11 +1,9 @@
 // Assignment and conversion by name: nd.assign, array.astype, nd.empty, and the error modes they take.
 #include "binding.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
-#include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
 
 namespace binding {
@@ -41,23 +39,6 @@ nb::object astype(nb::handle self, nb::handle type, const char *errmode) {
   return nb::steal(wrap(convert_values(a.get(), access_mode::immutable, wanted, mode)));
 }
 
-nb::object empty(nb::handle type) {
-  ndt::type wanted = to_type(type, "empty");
-  intptr_t size[max_type_streams];
-  std::fill_n(size, max_type_streams, -1); // of strided dimensions inside elements: not known, an error
-  const type_data *t = wanted.get();
-  for (int d = 0; t && (t->kind == type_kind::fixed_dim || t->kind == type_kind::var_dim); d++, t = t->element) {
-    size[d] = t->size;
-  }
-  if (!t || t->kind == type_kind::strided_dim) {
-    throw error(error_kind::type,
-                "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
-                    (wanted ? std::string(wanted.str()) : "None"));
-  }
-  bool dense = wanted->scalar != not_scalar && wanted->var_count == 0;
-  return nb::steal(wrap(dense ? nd::empty(wanted, size) : nd::array(new_empty(wanted.get(), size))));
-}
-
 } // namespace
 
 void add_conversions(nb::module_ &m) {
@@ -82,7 +63,9 @@ void add_conversions(nb::module_ &m) {
       "The error names the first bad element; every element of dst is then as before or new, bad ones as before.",
       nb::sig("def assign(dst, src, errmode='fractional')"), nb::arg("dst"), nb::arg("src").none(),
       nb::arg("errmode") = "fractional");
-  m.def("empty", empty, nb::arg("type").none());
+  m.def(
+      "empty", [](nb::handle type) { return nb::steal(wrap(nd::empty(to_type(type, "empty")))); },
+      nb::arg("type").none());
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
   nb::setattr(
       type, "astype",

@@ -9,9 +9,12 @@ namespace binding {
 
 namespace {
 
+// As Python quotes it: a field's name may have backslashes in it.
+std::string quoted(const std::string &text) { return nb::repr(nb::str(text.c_str(), text.size())).c_str(); }
+
 std::string repr(const ndt::type &t) {
   std::string text(t.str());
-  return t->kind == type_kind::scalar ? "ndt." + text : "ndt.type('" + text + "')";
+  return t->kind == type_kind::scalar ? "ndt." + text : "ndt.type(" + quoted(text) + ")";
 }
 
 } // namespace

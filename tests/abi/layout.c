@@ -85,13 +85,15 @@ VALUE(assign_error_fractional, 2);
 VALUE(assign_error_inexact, 3);
 SIZE(enum assign_error_mode, 4);
 
-SIZE(dynd_arrmeta, 40);
-FIELD(dynd_arrmeta, ndim, 0);
-FIELD(dynd_arrmeta, nstreams, 4);
-FIELD(dynd_arrmeta, size, 8);
-FIELD(dynd_arrmeta, stride, 16);
-FIELD(dynd_arrmeta, kind, 24);
-FIELD(dynd_arrmeta, step, 32);
+SIZE(dynd_arrmeta, 48);
+FIELD(dynd_arrmeta, size, 0);
+FIELD(dynd_arrmeta, version, 4);
+FIELD(dynd_arrmeta, ndim, 8);
+FIELD(dynd_arrmeta, nstreams, 12);
+FIELD(dynd_arrmeta, dim_size, 16);
+FIELD(dynd_arrmeta, stride, 24);
+FIELD(dynd_arrmeta, kind, 32);
+FIELD(dynd_arrmeta, step, 40);
 
 SIZE(dynd_bind, 56);
 FIELD(dynd_bind, size, 0);

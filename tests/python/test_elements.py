@@ -44,6 +44,7 @@ from strategies import SOME, random_values, seeds
         ([{"x": {"y": {"z": True}}}], "strided * {x: {y: {z: bool}}}"),
         ([{"x": 1}, None], "strided * ?{x: int32}"),
         ([[{"x": 1}], []], "strided * var * {x: int32}"),
+        ([{"a\nb": 1, "\t\\": 2}], 'strided * {"a\\nb": int32, "\\t\\\\": int32}'),
         ([{"a b": 1, 'q"': 2}], 'strided * {"a b": int32, "q\\"": int32}'),
         ([(1, 2), (3, 4)], "strided * strided * int32"),
         ([np.float32(1.5), None], "strided * ?float32"),

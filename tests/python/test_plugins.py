@@ -98,6 +98,12 @@ def test_triple_of_python_values(triple):
     assert nd.triple(nd.array([1], type="strided * int8")).tolist() == [3]
 
 
+def test_triple_of_other_bytes_and_pointers(triple):
+    swapped = nd.asarray(np.array([1, 2], ">i4"))
+    assert nd.triple(swapped).tolist() == [3, 6]
+    assert nd.triple(nd.array([[1, 2], [3]], type="strided * var * pointer[int16]")).tolist() == [[3, 6], [9]]
+
+
 def test_a_trace_shows_the_operands(triple):
     calls = nd.trace(nd.triple, nd.array([[1, 2], [3]], type="int16")).calls
     assert [call.sources for call in calls] == [["[[1, 2], [3]]"], ["[1, 2]"], ["1"], ["2"], ["[3]"], ["3"]]
@@ -114,7 +120,7 @@ def test_errors_name_the_kernel(triple):
         (lambda: nd.triple(1.5), TypeError, "triple: operand 0 is float64, which does not convert to int32 without"),
         (lambda: nd.triple(), TypeError, "triple: takes 1 operand, not 0"),
         (lambda: nd.triple(1, 2, 3, 4, 5), TypeError, "triple: takes 1 operand, not 5"),
-        (lambda: nd.triple("x"), TypeError, "triple: there is no such operation for elements of type string"),
+        (lambda: nd.triple("x"), TypeError, "triple: operand 0 has elements of type string; it takes (int32) -> int32"),
         (lambda: nd.triple(2**40), OverflowError, "triple: overflow"),
     ]:
         with pytest.raises(kind) as raised:
@@ -344,6 +350,13 @@ WRONG = {
     "name_of_operation": ('kernel.name = "add";', "add: the name is taken"),
     "name_of_reduction": ('kernel.name = "sum";', "sum: the name is taken"),
     "name_of_function": ('kernel.name = "load";', "load: the name is taken"),
+    "name_of_python": ('kernel.name = "__class__";', "not an identifier that begins with a letter"),
+    "private_name": ('kernel.name = "_dynd";', "not an identifier that begins with a letter"),
+    "keyword": ('kernel.name = "class";', "class: the name is taken"),
+    "constant": ('kernel.name = "None";', "None: the name is taken"),
+    "name_not_utf8": ('kernel.name = "a\\xff";', "must be UTF-8"),
+    "signature_not_utf8": ('kernel.signature = "(int32) -> int32 # \\xff";', "must be UTF-8"),
+    "doc_not_utf8": ('kernel.doc = "caf\\xe9";', "must be UTF-8"),
     "half_counted": ("kernel.retain = count;", "retain and release"),
 }
 

@@ -33,6 +33,23 @@ def test_repr(values, text):
     assert repr(nd.array(values)) == text
 
 
+def test_many_rows_without_elements_are_cut_short():
+    for rows in (1_000_000, 2**62):
+        assert repr(nd.empty(f"{rows} * 0 * int32")) == (
+            f'nd.array([[], [], [], ..., [], [], []], type="{rows} * 0 * int32")')
+    deep = repr(nd.empty("6 * " * 20 + "0 * int32"))
+    assert len(deep) < 100_000 and deep.count("[") == deep.count("]") and ", ...]" in deep
+    many = nd.from_offsets([0] * 2002, [1])
+    assert repr(many) == 'nd.array([[], [], [], ..., [], [], []], type="strided * var * int32")'
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\t\r", 'q"', "\\", "\x01\x7f", "é 漢😀", "", "\\n"])
+def test_the_type_of_any_field_is_read_back(name):
+    found = nd.array({name: 1}).type
+    assert ndt.type(str(found)) == found and eval(repr(found)) == found
+    assert nd.array({name: 1}).tolist() == {name: 1}
+
+
 def test_fixed_sizes_are_in_the_type():
     assert repr(nd.array([1, 2], type="2 * int16")) == 'nd.array([1, 2], type="2 * int16")'
 

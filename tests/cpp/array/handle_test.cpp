@@ -1,9 +1,11 @@
 // The array handle: what it holds, who shares it, where its data is.
+#include <complex>
 #include <cstring>
+#include <type_traits>
 
 #include <gtest/gtest.h>
 
-#include "dynd/array/view.h"
+#include "dynd/call/functions.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -53,6 +55,33 @@ TEST(ArrayHandle, FromValues) {
   EXPECT_EQ((nd::array{1, 2, 3}).str(), "nd.array([1, 2, 3], type=\"strided * int32\")");
   EXPECT_EQ((nd::array{1.0, 2.5}).str(), "nd.array([1.0, 2.5], type=\"strided * float64\")");
 }
+
+TEST(ArrayHandle, AValueHasItsOwnType) {
+  EXPECT_EQ(nd::array(0.5f).str(), "nd.array(0.5, type=\"float32\")");
+  EXPECT_EQ(nd::array(int8_t(-3)).str(), "nd.array(-3, type=\"int8\")");
+  EXPECT_EQ(nd::array(3u).str(), "nd.array(3, type=\"uint32\")");
+  EXPECT_EQ(nd::array(int64_t(1) << 40).str(), "nd.array(1099511627776, type=\"int64\")");
+  EXPECT_EQ(nd::array(1ll).str(), "nd.array(1, type=\"int64\")");
+  EXPECT_EQ(nd::array(~size_t(0)).str(), "nd.array(18446744073709551615, type=\"uint64\")");
+  EXPECT_EQ(nd::array(std::complex<float>(1, 2)).str(), "nd.array((1+2j), type=\"complex64\")");
+  EXPECT_EQ(nd::array(std::complex<double>(0, 2)).str(), "nd.array(2j, type=\"complex128\")");
+  EXPECT_EQ((nd::array{1.5f, 2.5f}).str(), "nd.array([1.5, 2.5], type=\"strided * float32\")");
+  EXPECT_EQ((nd::array{true, false}).str(), "nd.array([True, False], type=\"strided * bool\")");
+  EXPECT_EQ(nd::array({3, 6, 9}).str(), "nd.array([3, 6, 9], type=\"strided * int32\")");
+}
+
+TEST(ArrayHandle, TextIsAString) {
+  EXPECT_EQ(nd::array("text").str(), "nd.array(\"text\", type=\"string\")");
+  EXPECT_EQ(nd::array(std::string("a\0b", 3)).str(), "nd.array(\"a\\x00b\", type=\"string\")");
+  EXPECT_EQ(nd::array(std::string_view()).str(), "nd.array(\"\", type=\"string\")");
+  const char *pointer = "\xc3\xa9";
+  EXPECT_EQ(nd::array(pointer).str(), "nd.array(\"\xc3\xa9\", type=\"string\")");
+  EXPECT_EQ(failure([] { nd::array("\xff"); }), "value: array: the text is not UTF-8");
+}
+
+// A pointer would become a bool.
+static_assert(!std::is_constructible_v<nd::array, int *> && !std::is_constructible_v<nd::array, void *> &&
+              !std::is_constructible_v<nd::array, std::nullptr_t> && !std::is_constructible_v<nd::array, long double>);
 
 TEST(ArrayHandle, CopyingSharesTheArray) {
   nd::array a{1, 2, 3};
@@ -115,8 +144,14 @@ TEST(ArrayHandle, WrongSizesAreErrors) {
   };
   EXPECT_EQ(make("3 * int32", {4}), "value: empty: size 4 of axis 0 does not fit 3 * int32");
   EXPECT_EQ(make("strided * int32", {-1}), "value: empty: size -1 of axis 0 does not fit strided * int32");
-  EXPECT_EQ(make("strided * var * int32", {1, 1}),
-            "type: empty: the sizes of `var` rows are not known: strided * var * int32");
+  EXPECT_EQ(make("strided * var * int32", {-1, 1}),
+            "value: empty: size -1 of axis 0 does not fit strided * var * int32");
+  EXPECT_EQ(failure([] { nd::empty(ndt::type("3 * strided * string")); }),
+            "type: empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not 3 * strided * "
+            "string");
+  EXPECT_EQ(failure([] { nd::empty(ndt::type("{x: strided * int8}")); }),
+            "value: empty: the size of a strided dimension is not known: {x: strided * int8}");
+  EXPECT_EQ(failure([] { nd::empty(ndt::type()); }), "type: empty: expected a type, not None");
   intptr_t huge = intptr_t(1) << 40;
   EXPECT_EQ(make("strided * strided * int32", {huge, huge}),
             "memory: array is too large: sizes (1099511627776, 1099511627776)");
@@ -125,9 +160,36 @@ TEST(ArrayHandle, WrongSizesAreErrors) {
   EXPECT_NE(make("strided * int8", {intptr_t(1) << 60}).find("memory: cannot allocate"), std::string::npos);
 }
 
+TEST(ArrayHandle, EmptyOfAnyType) {
+  EXPECT_EQ(nd::empty(ndt::type("2 * 3 * int8")).element_count(), 6);
+  EXPECT_EQ(nd::empty(ndt::type("int8"), nullptr, access_mode::immutable)->access, access_mode::immutable);
+  nd::array fields = new_array("strided * {s: string, x: strided * ?int8}", {2, 1}, access_mode::readwrite);
+  EXPECT_EQ(text(fields), "[{\"s\": \"\", \"x\": [None]}, {\"s\": \"\", \"x\": [None]}]");
+  for (access_mode access : {access_mode::immutable, access_mode::readonly}) {
+    nd::array texts = new_array("strided * string", {2}, access);
+    EXPECT_EQ(text(texts), "[\"\", \"\"]");
+    EXPECT_EQ(texts->access, access);
+  }
+}
+
+TEST(ArrayHandle, WhatIsEmptyCanBeAssigned) {
+  nd::array texts = new_array("strided * string", {2}, access_mode::readwrite);
+  nd::assign(texts, parse("2 * string", "[\"one\", \"two\"]"));
+  nd::assign(texts, "longer than before");
+  EXPECT_EQ(text(texts), "[\"longer than before\", \"longer than before\"]");
+  nd::array rows = nd::empty(ndt::type("2 * var * int32"));
+  EXPECT_EQ(text(rows), "[[], []]");
+  nd::assign(rows, parse("2 * var * int32", "[[1, 2], [3]]"));
+  EXPECT_EQ(text(rows), "[[1, 2], [3]]");
+}
+
 TEST(ArrayHandle, LongArraysArePrintedShort) {
   EXPECT_EQ(text(ramp("1000 * int32")).find("..."), std::string::npos);
   EXPECT_EQ(text(ramp("1001 * int32")), "[0, 1, 2, ..., 998, 999, 1000]");
+  EXPECT_EQ(text(nd::empty(ndt::type("1001 * 0 * int32"))), "[[], [], [], ..., [], [], []]") << "by what is printed";
+  EXPECT_EQ(text(nd::empty(ndt::type("4611686018427387904 * 0 * int32"))), "[[], [], [], ..., [], [], []]");
+  EXPECT_EQ(text(nd::empty(ndt::type("1000 * 0 * int32"))).find("..."), std::string::npos);
+  EXPECT_EQ(text(nd::empty(ndt::type("(2000 * ?int32)"))), "([None, None, None, ..., None, None, None],)");
 }
 
 TEST(ArrayHandle, FloatsPrintAsPythonPrintsThem) {

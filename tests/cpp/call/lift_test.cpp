@@ -309,6 +309,19 @@ TEST(Lift, OperandsAreChecked) {
   EXPECT_EQ(failure([&] { f(1.5); }),
             "type: twice: operand 0 is float64, which does not convert to int32 without loss");
   EXPECT_EQ(failure([&] { f(1, 2); }), "type: twice: takes 1 operand, not 2");
+  EXPECT_EQ(failure([&] { f("1"); }), "type: twice: operand 0 has elements of type string; it takes (int32) -> int32");
+  EXPECT_EQ(failure([&] { f(parse("2 * pointer[?int32]", "[1, null]")); }),
+            "type: twice: operand 0 has elements of type pointer[?int32]; it takes (int32) -> int32");
+  EXPECT_EQ(failure([&] { f(parse("2 * byteswap[int64]", "[1, 2]")); }),
+            "type: twice: operand 0 is int64, which does not convert to int32 without loss");
+}
+
+TEST(Lift, OperandsInTheOtherOrderOfBytesAndBehindPointersAreRead) {
+  nd::lifted f = nd::lift(nd::make_kernel("difference", [](int32_t x, double y) { return x - y; }));
+  nd::array swapped = parse("2 * var * byteswap[int16]", "[[1, 2], [3]]");
+  nd::array pointers = parse("2 * 1 * pointer[byteswap[float32]]", "[[10], [100]]");
+  EXPECT_EQ(text(f(swapped, pointers)), "[[-9.0, -8.0], [-97.0]]");
+  EXPECT_EQ(text(f(swapped, 1)), "[[0.0, 1.0], [2.0]]");
 }
 
 // ---- wrapped functions ----------------------------------------------------------------------------------------------
@@ -345,6 +358,11 @@ TEST(Wrap, LiftsOverAnything) {
   nd::lifted halves = nd::lift(nd::make_kernel("halves", [](int32_t a) { return std::pair(a / 2, a % 2 == 1); }));
   EXPECT_EQ(text(halves.call_all(number)[0]), "3");
   EXPECT_EQ(text(halves.call_all(number)[1]), "True");
+}
+
+TEST(Wrap, TakesAValueOfTheTypeOfItsParameter) {
+  nd::lifted half = nd::lift(nd::make_kernel("half", [](float x) { return x / 2; }));
+  EXPECT_EQ(half(0.5f).str(), "nd.array(0.25, type=\"float32\")");
 }
 
 TEST(Wrap, CanBeInstantiatedAgainAndAgain) {
@@ -515,9 +533,11 @@ TEST(Registry, KernelsByName) {
     return failure([&] { nd::register_kernel(nd::make_kernel(name, [](int32_t x) { return x; })); });
   };
   EXPECT_EQ(refusal("registry_test"), "value: registry_test: a kernel of that name is registered already");
-  EXPECT_EQ(refusal("add"), "value: add: the name is taken by a function of the library");
-  EXPECT_EQ(refusal("sum"), "value: sum: the name is taken by a function of the library");
-  EXPECT_EQ(refusal("a b"), "value: \"a b\" cannot be the name of a kernel: it is not an identifier");
+  EXPECT_EQ(refusal("add"), "value: add: the name is taken, by a function of the library or a word of the language");
+  EXPECT_EQ(refusal("sum"), "value: sum: the name is taken, by a function of the library or a word of the language");
+  EXPECT_NE(refusal("__class__").find("not an identifier that begins with a letter"), std::string::npos);
+  EXPECT_EQ(refusal("a b"),
+            "value: \"a b\" cannot be the name of a kernel: it is not an identifier that begins with a letter");
 }
 
 TEST(Registry, LoadsAPlugin) {

@@ -339,8 +339,9 @@ TEST(AssignFactory, AllocatesNothing) {
   intptr_t to_size[] = {4, 3}, to_stride[] = {24, 8}, from_size[] = {3}, from_stride[] = {4};
   uint32_t kind = 0;
   int32_t step = 1;
-  dynd_arrmeta to_meta = {2, 1, to_size, to_stride, &kind, &step},
-               from_meta = {1, 1, from_size, from_stride, &kind, &step};
+  constexpr uint32_t bytes = sizeof(dynd_arrmeta);
+  dynd_arrmeta to_meta = {bytes, DYND_ABI_VERSION, 2, 1, to_size, to_stride, &kind, &step},
+               from_meta = {bytes, DYND_ABI_VERSION, 1, 1, from_size, from_stride, &kind, &step};
   double dst[12];
   int32_t src[3] = {1, 2, 3};
   work_frame frame(1 << 16); // a thread has one and uses it again
@@ -354,6 +355,26 @@ TEST(AssignFactory, AllocatesNothing) {
   }
   EXPECT_EQ(testing::allocation_count(), before);
   EXPECT_EQ(dst[11], 3);
+}
+
+TEST(AssignFactory, RefusesTheArrmetaOfAnotherVersion) {
+  nd::array a = parse("2 * int32", "[1, 2]");
+  arrmeta_of own(*a.get());
+  auto build = [&](dynd_arrmeta to) {
+    return failure([&] {
+      ckernel_builder kernel;
+      make_assignment_kernel(kernel, 0, a.type(), &to, a.type(), own.get(), kernel_request_single,
+                             error_mode::fractional);
+    });
+  };
+  dynd_arrmeta good = *own.get(), other = good, small = good;
+  other.version = 7;
+  small.size = 40;
+  EXPECT_EQ(build(good), "no error");
+  EXPECT_EQ(build(other),
+            "type: assignment: the arrmeta has version 7 and 48 bytes, this library's has version 1 and 48");
+  EXPECT_EQ(build(small),
+            "type: assignment: the arrmeta has version 1 and 40 bytes, this library's has version 1 and 48");
 }
 
 // One kernel, many threads, each with a frame of its own; the conversion goes through scratch.

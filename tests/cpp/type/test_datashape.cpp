@@ -146,6 +146,25 @@ TEST(datashape, elements) {
   EXPECT_FALSE(ndt::type("{x: int32}") == ndt::type("(int32)"));
 }
 
+// What is printed is read back as the same name, whatever characters are in it.
+TEST(datashape, names_of_fields) {
+  for (const char *name : {"a\nb", "\t\r", "\"\\", "\x01\x1f\x7f", "\xc3\xa9 \xf0\x9f\x98\x80", "", "\\n", "u0041"}) {
+    std::string names[] = {name};
+    ndt::type fields[] = {ndt::make_scalar(scalar_id::int8)};
+    ndt::type made = ndt::make_struct(names, fields);
+    EXPECT_TRUE(ndt::type(made.str()) == made) << made.str();
+    EXPECT_EQ(made.str().find('\n'), std::string_view::npos);
+  }
+  EXPECT_STREQ(ndt::type(R"({"a\nb\"\\": int8})")->fields[0].name, "a\nb\"\\");
+  EXPECT_STREQ(ndt::type(R"({"\u0041\u00e9\u6f22": int8})")->fields[0].name, "A\xc3\xa9\xe6\xbc\xa2");
+  EXPECT_EQ(printed("{\"\x01\": int8}"), R"({"\u0001": int8})");
+  expect_parse_error(R"({"a\qb": int8})", "datashape: unrecognized escape \"\\q\" in the name of a field at line 1, "
+                                          "column 2\n{\"a\\qb\": int8}\n ^");
+  for (const char *wrong : {R"({"\u12": int8})", R"({"\u00g0": int8})", R"({"\ud800": int8})", R"({"\u+041": int8})",
+                            "{\"a\\\nb\": int8}", R"({"\x41": int8})", R"({"a\": int8})", "{\"\\u0000\": int8}"})
+    EXPECT_THROW(ndt::type{std::string_view(wrong)}, error) << wrong;
+}
+
 // Streams and dimensions are numbered from the outside in (type.h).
 TEST(datashape, streams_of_elements) {
   ndt::type t("strided * {id: int32, hits: var * ?float32, name: string, at: pointer[3 * int8]}");
