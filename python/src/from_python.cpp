@@ -608,8 +608,8 @@ const type_data *below_options(const type_data *t) {
 
 namespace {
 
-// A Python integer in a comparison with integers: as int64 or uint64, whichever holds it. What neither holds is beyond
-// every element, and infinity is too.
+// A Python integer in a comparison, where the other type does not hold it: as int64 or uint64, whichever does, because
+// these are compared exactly. What neither holds is a float64, at most the greatest, which infinity is above.
 nd::array to_comparand(PyObject *number) {
   int overflow;
   long long small = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -623,31 +623,25 @@ nd::array to_comparand(PyObject *number) {
     }
     PyErr_Clear();
   }
-  double beyond = overflow * HUGE_VAL;
+  double beyond = PyLong_AsDouble(number);
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    beyond = overflow * std::numeric_limits<double>::max();
+  } else if (beyond == -0x1p63) { // rounded to what int64 has
+    beyond = std::nextafter(beyond, -HUGE_VAL);
+  }
   return nd::scalar_of(scalar_id::float64, &beyond);
 }
 
-// Whether an integer is beyond a floating-point type. Then `large` is what it is compared as: a float64, at most the
-// greatest, which infinity is above.
-bool is_beyond(PyObject *number, scalar_id scalar, double &large) {
-  large = PyLong_AsDouble(number);
-  if (large == -1.0 && PyErr_Occurred()) {
-    PyErr_Clear();
-    int sign;
-    PyLong_AsLongLongAndOverflow(number, &sign);
-    large = sign * std::numeric_limits<double>::max();
-    return true;
-  }
-  alignas(16) char value[max_scalar_size];
-  block_fn convert = level().convert_checked[size_t(error_mode::overflow)][size_t(scalar)][size_t(scalar_id::float64)];
-  return convert(value, &large, nullptr, nullptr, 1, nullptr) != 0;
-}
-
-// Whether an integer is in the range of an integer type.
-bool fits(PyObject *number, scalar_id scalar) {
+// Whether a type has an integer as a value; of a floating type, all up to it.
+bool holds(scalar_id scalar, PyObject *number) {
   int overflow;
   long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
   int bits = 8 * scalar_size[size_t(scalar)];
+  if (is_floating(scalar)) {
+    long long most = 1LL << (bits == 16 ? 11 : bits == 32 ? 24 : 53);
+    return overflow == 0 && value >= -most && value <= most;
+  }
   if (is_signed_integer(scalar)) {
     return overflow == 0 && value >> (bits - 1) == value >> 63;
   }
@@ -684,12 +678,8 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   };
   const type_data *other = element ? below_options(element.get()) : nullptr;
   if (compared && PyLong_CheckExact(object) && other && other->kind == type_kind::scalar) {
-    scalar_id own = other->scalar;
-    if (is_floating(own)) {
-      double large;
-      return is_beyond(object, own, large) ? nd::scalar_of(scalar_id::float64, &large) : scalar_operand(own);
-    }
-    if (!is_integer(own) || !fits(object, own)) {
+    bool number = is_integer(other->scalar) || is_floating(other->scalar);
+    if (!number || !holds(other->scalar, object)) {
       return to_comparand(object);
     }
   }

@@ -88,6 +88,10 @@ def test_any_python_integer(compare, scalar):
 def test_a_float_array_compares_with_large_integers():
     assert (nd.array([1.5, 1e30]) < 2**70).tolist() == [True, False]
     assert (nd.array([1.5, 2.0**70]) == 2**70).tolist() == [False, True]
+    for scalar, digits in (("float64", 53), ("float32", 24), ("float16", 11)):
+        a = nd.array([2.0**digits], type=f"strided * {scalar}")
+        assert [(a == 2**digits + step).tolist() for step in (-1, 0, 1)] == [[False], [True], [False]]
+        assert (a < 2**digits + 1).tolist() == [True]
 
 
 def test_arithmetic_still_asks_for_the_type():
