@@ -295,7 +295,14 @@ std::string values_text(const array &a) {
 }
 
 std::string array::str() const {
-  return "nd.array(" + values_text(*this) + ", type=\"" + std::string(type().str()) + "\")";
+  // As Python reads it: names in the type may be quoted, and escaped.
+  std::string_view type_text = type().str();
+  char quote = type_text.find('"') == type_text.npos ? '"' : '\'';
+  std::string text = "nd.array(" + values_text(*this) + ", type=" + quote;
+  for (char c : type_text) {
+    text += c == quote || c == '\\' ? std::string{'\\', c} : std::string{c};
+  }
+  return text + quote + ")";
 }
 
 } // namespace dynd::nd

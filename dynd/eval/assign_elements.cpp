@@ -138,7 +138,7 @@ private:
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
     bool var = dst.part.type->kind == type_kind::var_dim;
     bool fresh = var && (dst.fresh || has_no_memory(to));
-    if (fresh && !as_pool(dst.block.streams()[dst.part.stream].owner) && !(both && has_no_memory(from))) {
+    if (fresh && !as_pool(dst.block.streams()[dst.part.stream].owner) && from.size != 0) {
       fail(error_kind::value, "assign: a part of a row that has no memory yet cannot get any, in " + where() +
                                   "; assign to the whole row first");
     }

@@ -108,6 +108,8 @@ private:
     return element(offset, dst, src);
   }
 
+  static std::string quoted(const std::string &name) { return name[0] == '"' ? name : '"' + name + '"'; }
+
   // What comes next is a part of `parent`.
   void enter(int parent, std::string field = "") {
     parent_ = parent;
@@ -438,7 +440,7 @@ private:
       const char *name = to->fields[i].name;
       set_field(out_, begin, i, offset, parts ? nullptr : name); // a part says itself where it is
       if (parts) {
-        enter(own, name ? '"' + std::string(name) + '"' : std::to_string(i));
+        enter(own, name ? quoted(field_name_text(name)) : std::to_string(i));
       }
       int depth = depth_;
       offset = any(offset, dst.field(i), src.field(other));

@@ -213,14 +213,14 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
   for (size_t i = 0; i < count; i++) {
     row_extent to = k->dst.read(at), from = k->src.read(at);
     bool fresh = has_no_memory(to);
-    if (fresh && has_no_memory(from)) { // nothing to nothing
+    auto *pool = fresh ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
+    if (fresh && (has_no_memory(from) || (!pool && from.size == 0))) { // nothing to nothing
       for (uint32_t s = 0; s < k->nstreams; s++) {
         at[s] += stride[s];
       }
       continue;
     }
     if (fresh) {
-      auto *pool = reinterpret_cast<row_pool *>(stream[k->pool]);
       to = {pool ? pool->take(from.size) : -1, from.size};
       if (to.start < 0) {
         return report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",

@@ -45,6 +45,9 @@ const type_data *below_options(const type_data *type);
 
 /// An ndt.type or datashape text; None gives no type.
 ndt::type to_type(nb::handle object, const char *operation);
+/// The type of an array with other elements. These have as many dimensions as the array's own, or it would not be clear
+/// which of the array's go into them: then a type error.
+ndt::type with_element(const nd::array &a, ndt::type element, const char *operation);
 /// The same dimensions over another scalar.
 ndt::type with_scalar(ndt::type type, scalar_id scalar);
 

@@ -31,7 +31,7 @@ nb::object astype(nb::handle self, nb::handle type, const char *errmode) {
     throw error(error_kind::type, "astype: expected a type, not None");
   }
   if (wanted->ndim == 0) {
-    wanted = ndt::with_dtype(a.type(), wanted);
+    wanted = with_element(a, wanted, "astype");
   }
   if (wanted == a.type() && a->access == access_mode::immutable) {
     return nb::borrow(self);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "dynd/eval/evaluate.h"
+#include "dynd/kernel/assign.h"
 #include "dynd/kernel/conversion.h"
 
 namespace binding {
@@ -340,6 +341,9 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_no
     break;
   case seen::a_mixture:
     type = if_none.dtype();
+    while (path_ndim(type.get()) > 0) { // rows behind an option or a pointer
+      type = type.element().dtype();
+    }
     break;
   case seen::a_list: {
     outside &= !at.missing;
@@ -563,8 +567,17 @@ nd::array view_of_buffer(PyObject *object) {
 
 ndt::type with_scalar(ndt::type type, scalar_id scalar) { return ndt::with_dtype(type, ndt::make_scalar(scalar)); }
 
+ndt::type with_element(const nd::array &a, ndt::type element, const char *operation) {
+  if (path_ndim(element.get()) != path_ndim(a.type().dtype().get())) {
+    throw error(error_kind::type, std::string(operation) + ": elements of type " + std::string(element.str()) +
+                                      " have other dimensions than those of " + std::string(a.type().str()) +
+                                      "; give the whole type");
+  }
+  return ndt::with_dtype(a.type(), element);
+}
+
 nd::array converted(const nd::array &from, ndt::type type, access_mode access) {
-  type = !type ? from.type() : type->ndim == 0 ? ndt::with_dtype(from.type(), type) : type;
+  type = !type ? from.type() : type->ndim == 0 ? with_element(from, type, "array") : type;
   if (ndt::with_dtype(from.type(), type.dtype()) != type) {
     throw error(error_kind::type, "array: cannot make " + std::string(type.str()) + " from " +
                                       std::string(from.type().str()) + ": the dimensions differ");

@@ -6,6 +6,7 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/observe.h"
 
 namespace binding {
 
@@ -38,7 +39,10 @@ public:
       }
     }
     visit({type_.get()}, values);
-    bool pools = null_ && access == access_mode::readwrite; // what they will point to comes from pools: a copy has them
+    // What pointers will point to comes from pools, which a copy has.
+    bool pointers =
+        std::find(type_->roles, type_->roles + type_->nstreams, stream_role::index) != type_->roles + type_->nstreams;
+    bool pools = pointers && access == access_mode::readwrite;
     nd::array made(writer_.finish(pools ? access_mode::immutable : access));
     return pools ? nd::array(copy_values(made.get(), access, type_.dtype())) : made;
   }
@@ -82,6 +86,7 @@ private:
     if (!assigned_ || value.is_none() || !is_other_kind(type, value.ptr())) {
       return value;
     }
+    unwatched_scope unwatched; // a value on the way is not what is watched
     try {
       nd::array own = from_python(value.ptr(), {}, access_mode::immutable);
       if (own.ndim() > 0) {
@@ -141,7 +146,6 @@ private:
   void visit_pointer(const type_part &part, PyObject *object) {
     if (object == Py_None && part.type->element->kind != type_kind::option) {
       int64_t nothing = -1;
-      null_ = true;
       writer_.add_value(part.stream, &nothing, sizeof(nothing));
       return writer_.add_nothing(part.element());
     }
@@ -253,11 +257,11 @@ private:
         }
       }
       where_.at(intptr_t(i));
-      nb::object value = as_element(part.type, nb::borrow(object));
       if (is_list(object)) {
         throw error(error_kind::value,
                     "array: a list where " + std::string(type_.str()) + " has a scalar" + where_.text());
       }
+      nb::object value = as_element(part.type, without_array(object));
       put_number(dst, scalar, value.ptr());
       if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
         changed_while_read("a list");
@@ -268,7 +272,6 @@ private:
   ndt::type type_;
   array_writer writer_;
   std::optional<error_mode> assigned_;
-  bool null_ = false; // some pointer points to nothing
   place where_;
   field_keys keys_;
 };

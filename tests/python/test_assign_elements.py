@@ -192,3 +192,57 @@ def test_explain_counts_what_rows_get():
     text = str(nd.explain(nd.assign, a, nd.array(ROWS)))
     assert text.splitlines()[0].endswith(", 3 elements")
     assert a.tolist() == ROWS
+
+
+def test_an_element_type_with_dimensions_of_its_own_needs_the_whole_type():
+    for element in ("?var * int32", "pointer[var * int32]", "?2 * int32"):
+        for call in (lambda: nd.array([1, 2]).astype(element), lambda: nd.array(nd.array([1, 2]), type=element)):
+            with pytest.raises(TypeError, match="have other dimensions than those of strided \\* int32; give the whole type"):
+                call()
+    rows = nd.array([[1, 2], None], type="?var * int32")
+    assert rows.astype("?var * float64").tolist() == [[1.0, 2.0], None]
+    assert nd.array([1, 2]).astype("2 * ?int64").tolist() == [1, 2]
+
+
+def test_nothing_goes_to_a_part_of_a_row_without_memory():
+    a = nd.empty("2 * var * int32")
+    a[0] = [1, 2, 3]
+    a[:, 1:] += 1
+    a[:, :2] = nd.array([[5, 6], []])
+    a[:, 1:] = a[:, 1:] + 0
+    assert a.tolist() == [[5, 6, 4], []]
+    with pytest.raises(ValueError, match="has no memory yet"):
+        a[:, 1:] = 5
+    a[1] = [7]
+    assert a.tolist() == [[5, 6, 4], [7]]
+
+
+def test_a_pointer_that_was_set_to_nothing_can_be_set_again():
+    a = nd.array([{"x": 1}] * 2, type="2 * {x: pointer[int32]}", access="rw")
+    a[0] = {"x": None}
+    a[0] = {"x": 3}
+    assert a.tolist() == [{"x": 3}, {"x": 1}]
+
+
+def test_texts_beside_numbers_in_rows_behind_options_and_pointers():
+    for type in ("2 * var * int8", "2 * ?var * int8", "2 * pointer[var * int8]", "2 * ?2 * int8", "2 * pointer[?2 * ?int8]"):
+        a = nd.empty(type)
+        a[...] = ["1", 2]
+        assert a.tolist() == [[1, 2], [1, 2]]
+    b = nd.empty("2 * int8")
+    b[...] = [nd.array("7"), 3]
+    assert b.tolist() == [7, 3]
+
+
+def test_values_on_the_way_are_not_traced():
+    a = nd.empty("2 * (string, int8)")
+    text = str(nd.explain(a.__setitem__, ..., [("a", 1), ("b", "2")]))
+    assert text.count("one kernel") == 1 and a.tolist() == [("a", 1), ("b", 2)]
+
+
+def test_names_of_fields_in_messages_are_those_of_types():
+    for name, shown in (("x", '"x"'), ("x\ny", '"x\\ny"'), ('x"y', '"x\\"y"')):
+        with pytest.raises(OverflowError) as caught:
+            nd.array({name: 300}).astype(str(nd.array({name: 1}).type).replace("int32", "int8"))
+        assert str(caught.value).endswith(f" at index ({shown},)")
+    assert repr(nd.array({"a b": 1})) == """nd.array({"a b": 1}, type='{"a b": int32}')"""

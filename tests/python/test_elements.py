@@ -240,7 +240,9 @@ def test_what_is_printed_reads_back(seed):
     if "..." not in printed and "inf" not in printed and "nan" not in printed:
         # A float32 is printed with the digits that it needs, so it is compared as one.
         assert nd.array(ast.literal_eval(printed), type=text).tolist() == values
-    assert repr(array) == f'nd.array({printed}, type="{nd.type_of(array)}")'
+    type = str(nd.type_of(array))
+    quoted = repr(type) if '"' in type else f'"{type}"'
+    assert repr(array) == f"nd.array({printed}, type={quoted})"
 
 
 @given(seeds)
