@@ -17,6 +17,14 @@ from dynd import nd
 SIZE = 1 << 22
 
 
+@pytest.fixture(autouse=True)
+def listens():
+    """A shell starts its background jobs with Ctrl-C ignored, and then Python leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(params=[1, 2])
 def threads(request):
     before = nd.num_threads()
