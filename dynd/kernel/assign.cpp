@@ -489,15 +489,6 @@ private:
 
 } // namespace
 
-int path_ndim(const type_data *type) {
-  int ndim = type->ndim;
-  for (const type_data *t = type->dtype; t->kind == type_kind::option || t->kind == type_kind::pointer;
-       t = t->element->dtype) {
-    ndim += t->element->ndim;
-  }
-  return ndim;
-}
-
 bool goes_first(const type_data *outer, const type_data *other) {
   return other->ndim == 0 || path_ndim(outer) >= path_ndim(other);
 }

@@ -56,11 +56,6 @@ bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrme
                            const dynd_arrmeta *src_meta, error_mode mode, std::vector<assign_part> *parts,
                            std::vector<assign_level> *levels = nullptr);
 
-/// The dimensions that are aligned with those of the other side: all on the way down through options and pointers, up
-/// to what is not one of the three.
-///   2 * ?var * pointer[3 * {x: 4 * int32}]: 3
-int path_ndim(const type_data *type);
-
 /// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has
 /// none, or where as many dimensions stand behind the pointer or option.
 ///   pointer[3 * T] to 3 * T: yes; ?(3 * T) to 2 * ?(3 * T): no, it broadcasts

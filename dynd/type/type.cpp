@@ -239,6 +239,15 @@ void append_escaped(std::string &text, char c) {
 
 } // namespace
 
+int path_ndim(const type_data *type) {
+  int ndim = type->ndim;
+  for (const type_data *t = type->dtype; t->kind == type_kind::option || t->kind == type_kind::pointer;
+       t = t->element->dtype) {
+    ndim += t->element->ndim;
+  }
+  return ndim;
+}
+
 std::string field_name_text(std::string_view name) {
   bool plain = !name.empty();
   for (size_t i = 0; i < name.size(); i++) {

@@ -124,6 +124,11 @@ type with_dtype(type dims, type dtype);
 
 } // namespace ndt
 
+/// The dimensions that broadcasting aligns: all on the way down through options and pointers, up to what is not one of
+/// the three.
+///   2 * ?var * pointer[3 * {x: 4 * int32}]: 3
+int path_ndim(const type_data *type);
+
 /// A field's name as datashape text has it: quoted where it is not an identifier, on one line whatever it is.
 std::string field_name_text(std::string_view name);
 

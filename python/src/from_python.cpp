@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "dynd/eval/evaluate.h"
-#include "dynd/kernel/assign.h"
 #include "dynd/kernel/conversion.h"
 
 namespace binding {

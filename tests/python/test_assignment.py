@@ -358,3 +358,20 @@ def test_values_without_a_common_type_are_converted_one_by_one():
         assigned("2 * int8", [1, {"a": [1, "x"]}])
     with pytest.raises(TypeError, match="text beside a number"):
         assigned("int8", {"a": [1, "x"]})
+
+
+@pytest.mark.parametrize("count", [40_000, 60_000, 150_000, 250_000])  # locked, unlocked, and past the direct step
+def test_large_dense_assignments(count):
+    values = np.arange(count) % 1000 + 0.0
+    a = nd.array(np.zeros(count, np.int32), access="rw")
+    a[...] = nd.asarray(values)
+    assert np.array_equal(np.asarray(a), values)
+    values[count - 7] = 0.5
+    b = nd.array(np.full(count, -1, np.int32), access="rw")
+    with pytest.raises(ValueError, match=rf"fractional part lost .* at index \({count - 7},\)"):
+        b[...] = nd.asarray(values)
+    written = np.asarray(b)
+    assert written[count - 7] == -1 and np.all((written == -1) | (written == values))
+    c = nd.array(np.arange(count), access="rw")
+    c[1:] = c[:-1]  # the same memory
+    assert np.array_equal(np.asarray(c), np.concatenate([[0], np.arange(count - 1)]))
