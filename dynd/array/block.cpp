@@ -96,6 +96,9 @@ void free_block(array_block *block, array_block *&list) {
   if (block->waiting && block->waiting->ninputs) {
     waiting_bytes.fetch_sub(intptr_t(block->waiting->held), std::memory_order_relaxed);
     drop_inputs(block->waiting, list);
+    if (block->waiting->external) {
+      release(block->waiting->external);
+    }
   }
   for (int s = 0; s < block->nstreams; s++) {
     if (counted *owner = block->streams()[s].owner) {

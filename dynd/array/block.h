@@ -42,14 +42,17 @@ struct stream {
 
 struct array_block;
 
-/// How the values of a waiting array are computed.
+/// How the values of a lazy array are computed: by an operation, or by an external function.
 struct waiting_op {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
-  uint16_t operations;   ///< that hang below this one, itself included
+  uint16_t operations;   ///< that are below this one, itself included
   size_t held;           ///< bytes of the arrays that it keeps alive
-  array_block *input[3]; ///< owned
+  counted *external;     ///< an external_function, owned; null: the operation
+  array_block *input[];  ///< owned
+
+  static size_t bytes(int ninputs) { return sizeof(waiting_op) + size_t(ninputs) * sizeof(array_block *); }
 };
 
 struct array_block : counted {
@@ -77,6 +80,7 @@ struct array_block : counted {
   scalar_id scalar() const { return type->scalar; }
   bool has_scalars() const { return type->scalar != not_scalar; }
   size_t item_size() const { return scalar_size[size_t(type->scalar)]; }
+  bool is_var(int axis) const { return size()[axis] < 0; }
   /// Which dimension the slots of stream s belong to: the s-th `var` dimension outside of the elements.
   int var_axis(int s) const;
 };

@@ -1,45 +1,238 @@
 #include "dynd/eval/compare.h"
 
-#include <optional>
+#include <algorithm>
+#include <cstring>
+#include <array>
 #include <string_view>
 
-#include "dynd/eval/elements.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/observe.h"
+#include "dynd/eval/run.h"
 #include "dynd/kernel/compare.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd {
 
 namespace {
 
-/// The comparison has the row's name.
-std::optional<comparison> comparison_of(op_id op) {
-  for (auto which = comparison::equal; which != comparison::order; which = comparison(int(which) + 1)) {
-    if (std::string_view(name_of(which)) == row(op).name) {
-      return which;
+/// The operation that has the comparison's name.
+op_id operation_for(comparison which) {
+  static const auto ids = [] {
+    std::array<op_id, size_t(comparison::order)> found{};
+    for (size_t c = 0; c < found.size(); c++) {
+      for (size_t op = 0; op < op_count; op++) {
+        if (std::string_view(operation_of(op_id(op)).name) == name_of(comparison(c))) {
+          found[c] = op_id(op);
+        }
+      }
+    }
+    return found;
+  }();
+  return ids[size_t(which)];
+}
+
+comparison comparison_for(op_id op) {
+  auto which = comparison::equal;
+  while (which != comparison::order && operation_for(which) != op) {
+    which = comparison(int(which) + 1);
+  }
+  return which;
+}
+
+// ---- structs of numbers: a program --------------------------------------------------------------------------------
+
+/// Whether two numbers are compared exactly after promotion, or as a pair of 64-bit types.
+bool is_exact(scalar_id a, scalar_id b) {
+  scalar_id both = promote(a, b);
+  return a == b || find_mixed_comparison(both, a, b) || (scalar_size[size_t(a)] < 8 && scalar_size[size_t(b)] < 8) ||
+         (!is_complex(both) && (scalar_size[size_t(a)] < 8 || scalar_size[size_t(b)] < 8));
+}
+
+class struct_program {
+public:
+  struct_program(fused_task &fused, array_block *left, array_block *right, comparison which)
+      : fused_(fused), left_(left), right_(right), which_(which),
+        equality_(which == comparison::equal || which == comparison::not_equal) {}
+
+  /// Whether the two types are structs or tuples whose fields are numbers, or such structs again.
+  bool takes(const type_data *a, const type_data *b) {
+    element_kind left, right;
+    if (a->nfields == 0) {
+      bool numbers = find_element_kind(a, left) && find_element_kind(b, right);
+      nfields_++;
+      return numbers && is_exact(left.scalar, right.scalar) &&
+             (equality_ || (!left.option && !right.option && !is_complex(promote(left.scalar, right.scalar))));
+    }
+    bool same = a->kind == b->kind && a->nfields == b->nfields;
+    for (int i = 0; i < a->nfields && same; i++) {
+      int other = partner(a, b, i);
+      same = other >= 0 && (equality_ || other == i) && takes(a->fields[i].type, b->fields[other].type);
+    }
+    return same && nfields_ <= 20;
+  }
+
+  uint8_t build() {
+    collect({left_->type->dtype, left_->type->var_count, left_->ndim},
+            {right_->type->dtype, right_->type->var_count, right_->ndim});
+    return equality_ ? compare_all() : compare_in_order();
+  }
+
+private:
+  struct pair {
+    value_registers left, right;
+    scalar_id computation;
+  };
+
+  static int partner(const type_data *a, const type_data *b, int i) {
+    if (a->kind == type_kind::tuple) {
+      return i;
+    }
+    for (int j = 0; j < b->nfields; j++) {
+      if (std::strcmp(b->fields[j].name, a->fields[i].name) == 0) {
+        return j;
+      }
+    }
+    return -1;
+  }
+
+  void collect(const type_part &a, const type_part &b) {
+    for (int i = 0; i < a.type->nfields; i++) {
+      collect(a.field(i), b.field(partner(a.type, b.type, i)));
+    }
+    if (a.type->nfields == 0) {
+      element_kind left, right;
+      find_element_kind(a.type, left);
+      find_element_kind(b.type, right);
+      pairs_.push_back({read(left_, a, left), read(right_, b, right), promote(left.scalar, right.scalar)});
     }
   }
-  return std::nullopt;
+
+  value_registers read(array_block *block, const type_part &part, const element_kind &kind) {
+    value_registers registers;
+    registers.valid = kind.option ? fused_.source(block, part.stream, scalar_id::bool_) : no_register;
+    registers.value = fused_.source(block, part.stream + kind.option, kind.scalar);
+    registers.value = kind.swapped ? fused_.t.p.swapped(registers.value) : registers.value;
+    return registers;
+  }
+
+  uint8_t compare(const pair &x, comparison which) {
+    value_registers operands[2] = {{x.left.value}, {x.right.value}}, result;
+    fused_.add({operation_for(which), x.computation}, operands, 2, &result);
+    return result.value;
+  }
+
+  uint8_t logical(op_id op, uint8_t a, uint8_t b) { return fused_.t.p.add_operation(op, scalar_id::bool_, {a, b}); }
+  uint8_t inverted(uint8_t a) { return fused_.t.p.add_operation(logic::inverted, scalar_id::bool_, {a}); }
+
+  // Inside of a struct missing equals missing.
+  uint8_t is_equal(const pair &x) {
+    uint8_t same = compare(x, comparison::equal);
+    const char yes = 1;
+    auto valid = [&](const value_registers &r) {
+      return r.valid == no_register ? fused_.constant(scalar_id::bool_, &yes) : r.valid;
+    };
+    if (x.left.valid == no_register && x.right.valid == no_register) {
+      return same;
+    }
+    uint8_t a = valid(x.left), b = valid(x.right);
+    uint8_t there = logical(logic::both, logical(logic::both, a, b), same);
+    return logical(logic::either, there, inverted(logical(logic::either, a, b)));
+  }
+
+  uint8_t compare_all() {
+    uint8_t all = is_equal(pairs_[0]);
+    for (size_t i = 1; i < pairs_.size(); i++) {
+      all = logical(logic::both, all, is_equal(pairs_[i]));
+    }
+    return which_ == comparison::equal ? all : inverted(all);
+  }
+
+  // By the first fields that differ: less(0) or (equal(0) and (less(1) or ...)).
+  uint8_t compare_in_order() {
+    bool less = which_ == comparison::less || which_ == comparison::less_equal;
+    uint8_t result = compare(pairs_.back(), which_);
+    for (size_t i = pairs_.size() - 1; i-- > 0;) {
+      uint8_t first = compare(pairs_[i], less ? comparison::less : comparison::greater);
+      result = logical(logic::either, first, logical(logic::both, compare(pairs_[i], comparison::equal), result));
+    }
+    return result;
+  }
+
+  fused_task &fused_;
+  array_block *left_, *right_;
+  comparison which_;
+  bool equality_;
+  int nfields_ = 0;
+  std::vector<pair> pairs_;
+};
+
+// ---- everything else: a kernel over elements ----------------------------------------------------------------------
+
+class comparison_leaf : public element_leaf {
+public:
+  explicit comparison_leaf(comparison which) : which_(which) {}
+  size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
+              std::vector<explained_level> *levels) const override {
+    size_t end = make_comparison_operator(out, offset, operands[0], operands[1], operands[2], which_);
+    if (levels) {
+      levels->push_back({offset, end - offset,
+                         std::string(operands[1].type()->text) + ", " + operands[2].type()->text + " to " +
+                             operands[0].type()->text});
+    }
+    return end;
+  }
+
+private:
+  comparison which_;
+};
+
+void run_kernel(task &t, array_block *const *operands, comparison which) {
+  comparison_leaf leaf(which);
+  t.leaf = &leaf;
+  t.noutputs = 1;
+  for (int o = 0; o < 3; o++) {
+    t.operands.push_back(operands[o]);
+    t.add_ports(o, operands[o]->type->var_count, operands[o]->type->dtype->nstreams);
+  }
+  lower(t);
+  run_task(t);
 }
 
 } // namespace
 
-bool compares_elements(op_id op) { return comparison_of(op).has_value(); }
+bool compares_elements(op_id op, const call_operands &operands) {
+  element_kind kind;
+  return operation_of(op).compares &&
+         !(find_element_kind(operands.block[0]->type->dtype, kind) &&
+           find_element_kind(operands.block[1]->type->dtype, kind));
+}
 
-ref<array_block> compare_elements(op_id op, array_block *left, array_block *right) {
-  comparison which = *comparison_of(op);
+ref<array_block> compare_elements(op_id op, array_block *left, array_block *right, const settings &how) {
+  comparison which = comparison_for(op);
   auto is_option = [](const array_block *block) { return block->type->dtype->kind == type_kind::option; };
-  ndt::type result_type = ndt::make_scalar(scalar_id::bool_);
+  ndt::type dtype = ndt::make_scalar(scalar_id::bool_);
   if (is_option(left) || is_option(right)) {
-    result_type = ndt::make_option(result_type);
+    dtype = ndt::make_option(dtype);
   }
-  array_block *operands[3] = {nullptr, left, right};
-  space shape;
-  broadcast_space(name_of(which), operands + 1, 2, shape);
-  ref<array_block> result = new_elements(shape, result_type);
-  operands[0] = result.get();
-  run_elements(name_of(which), shape, operands, 3,
-               [&](ckernel_builder &out, size_t offset, const kernel_operand *operand) {
-                 return make_comparison_operator(out, offset, operand[0], operand[1], operand[2], which);
-               });
+  force(left);
+  force(right);
+  fused_task fused(name_of(which), how);
+  task &t = fused.t;
+  space_operands sources;
+  sources.push_back(left);
+  sources.push_back(right);
+  broadcast_space(t.name, sources, t.shape);
+  ref<array_block> result = new_result(t.shape, dtype);
+  allocate_values(result.get(), t.shape, how.watching);
+  struct_program fields(fused, left, right, which);
+  if (left->type->dtype->nfields && fields.takes(left->type->dtype, right->type->dtype)) {
+    fused.add_output({fields.build()}, result.get());
+    fused.lower_operands();
+    fused.run();
+    return result;
+  }
+  array_block *operands[3] = {result.get(), left, right};
+  run_kernel(t, operands, which);
   return result;
 }
 

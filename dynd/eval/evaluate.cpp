@@ -1,140 +1,123 @@
 #include "dynd/eval/evaluate.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
-#include "dynd/array/rows.h"
-#include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
-#include "dynd/base/interpreter.h"
 #include "dynd/eval/compare.h"
-#include "dynd/eval/elements.h"
-#include "dynd/eval/group_task.h"
+#include "dynd/eval/direct.h"
+#include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
-#include "dynd/eval/run.h"
-#include "dynd/memory/pool.h"
-#include "dynd/plan/overlap.h"
 
 namespace dynd {
 
 namespace {
 
-constexpr size_t waits_from = 64 << 10;            // bytes of the result: smaller ones are computed at once
-constexpr size_t waiting_budget = size_t(1) << 32; // bytes that all waiting arrays of the process may keep alive
+constexpr size_t lazy_budget = size_t(1) << 32; // bytes that all lazy arrays of the process may keep alive
 
-thread_local int eager_depth = 0;
-std::atomic<bool> direct_enabled = [] {
-  const char *text = std::getenv("DYND_DIRECT"); // 0: for tests that run everything the long way
-  return !text || std::strcmp(text, "0") != 0;
-}();
-
-// ---- the direct step ----------------------------------------------------------------------------------------------
-
-bool is_plain(const array_block *block) {
-  return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
+space_operands operands_of(const call_operands &operands) {
+  space_operands list;
+  for (int i = 0; i < operands.count; i++) {
+    list.push_back(operands.block[i]);
+  }
+  return list;
 }
 
-// A number against a small dense array of its type: the loop for any stride takes both.
-array_block *try_direct_scalar(op_id op, const call_operands &operands) {
-  array_block *left = operands.block[0], *right = operands.block[1];
-  array_block *shape = left->ndim ? left : right, *number = left->ndim ? right : left;
-  const op_row &r = row(op);
-  if (r.kind != op_kind::binary || operands.count != 2 || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
-      number->scalar() != shape->scalar()) {
-    return nullptr;
+// ---- what is computed, and in which types -------------------------------------------------------------------------
+
+struct typed_operation {
+  element_operation what;
+  const char *name;
+  bool total; ///< cannot fail on values
+  bool pure = true;
+  int noutputs;
+  ndt::type result[max_external_outputs];
+};
+
+void check_count(op_id op, const call_operands &operands) {
+  const operation &o = operation_of(op);
+  if (operands.count != o.noperands) {
+    fail(error_kind::type, std::string(o.name) + ": takes " + std::to_string(o.noperands) + " operands, not " +
+                               std::to_string(operands.count));
   }
-  strided_fn function = strided_elementwise[size_t(op)][size_t(shape->scalar())];
-  if (!function || current_observation()) {
-    return nullptr;
-  }
-  ref<array_block> result = new_dense(shape->type, shape->size());
-  intptr_t item = intptr_t(shape->item_size());
-  char *data[3] = {result->values().address, left->values().address, right->values().address};
-  intptr_t stride[3] = {item, left == number ? 0 : item, right == number ? 0 : item};
-  function(data, stride, size_t(shape->count));
-  return result.take();
 }
 
-// Dense operands of one type and the same sizes, and little work: one call of the compiled loop. Null if it is not so.
-array_block *try_direct(op_id op, const call_operands &operands) {
-  array_block *first = operands.block[0];
-  if (!is_plain(first) || operands.count > 3 || size_t(first->count) * 8 > waits_from ||
-      !direct_enabled.load(std::memory_order_relaxed)) {
-    return nullptr;
-  }
-  const void *source[3] = {first->values().address, nullptr, nullptr};
-  for (int i = 1; i < operands.count; i++) {
-    array_block *other = operands.block[i];
-    if (!is_plain(other)) {
-      return nullptr;
-    }
-    if (other->type != first->type || !std::equal(first->size(), first->size() + first->ndim, other->size())) {
-      return try_direct_scalar(op, operands);
-    }
-    source[i] = other->values().address;
-  }
-  block_fn function = level().elementwise[size_t(op)][size_t(first->scalar())];
-  const op_row &r = row(op);
-  bool same_type = r.kind == op_kind::unary || r.kind == op_kind::binary ||
-                   (r.kind == op_kind::magnitude && !is_complex(first->scalar()));
-  if (!function || !same_type || operands.count != r.arity || current_observation()) {
-    return nullptr;
-  }
-  ref<array_block> result = new_dense(first->type, first->size());
-  function(result->values().address, source[0], source[1], source[2], size_t(first->count), nullptr);
-  return result.take();
-}
-
-// A claimed array over dense operands of its own size, in the type it computes in, and little work: the same for what
-// has waited. False if it is not so.
-bool compute_directly(array_block *block) {
-  const waiting_op &waiting = *block->waiting;
-  if (!(block->flags & flag_dense) || block->count > unlocked_from || !direct_enabled.load(std::memory_order_relaxed) ||
-      current_observation()) {
-    return false;
-  }
-  const void *source[3] = {};
-  for (int i = 0; i < waiting.ninputs; i++) {
-    array_block *input = waiting.input[i];
-    // It broadcasts to the block: with as many elements nothing stretches.
-    if (!is_plain(input) || input->count != block->count || input->scalar() != waiting.computation) {
-      return false;
-    }
-    source[i] = input->values().address;
-  }
-  if (!block->values().owner) { // memory from an attempt that failed is used again
-    give_values(block, size_t(block->count) * block->item_size());
-  }
-  block_fn function = level().elementwise[size_t(waiting.op)][size_t(waiting.computation)];
-  function(block->values().address, source[0], source[1], source[2], size_t(block->count), nullptr);
-  return true;
-}
-
-// ---- types and waiting --------------------------------------------------------------------------------------------
-
-scalar_id computation_of(op_id op, const call_operands &operands) {
-  const op_row &r = row(op);
-  int first = r.kind == op_kind::select ? 1 : 0;
-  if (first && operands.block[0]->scalar() != scalar_id::bool_) {
+element_kind kind_of_operand(const char *operation, const array_block *block) {
+  element_kind kind;
+  if (!find_element_kind(block->type->dtype, kind)) {
     fail(error_kind::type,
-         std::string(r.name) + ": the condition must be bool, not " + scalar_name[size_t(operands.block[0]->scalar())]);
+         std::string(operation) + ": there is no such operation for elements of type " + block->type->dtype->text);
   }
-  scalar_id promoted = operands.block[first]->scalar();
-  for (int i = first + 1; i < operands.count; i++) {
-    promoted = promote(promoted, operands.block[i]->scalar());
-  }
-  return computation_type(op, promoted);
+  return kind;
 }
 
-// May the operation wait? Only what cannot fail, over memory that nobody can write, and not without bounds.
-bool may_wait(op_id op, scalar_id computation, const call_operands &operands, size_t bytes, waiting_op &waiting) {
-  if (bytes < waits_from || can_fail(op, computation) || eager_depth > 0) {
+// Missing values propagate, unless an operation looks at them itself: then only those of other operands do.
+typed_operation type_operation(op_id op, const call_operands &operands) {
+  const operation &o = operation_of(op);
+  typed_operation typed{{op, scalar_id::bool_, nullptr}, o.name, false, true, o.noutputs, {}};
+  if (o.operand[0] == value_rule::presence) {
+    typed.total = true;
+    typed.result[0] = ndt::make_scalar(scalar_id::bool_);
+    return typed;
+  }
+  std::optional<scalar_id> promoted;
+  bool option = false;
+  for (int i = 0; i < operands.count; i++) {
+    element_kind kind = kind_of_operand(o.name, operands.block[i]);
+    option |= kind.option && o.operand[i] != value_rule::optional;
+    if (o.operand[i] == value_rule::boolean) {
+      if (kind.scalar != scalar_id::bool_) {
+        fail(error_kind::type,
+             std::string(o.name) + ": the condition must be bool, not " + scalar_name[size_t(kind.scalar)]);
+      }
+      continue;
+    }
+    promoted = promoted ? promote(*promoted, kind.scalar) : kind.scalar;
+  }
+  typed.what.computation = computation_type(op, *promoted);
+  typed.total = !can_fail(op, typed.what.computation);
+  for (int i = 0; i < o.noutputs; i++) {
+    ndt::type scalar = ndt::make_scalar(result_type(op, i, typed.what.computation));
+    typed.result[i] = option ? ndt::make_option(scalar) : scalar;
+  }
+  return typed;
+}
+
+typed_operation type_operation(const external_function &function, const call_operands &operands) {
+  const external_types &types = function.types;
+  typed_operation typed{{{}, {}, &function}, function.kernel->name, false, false, types.noutputs, {}};
+  typed.total = function.has(dynd_callable_total);
+  typed.pure = function.has(dynd_callable_pure) && !function.has(dynd_callable_python_lock) &&
+               !function.has(dynd_callable_one_thread);
+  bool option = false;
+  for (int i = 0; i < operands.count; i++) {
+    option |= kind_of_operand(typed.name, operands.block[i]).option;
+  }
+  for (int i = 0; i < types.noutputs; i++) {
+    ndt::type scalar = ndt::make_scalar(types.type[i]);
+    typed.result[i] = option ? ndt::make_option(scalar) : scalar;
+  }
+  return typed;
+}
+
+// ---- lazy results -------------------------------------------------------------------------------------------------
+
+// What a lazy array costs.
+struct lazy_bounds {
+  int operations = 1;
+  size_t held = 0;
+};
+
+// May the result be lazy? Only of what cannot fail, over memory that nobody can write, and not without bounds.
+bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
+                 lazy_bounds &bounds) {
+  if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager) {
     return false;
   }
-  size_t elements = bytes / scalar_size[size_t(result_type(op, computation))];
-  waiting.operations = 1;
-  waiting.held = 0;
+  size_t bytes = value_bytes(shape, typed.result[0]);
+  if (bytes < lazy_from) {
+    return false;
+  }
+  size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
   for (int i = 0; i < operands.count; i++) {
     const array_block *block = operands.block[i];
     if (!(block->flags & flag_ours)) {
@@ -143,317 +126,199 @@ bool may_wait(op_id op, scalar_id computation, const call_operands &operands, si
     if (std::find(operands.block, operands.block + i, block) != operands.block + i) {
       continue; // a * a holds one array
     }
-    bool waits = block->state.load(std::memory_order_acquire) != array_state::ready;
-    waiting.operations += waits ? block->waiting->operations : 0;
-    waiting.held +=
-        waits ? block->waiting->held : (block->count >= 0 ? size_t(block->count) : elements) * block->item_size();
+    bool lazy = block->state.load(std::memory_order_acquire) != array_state::ready;
+    element_kind kind;
+    bool known = find_element_kind(block->type->dtype, kind);
+    size_t item = known ? scalar_size[size_t(kind.scalar)] + kind.option : 16;
+    bounds.operations += lazy ? block->waiting->operations : 0;
+    bounds.held += lazy ? block->waiting->held : (block->count >= 0 ? size_t(block->count) : elements) * item;
   }
-  return waiting.operations < max_group && waiting.held <= 4 * bytes &&
-         size_t(waiting_bytes.load(std::memory_order_relaxed)) + waiting.held < waiting_budget;
+  return bounds.operations < max_group && bounds.held <= 4 * bytes &&
+         size_t(waiting_bytes.load(std::memory_order_relaxed)) + bounds.held < lazy_budget;
 }
 
-ref<array_block> make_waiting(op_id op, scalar_id computation, const call_operands &operands, const space &shape,
-                              const waiting_op &bounds) {
-  ref<array_block> result = new_result(shape, result_type(op, computation), sizeof(waiting_op),
-                                       order_like(shape, operands.block, operands.count));
-  auto *waiting = reinterpret_cast<waiting_op *>(small_data(result.get()));
-  *waiting = bounds;
-  waiting->op = op;
-  waiting->computation = computation;
-  waiting->ninputs = uint8_t(operands.count);
+ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
+                           const lazy_bounds &bounds) {
+  ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count),
+                                       order_like(shape, operands_of(operands)));
+  auto *lazy = reinterpret_cast<waiting_op *>(small_data(result.get()));
+  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), uint16_t(bounds.operations), bounds.held,
+           nullptr};
+  if (typed.what.external) {
+    lazy->external = const_cast<external_function *>(typed.what.external);
+    retain(lazy->external);
+  }
   for (int i = 0; i < operands.count; i++) {
     retain(operands.block[i]);
-    waiting->input[i] = operands.block[i];
+    lazy->input[i] = operands.block[i];
   }
-  waiting_bytes.fetch_add(intptr_t(waiting->held), std::memory_order_relaxed);
-  result->waiting = waiting;
+  waiting_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
+  result->waiting = lazy;
   result->state.store(array_state::waiting, std::memory_order_release);
   return result;
 }
 
-void compute(array_block *block) {
-  // The arrays below may be dropped by others while we work.
-  ref<array_block> keep = ref<array_block>::share(block);
-  group_task group;
-  group.t.name = row(block->waiting->op).name;
-  if (!group.claim_root(block)) {
+const char *name_of(const waiting_op &op) {
+  return op.external ? static_cast<const external_function *>(op.external)->kernel->name : operation_of(op.op).name;
+}
+
+// Computes a lazy array, and what is lazy below it.
+void materialize(array_block *block) {
+  settings how = thread_settings();
+  ref<array_block> keep = ref<array_block>::share(block); // other owners may drop it meanwhile
+  fused_task fused(name_of(*block->waiting), how);
+  if (!fused.claim_root(block)) {
     return;
   }
-  if (!compute_directly(block)) {
-    space_of(block, group.t.shape);
-    group.start_program(nullptr, 0);
-    group.add_claimed_outputs();
-    group.run();
+  if (!try_direct_compute(block, how)) {
+    space_of(block, fused.t.shape);
+    fused.add_claimed();
+    fused.add_claimed_outputs();
+    fused.lower_operands();
+    fused.run();
   }
-  group.finish();
+  fused.finish();
 }
 
-[[maybe_unused]] const bool installed = (compute_waiting = compute, true);
+[[maybe_unused]] const bool installed = (compute_waiting = materialize, true);
 
-// Runs an operation now, with what waits below it; the results have the group's space.
-void run_now(op_id op, scalar_id computation, const call_operands &operands, group_task &group,
+// ---- at once ------------------------------------------------------------------------------------------------------
+
+// Runs an operation now, with what is lazy below it; `fused` has its space.
+void run_now(const typed_operation &typed, const call_operands &operands, fused_task &fused,
              ref<array_block> *results) {
-  task &t = group.t;
-  t.name = row(op).name;
-  int count = row(op).outputs;
-  axis_order order = order_like(t.shape, operands.block, operands.count);
-  for (int i = 0; i < count; i++) {
-    results[i] = new_result(t.shape, result_type(op, computation), 0, order);
-    allocate_values(results[i].get(), t.shape);
-    if (observation *watching = current_observation(); watching && watching->tracing) {
-      // The trace shows what stands at the destination.
-      buffer *memory = as_buffer(results[i]->values().owner);
-      std::memset(memory->data, 0, memory->size);
-    }
+  task &t = fused.t;
+  space_operands list = operands_of(operands);
+  axis_order order = order_like(t.shape, list);
+  for (int i = 0; i < typed.noutputs; i++) {
+    results[i] = new_result(t.shape, typed.result[i], 0, order);
+    allocate_values(results[i].get(), t.shape, t.how.watching && t.how.watching->tracing);
   }
-  group.claim(operands.block, operands.count, operands.dying, *results[0], count);
-  group.start_program(operands.block, operands.count);
-  uint8_t regs[3], outputs[2];
+  fused.claim(list, operands.last_use, *results[0], typed.noutputs);
+  fused.add_claimed();
+  value_registers registers[max_external_sources], computed[max_external_outputs];
   for (int i = 0; i < operands.count; i++) {
-    regs[i] = group.register_of(operands.block[i]);
+    registers[i] = fused.registers_of(operands.block[i]);
   }
-  group.add_operation(op, computation, regs, operands.count, outputs);
-  for (int i = 0; i < count; i++) {
-    group.add_output(outputs[i], results[i].get());
+  fused.add(typed.what, registers, operands.count, computed);
+  for (int i = 0; i < typed.noutputs; i++) {
+    fused.add_output(computed[i], results[i].get());
   }
-  group.add_claimed_outputs();
-  group.run();
-  group.finish();
+  fused.add_claimed_outputs();
+  fused.lower_operands();
+  fused.run();
+  fused.finish();
 }
 
-void check_count(op_id op, const call_operands &operands) {
-  const op_row &r = row(op);
-  if (operands.count != r.arity) {
-    fail(error_kind::type, std::string(r.name) + ": takes " + std::to_string(r.arity) + " operands, not " +
-                               std::to_string(operands.count));
+void run_or_delay(const typed_operation &typed, const call_operands &operands, const settings &how, fused_task &fused,
+                  ref<array_block> *results) {
+  broadcast_space(typed.name, operands_of(operands), fused.t.shape);
+  lazy_bounds bounds;
+  if (may_be_lazy(typed, operands, fused.t.shape, how, bounds)) {
+    *results = make_lazy(typed, operands, fused.t.shape, bounds);
+    return;
   }
+  run_now(typed, operands, fused, results);
 }
 
-} // namespace
+// ---- other elements -----------------------------------------------------------------------------------------------
 
-bool have_scalars(const call_operands &operands) {
-  auto has_scalars = [](const array_block *block) { return block->has_scalars(); };
-  return std::all_of(operands.block, operands.block + operands.count, has_scalars);
-}
-
-ref<array_block> scalars_of(array_block *operand) {
-  ndt::type dtype(operand->type->dtype);
-  while (dtype->kind == type_kind::byteswap || dtype->kind == type_kind::pointer) {
-    dtype = dtype.element();
+bool are_behind_pointers(const array_block *block) {
+  const type_data *dtype = block->type->dtype;
+  element_kind kind;
+  bool pointer = dtype->kind == type_kind::pointer;
+  while (dtype->kind == type_kind::pointer) {
+    dtype = dtype->element;
   }
-  bool read = dtype->kind == type_kind::scalar && !operand->has_scalars();
-  return read ? copy_values(operand, access_mode::immutable, dtype) : ref<array_block>::share(operand);
+  return pointer && dtype->ndim == 0 && find_element_kind(dtype, kind);
 }
 
-read_operands::read_operands(const call_operands &operands) {
+// Operands whose scalars are behind pointers are copied; `Call` goes on with the copies. False where there are none.
+template <class Call> bool without_pointers(const call_operands &operands, Call call) {
+  bool any = std::any_of(operands.block, operands.block + operands.count, are_behind_pointers);
+  if (!any) {
+    return false;
+  }
+  ref<array_block> kept[max_external_sources];
+  array_block *block[max_external_sources];
   for (int i = 0; i < operands.count; i++) {
-    kept[i] = scalars_of(operands.block[i]);
+    kept[i] = copies_to_scalars(operands.block[i]);
     block[i] = kept[i].get();
   }
+  call(call_operands{block, operands.count});
+  return true;
 }
 
-void need_scalars(const char *operation, array_block *const *operands, int count) {
-  for (int i = 0; i < count; i++) {
-    if (!operands[i]->has_scalars()) [[unlikely]] {
-      fail(error_kind::type, std::string(operation) + ": there is no such operation for elements of type " +
-                                 operands[i]->type->dtype->text);
-    }
-  }
+bool is_about_nothing_missing(op_id op, const call_operands &operands) {
+  value_rule rule = operation_of(op).operand[0];
+  bool looks = rule == value_rule::presence || rule == value_rule::optional;
+  return looks && operands.block[0]->type->dtype->kind != type_kind::option;
 }
 
-ref<array_block> evaluate(op_id op, const call_operands &operands) {
-  check_count(op, operands);
-  if (!have_scalars(operands)) [[unlikely]] {
-    if (compares_elements(op)) {
-      return compare_elements(op, operands.block[0], operands.block[1]);
-    }
-    read_operands read(operands);
-    need_scalars(row(op).name, read.block, operands.count);
-    return evaluate(op, {read.block, operands.count});
+// Nothing can be missing: is_missing is False everywhere, fill_missing the array itself, of the promoted type.
+ref<array_block> answer_without_missing(op_id op, const call_operands &operands) {
+  array_block *block = operands.block[0];
+  if (operation_of(op).operand[0] == value_rule::optional) {
+    element_kind kind = kind_of_operand(operation_of(op).name, block);
+    scalar_id to = promote(kind.scalar, kind_of_operand(operation_of(op).name, operands.block[1]).scalar);
+    return copy_values(block, access_mode::immutable, ndt::make_scalar(computation_type(op, to)), error_mode::nocheck);
   }
-  if (array_block *result = try_direct(op, operands)) [[likely]] {
-    return ref<array_block>::adopt(result);
-  }
-  scalar_id computation = computation_of(op, operands);
-  group_task group;
-  broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
-  size_t bytes = value_bytes(group.t.shape, result_type(op, computation));
-  waiting_op bounds;
-  if (may_wait(op, computation, operands, bytes, bounds)) {
-    return make_waiting(op, computation, operands, group.t.shape, bounds);
-  }
-  ref<array_block> result;
-  run_now(op, computation, operands, group, &result);
+  space shape;
+  broadcast_space(operation_of(op).name, operands_of(operands), shape);
+  ref<array_block> result = new_result(shape, ndt::make_scalar(scalar_id::bool_));
+  allocate_values(result.get(), shape, true);
   return result;
-}
-
-void evaluate2(op_id op, const call_operands &operands, ref<array_block> *results) {
-  check_count(op, operands);
-  if (!have_scalars(operands)) [[unlikely]] {
-    read_operands read(operands);
-    need_scalars(row(op).name, read.block, operands.count);
-    return evaluate2(op, {read.block, operands.count}, results);
-  }
-  scalar_id computation = computation_of(op, operands);
-  group_task group;
-  broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
-  run_now(op, computation, operands, group, results);
-}
-
-namespace {
-
-// The source as the values of `dst`'s type, into memory that is there. `name` is what messages and traces say.
-void assign_values(const char *name, const space &shape, array_block *dst, array_block *src, error_mode mode) {
-  group_task group;
-  task &t = group.t;
-  t.name = name;
-  t.shape = shape;
-  size_t to = size_t(dst->scalar()), from = size_t(src->scalar()), checks = size_t(mode);
-  const level_table &functions = level();
-  block_fn convert = functions.convert_checked[checks][to][from];
-  if (convert != functions.convert[to][from]) {
-    t.checks = mode;
-    force(src); // what waits below is no part of the conversion: its values are there to be named
-  }
-  group.claim(&src, 1, 0, *dst);
-  group.start_program(&src, 1);
-  uint8_t reg = group.register_of(src);
-  program_step step = {
-      convert,    functions.convert_stream[checks][to][from], nullptr, "copy", reg, no_register, no_register, 0,
-      no_register};
-  group.add_output(t.p.add_step(step, dst->scalar()), dst);
-  group.add_claimed_outputs();
-  group.run();
-  group.finish();
-}
-
-// The bytes that the values from `axis` on may touch; rows are looked at.
-void add_touched(const array_block &x, int axis, char *const *at, byte_interval &all) {
-  bool rows = std::any_of(x.size() + axis, x.size() + x.ndim, [](intptr_t size) { return size < 0; });
-  if (rows) {
-    dimension_walk dimension(x, axis, at);
-    char *inner[max_ndim + 1];
-    for (int64_t i = 0; i < dimension.size(); i++) {
-      dimension.enter(i, inner);
-      add_touched(x, axis + 1, inner, all);
-    }
-    return;
-  }
-  byte_interval own = touched_bytes(at[x.nstreams - 1], {x.size() + axis, size_t(x.ndim - axis)},
-                                    x.value_strides() + axis, intptr_t(x.item_size()));
-  if (own.low != own.high) {
-    all = all.low == all.high ? own : byte_interval{std::min(all.low, own.low), std::max(all.high, own.high)};
-  }
-}
-
-byte_interval touched_by(const array_block &x) {
-  char *at[max_ndim + 1];
-  for (int s = 0; s < x.nstreams; s++) {
-    at[s] = x.streams()[s].address;
-  }
-  byte_interval all = {0, 0};
-  add_touched(x, 0, at, all);
-  return all;
-}
-
-// Rows that may get their memory from an assignment.
-bool has_pool(const array_block *block) {
-  for (int s = 0; s < block->nstreams; s++) {
-    if (as_pool(block->streams()[s].owner)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// By addresses: different owners may lend the same memory.
-bool shares_memory(const array_block *a, const array_block *b) { return may_overlap(touched_by(*a), touched_by(*b)); }
-
-} // namespace
-
-namespace {
-
-// Dense, of the same sizes, too little for threads and within the cache, and apart: one call of the compiled
-// conversion. False if it is not so, or if a value is refused: then the general way says which.
-bool try_direct_assign(array_block *dst, array_block *src, error_mode mode) {
-  if (!is_plain(dst) || !is_plain(src) || dst->count >= threads_from || dst->ndim != src->ndim ||
-      !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || current_observation() ||
-      !direct_enabled.load(std::memory_order_relaxed)) {
-    return false;
-  }
-  char *to = dst->values().address;
-  const char *from = src->values().address;
-  size_t count = size_t(dst->count), to_bytes = count * dst->item_size(), from_bytes = count * src->item_size();
-  const cpu_tuning &cpu = this_cpu();
-  if ((to < from + from_bytes && from < to + to_bytes) ||
-      to_bytes + from_bytes > std::min(cpu.prefetch_from, cpu.stream_from)) {
-    return false;
-  }
-  without_interpreter unlocked(dst->count > unlocked_from);
-  block_fn convert = level().convert_checked[size_t(mode)][size_t(dst->scalar())][size_t(src->scalar())];
-  return convert(to, from, nullptr, nullptr, count, nullptr) == 0;
 }
 
 } // namespace
 
-void assign(array_block *dst, array_block *src, error_mode mode) {
-  if (dst->access != access_mode::readwrite) {
-    fail(error_kind::type, std::string("assign: the destination is ") +
-                               (dst->access == access_mode::immutable ? "immutable" : "readonly") +
-                               "; make it with access='rw'");
+ref<array_block> copies_to_scalars(array_block *operand) {
+  if (!are_behind_pointers(operand)) {
+    return ref<array_block>::share(operand);
   }
-  if (try_direct_assign(dst, src, mode)) {
+  ndt::type dtype(operand->type->dtype);
+  while (dtype->kind == type_kind::pointer) {
+    dtype = dtype.element();
+  }
+  return copy_values(operand, access_mode::immutable, dtype);
+}
+
+void evaluate(op_id op, const call_operands &operands, ref<array_block> *results) {
+  check_count(op, operands);
+  const settings &how = thread_settings();
+  if (try_direct(op, operands, how, results)) [[likely]] {
     return;
   }
-  if (!dst->has_scalars() || !src->has_scalars() || has_pool(dst)) {
-    return assign_elements(dst, src, mode);
+  if (compares_elements(op, operands)) {
+    *results = compare_elements(op, operands.block[0], operands.block[1], how);
+    return;
   }
-  space shape;
-  space_of(dst, shape);
-  check_broadcasts_to("assign", &src, 1, shape);
-  force(src);
-  ref<array_block> apart; // on overlap the source is copied first
-  if (shares_memory(dst, src)) {
-    apart = copy_values(src, access_mode::immutable);
-    src = apart.get();
+  if (without_pointers(operands, [&](const call_operands &read) { evaluate(op, read, results); })) {
+    return;
   }
-  assign_values("assign", shape, dst, src, mode);
+  if (is_about_nothing_missing(op, operands)) {
+    *results = answer_without_missing(op, operands);
+    return;
+  }
+  typed_operation typed = type_operation(op, operands);
+  fused_task fused(typed.name, how);
+  run_or_delay(typed, operands, how, fused, results);
 }
 
-ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
-  if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
-    return copy_values(source, access, type.dtype(), mode);
+void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {
+  const settings &how = thread_settings();
+  if (try_direct(function, operands, how, results)) {
+    return;
   }
-  return convert_elements(source, type.get(), access, mode);
+  if (without_pointers(operands, [&](const call_operands &read) { evaluate(function, read, results); })) {
+    return;
+  }
+  typed_operation typed = type_operation(function, operands);
+  fused_task fused(typed.name, how);
+  fused.t.flaky = true;
+  fused.t.keep_lock = function.has(dynd_callable_python_lock);
+  fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
+  run_or_delay(typed, operands, how, fused, results);
 }
-
-ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
-  if (!source->has_scalars() || dtype->kind != type_kind::scalar) {
-    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
-    return convert_elements(source, type.get(), access, mode);
-  }
-  scalar_id scalar = dtype->scalar;
-  space shape;
-  broadcast_space("copy", &source, 1, shape);
-  for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
-    shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
-  }
-  ref<array_block> result = new_result(shape, scalar);
-  allocate_values(result.get(), shape);
-  result->access = access;
-  if (access != access_mode::immutable) {
-    result->flags &= uint8_t(~flag_ours);
-  }
-  unwatched_scope unwatched;
-  assign_values("copy", shape, result.get(), source, mode);
-  return result;
-}
-
-eager_scope::eager_scope() { eager_depth++; }
-eager_scope::~eager_scope() { eager_depth--; }
-
-bool is_direct() { return direct_enabled.load(std::memory_order_relaxed); }
-
-void set_direct(bool on) { direct_enabled.store(on); }
 
 } // namespace dynd

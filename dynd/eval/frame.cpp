@@ -39,7 +39,7 @@ work_frame::work_frame(size_t scratch_size) {
   cancel = nullptr;
   kind = 0;
   text[0] = 0;
-  engine = nullptr;
+  engine = &state;
   thread_scratch &own = scratch_of_thread;
   if (own.used) { // a kernel that evaluates something itself
     scratch = own_scratch_ = new_scratch(scratch_size);

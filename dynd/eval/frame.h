@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "dynd/abi/kernel.h"
+#include "dynd/kernel/level.h"
 
 namespace dynd {
 
@@ -14,6 +14,8 @@ public:
   ~work_frame();
   work_frame(const work_frame &) = delete;
   work_frame &operator=(const work_frame &) = delete;
+
+  frame_state state; ///< what `engine` points to
 
 private:
   static void *allocate_temp(dynd_frame *self, size_t size);

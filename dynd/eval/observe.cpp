@@ -2,88 +2,69 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <numeric>
 
 #include "dynd/array/view.h"
-#include "dynd/base/errors.h"
 #include "dynd/eval/frame.h"
-#include "dynd/kernel/dims.h"
 
 namespace dynd {
-
-observation *&current_observation() {
-  static thread_local observation *current = nullptr;
-  return current;
-}
-
-std::string index_text(const std::vector<std::string> &index) {
-  std::string text;
-  for (const std::string &i : index) {
-    text += (text.empty() ? "" : ", ") + i;
-  }
-  return "(" + text + (index.size() == 1 ? ",)" : ")");
-}
-
-std::string index_text(const std::vector<intptr_t> &index) {
-  std::vector<std::string> texts;
-  for (intptr_t i : index) {
-    texts.push_back(std::to_string(i));
-  }
-  return index_text(texts);
-}
 
 namespace {
 
 const char *kind_name(const task &t, int operand, int axis) {
-  const array_block &block = *t.operands.operand[operand].block;
-  int own = axis - (t.shape.ndim - block.ndim);
-  return own < 0 ? "scalar" : block.size()[own] < 0 ? "var" : "strided";
+  const space_operand &own = t.operands[operand];
+  int own_axis = axis - (t.shape.ndim - own.ndim);
+  return own_axis < 0 ? "scalar" : own.block->is_var(own_axis) ? "var" : "strided";
+}
+
+const char *element_name(const space_operand &operand) {
+  const type_data *type = operand.block->type;
+  for (int d = 0; d < operand.ndim; d++) {
+    type = type->element;
+  }
+  return type->text;
 }
 
 // An assignment is named by what it goes between; an operation by the dimension it walks, and by itself at the leaf.
 std::string level_name(const task &t, int level) {
-  bool leaf = level == t.shape.ndim - (t.reduced ? 1 : 0),
-       assignment = t.p.nsteps == 1 && t.nsources == 1 && t.name == std::string("assign");
-  if (assignment) {
-    int source = t.noutputs;
-    const char *from =
-        leaf ? scalar_name[size_t(t.operands.operand[source].block->scalar())] : kind_name(t, source, level);
-    const char *to = leaf ? scalar_name[size_t(t.operands.operand[0].block->scalar())] : kind_name(t, 0, level);
+  bool leaf = level == t.shape.ndim - t.nreduced;
+  if (t.assigns) {
+    const char *from = leaf ? element_name(t.operands[1]) : kind_name(t, 1, level);
+    const char *to = leaf ? element_name(t.operands[0]) : kind_name(t, 0, level);
     return std::string(from) + " to " + to;
   }
   if (leaf) {
     return t.name;
   }
   bool var = false;
-  for (int o = 0; o < t.operands.noperands; o++) {
+  for (int o = 0; o < t.operands.size(); o++) {
     var |= std::string(kind_name(t, o, level)) == "var";
   }
   return var ? "var" : "strided";
 }
 
-// The sources as the operation has them: a source that is two operands twice. Conversions are looked through; where
-// other steps are between, each source once.
+// The source operands as the operation has them: one that is two operands twice. Conversions are looked through; where
+// other steps are between, or several operands of an element are registers of their own, each source once.
 std::vector<int> traced_sources(const task &t) {
   std::vector<int> sources;
+  const program &p = t.p;
   auto add = [&](uint8_t reg) {
-    for (int i = t.p.nsteps - 1; i >= 0; i--) {
-      const program_step &step = t.p.steps[i];
-      if (step.dst == reg && step.function == level().convert[size_t(t.p.type[reg])][size_t(t.p.type[step.a])]) {
-        reg = step.a;
-      }
+    for (int i = p.nsteps - 1; i >= 0; i--) {
+      const program_step &step = p.steps[i];
+      bool passes = step.kind == step_kind::conversion || step.kind == step_kind::swap_bytes;
+      reg = passes && step.writes[0] == reg ? step.reads[0] : reg;
     }
-    sources.push_back(reg < t.nsources ? reg : -1);
+    int source = p.source_of(reg), o = source < 0 ? -1 : t.ports[p.noutputs + source].operand;
+    sources.push_back(o >= 0 && t.operands[o].block->has_scalars() ? o : -1);
   };
-  const program_step *last = t.p.nsteps ? &t.p.steps[t.p.nsteps - 1] : nullptr;
-  if (t.p.reduce || !last) {
-    add(t.p.output[0]);
-  } else {
-    t.p.for_reads(*last, add);
+  if (!t.leaf && p.nsteps && !p.reduces()) {
+    p.for_reads(p.steps[p.nsteps - 1], add);
+  } else if (!t.leaf) {
+    add(p.output[p.noutputs - 1].reg);
   }
-  if (std::find(sources.begin(), sources.end(), -1) != sources.end()) {
-    sources.resize(size_t(t.nsources));
-    std::iota(sources.begin(), sources.end(), 0);
+  if (t.leaf || std::find(sources.begin(), sources.end(), -1) != sources.end()) {
+    sources.resize(size_t(t.operands.size() - t.noutputs));
+    std::iota(sources.begin(), sources.end(), t.noutputs);
   }
   return sources;
 }
@@ -93,10 +74,10 @@ public:
   value_recorder(const task &t, const std::vector<std::vector<int>> &streams, observation &seen)
       : t_(t), streams_(streams), seen_(seen), sources_(traced_sources(t)) {
     for (int o = 0; o < t.noutputs; o++) {
-      nd::array output(ref<array_block>::share(t.operands.operand[o].block));
+      nd::array output(ref<array_block>::share(t.operands[o].block));
       // A reduction writes to a place of size 1 in the reduced axis, which is no part of its result.
       const nd::index all{nd::index::ellipsis, 0, {}, {}, {}}, first{nd::index::integer, 0, {}, {}, {}};
-      outputs_.push_back(t.reduced ? nd::at(output, std::array{all, first}) : output);
+      outputs_.push_back(t.nreduced ? nd::at(output, std::array{all, first}) : output);
     }
   }
 
@@ -109,23 +90,22 @@ public:
     for (int o = 0; o < t_.noutputs; o++) {
       record.destination += (o ? " " : "") + text_of(*outputs_[size_t(o)].get(), o, level, stream);
     }
-    for (int source : sources_) {
-      int o = t_.noutputs + source;
-      record.sources.push_back(text_of(*t_.operands.operand[o].block, o, level, stream));
+    for (int o : sources_) {
+      record.sources.push_back(text_of(*t_.operands[o].block, o, level, stream));
     }
     seen_.calls.push_back(std::move(record));
   }
 
 private:
   std::string text_of(const array_block &block, int o, int level, char *const *stream) const {
-    const std::vector<int> &streams = streams_[size_t(o)];
-    char *own[max_streams];
-    for (size_t i = 0; i < streams.size(); i++) {
-      own[i] = stream[streams[i]];
+    char *own[max_type_streams];
+    for (size_t i = 0; i < streams_[size_t(o)].size(); i++) {
+      own[i] = stream[streams_[size_t(o)][i]];
     }
     // Where its dimensions begin among those of the space; a reduction's output lacks the last one.
-    int missing = t_.shape.ndim - t_.operands.operand[o].block->ndim;
-    return nd::values_text_at(block, std::clamp(level - missing, 0, int(block.ndim)), own);
+    int missing = t_.shape.ndim - t_.operands[o].ndim;
+    int most = std::min(t_.operands[o].ndim, int(block.ndim));
+    return nd::values_text_at(block, std::clamp(level - missing, 0, most), own);
   }
 
   const task &t_;
@@ -135,176 +115,82 @@ private:
   std::vector<nd::array> outputs_;
 };
 
-class path_recorder : public place_recorder {
-public:
-  path_recorder(int ndim, int source_stream) : place_recorder(ndim), source_stream_(source_stream) {}
-  void call(int level, intptr_t at, char *const *stream) override {
-    place_recorder::call(level, at, stream);
-    source = stream[source_stream_];
+// Of the operand's values, along an axis of the space.
+intptr_t stride_of(const task &t, int o, int d) {
+  for (int p = 0; p < t.ports.size(); p++) {
+    if (t.ports[p].operand == o) {
+      return t.port_stream(p).stride[d];
+    }
   }
-  const char *source = nullptr;
+  return 0;
+}
 
-private:
-  int source_stream_;
-};
-
-int run_observed(const ckernel_builder &kernel, const root_call &call, kernel_observer &observer,
-                 std::string *error = nullptr) {
-  work_frame frame(kernel.scratch_size);
-  frame.engine = &observer;
-  auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
-  auto function = reinterpret_cast<streams_strided_t>(root->function);
-  int status = function(call.stream, call.stride, size_t(call.count), root, &frame);
-  if (status && error) {
-    error->assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
+// Values are shown whole: the streams that the leaf does not need are ports too.
+void add_unused_ports(task &t) {
+  for (int o = 0; o < t.operands.size(); o++) {
+    const array_block &block = *t.operands[o].block;
+    for (int s = t.operands[o].var_count(); s < block.nstreams; s++) {
+      auto is_it = [&](const task_port &port) { return port.operand == o && port.stream == s; };
+      if (std::none_of(t.ports.begin(), t.ports.end(), is_it)) {
+        t.ports.push_back({o, s});
+      }
+    }
   }
-  return status;
 }
 
 } // namespace
 
-int run_traced(const task &t, observation &seen) {
+int run_traced(task &t, observation &seen, dynd_frame &frame) {
+  add_unused_ports(t);
+  lower(t);
   ckernel_builder kernel;
   root_call call;
   std::vector<std::vector<int>> streams;
-  build_unplanned(kernel, t, call, streams);
+  build_in_order(kernel, t, true, {}, call, &streams);
   value_recorder recorder(t, streams, seen);
-  return run_observed(kernel, call, recorder, nullptr);
-}
-
-namespace {
-
-first_failure find_by_element(const task &t) {
-  ckernel_builder kernel;
-  root_call call;
-  std::vector<std::vector<int>> streams;
-  build_unplanned(kernel, t, call, streams);
-  path_recorder recorder(t.shape.ndim, streams[size_t(t.noutputs)].back());
-  first_failure found;
-  found.status = run_observed(kernel, call, recorder, &found.text);
-  found.index = std::move(recorder.index);
-  found.source = recorder.source;
-  return found;
-}
-
-// Moves the streams to element `i` of the outermost axis, which has one size.
-void move_to(task &t, intptr_t i) {
-  for (int s = 0; s < t.operands.nstreams; s++) {
-    t.operands.stream[s].address += i * t.operands.stream[s].stride[0];
-  }
-  for (space_slots &slots : t.shape.slots) {
-    slots.address += i * slots.stride[0];
-  }
-}
-
-// The outermost axis is a row, or some operand has one there: everything that is in rows moves to the row, and the axis
-// has one size. Rows were compared before: each has the length, or one element.
-void enter_row(task &t) {
-  space &shape = t.shape;
-  if (shape.size[0] < 0) {
-    const space_slots &own = shape.slots[shape.slot_index[0]];
-    row_extent row = read_slot(own.address, own.kind);
-    for (int d = 1; d < shape.ndim; d++) {
-      if (shape.size[d] < 0) {
-        space_slots &below = shape.slots[shape.slot_index[d]];
-        below.address += row.start * start_unit(below.stride[0], own.step);
-      }
-    }
-    shape.size[0] = row.size;
-  }
-  for (int o = 0; o < t.operands.noperands; o++) {
-    lowered_operand &operand = t.operands.operand[o];
-    int slots = operand.slots[0];
-    if (slots < 0) {
-      continue;
-    }
-    row_extent row = read_slot(t.operands.stream[slots].address, operand.kind[0]);
-    for (int s = slots + 1; s < operand.first + operand.count; s++) {
-      lowered_stream &stream = t.operands.stream[s];
-      stream.address += row.start * start_unit(stream.stride[0], operand.step[0]);
-      stream.stride[0] = row.size == shape.size[0] ? stream.stride[0] : 0;
-    }
-    operand.slots[0] = -1;
-    operand.has_rows[0] = false;
-  }
-}
-
-// The streams stand at one element of the outermost axis: what is left of the task there.
-void drop_axis(task &t) {
-  int ndim = t.shape.ndim;
-  auto drop = [&](auto *of_axis) { std::copy(of_axis + 1, of_axis + ndim, of_axis); };
-  for (int s = 0; s < t.operands.nstreams; s++) {
-    drop(t.operands.stream[s].stride);
-  }
-  for (space_slots &slots : t.shape.slots) {
-    drop(slots.stride);
-  }
-  for (int o = 0; o < t.operands.noperands; o++) {
-    lowered_operand &operand = t.operands.operand[o];
-    drop(operand.slots);
-    drop(operand.kind);
-    drop(operand.step);
-    drop(operand.has_rows);
-  }
-  drop(t.shape.size);
-  drop(t.shape.slot_index);
-  t.shape.ndim--;
-}
-
-int run_planned(task t, std::string *error = nullptr) { // a copy: planning uses it up
-  ckernel_builder kernel;
-  root_call call;
-  build_planned(kernel, t, {}, call);
-  work_frame frame(kernel.scratch_size);
-  auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
-  auto function = reinterpret_cast<streams_strided_t>(root->function);
-  int status = function(call.stream, call.stride, size_t(call.count), root, &frame);
-  if (status && error) {
-    error->assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
-  }
+  work_frame own(kernel.scratch_size);
+  own.state.observer = &recorder;
+  int status = call_root(kernel, call, 0, call.count, own);
+  frame.kind = own.kind;
+  std::copy(std::begin(own.text), std::end(own.text), frame.text);
   return status;
 }
 
-// Does an element in the first `count` of the outermost axis fail?
-bool fails_within(const task &t, intptr_t count) {
-  task part = t;
-  part.shape.size[0] = count;
-  return run_planned(std::move(part)) != dynd_ok;
+void trace_one_row(const task &t, observation &seen) {
+  traced_call record{0, t.name, {}, ""};
+  for (int o = t.noutputs; o < t.operands.size(); o++) {
+    record.sources.push_back(nd::values_text(nd::array(ref<array_block>::share(t.operands[o].block))));
+  }
+  seen.calls.push_back(std::move(record));
 }
 
-// Axis by axis from the outside, the range in which the first bad element is gets halved until it is one index. All
-// that is run again adds up to less than three times the whole.
-first_failure find_by_halving(task t) {
-  first_failure found;
-  for (space_slots &slots : t.shape.slots) {
-    slots.run = {}; // of the whole, not of the parts
-  }
-  while (t.shape.ndim > 0) {
-    enter_row(t);
-    intptr_t first = 0, size = t.shape.size[0];
-    if (size == 0) {
-      return {};
-    }
-    while (size > 1) {
-      if (fails_within(t, size / 2)) {
-        size /= 2;
-      } else {
-        move_to(t, size / 2);
-        first += size / 2;
-        size -= size / 2;
+// "from strided * int32 (4,), strides (0, 0, 4)": over the axes of the space, 0 where it stretches.
+std::vector<std::string> operand_texts(const task &t) {
+  std::vector<std::string> texts;
+  for (int o = 0; o < t.operands.size(); o++) {
+    const space_operand &operand = t.operands[o];
+    std::string text = std::string(o < t.noutputs ? "to   " : "from ") + operand.block->type->text + " " +
+                       space_text(operand);
+    if (operand.block->has_scalars()) {
+      text += ", strides (";
+      for (int d = 0; d < t.shape.ndim; d++) {
+        text += (d ? ", " : "") + std::to_string(stride_of(t, o, d));
       }
+      text += t.shape.ndim == 1 ? ",)" : ")";
     }
-    found.index.push_back(first);
-    drop_axis(t);
+    texts.push_back(text);
   }
-  found.source = t.operands.stream[t.operands.value_stream(t.noutputs)].address;
-  found.status = run_planned(std::move(t), &found.text);
-  return found;
+  return texts;
 }
 
-} // namespace
-
-first_failure find_first_failure(const task &t) { return t.foreign ? find_by_element(t) : find_by_halving(t); }
+void explain(const task &t, const ckernel_builder &kernel, intptr_t elements, std::vector<std::string> operands,
+             std::vector<explained_level> levels) {
+  explained_kernel seen{t.name, std::move(operands), 0, kernel.scratch_size, elements, std::move(levels)};
+  for (const explained_level &level : seen.levels) {
+    seen.kernel_bytes = std::max(seen.kernel_bytes, level.offset + level.size);
+  }
+  t.how.watching->kernels.push_back(std::move(seen));
+}
 
 std::string explanation_text(const observation &seen) {
   std::string text;

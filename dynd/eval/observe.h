@@ -1,12 +1,10 @@
-// What explain and trace see of the evaluations of this thread.
+// What explain and trace see of an evaluation.
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "dynd/eval/tree.h"
-#include "dynd/kernel/dims.h"
 
 namespace dynd {
 
@@ -19,16 +17,16 @@ struct explained_kernel {
   std::vector<explained_level> levels;
 };
 
-/// One call of one level of an unplanned kernel.
+/// One call of one level of a kernel that is run element by element.
 struct traced_call {
   int level;
   std::string name;                 ///< "var to strided", "int32 to int32", "strided", "add"
   std::vector<std::string> sources; ///< the values the call gets
-  std::string destination;          ///< what stands there before the call
+  std::string destination;          ///< what is there before the call
 };
 
-/// While one is set, evaluations of this thread report to it and the direct step is off. Tracing runs everything
-/// unplanned, one call for each element (a reduction: for each row), and nothing waits.
+/// While one is set, evaluations of this thread report to it and the direct step is off. Tracing runs everything in
+/// order, one call for each element (a reduction: for each row), and nothing is lazy.
 struct observation {
   bool tracing = false;
   std::vector<explained_kernel> kernels;
@@ -39,53 +37,16 @@ struct observation {
 /// More calls than these are counted, not kept: nobody reads them.
 inline constexpr size_t most_traced_calls = 10000;
 
-observation *&current_observation();
+/// Runs the lowered task element by element, and records every call. A status; what failed is in the frame.
+int run_traced(task &t, observation &seen, dynd_frame &frame);
 
-/// Nothing is watched while it lives: a copy on the way is not what somebody wants to see.
-class unwatched_scope {
-public:
-  unwatched_scope() : watching_(std::exchange(current_observation(), nullptr)) {}
-  ~unwatched_scope() { current_observation() = watching_; }
-  unwatched_scope(const unwatched_scope &) = delete;
-  unwatched_scope &operator=(const unwatched_scope &) = delete;
+/// A reduction of everything, as the one call that it is.
+void trace_one_row(const task &t, observation &seen);
 
-private:
-  observation *watching_;
-};
-
-/// "(2, 0)", "(3,)".
-std::string index_text(const std::vector<intptr_t> &index);
-std::string index_text(const std::vector<std::string> &index);
-
-/// Where the element is that an observed kernel works on: level d tells of its place in dimension d - 1.
-class place_recorder : public kernel_observer {
-public:
-  explicit place_recorder(int ndim) : index(size_t(ndim)) {}
-  void call(int level, intptr_t at, char *const *) override {
-    if (level > 0) {
-      index[size_t(level) - 1] = at;
-    }
-  }
-  /// " at index (2, 0)"; nothing where there are no dimensions.
-  std::string where() const { return index.empty() ? "" : " at index " + index_text(index); }
-
-  std::vector<intptr_t> index;
-};
-
-/// Runs the task unplanned under the observation; a status.
-int run_traced(const task &t, observation &seen);
-
-/// The first element that fails, in C order: its index, and what the kernel said. Status zero: none does.
-struct first_failure {
-  int status = dynd_ok;
-  std::vector<intptr_t> index;
-  std::string text;
-  const char *source = nullptr; ///< where the first source's value is
-};
-
-/// Runs the task again up to the first element that fails: blocks are halved, a stranger's kernel (which may fail only
-/// now and then) is called for one element after another.
-first_failure find_first_failure(const task &t);
+/// The operands as explain shows them; before planning rewrites them.
+std::vector<std::string> operand_texts(const task &t);
+void explain(const task &t, const ckernel_builder &kernel, intptr_t elements, std::vector<std::string> operands,
+             std::vector<explained_level> levels);
 
 std::string explanation_text(const observation &seen);
 std::string trace_text(const observation &seen);

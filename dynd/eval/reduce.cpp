@@ -1,5 +1,5 @@
-// Reductions: over everything in C order, or over one axis, which is made the innermost first. The order of a summation
-// depends only on the index within the logical row and its length, never on layout, threads or fusion.
+// Reductions: over everything in C order, or over one axis. The order of a summation depends only on the index within the
+// logical row and its length, never on layout, threads or fusion.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -7,184 +7,25 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
-#include "dynd/eval/group_task.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/move_axis.h"
 #include "dynd/eval/observe.h"
-#include "dynd/eval/run.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd {
 
 namespace {
 
-const reduce_functions &functions_of(reduction_id reduction, scalar_id accumulator) {
-  return level().reduce[size_t(reduction)][size_t(accumulator)];
-}
-
-std::string index_text(const std::vector<intptr_t> &path) {
-  std::string text;
-  for (intptr_t i : path) {
-    text += (text.empty() ? "" : ", ") + std::to_string(i);
-  }
-  return path.size() > 1 ? "(" + text + ")" : text;
-}
-
-// ---- moving an axis inside ----------------------------------------------------------------------------------------
-
-// A copy in which the reduced axis is the innermost, for arrays that are ragged below it. What is below must have the
-// same shape along the axis: rows are reduced element by element, so they have to be equally long.
-class axis_mover {
-public:
-  axis_mover(const char *name, array_block *block, int axis) : name_(name), block_(block), axis_(axis) {}
-
-  ref<array_block> run() {
-    std::vector<char *> at(block_->nstreams);
-    for (int s = 0; s < block_->nstreams; s++) {
-      at[size_t(s)] = block_->streams()[s].address;
-    }
-    order();
-    offsets_.assign(size_t(block_->ndim), {0});
-    outside(0, at);
-    return build();
-  }
-
-private:
-  using cursor = std::vector<char *>; // where an operand's streams stand
-
-  // New axis k is the old axis order_[k].
-  void order() {
-    for (int d = 0; d < block_->ndim; d++) {
-      if (d != axis_) {
-        order_.push_back(d);
-      }
-    }
-    order_.push_back(axis_);
-  }
-
-  // The elements of `c` along `axis`.
-  std::vector<cursor> elements(const cursor &c, int axis) const {
-    dimension_walk dimension(*block_, axis, c.data());
-    std::vector<cursor> result(size_t(dimension.size()), cursor(c.size()));
-    for (int64_t i = 0; i < dimension.size(); i++) {
-      dimension.enter(i, result[size_t(i)].data());
-    }
-    return result;
-  }
-
-  void note_length(int axis, size_t length) {
-    if (block_->size()[axis] < 0) {
-      std::vector<int64_t> &offsets = offsets_[size_t(axis)];
-      offsets.push_back(offsets.back() + int64_t(length));
-    }
-  }
-
-  void outside(int d, const cursor &at) {
-    if (d == axis_) {
-      below(d + 1, elements(at, axis_));
-      return;
-    }
-    std::vector<cursor> inner = elements(at, d);
-    note_length(d, inner.size());
-    for (size_t i = 0; i < inner.size(); i++) {
-      path_.push_back(intptr_t(i));
-      outside(d + 1, inner[i]);
-      path_.pop_back();
-    }
-  }
-
-  // `row` stands at the same place in every element of the reduced axis.
-  void below(int d, const std::vector<cursor> &row) {
-    if (d == block_->ndim) {
-      note_length(axis_, row.size());
-      for (const cursor &c : row) {
-        values_.insert(values_.end(), c.back(), c.back() + block_->item_size());
-      }
-      return;
-    }
-    std::vector<std::vector<cursor>> inner;
-    size_t length = block_->size()[d] < 0 ? 0 : size_t(block_->size()[d]);
-    for (size_t i = 0; i < row.size(); i++) {
-      inner.push_back(elements(row[i], d));
-      if (i > 0 && inner[i].size() != length) {
-        fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
-                                        " must be equally long below it" +
-                                        (path_.empty() ? "" : ", at " + index_text(path_)) + ": lengths " +
-                                        std::to_string(length) + " and " + std::to_string(inner[i].size()));
-      }
-      length = inner[i].size();
-    }
-    note_length(d, length);
-    for (size_t j = 0; j < length; j++) {
-      std::vector<cursor> column;
-      for (const std::vector<cursor> &one : inner) {
-        column.push_back(one[j]);
-      }
-      path_.push_back(intptr_t(j));
-      below(d + 1, column);
-      path_.pop_back();
-    }
-  }
-
-  ref<array_block> build() {
-    space shape;
-    shape.ndim = block_->ndim;
-    std::vector<std::vector<int64_t>> offsets;
-    for (int k = 0; k < shape.ndim; k++) {
-      int axis = order_[size_t(k)];
-      shape.size[k] = block_->size()[axis];
-      shape.fixed[k] = ndt::type(block_->type).at_depth(axis)->kind == type_kind::fixed_dim;
-      if (shape.size[k] < 0) {
-        shape.slot_index[k] = int8_t(shape.nvar++);
-        offsets.push_back(std::move(offsets_[size_t(axis)]));
-      }
-    }
-    make_slots(shape, offsets);
-    ref<array_block> result = new_result(shape, block_->scalar());
-    allocate_values(result.get(), shape);
-    if (!values_.empty()) {
-      std::memcpy(result->values().address, values_.data(), values_.size());
-    }
-    return result;
-  }
-
-  const char *name_;
-  array_block *block_;
-  int axis_;
-  std::vector<int> order_;
-  std::vector<std::vector<int64_t>> offsets_; // by old axis
-  std::vector<char> values_;
-  std::vector<intptr_t> path_;
-};
-
-nd::array move_axis_inside(const char *name, array_block *block, int axis) {
-  nd::array a(ref<array_block>::share(block));
-  if (axis == block->ndim - 1) {
-    return a;
-  }
-  force(block);
-  if (block->nstreams > 1) {
-    return nd::array(axis_mover(name, block, axis).run());
-  }
-  std::vector<int> axes;
-  for (int d = 0; d < block->ndim; d++) {
-    if (d != axis) {
-      axes.push_back(d);
-    }
-  }
-  axes.push_back(axis);
-  return nd::transposed(a, axes);
-}
-
-// ---- one axis -----------------------------------------------------------------------------------------------------
-
 // The index, over the axes outside the last one, of its `row`-th row; rows of all `var` axes follow each other.
 std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
   std::vector<intptr_t> index;
   for (int d = shape.ndim - 2; d >= 0; d--) {
-    if (shape.size[d] >= 0) {
+    if (!shape.is_var(d)) {
       index.insert(index.begin(), row % shape.size[d]);
       row /= shape.size[d];
       continue;
     }
-    const offsets_run &run = shape.slots[shape.slot_index[d]].run;
+    const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
     int64_t at = row + run.first();
     intptr_t outer = run.row_of(at);
     index.insert(index.begin(), at - run[outer]);
@@ -194,178 +35,247 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
 }
 
 // The first row that is empty, for a message; the last axis is the reduced one.
-[[noreturn]] void fail_empty(const reduction_row &r, array_block *operand, int axis) {
+[[noreturn]] void fail_empty(const reduction &r, array_block *operand, int axis) {
   ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
   space shape;
   space_of(ordered.get(), shape);
   std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(axis) + " is empty";
-  if (shape.size[shape.ndim - 1] < 0 && shape.ndim > 1) {
-    const offsets_run &run = shape.slots[shape.slot_index[shape.ndim - 1]].run;
+  if (shape.ndim > 1 && shape.is_var(shape.ndim - 1)) {
+    const offsets_run &run = shape.slots[size_t(shape.slot_index[shape.ndim - 1])].run;
     intptr_t row = 0;
     while (row < run.rows && run[row + 1] > run[row]) {
       row++;
     }
-    where = "row " + index_text(index_of_row(shape, row)) + " is empty";
+    where = "row " + row_text(index_of_row(shape, row)) + " is empty";
   }
   fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
 }
 
-// The operand's program up to the value that is reduced; a waiting operand is absorbed if nobody else wants it.
-void start_reduction(group_task &group, reduction_id reduction, array_block *operand, bool dying) {
-  group.claim(&operand, 1, dying ? 1 : 0, *operand);
-  if (group.has_outputs()) { // others want values on the way: they are computed first, then read
-    group.give_up();
-    force(operand);
+// What a reduction computes in, and its result.
+struct typed_reduction {
+  const reduction &of;
+  element_kind element;
+  scalar_id accumulator;
+  ndt::type result; ///< of the accumulators: what the task writes
+  bool missing;     ///< the result is missing where nothing is left: of what has no value for no elements
+
+  typed_reduction(reduction_id id, const array_block *operand) : of(reduction_of(id)) {
+    if (!find_element_kind(operand->type->dtype, element)) {
+      fail(error_kind::type, std::string(of.name) + ": there is no such operation for elements of type " +
+                                 operand->type->dtype->text);
+    }
+    accumulator = accumulator_type(id, element.scalar);
+    missing = element.option && of.empty == empty_rule::none;
+    result = ndt::make_scalar(accumulator);
+    result = missing ? ndt::make_option(result) : result;
   }
-  task &t = group.t;
-  t.name = row(reduction).name;
-  group.start_program(&operand, 1);
-  scalar_id accumulator = accumulator_type(reduction, operand->scalar());
-  uint8_t reg = t.p.converted(group.register_of(operand), accumulator);
-  t.p.output[0] = reg;
-  t.p.noutputs = 1;
-  t.p.reduce = &functions_of(reduction, accumulator);
-  t.p.combine = level().elementwise[size_t(row(reduction).combine)][size_t(accumulator)];
-  t.p.empty_fails = row(reduction).empty == empty_rule::none;
+  bool empty_fails() const { return of.empty == empty_rule::none && !element.option; }
+};
+
+// What does not change what it is combined with: the fold of no elements.
+uint8_t identity_of(fused_task &fused, const typed_reduction &typed) {
+  const reduce_functions &functions = isa().reduce(typed.of.id, typed.accumulator);
+  alignas(64) char lanes[64], value[max_scalar_size];
+  functions.block(lanes, lanes, 0);
+  functions.fold(value, lanes);
+  return fused.constant(typed.accumulator, value);
 }
 
-void fill_zero(array_block *result) {
-  if (buffer *memory = as_buffer(result->values().owner)) {
-    std::memset(memory->data, 0, memory->size);
-  } else {
-    std::memset(result->values().address, 0, size_t(result->count) * result->item_size());
+// The program: the operand with what is lazy below it, missing elements as the identity, reduced to `place`.
+void add_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, bool last_use,
+                   array_block *place) {
+  space_operands inputs;
+  inputs.push_back(operand);
+  fused.claim(inputs, last_use ? 1 : 0, *operand, 1);
+  fused.add_claimed();
+  value_registers x = fused.registers_of(operand);
+  program &p = fused.t.p;
+  uint8_t value = p.converted(x.value, typed.accumulator);
+  if (x.valid != no_register) {
+    value = p.add_operation(logic::chosen, typed.accumulator, {x.valid, value, identity_of(fused, typed)});
   }
+  fused.add_claimed_outputs();
+  int stream = place->type->var_count;
+  if (typed.missing) {
+    fused.add_reduced(x.valid, logic::any, false, place, stream++);
+  }
+  fused.add_reduced(value, typed.of.id, typed.empty_fails(), place, stream);
 }
 
-// The result without the last axis, of the operand's space.
-ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool dying, int shown_axis) {
-  const reduction_row &r = row(reduction);
-  scalar_id accumulator = accumulator_type(reduction, operand->scalar());
-  group_task group;
-  space_of(operand, group.t.shape);
-  space outside = group.t.shape;
+// Rows without elements: zeros, or missing.
+void fill_empty(array_block *result, const space &shape) {
+  for (int s = result->type->var_count; s < result->nstreams; s++) { // so that they get memory of zeros
+    release(std::exchange(result->streams()[s].owner, nullptr));
+  }
+  allocate_values(result, shape, true);
+}
+
+// ---- one axis -----------------------------------------------------------------------------------------------------
+
+bool is_ragged_below(const array_block *block, int axis) {
+  bool ragged = false;
+  for (int d = axis + 1; d < block->ndim; d++) {
+    ragged |= block->is_var(d);
+  }
+  return ragged;
+}
+
+// The axis as the last one: of the task, not of the arrays, so that what is lazy stays lazy.
+void move_axis_to_end(task &t, int axis) {
+  int axes[max_ndim];
+  for (int d = 0, k = 0; d < t.shape.ndim; d++) {
+    axes[d == axis ? t.shape.ndim - 1 : k] = d;
+    k += d != axis;
+  }
+  permute(t, axes);
+}
+
+space without_axis(const space &shape, int axis) {
+  space outside = shape;
+  auto drop = [&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + shape.ndim, of_axis + axis); };
+  drop(outside.size);
+  drop(outside.fixed);
+  drop(outside.slot_index);
+  for (space_slots &slots : outside.slots) {
+    drop(slots.stride);
+  }
   outside.ndim--;
-  if (outside.size[outside.ndim] < 0) {
+  if (shape.is_var(axis)) { // it is the last one then
     outside.nvar--;
+    outside.slots.pop_back();
   }
-  for (int i = 0; i < outside.nvar; i++) {
-    if (!outside.slots[i].run) { // the result needs rows that follow each other
-      return reduce_last(reduction, copy_values(operand, access_mode::immutable).get(), false, shown_axis);
-    }
-  }
-  ref<array_block> result = new_result(outside, accumulator);
-  allocate_values(result.get(), outside);
-  intptr_t length = group.t.shape.size[outside.ndim];
-  intptr_t rows = outside.count();
-  if (rows == 0) {
-    return result;
-  }
-  if (length == 0) {
-    if (r.empty == empty_rule::none) {
-      fail_empty(r, operand, shown_axis);
-    }
-    fill_zero(result.get());
-    return result;
-  }
-  if (observation *watching = current_observation(); watching && watching->tracing) {
-    fill_zero(result.get()); // the trace shows what stands at the destination
-  }
-  start_reduction(group, reduction, operand, dying);
-  task &t = group.t;
-  t.shape.ndim = 0;
+  return outside;
+}
+
+ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand, bool last_use, int axis,
+                             int shown_axis, const settings &how) {
+  fused_task fused(typed.of.name, how);
+  task &t = fused.t;
   space_of(operand, t.shape);
-  t.reduced = true;
-  t.noutputs = 1;
-  nd::array place = nd::with_unit_axis(nd::array(result), outside.ndim);
-  array_block *output = place.get();
+  space outside = without_axis(t.shape, axis);
+  for (const space_slots &slots : outside.slots) {
+    if (!slots.run) { // the result needs rows that follow each other
+      ref<array_block> copy = copy_values(operand, access_mode::immutable);
+      return reduce_axis(typed, copy.get(), false, axis, shown_axis, how);
+    }
+  }
+  ref<array_block> result = new_result(outside, typed.result);
+  allocate_values(result.get(), outside, how.watching && how.watching->tracing);
+  if (outside.count() == 0) {
+    return result;
+  }
+  if (!t.shape.is_var(axis) && t.shape.size[axis] == 0) {
+    if (typed.empty_fails()) {
+      fail_empty(typed.of, operand, shown_axis);
+    }
+    fill_empty(result.get(), outside);
+    return result;
+  }
+  nd::array place = nd::with_unit_axis(nd::array(result), axis);
+  add_reduction(fused, typed, operand, last_use, place.get());
+  fused.lower_operands();
+  if (axis != t.shape.ndim - 1) {
+    move_axis_to_end(t, axis);
+  }
+  t.nreduced = 1;
   try {
-    run_task(t, &output, group.sources());
+    fused.run();
   } catch (const error &e) {
     if (e.kind() == error_kind::value) { // an empty row: which one?
-      fail_empty(r, operand, shown_axis);
+      fail_empty(typed.of, operand, shown_axis);
     }
     throw;
   }
+  fused.finish();
   return result;
 }
 
 // ---- everything ---------------------------------------------------------------------------------------------------
 
-ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool dying) {
-  const reduction_row &r = row(reduction);
-  scalar_id accumulator = accumulator_type(reduction, operand->scalar());
-  ref<array_block> result = new_dense(ndt::make_scalar(accumulator).get(), nullptr);
-  if (nd::count_elements(*operand) == 0) {
-    if (r.empty == empty_rule::none) {
-      fail(error_kind::value, std::string(r.name) + ": the array is empty, and nothing has no " + r.name);
-    }
-    fill_zero(result.get());
-    return result;
+bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, array_block *result,
+                    const settings &how) {
+  fused_task fused(typed.of.name, how);
+  add_reduction(fused, typed, operand, last_use, result);
+  space_of(operand, fused.t.shape);
+  fused.t.nreduced = fused.t.shape.ndim;
+  fused.t.one_row = true;
+  fused.lower_operands();
+  if (!fused.run()) {
+    return false;
   }
-  // No handle of ours here: it would count as somebody who wants the values of a waiting operand.
-  ref<array_block> copied;
-  for (;;) {
-    {
-      group_task group;
-      start_reduction(group, reduction, operand, dying && !copied);
-      space_of(operand, group.t.shape);
-      if (run_reduce_all(group.t, group.sources(), result->values().address)) {
-        return result;
-      }
-    }
-    if (copied) {
-      fail(error_kind::internal, std::string(r.name) + ": a copy in C order is not one run");
-    }
-    // Not one run in C order: the order of the summation asks for a copy.
-    copied = copy_values(operand, access_mode::immutable);
-    operand = copied.get();
-  }
+  fused.finish();
+  return true;
 }
 
-ref<array_block> reduce(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
-  const reduction_row &r = row(reduction);
+ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
+  ref<array_block> result = new_result({}, typed.result);
+  allocate_values(result.get(), {}, true);
+  if (nd::count_elements(*operand) == 0) {
+    if (typed.empty_fails()) {
+      fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);
+    }
+    return result;
+  }
+  if (!try_reduce_all(typed, operand, last_use, result.get(), how)) {
+    // Ragged in a way that cannot be walked as one row.
+    ref<array_block> copied = copy_values(operand, access_mode::immutable);
+    if (!try_reduce_all(typed, copied.get(), false, result.get(), how)) {
+      fail(error_kind::internal, std::string(typed.of.name) + ": a copy in C order is not one row");
+    }
+  }
+  return result;
+}
+
+ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool last_use, std::optional<int> axis,
+                        bool keepdims, const settings &how) {
   int ndim = operand->ndim;
-  if (axis == all_axes) {
-    nd::array result(reduce_all(reduction, operand, dying));
+  if (!axis) {
+    nd::array result(reduce_all(typed, operand, last_use, how));
     for (int d = 0; keepdims && d < ndim; d++) {
       result = nd::with_unit_axis(result, 0);
     }
     return ref<array_block>::share(result.get());
   }
-  if (axis < -ndim || axis >= ndim) {
-    fail(error_kind::index, std::string(r.name) + ": axis " + std::to_string(axis) + " is out of bounds for " +
+  int at = *axis;
+  if (at < -ndim || at >= ndim) {
+    fail(error_kind::index, std::string(typed.of.name) + ": axis " + std::to_string(at) + " is out of bounds for " +
                                 std::to_string(ndim) + " dimension(s)");
   }
-  axis += axis < 0 ? ndim : 0;
-  nd::array moved = move_axis_inside(r.name, operand, axis);
-  bool untouched = moved.get() == operand;
-  // Our own handle must not count as somebody who wants the values of a waiting operand.
-  if (untouched) {
-    moved = nd::array();
+  at += at < 0 ? ndim : 0;
+  ref<array_block> result;
+  if (is_ragged_below(operand, at)) {
+    ref<array_block> moved = move_axis_inside(typed.of.name, operand, at);
+    result = reduce_axis(typed, moved.get(), false, ndim - 1, at, how);
+  } else {
+    result = reduce_axis(typed, operand, last_use, at, at, how);
   }
-  nd::array result(reduce_last(reduction, untouched ? operand : moved.get(), dying && untouched, axis));
   if (keepdims) {
-    result = nd::with_unit_axis(result, axis);
+    nd::array kept = nd::with_unit_axis(nd::array(result), at);
+    return ref<array_block>::share(kept.get());
   }
-  return ref<array_block>::share(result.get());
+  return result;
 }
 
 } // namespace
 
-ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
-  ref<array_block> read;
-  if (!operand->has_scalars()) [[unlikely]] {
-    read = scalars_of(operand);
+ref<array_block> evaluate(reduction_id id, array_block *operand, bool last_use, std::optional<int> axis,
+                          bool keepdims) {
+  settings how = thread_settings();
+  ref<array_block> read; // no handle of our own otherwise: it would count as another owner of a lazy operand
+  if (operand->type->dtype->kind == type_kind::pointer) {
+    read = copies_to_scalars(operand);
     operand = read.get();
-    dying = false;
+    last_use = false;
   }
-  need_scalars(row(reduction).name, &operand, 1);
-  scalar_id to = result_type(reduction, operand->scalar());
-  ref<array_block> result = reduce(reduction, operand, dying, axis, keepdims);
-  if (result->scalar() == to) {
+  typed_reduction typed(id, operand);
+  ref<array_block> result = reduce(typed, operand, last_use, axis, keepdims, how);
+  scalar_id to = result_type(id, typed.element.scalar);
+  if (to == typed.accumulator) {
     return result;
   }
-  return copy_values(result.get(), access_mode::immutable, ndt::make_scalar(to), error_mode::nocheck);
+  ndt::type dtype = ndt::make_scalar(to);
+  dtype = typed.missing ? ndt::make_option(dtype) : dtype;
+  return copy_values(result.get(), access_mode::immutable, dtype, error_mode::nocheck);
 }
 
 } // namespace dynd

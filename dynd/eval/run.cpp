@@ -10,9 +10,11 @@
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/frame.h"
+#include "dynd/eval/locate.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
-#include "dynd/kernel/conversion.h"
+#include "dynd/eval/tree.h"
+#include "dynd/kernel/chain.h"
 #include "dynd/plan/pieces.h"
 
 namespace dynd {
@@ -29,12 +31,12 @@ inline void store_fence() {
 #endif
 }
 
+// Bytes that the ports touch which move with all axes.
 size_t touched_bytes(const task &t, intptr_t elements) {
   size_t bytes = 0;
-  for (int o = 0; o < t.operands.noperands; o++) {
-    const array_block &block = *t.operands.operand[o].block;
-    if (block.ndim == t.shape.ndim && block.ndim > 0) {
-      bytes += size_t(elements) * block.item_size();
+  for (int p = 0; p < t.ports.size(); p++) {
+    if (t.ports[p].operand >= 0 && t.operands[t.ports[p].operand].ndim == t.shape.ndim && t.shape.ndim > 0) {
+      bytes += size_t(elements) * size_t(t.port_stream(p).item);
     }
   }
   return bytes;
@@ -43,61 +45,32 @@ size_t touched_bytes(const task &t, intptr_t elements) {
 void choose_for_memory(const task &t, intptr_t elements, tree_options &options) {
   size_t bytes = elements > 0 ? touched_bytes(t, elements) : 0;
   const cpu_tuning &cpu = this_cpu();
-  options.streaming = !t.p.reduce && bytes > cpu.stream_from;
+  options.streaming = !t.nreduced && bytes > cpu.stream_from;
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
-// What goes wrong with a value, wherever it stands; the others do not depend on the element.
+// What goes wrong with a value, wherever it is; the others do not depend on the element.
 bool is_about_an_element(error_kind kind) {
   return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
 }
 
-void lower_all(task &t, array_block *const *outputs, array_block *const *sources) {
-  array_block *blocks[max_operands];
-  std::copy(outputs, outputs + t.noutputs, blocks);
-  std::copy(sources, sources + t.nsources, blocks + t.noutputs);
-  lower_operands(t.shape, blocks, t.noutputs + t.nsources, t.operands);
-}
-
-// "(1, 2)", "(1,)"
-[[noreturn]] void fail_at(task &t, const dynd_frame &frame, int status, array_block *const *outputs,
-                          array_block *const *sources) {
+[[noreturn]] void fail_task(task &t, const dynd_frame &frame, int status) {
   error_kind kind = kind_of(status);
-  std::string what = frame.text;
-  std::string where;
-  if (is_about_an_element(kind) && !t.reduced && (kind == error_kind::value || t.foreign)) {
-    // Which element is it? The unplanned kernel meets the first one first.
-    space_of(outputs[0], t.shape);
-    lower_all(t, outputs, sources);
-    first_failure first = find_first_failure(t);
-    if (first.status) { // a stranger's kernel may fail only now and then
+  std::string text = frame.text, where;
+  if (is_about_an_element(kind) && !t.nreduced) {
+    space_of(t.operands[0], t.shape); // planning has used it up
+    lower(t);
+    first_failure first = locate_failure(t);
+    if (first.status) { // a flaky task may fail only now and then
       kind = kind_of(first.status);
-      what = first.text;
-      bool scalar = first.index.empty() && t.checks != error_mode::nocheck;
-      where = scalar ? "" : " at index " + index_text(first.index);
-      if (t.checks != error_mode::nocheck) {
-        refusal why = why_refused(t.p.type[t.p.output[0]], t.p.type[0], first.source);
-        fail(why.kind, why.text + where);
-      }
-    }
-    if (what.empty() && !t.foreign) {
-      what = "integer division by zero";
+      text = first.text;
+      where = first.where.empty() ? "" : " at index " + first.where;
     }
   }
   if (kind == error_kind::cancelled) {
-    what = "interrupted";
+    text = std::string(t.name) + ": interrupted";
   }
-  fail(kind, std::string(t.name) + ": " + (what.empty() ? "failed" : what) + where);
-}
-
-// Calls the root for the elements [begin, end) of its own dimension.
-int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {
-  char *stream[max_streams];
-  for (int s = 0; s < call.nstreams; s++) {
-    stream[s] = call.stream[s] + begin * call.stride[s];
-  }
-  auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
-  return reinterpret_cast<streams_strided_t>(root->function)(stream, call.stride, size_t(end - begin), root, &frame);
+  fail(kind, (text.empty() ? std::string(t.name) + ": failed" : text) + where);
 }
 
 // Whether the user wants the evaluation to stop. The calling thread asks the host between its pieces; all threads see
@@ -123,19 +96,21 @@ private:
 };
 static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
 
-// Runs one piece in a frame of its own; the text of the failure with the lowest index is kept.
+// Runs pieces of a call, each in a frame of its own; the text of the first failure is kept.
 class piece_runner {
 public:
   piece_runner(const ckernel_builder &kernel, const root_call &call, bool streaming)
       : kernel_(kernel), call_(call), streaming_(streaming) {}
 
-  int operator()(intptr_t begin, intptr_t end) {
+  int operator()(intptr_t begin, intptr_t end) { return run(call_, begin, end); }
+
+  int run(const root_call &call, intptr_t begin, intptr_t end) {
     if (interruption_.poll()) {
       return dynd_error_cancelled;
     }
     work_frame frame(kernel_.scratch_size);
     frame.cancel = interruption_.flag();
-    int status = call_root(kernel_, call_, begin, end, frame);
+    int status = call_root(kernel_, call, begin, end, frame);
     if (streaming_) {
       store_fence();
     }
@@ -178,43 +153,59 @@ int run_pieces(piece_runner &run, const root_call &call, bool one_thread) {
   });
 }
 
-// "from strided * int32 (4,), strides (0, 0, 4)": over the axes of the iteration space, 0 where it stretches.
-std::vector<std::string> operand_texts(const task &t) {
-  std::vector<std::string> texts;
-  for (int o = 0; o < t.operands.noperands; o++) {
-    const array_block &block = *t.operands.operand[o].block;
-    std::string text = std::string(o < t.noutputs ? "to   " : "from ") + block.type->text + " " + space_text(block);
-    text += ", strides (";
-    for (int d = 0; d < t.shape.ndim; d++) {
-      text += (d ? ", " : "") + std::to_string(t.operands.stream[t.operands.value_stream(o)].stride[d]);
-    }
-    texts.push_back(text + (t.shape.ndim == 1 ? ",)" : ")"));
-  }
-  return texts;
-}
+// ---- one logical row: pieces give lanes, which combine in their order ----------------------------------------------
 
-void explain(const task &t, const ckernel_builder &kernel, const root_call &call, observation *watching,
-             std::vector<std::string> operands, std::vector<explained_level> levels) {
-  explained_kernel seen{t.name, std::move(operands), 0, kernel.scratch_size, call.elements, std::move(levels)};
-  seen.kernel_bytes = seen.levels.empty() ? 0 : seen.levels.back().offset + seen.levels.back().size;
-  watching->kernels.push_back(std::move(seen));
+struct alignas(64) lanes_of_piece {
+  char bytes[64];
+};
+
+int run_one_row(piece_runner &run, const task &t, const root_call &call) {
+  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
+  even_pieces pieces(call.count, call.count < threads_from ? std::max<intptr_t>(call.count, 1) * 2 : elements_of_piece());
+  int first = 0;
+  while (!t.p.output[first].reduced) {
+    first++;
+  }
+  size_t reduced = size_t(t.p.noutputs - first), count = size_t(pieces.count());
+  std::vector<lanes_of_piece> lanes(reduced * count);
+  int status = for_each_piece(pieces.count(), [&](intptr_t i) {
+    root_call part = call;
+    for (size_t r = 0; r < reduced; r++) {
+      part.stream[first + int(r)] = lanes[r * count + size_t(i)].bytes;
+      part.stride[first + int(r)] = 0;
+    }
+    return run.run(part, pieces[i].begin, pieces[i].end);
+  });
+  for (size_t r = 0; r < reduced && !status; r++) {
+    const program_output &output = t.p.output[size_t(first) + r];
+    const reduce_functions &functions = isa().reduce(output.reduction, t.p.type[output.reg]);
+    lane_stack stack(functions);
+    for (size_t i = 0; i < count; i++) {
+      std::memcpy(stack.top(), lanes[r * count + i].bytes, 64);
+      stack.push(i + 1 < count ? size_t(pieces.piece_size()) / 64 : 1);
+    }
+    alignas(64) char total[64];
+    stack.finish(total);
+    functions.fold(call.stream[first + int(r)], total);
+  }
+  return status;
 }
 
 } // namespace
 
-void run_task(task &t, array_block *const *outputs, array_block *const *sources) {
-  lower_all(t, outputs, sources);
-  observation *watching = current_observation();
-  if (watching && watching->tracing) {
-    if (int status = run_traced(t, *watching)) {
-      fail_at(t, {}, status, outputs, sources);
+bool run_task(task &t) {
+  observation *watching = t.how.watching;
+  if (watching && watching->tracing && !t.one_row) {
+    dynd_frame frame = {};
+    if (int status = run_traced(t, *watching, frame)) {
+      fail_task(t, frame, status);
     }
-    return;
+    return true;
   }
-  align_operands(t.shape, t.operands);
+  align(t);
   intptr_t elements = t.shape.count();
-  if (elements == 0 && !t.reduced) {
-    return;
+  if (elements == 0 && !t.nreduced) {
+    return true;
   }
   ckernel_builder kernel;
   root_call call;
@@ -223,86 +214,19 @@ void run_task(task &t, array_block *const *outputs, array_block *const *sources)
   choose_for_memory(t, elements, options);
   options.explain = watching ? &levels : nullptr;
   std::vector<std::string> operands = watching ? operand_texts(t) : std::vector<std::string>();
-  build_planned(kernel, t, options, call);
-  if (watching) {
-    explain(t, kernel, call, watching, std::move(operands), std::move(levels));
-  }
-  without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);
-  piece_runner run(kernel, call, options.streaming);
-  if (int status = run_pieces(run, call, t.one_thread)) {
-    fail_at(t, run.failure, status, outputs, sources);
-  }
-}
-
-bool run_reduce_all(task &t, array_block *const *sources, void *dst) {
-  // The output is a place for lanes: a scalar that every element goes to.
-  const array_block *like = sources[0];
-  ref<array_block> place = new_dense(ndt::make_scalar(like->scalar()).get(), nullptr);
-  array_block *output = place.get();
-  t.noutputs = 1;
-  lower_all(t, &output, sources);
-  align_operands(t.shape, t.operands);
-  ckernel_builder kernel;
-  root_call call;
-  observation *watching = current_observation();
-  std::vector<explained_level> levels;
-  tree_options options;
-  choose_for_memory(t, t.shape.count(), options);
-  options.explain = watching ? &levels : nullptr;
-  std::vector<std::string> operands = watching ? operand_texts(t) : std::vector<std::string>();
-  if (!build_lanes(kernel, t, options, call)) {
+  if (!build_planned(kernel, t, options, call)) {
     return false;
   }
   if (watching) {
-    explain(t, kernel, call, watching, std::move(operands), std::move(levels));
+    explain(t, kernel, call.elements, std::move(operands), std::move(levels));
+    if (t.one_row && watching->tracing) {
+      trace_one_row(t, *watching);
+    }
   }
-  without_interpreter unlocked(call.count > unlocked_from);
-  interruption interruption;
-  auto lanes_of = [&](intptr_t begin, intptr_t end, char *lanes) {
-    if (interruption.poll()) {
-      return int(dynd_error_cancelled);
-    }
-    work_frame frame(kernel.scratch_size);
-    frame.cancel = interruption.flag();
-    char *stream[max_streams];
-    for (int s = 0; s < call.nstreams; s++) {
-      stream[s] = call.stream[s] + begin * call.stride[s];
-    }
-    stream[0] = lanes;
-    auto *root = reinterpret_cast<const ckernel_prefix *>(kernel.data);
-    auto function = reinterpret_cast<streams_strided_t>(root->function);
-    return function(stream, call.stride, size_t(end - begin), root, &frame);
-  };
-  alignas(64) char total[64];
-  int status;
-  if (call.count < threads_from) {
-    status = lanes_of(0, call.count, total);
-  } else {
-    // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
-    even_pieces pieces(call.count, elements_of_piece());
-    struct alignas(64) lanes_of_piece {
-      char bytes[64];
-    };
-    std::vector<lanes_of_piece> lanes(static_cast<size_t>(pieces.count()));
-    status = for_each_piece(
-        pieces.count(), [&](intptr_t i) { return lanes_of(pieces[i].begin, pieces[i].end, lanes[size_t(i)].bytes); });
-    lane_stack stack(*t.p.reduce);
-    for (intptr_t i = 0; i < pieces.count(); i++) {
-      std::memcpy(stack.top(), lanes[size_t(i)].bytes, 64);
-      stack.push(i + 1 < pieces.count() ? size_t(pieces.piece_size()) / 64 : 1);
-    }
-    stack.finish(total);
-  }
-  if (status) {
-    fail_at(t, {}, status, &output, sources);
-  }
-  t.p.reduce->fold(dst, total);
-  if (watching && watching->tracing) {
-    traced_call record{0, t.name, {}, ""};
-    for (int i = 0; i < t.nsources; i++) {
-      record.sources.push_back(nd::values_text(nd::array(ref<array_block>::share(sources[i]))));
-    }
-    watching->calls.push_back(std::move(record));
+  without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);
+  piece_runner run(kernel, call, options.streaming);
+  if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, call, t.one_thread)) {
+    fail_task(t, run.failure, status);
   }
   return true;
 }

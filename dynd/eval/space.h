@@ -1,12 +1,8 @@
-// The iteration space of an evaluation: the broadcast shape of its operands, ragged dimensions included, and every
-// operand lowered to streams over that space.
+// The iteration space of an evaluation: the broadcast shape of its operands, ragged dimensions included.
 //
 // Broadcasting is right-justified. In one dimension: all of one size each: as NumPy. Some `var`, the others of size 1
 // or absent: the result is `var`. Some `var` and a size N other than 1: the result is N, every row must have 1 or N
 // elements. Two rows: equal lengths, or one of them 1. Row lengths are compared here, before anything is written.
-//
-// Rows that coincide with the result's at all levels are found here too: such an operand is then said to be aligned,
-// its slots are not looked at again.
 #pragma once
 
 #include <string>
@@ -14,6 +10,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/array/rows.h"
+#include "dynd/base/small_vector.h"
 #include "dynd/plan/nest.h"
 
 namespace dynd {
@@ -21,7 +18,7 @@ namespace dynd {
 /// The slots of a `var` axis: those of the first operand that has the result's rows, or new ones.
 struct space_slots {
   char *address;
-  ref<counted> owner; ///< null where they stand in memory that outlives the evaluation
+  ref<counted> owner; ///< null where they are in memory that outlives the evaluation
   slot_kind kind;
   int32_t step = 1; ///< see stream::step
   offsets_run run;  ///< when they follow each other
@@ -35,55 +32,36 @@ struct space {
   int8_t slot_index[max_ndim];    ///< of a `var` axis, in slots
   std::vector<space_slots> slots; ///< nvar of them
 
-  /// Axis of slots[i].
-  int var_axis(int i) const;
+  bool is_var(int axis) const { return size[axis] < 0; }
   /// Number of elements; the slots of `var` axes are looked at.
   intptr_t count() const;
 };
 
-/// One stream of an operand over the axes of a space.
-struct lowered_stream {
-  char *address;
-  intptr_t stride[max_ndim];
-};
-
-struct lowered_operand {
+/// An array over a space: its first `ndim` dimensions are lined up with the space's, at the last one. What is below them
+/// is the element.
+struct space_operand {
   array_block *block;
-  int first, count;         ///< its streams: the slots that are its own, then the values
-  int8_t slots[max_ndim];   ///< for each axis: the stream of its own slots, or -1
-  slot_kind kind[max_ndim]; ///< of those
-  int32_t step[max_ndim];   ///< of those
-  int8_t aligned_axis;      ///< the innermost `var` axis at which it has the result's rows, or -1
-  bool has_rows[max_ndim];  ///< it has a `var` dimension at this axis
-};
+  int ndim;
 
-/// The operands of an evaluation (sources; destinations that are already there come first).
-struct lowered {
-  int noperands = 0, nstreams = 0;
-  lowered_operand operand[max_streams];
-  lowered_stream stream[max_streams];
-  int value_stream(int o) const { return operand[o].first + operand[o].count - 1; }
+  space_operand() = default;
+  space_operand(array_block *b) : block(b), ndim(b->ndim) {} // NOLINT: an array is an operand
+  space_operand(array_block *b, int n) : block(b), ndim(n) {}
+  /// How many of its dimensions are `var`; their slots are its first streams.
+  int var_count() const;
 };
+using space_operands = small_vector<space_operand, 8>;
 
 /// The space that these operands broadcast to. Row lengths are compared; new slots are made where rows stretch.
-void broadcast_space(const char *operation, array_block *const *operands, int noperands, space &result);
+void broadcast_space(const char *operation, const space_operands &operands, space &result);
 
 /// Gives every `var` axis of the shape slots of its own, from the offsets of its rows (outermost axis first).
 void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offsets);
 
 /// The space of an array that is already there.
-void space_of(array_block *block, space &result);
+void space_of(const space_operand &operand, space &result);
 
-/// That the operands can be assigned to the space of `destination`; row lengths are compared.
-void check_broadcasts_to(const char *operation, array_block *const *operands, int noperands, const space &destination);
-
-/// Lowers the operands, which broadcast to the space. Forces nothing: where values may be waiting, or somebody computes
-/// them now, their addresses must be left out.
-void lower_operands(const space &shape, array_block *const *operands, int noperands, lowered &result,
-                    bool with_values = true);
-
-/// Marks the operands whose rows are the space's rows, and drops their slots.
-void align_operands(const space &shape, lowered &operands);
+/// That the operand can be assigned to the space of `destination`; row lengths are compared.
+void check_broadcasts_to(const char *operation, const space_operand &operand, const space &destination);
 
 /// The order of the axes in memory, outermost first, for a result that is like its operands.
 struct axis_order {
@@ -93,19 +71,20 @@ struct axis_order {
 
 /// The order that all operands of the whole shape have (a transposed plus a transposed array is transposed), else C
 /// order.
-axis_order order_like(const space &shape, array_block *const *operands, int noperands);
+axis_order order_like(const space &shape, const space_operands &operands);
 
-/// An array of that space with its slots, its values' memory not yet there (strides are set).
-ref<array_block> new_result(const space &shape, scalar_id scalar, size_t extra = 0, const axis_order &order = {});
-/// Gives it memory.
-void allocate_values(array_block *result, const space &shape);
-/// Bytes of its values.
-size_t value_bytes(const space &shape, scalar_id scalar);
+/// An array of that space with its slots, its elements' memory not yet there (strides are set). The elements are
+/// scalars, options of them, or structs of these.
+ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
+/// Gives it memory; of zeros where somebody will look at it before it is written.
+void allocate_values(array_block *result, const space &shape, bool zeros = false);
+/// Bytes of the elements; an error (memory) where they do not fit in memory.
+size_t value_bytes(const space &shape, ndt::type dtype);
 
 /// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);
 
 /// "(3, var, 2)", for messages.
-std::string space_text(const array_block &block);
+std::string space_text(const space_operand &operand);
 
 } // namespace dynd

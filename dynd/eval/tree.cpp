@@ -1,7 +1,11 @@
 #include "dynd/eval/tree.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "dynd/base/errors.h"
+#include "dynd/eval/flatten.h"
+#include "dynd/kernel/chain.h"
 #include "dynd/kernel/dims.h"
 #include "dynd/plan/tile.h"
 
@@ -11,341 +15,379 @@ namespace {
 
 constexpr intptr_t offset_size = sizeof(int64_t); // what the walk over whole rows reads
 
-// ---- flattening ---------------------------------------------------------------------------------------------------
-
-// Can the first `var` axis v and everything outside be walked as one axis, the content's? Every operand must have the
-// result's rows there, or not depend on any of these axes.
-bool can_flatten(const space &shape, const lowered &operands, int v) {
-  const offsets_run &run = shape.slots[shape.slot_index[v]].run;
-  if (!run) {
-    return false;
+bool is_simple(const task &t, int d) {
+  bool simple = !t.shape.is_var(d);
+  for (const lowered_operand &operand : t.lowered) {
+    simple &= operand.slots[d] < 0;
   }
-  for (int o = 0; o < operands.noperands; o++) {
-    const lowered_operand &operand = operands.operand[o];
-    for (int d = 0; d <= v; d++) {
-      if (operand.slots[d] >= 0) {
-        return false;
-      }
-    }
-    if (operand.has_rows[v]) {
-      continue; // aligned, or its slots were still there
-    }
-    for (int s = operand.first; s < operand.first + operand.count; s++) {
-      for (int d = 0; d <= v; d++) {
-        if (operands.stream[s].stride[d] != 0) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
-// (N, var, ...) becomes (content, ...): axes 0 .. v are replaced by one.
-void flatten_axis(space &shape, lowered &operands, int v) {
-  int index = shape.slot_index[v], removed = v;
-  offsets_run run = shape.slots[index].run;
-  int64_t first = run.first();
-  auto shift = [&](char *&address, intptr_t *stride) {
-    address += first * stride[v];
-    std::copy(stride + v, stride + shape.ndim, stride);
-  };
-  for (int s = 0; s < operands.nstreams; s++) {
-    shift(operands.stream[s].address, operands.stream[s].stride);
-  }
-  for (int i = index + 1; i < shape.nvar; i++) {
-    shift(shape.slots[i].address, shape.slots[i].stride);
-  }
-  for (int o = 0; o < operands.noperands; o++) {
-    lowered_operand &operand = operands.operand[o];
-    std::copy(operand.slots + v, operand.slots + shape.ndim, operand.slots);
-    std::copy(operand.kind + v, operand.kind + shape.ndim, operand.kind);
-    std::copy(operand.step + v, operand.step + shape.ndim, operand.step);
-    std::copy(operand.has_rows + v, operand.has_rows + shape.ndim, operand.has_rows);
-    operand.has_rows[0] = false;
-  }
-  std::copy(shape.size + v, shape.size + shape.ndim, shape.size);
-  std::copy(shape.slot_index + v, shape.slot_index + shape.ndim, shape.slot_index);
-  shape.size[0] = run.content();
-  shape.ndim -= removed;
-}
-
-int first_var(const space &shape) {
-  for (int d = 0; d < shape.ndim; d++) {
-    if (shape.size[d] < 0) {
-      return d;
-    }
-  }
-  return -1;
-}
-
-void flatten_rows(task &t) {
-  for (int v; (v = first_var(t.shape)) >= 0;) {
-    bool is_reduced = t.reduced && v == t.shape.ndim - 1;
-    if (is_reduced || !can_flatten(t.shape, t.operands, v)) {
-      return;
-    }
-    flatten_axis(t.shape, t.operands, v);
-  }
-}
-
-// The walk over whole rows reads int64 offsets. Those of 32 bits are converted for it, once for the evaluation: a small
-// part of the work on the rows themselves, while reading them row by row would cost a call each.
-void widen_rows(task &t) {
-  int last = t.shape.ndim - 1;
-  if (last < 0 || t.shape.size[last] >= 0) {
-    return;
-  }
-  space_slots &slots = t.shape.slots[t.shape.slot_index[last]];
-  if (slots.kind != slot_kind::offsets32 || !slots.run) {
-    return;
-  }
-  constexpr intptr_t times = sizeof(int64_t) / sizeof(int32_t);
-  ref<buffer> memory = allocate_buffer(size_t(slots.run.rows + 1) * sizeof(int64_t));
-  widen(slots.run, reinterpret_cast<int64_t *>(memory->data));
-  slots.address = memory->data + (slots.address - slots.run.address) * times;
-  slots.kind = slot_kind::offsets64;
-  slots.run = {memory->data, slot_kind::offsets64, slots.run.rows};
-  slots.owner = ref<counted>::adopt(memory.take());
-  for (int d = 0; d < last; d++) {
-    slots.stride[d] *= times;
-  }
+  return simple;
 }
 
 // ---- the streams of the calls -------------------------------------------------------------------------------------
 
-// Only the streams that are looked at: outputs, sources' values, their own slots, the result's slots.
+// Those that are looked at: the ports, then the slots that operands have of their own, then the space's.
 struct call_streams {
-  int count = 0;
-  char *address[max_streams];
-  const intptr_t *stride[max_streams]; ///< over the axes
-  intptr_t item[max_streams];
-  int value[max_streams];                  ///< of each operand
-  int8_t own_slots[max_streams][max_ndim]; ///< of each operand at each axis, or -1
-  int shape_slots[max_ndim];               ///< of each `var` axis
+  small_vector<const lowered_stream *, 16> stream;
+  small_vector<lowered_stream, 2> of_shape;
+  int16_t shape_slots[max_ndim];        ///< of each `var` axis
+  small_vector<int16_t, 64> own_slots;  ///< of operand o at axis d: [o * ndim + d], or -1
+  int ndim;
+
+  explicit call_streams(const task &t) : ndim(t.shape.ndim) {
+    for (int p = 0; p < t.ports.size(); p++) {
+      stream.push_back(&t.port_stream(p));
+    }
+    for (int o = 0; o < t.lowered.size(); o++) {
+      for (int d = 0; d < ndim; d++) {
+        int s = t.lowered[o].slots[d];
+        own_slots.push_back(s < 0 ? int16_t(-1) : int16_t(stream.size()));
+        if (s >= 0) {
+          stream.push_back(&t.streams[s]);
+        }
+      }
+    }
+    for (int d = 0; d < ndim; d++) {
+      if (t.shape.is_var(d)) {
+        const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
+        lowered_stream &own = of_shape.add();
+        own = {slots.address, offset_size, {}};
+        std::copy_n(slots.stride, ndim, own.stride);
+      }
+    }
+    for (int d = 0, i = 0; d < ndim; d++) {
+      if (t.shape.is_var(d)) {
+        shape_slots[d] = int16_t(stream.size());
+        stream.push_back(&of_shape[i++]);
+      }
+    }
+    if (stream.size() > max_call_streams) {
+      fail(error_kind::value, std::string(t.name) + ": the operands have " + std::to_string(stream.size()) +
+                                  " streams together; one evaluation takes " + std::to_string(max_call_streams));
+    }
+  }
+
+  int count() const { return stream.size(); }
+  int own(int o, int d) const { return own_slots[o * ndim + d]; }
+  intptr_t stride(int s, int d) const { return stream[s]->stride[d]; }
 };
-
-int add(call_streams &streams, char *address, const intptr_t *stride, intptr_t item) {
-  if (streams.count == max_streams) {
-    fail_too_many_streams();
-  }
-  streams.address[streams.count] = address;
-  streams.stride[streams.count] = stride;
-  streams.item[streams.count] = item;
-  return streams.count++;
-}
-
-void select_streams(const task &t, call_streams &streams) {
-  const lowered &operands = t.operands;
-  for (int o = 0; o < operands.noperands; o++) {
-    const lowered_stream &values = operands.stream[operands.value_stream(o)];
-    streams.value[o] = add(streams, values.address, values.stride, intptr_t(operands.operand[o].block->item_size()));
-  }
-  for (int o = 0; o < operands.noperands; o++) {
-    for (int d = 0; d < t.shape.ndim; d++) {
-      int s = operands.operand[o].slots[d];
-      streams.own_slots[o][d] =
-          s < 0 ? int8_t(-1) : int8_t(add(streams, operands.stream[s].address, operands.stream[s].stride, offset_size));
-    }
-  }
-  for (int d = 0; d < t.shape.ndim; d++) {
-    if (t.shape.size[d] < 0) {
-      const space_slots &slots = t.shape.slots[t.shape.slot_index[d]];
-      streams.shape_slots[d] = add(streams, slots.address, slots.stride, offset_size);
-    }
-  }
-}
 
 // Which rows each stream is in, at an axis where some operand has rows of its own.
 struct var_axis_plan {
-  int nslots = 0;
-  var_slots slots[max_streams];
-  int8_t follows[max_streams];
-  intptr_t stride[max_streams], unit[max_streams];
+  small_vector<var_slots, 4> slots;
+  small_vector<int16_t, 16> follows;
+  small_vector<intptr_t, 16> stride, unit;
 
   var_axis_plan(const task &t, const call_streams &streams, int d) {
-    std::fill(follows, follows + streams.count, int8_t(-1));
-    for (int s = 0; s < streams.count; s++) {
-      stride[s] = unit[s] = streams.stride[s][d];
+    for (int s = 0; s < streams.count(); s++) {
+      follows.push_back(-1);
+      stride.push_back(streams.stride(s, d));
+      unit.push_back(streams.stride(s, d));
     }
-    int32_t step[max_streams];
-    auto follow = [&](int s, int8_t index) {
-      follows[s] = index;
-      unit[s] = start_unit(stride[s], step[index]);
-    };
-    bool shape_var = t.shape.size[d] < 0;
-    if (shape_var) {
-      const space_slots &own = t.shape.slots[t.shape.slot_index[d]];
-      step[nslots] = own.step;
-      slots[nslots++] = {streams.shape_slots[d], own.kind};
+    if (t.shape.is_var(d)) {
+      const space_slots &own = t.shape.slots[size_t(t.shape.slot_index[d])];
+      add_rows(streams.shape_slots[d], own.kind, own.step);
       for (int e = d + 1; e < t.shape.ndim; e++) {
-        if (t.shape.size[e] < 0) {
+        if (t.shape.is_var(e)) {
           follow(streams.shape_slots[e], 0);
         }
       }
     }
-    for (int o = 0; o < t.operands.noperands; o++) {
-      const lowered_operand &operand = t.operands.operand[o];
+    for (int o = 0; o < t.operands.size(); o++) {
+      const lowered_operand &operand = t.lowered[o];
       if (!operand.has_rows[d]) {
         continue;
       }
-      int8_t index = 0; // the result's rows
-      if (streams.own_slots[o][d] >= 0) {
-        index = int8_t(nslots);
-        step[nslots] = operand.step[d];
-        slots[nslots++] = {streams.own_slots[o][d], operand.kind[d]};
+      int index = 0; // the result's rows
+      if (streams.own(o, d) >= 0) {
+        index = slots.size();
+        add_rows(streams.own(o, d), operand.kind[d], operand.step[d]);
       }
-      follow(streams.value[o], index);
+      for (int p = 0; p < t.ports.size(); p++) {
+        if (t.ports[p].operand == o) {
+          follow(p, index);
+        }
+      }
       for (int e = d + 1; e < t.shape.ndim; e++) {
-        if (streams.own_slots[o][e] >= 0) {
-          follow(streams.own_slots[o][e], index);
+        if (streams.own(o, e) >= 0) {
+          follow(streams.own(o, e), index);
         }
       }
     }
   }
+
+  size_t begin(ckernel_builder &out, size_t offset, intptr_t size) const {
+    return begin_var_dim(out, offset,
+                         {follows.size(), size, slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
+  }
+
+private:
+  void add_rows(int stream, slot_kind kind, int32_t step) {
+    slots.push_back({stream, kind});
+    step_.push_back(step);
+  }
+  void follow(int s, int index) {
+    follows[s] = int16_t(index);
+    unit[s] = start_unit(stride[s], step_[index]);
+  }
+  small_vector<int32_t, 4> step_;
 };
 
-bool is_simple(const task &t, int d) {
-  bool simple = t.shape.size[d] >= 0;
-  for (int o = 0; o < t.operands.noperands; o++) {
-    simple &= t.operands.operand[o].slots[d] < 0;
+// ---- the leaf -------------------------------------------------------------------------------------------------------
+
+// Makes the leaf, and tells of it.
+class leaf_maker {
+public:
+  leaf_maker(const task &t, const tree_options &options) : t_(t), options_(options) {}
+
+  /// The program's ports are the first streams of a call. (For a trace there are more of them.)
+  chain_layout layout() const {
+    chain_layout layout;
+    for (int p = 0; p < t_.p.noutputs + t_.p.nsources; p++) {
+      layout.ports.push_back({}).stream = uint16_t(p);
+    }
+    return layout;
   }
-  return simple;
-}
+
+  size_t make(ckernel_builder &out, size_t offset, const chain_layout &layout, bool planned) const {
+    if (t_.leaf) {
+      return make_elements(out, offset, planned);
+    }
+    size_t past = make_chain(out, offset, t_.p, layout);
+    if (options_.explain) {
+      options_.explain->push_back({offset, past - offset, chain_text(layout)});
+    }
+    return past;
+  }
+
+private:
+  size_t make_elements(ckernel_builder &out, size_t offset, bool planned) const {
+    std::vector<std::unique_ptr<arrmeta_of>> metas;
+    std::vector<kernel_operand> operands;
+    for (int o = 0; o < t_.operands.size(); o++) {
+      const space_operand &operand = t_.operands[o];
+      metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
+      type_part part{operand.block->type};
+      for (int d = 0; d < operand.ndim; d++) {
+        part = part.element();
+      }
+      int first = 0;
+      while (t_.ports[first].operand != o) {
+        first++;
+      }
+      operands.push_back({part, metas.back()->get(), first - part.stream});
+    }
+    return t_.leaf->make(out, offset, operands.data(), planned, options_.explain);
+  }
+
+  std::string chain_text(const chain_layout &layout) const {
+    static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row", "columns", "ordered"};
+    std::string text = std::string("chain ") + names[int(layout.kind)];
+    if (layout.axis_size && layout.kind != chain_kind::var_rows) {
+      text += " of " + std::to_string(layout.axis_size);
+    }
+    text += layout.streaming ? ", streaming stores:" : ":";
+    const program &p = t_.p;
+    for (int i = 0; i < p.nsteps; i++) {
+      const program_step &step = p.steps[i];
+      std::string reads, writes;
+      p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
+      p.for_writes(step, [&](uint8_t reg) { writes += (writes.empty() ? "r" : ", r") + std::to_string(reg); });
+      text += " " + writes + (writes.empty() ? "" : "=") + p.name_of(step) + "(" + reads + ")";
+      if (step.nwrites) {
+        uint8_t first = step.kind == step_kind::external ? p.external_registers[step.first_operand] : step.writes[0];
+        text += std::string(" ") + scalar_name[size_t(p.type[first])];
+      }
+      text += i + 1 < p.nsteps ? ";" : "";
+    }
+    for (int o = 0; o < p.noutputs; o++) {
+      if (p.output[o].reduced) {
+        text += std::string(" reduce r") + std::to_string(p.output[o].reg);
+      }
+    }
+    return text;
+  }
+
+  const task &t_;
+  const tree_options &options_;
+};
 
 // ---- planned ------------------------------------------------------------------------------------------------------
 
 class planned_tree {
 public:
   planned_tree(ckernel_builder &out, const task &t, const tree_options &options, root_call &call)
-      : out_(out), t_(t), options_(options), call_(call) {
-    select_streams(t, streams_);
+      : out_(out), t_(t), options_(options), call_(call), streams_(t), leaf_(t, options) {
+    for (int s = 0; s < streams_.count() && fits(); s++) {
+      item_[s] = streams_.stream[s]->item;
+    }
   }
 
-  void build() {
-    call_.nstreams = streams_.count;
-    std::copy(streams_.address, streams_.address + streams_.count, call_.stream);
+  bool fits() const { return streams_.count() <= max_streams; }
+
+  bool build() {
+    for (const lowered_stream *stream : streams_.stream) {
+      call_.stream.push_back(stream->address);
+      call_.stride.push_back(0);
+    }
+    call_.elements = t_.shape.count();
+    if (t_.one_row) {
+      return build_one_row();
+    }
     below(0, 0, true);
+    return true;
   }
 
 private:
+  // Axes begin .. end as loops.
+  void plan(nest &loops, int begin, int end, loop_order order) {
+    start_nest(loops, {t_.shape.size + begin, size_t(end - begin)});
+    for (const lowered_stream *stream : streams_.stream) {
+      add_stream(loops, {t_.shape.size + begin, size_t(end - begin)}, stream->stride + begin);
+    }
+    plan_loops(loops, item_, order);
+  }
+
+  chain_layout new_layout() const {
+    chain_layout layout = leaf_.layout();
+    layout.streaming = options_.streaming;
+    layout.prefetch_distance = options_.prefetch_distance;
+    return layout;
+  }
+
   // Builds what walks the axes from d on. Not the root: called strided along axis d - 1. The root: called as call_
   // says.
   size_t below(size_t offset, int d, bool root) {
-    int last = t_.reduced ? t_.shape.ndim - 1 : t_.shape.ndim; // axes that are walked by loops
+    int last = t_.shape.ndim - t_.nreduced; // axes that are walked by loops
     int end = d;
     while (end < last && is_simple(t_, end)) {
       end++;
     }
-    bool leaf = end == t_.shape.ndim || (end == last && is_simple(t_, end));
+    bool leaf = end == last && are_simple(last, t_.shape.ndim);
     nest loops;
-    start_nest(loops, {t_.shape.size + d, size_t(end - d)});
-    for (int s = 0; s < streams_.count; s++) {
-      add_stream(loops, {t_.shape.size + d, size_t(end - d)}, streams_.stride[s] + d);
-    }
-    bool in_order = t_.p.reduce && !t_.reduced; // lanes of everything: the order is the contract
-    bool free = root && leaf && !in_order;
+    bool free = root && leaf;
     if (root || end > d) {
-      plan_loops(loops, streams_.item, free ? loop_order::free : loop_order::keep);
+      plan(loops, d, end, free ? loop_order::free : loop_order::keep);
     }
-    chain_layout layout;
-    layout.streaming = options_.streaming;
-    layout.prefetch_distance = options_.prefetch_distance;
-    layout.noutputs = uint8_t(t_.noutputs);
-    layout.nsources = uint8_t(t_.nsources);
-    for (int o = 0; o < t_.operands.noperands; o++) {
-      chain_operand &operand = o < t_.noutputs ? layout.outputs[o] : layout.sources[o - t_.noutputs];
-      operand = {uint16_t(streams_.value[o]), 0, slot_kind::none, false, 0, 0};
-    }
-    bool var_leaf = !leaf && end == t_.shape.ndim - 1 && rows_follow(loops, d, end);
+    chain_layout layout = new_layout();
+    bool var_leaf = !leaf && !t_.leaf && end == t_.shape.ndim - 1 && rows_follow(loops, d, end);
+    nest reduced;
     int taken = 0; // loops that the chain takes over
-    if (leaf && t_.reduced) {
-      layout.kind = side_by_side(loops, end) ? chain_kind::columns : chain_kind::small_rows;
-      layout.axis_size = t_.shape.size[end];
-      for_ports(layout, [&](chain_operand &port, int) { port.axis_stride = streams_.stride[port.stream][end]; });
-    } else if (leaf) {
+    if (leaf && t_.nreduced) {
+      choose_reduction(loops, last, reduced, layout);
+    } else if (leaf && !t_.leaf) {
       taken = choose_walk(loops, root, free, layout);
     } else if (var_leaf) {
-      layout.kind = chain_kind::var_rows;
-      layout.shape_slots = uint16_t(streams_.shape_slots[end]);
-      for_ports(layout, [&](chain_operand &port, int o) {
-        port.axis_stride = streams_.stride[port.stream][end];
-        if (streams_.own_slots[o][end] >= 0) {
-          port.slot_stream = uint16_t(streams_.own_slots[o][end]);
-          port.slots = t_.operands.operand[o].kind[end];
-          port.start_unit = start_unit(port.axis_stride, t_.operands.operand[o].step[end]);
-        }
-      });
+      lay_out_rows(layout, end);
     }
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.
-    int first = root ? 1 : 0, walked = loops.loop_count - taken;
+    int walked = loops.loop_count - taken;
     if (root) {
-      start_call(loops, leaf && taken == 0 && !t_.reduced && walked == 1);
+      start_call(loops, leaf && taken == 0 && !t_.nreduced && walked == 1);
       if (var_leaf && walked == 1) {
         call_.row_offsets = reinterpret_cast<const int64_t *>(call_.stream[streams_.shape_slots[end]]);
       }
     }
-    for (int i = first; i < walked; i++) {
-      size_t child = begin_strided_dim(out_, offset, streams_.count, loops.loops[i].size, loops.loops[i].stride);
-      explain(offset, child, [&] {
-        return "strided_dim size " + std::to_string(loops.loops[i].size) + strides(loops.loops[i].stride);
-      });
-      offset = child;
+    for (int i = root ? 1 : 0; i < walked; i++) {
+      offset = begin_loop(offset, loops.loops[i]);
     }
     if (leaf || var_leaf) {
-      return finish_chain(offset, layout);
+      return leaf_.make(out_, offset, layout, true);
     }
-    var_axis_plan axis(t_, streams_, end);
-    size_t child = begin_var_dim(
-        out_, offset,
-        {streams_.count, t_.shape.size[end], axis.nslots, axis.slots, axis.follows, axis.stride, axis.unit});
-    explain(offset, child,
-            [&] { return "var_dim rows of " + std::to_string(axis.nslots) + " operand(s)" + strides(axis.stride); });
+    size_t child = begin_rows(offset, end);
     if (end + 1 < t_.shape.ndim) {
       return below(child, end + 1, false);
     }
-    layout.kind = t_.reduced ? chain_kind::row : chain_kind::flat;
-    return finish_chain(child, layout);
+    layout.kind = t_.nreduced ? chain_kind::row : chain_kind::flat;
+    return leaf_.make(out_, child, layout, true);
   }
 
-  template <class F> void for_ports(chain_layout &layout, F f) {
-    for (int o = 0; o < t_.operands.noperands; o++) {
-      f(o < t_.noutputs ? layout.outputs[o] : layout.sources[o - t_.noutputs], o);
+  bool are_simple(int begin, int end) const {
+    bool simple = true;
+    for (int d = begin; d < end; d++) {
+      simple &= is_simple(t_, d);
     }
+    return simple;
+  }
+
+  size_t begin_loop(size_t offset, const loop &l) {
+    size_t child = begin_strided_dim(out_, offset, streams_.count(), l.size, l.stride);
+    explain(offset, child, [&] { return "strided_dim size " + std::to_string(l.size) + strides(l.stride); });
+    return child;
+  }
+
+  size_t begin_rows(size_t offset, int d) {
+    var_axis_plan axis(t_, streams_, d);
+    size_t child = axis.begin(out_, offset, t_.shape.size[d]);
+    explain(offset, child, [&] {
+      return "var_dim rows of " + std::to_string(axis.slots.size()) + " operand(s)" + strides(axis.stride.data());
+    });
+    return child;
   }
 
   // The chain can take whole rows if the offsets of the loop it is called along follow each other.
   bool rows_follow(const nest &loops, int d, int axis) {
-    if (t_.shape.size[axis] >= 0 || t_.shape.slots[t_.shape.slot_index[axis]].kind != slot_kind::offsets64) {
+    if (!t_.shape.is_var(axis) ||
+        t_.shape.slots[size_t(t_.shape.slot_index[axis])].kind != slot_kind::offsets64) {
       return false;
     }
-    for (int o = 0; o < t_.operands.noperands; o++) {
+    for (int p = 0; p < t_.ports.size(); p++) {
       // A dimension of one size against rows: the chain knows only rows and values to repeat.
-      if (!t_.operands.operand[o].has_rows[axis] && streams_.stride[streams_.value[o]][axis] != 0) {
+      bool rows = t_.ports[p].operand >= 0 && t_.lowered[t_.ports[p].operand].has_rows[axis];
+      if (!rows && streams_.stride(p, axis) != 0) {
         return false;
       }
     }
     int slots = streams_.shape_slots[axis];
     if (loops.loop_count == 0) {
-      return streams_.stride[slots][d - 1] == offset_size;
+      return streams_.stride(slots, d - 1) == offset_size;
     }
     const loop &inner = loops.innermost();
     return inner.size == 1 || inner.stride[slots] == offset_size;
   }
 
-  // Reducing along `axis` jumps in memory while the innermost loop does not: reduce neighbours together.
-  bool side_by_side(const nest &loops, int axis) {
-    if (loops.loop_count == 0 || loops.innermost().size < 8) {
+  void lay_out_rows(chain_layout &layout, int axis) {
+    layout.kind = chain_kind::var_rows;
+    layout.shape_slots = uint16_t(streams_.shape_slots[axis]);
+    for (int p = 0; p < layout.ports.size(); p++) {
+      chain_port &port = layout.ports[p];
+      port.axis_stride = streams_.stride(p, axis);
+      int o = t_.ports[p].operand, slots = o < 0 ? -1 : streams_.own(o, axis);
+      if (slots >= 0) {
+        port.slot_stream = uint16_t(slots);
+        port.slots = t_.lowered[o].kind[axis];
+        port.start_unit = start_unit(port.axis_stride, t_.lowered[o].step[axis]);
+      }
+    }
+  }
+
+  // How the reduced axes, from `first` on, are walked: one loop, or a nest of them in order.
+  void choose_reduction(const nest &loops, int first, nest &reduced, chain_layout &layout) {
+    plan(reduced, first, t_.shape.ndim, loop_order::keep);
+    if (reduced.loop_count > 1) {
+      layout.kind = chain_kind::ordered;
+      layout.loops = &reduced;
+      return;
+    }
+    const loop &row = reduced.loops[0];
+    layout.kind = side_by_side(loops, row) ? chain_kind::columns : chain_kind::small_rows;
+    layout.axis_size = row.size;
+    for (chain_port &port : layout.ports) {
+      port.axis_stride = row.stride[port.stream];
+    }
+  }
+
+  // Reducing along the row jumps in memory while the innermost loop does not: reduce neighbours together.
+  bool side_by_side(const nest &loops, const loop &row) {
+    if (loops.loop_count == 0 || loops.innermost().size < 8 || row.size == 0) {
       return false;
     }
     bool jumps = false;
-    for (int o = t_.noutputs; o < t_.operands.noperands; o++) {
-      int s = streams_.value[o];
-      intptr_t along = loops.innermost().stride[s], across = streams_.stride[s][axis];
-      if (along != streams_.item[s] && along != 0) {
+    for (int s = t_.p.noutputs; s < t_.ports.size(); s++) {
+      intptr_t along = loops.innermost().stride[s];
+      if (along != item_[s] && along != 0) {
         return false;
       }
-      jumps |= across != 0 && across != streams_.item[s];
+      jumps |= row.stride[s] != 0 && row.stride[s] != item_[s];
     }
     return jumps;
   }
@@ -357,7 +399,7 @@ private:
       return 0;
     }
     if (free) {
-      how = plan_walk(loops, streams_.item);
+      how = plan_walk(loops, item_);
     } else if (loops.innermost().size < small_row) {
       how.kind = walk_kind::small_rows;
     }
@@ -367,57 +409,71 @@ private:
     layout.kind = how.kind == walk_kind::panel ? chain_kind::panel : chain_kind::small_rows;
     const loop &inner = loops.innermost();
     layout.axis_size = inner.size;
-    for_ports(layout, [&](chain_operand &port, int o) {
+    for (chain_port &port : layout.ports) {
       port.axis_stride = inner.stride[port.stream];
-      bool source = o >= t_.noutputs; // to the planner every stream but the first is one
+      bool source = port.stream >= t_.p.noutputs; // to the planner every stream but the first is one
       port.fetched = how.kind == walk_kind::panel && source && (how.fetched >> port.stream & 1);
-    });
+    }
     return 1;
   }
 
   void start_call(const nest &loops, bool flat) {
     const loop &outer = loops.loops[0];
     call_.count = outer.size;
-    std::copy(outer.stride, outer.stride + streams_.count, call_.stride);
-    for (int s = 0; s < streams_.count; s++) {
+    for (int s = 0; s < streams_.count(); s++) {
+      call_.stride[s] = outer.stride[s];
       call_.stream[s] += loops.offset[s];
     }
     call_.flat = flat;
-    call_.elements = t_.shape.count();
+  }
+
+  // ---- all axes are one logical row: a call along its elements that writes lanes
+
+  bool build_one_row() {
+    chain_layout layout = new_layout();
+    layout.lanes = true;
+    nest loops;
+    int last = t_.shape.ndim - 1;
+    if (are_simple(0, t_.shape.ndim)) {
+      plan(loops, 0, t_.shape.ndim, loop_order::keep);
+      if (loops.loop_count == 1) {
+        start_call(loops, true);
+      } else {
+        layout.kind = chain_kind::ordered;
+        layout.loops = &loops;
+      }
+    } else if (last == 1 && is_simple(t_, 0)) {
+      plan(loops, 0, 1, loop_order::keep);
+      if (!rows_follow(loops, 0, last)) {
+        return false;
+      }
+      lay_out_rows(layout, last);
+      layout.axis_size = t_.shape.size[0];
+      std::copy_n(loops.loops[0].stride, streams_.count(), call_.stride.data());
+    } else {
+      return false;
+    }
+    if (layout.kind != chain_kind::flat) { // numbers say where a part of the row begins
+      number_from_here(layout);
+    }
+    leaf_.make(out_, 0, layout, true);
+    return true;
+  }
+
+  void number_from_here(chain_layout &layout) {
+    layout.number_stream = uint16_t(call_.stream.size());
+    call_.stream.push_back(number_origin);
+    call_.stride.push_back(1);
+    call_.count = call_.elements;
+    call_.flat = true;
   }
 
   std::string strides(const intptr_t *stride) const {
     std::string text = ", strides";
-    for (int s = 0; s < streams_.count; s++) {
+    for (int s = 0; s < streams_.count(); s++) {
       text += " " + std::to_string(stride[s]);
     }
     return text;
-  }
-
-  std::string chain_text(const chain_layout &layout) const {
-    static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row", "columns"};
-    std::string text = std::string("chain ") + names[int(layout.kind)];
-    if (layout.axis_size) {
-      text += " of " + std::to_string(layout.axis_size);
-    }
-    text += layout.streaming ? ", streaming stores:" : ":";
-    for (int i = 0; i < t_.p.nsteps; i++) {
-      const program_step &step = t_.p.steps[i];
-      std::string reads;
-      t_.p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
-      text += std::string(" r") + std::to_string(step.dst) + "=" + step.name + "(" + reads + ") ";
-      text += std::string(scalar_name[size_t(t_.p.type[step.dst])]) + (i + 1 < t_.p.nsteps ? ";" : "");
-    }
-    if (t_.p.reduce) {
-      text += " reduce r" + std::to_string(t_.p.output[0]);
-    }
-    return text;
-  }
-
-  size_t finish_chain(size_t offset, const chain_layout &layout) {
-    size_t past = make_chain(out_, offset, t_.p, layout);
-    explain(offset, past, [&] { return chain_text(layout); });
-    return past;
   }
 
   template <class Text> void explain(size_t offset, size_t end, Text text) {
@@ -431,83 +487,84 @@ private:
   const tree_options &options_;
   root_call &call_;
   call_streams streams_;
+  leaf_maker leaf_;
+  intptr_t item_[max_streams];
 };
+
+// Of each operand's array, in their order: its slots, then what is in the elements.
+void list_streams(const task &t, const call_streams &streams, std::vector<std::vector<int>> &operand_streams) {
+  for (int o = 0; o < t.operands.size(); o++) {
+    std::vector<int> &own = operand_streams.emplace_back();
+    for (int d = 0; d < t.shape.ndim; d++) {
+      if (streams.own(o, d) >= 0) {
+        own.push_back(streams.own(o, d));
+      }
+    }
+    size_t elements = own.size();
+    for (int p = 0; p < t.ports.size(); p++) {
+      if (t.ports[p].operand == o) {
+        own.push_back(p);
+      }
+    }
+    std::sort(own.begin() + intptr_t(elements), own.end(),
+              [&](int a, int b) { return t.ports[a].stream < t.ports[b].stream; });
+  }
+}
 
 } // namespace
 
-void build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
+bool build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
   flatten_rows(t);
   widen_rows(t);
-  planned_tree(out, t, options, call).build();
+  planned_tree tree(out, t, options, call);
+  if (tree.fits()) {
+    return tree.build();
+  }
+  build_in_order(out, t, false, options, call);
+  return !t.one_row;
 }
 
-void build_unplanned(ckernel_builder &out, const task &t, root_call &call,
-                     std::vector<std::vector<int>> &operand_streams) {
-  call_streams streams;
-  select_streams(t, streams);
-  for (int o = 0; o < t.operands.noperands; o++) {
-    std::vector<int> &own = operand_streams.emplace_back();
-    for (int d = 0; d < t.shape.ndim; d++) {
-      if (streams.own_slots[o][d] >= 0) {
-        own.push_back(streams.own_slots[o][d]);
-      }
-    }
-    own.push_back(streams.value[o]);
+void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call,
+                    std::vector<std::vector<int>> *operand_streams) {
+  call_streams streams(t);
+  if (operand_streams) {
+    list_streams(t, streams, *operand_streams);
   }
-  call.nstreams = streams.count;
-  std::copy(streams.address, streams.address + streams.count, call.stream);
-  std::fill(call.stride, call.stride + streams.count, 0);
-  call.count = 1;
+  bool cut = !observed && t.shape.ndim > t.nreduced && is_simple(t, 0); // the outermost loop is the call
+  for (int s = 0; s < streams.count(); s++) {
+    call.stream.push_back(streams.stream[s]->address);
+    call.stride.push_back(cut ? streams.stride(s, 0) : 0);
+  }
+  call.count = cut ? t.shape.size[0] : 1;
+  call.elements = t.shape.count();
   size_t offset = 0;
-  for (int d = 0; d < t.shape.ndim; d++) { // a reduction's last level takes a whole row
-    offset = begin_observed(out, offset, streams.count, d);
+  int last = t.shape.ndim - std::max(0, t.nreduced - 1); // a reduction's leaf takes a whole row
+  for (int d = cut ? 1 : 0; d < last; d++) {
+    offset = observed ? begin_observed(out, offset, streams.count(), d) : offset;
     if (is_simple(t, d)) {
-      intptr_t stride[max_streams];
-      for (int s = 0; s < streams.count; s++) {
-        stride[s] = streams.stride[s][d];
+      small_vector<intptr_t, 16> stride;
+      for (int s = 0; s < streams.count(); s++) {
+        stride.push_back(streams.stride(s, d));
       }
-      offset = begin_strided_dim(out, offset, streams.count, t.shape.size[d], stride);
+      offset = begin_strided_dim(out, offset, streams.count(), t.shape.size[d], stride.data());
     } else {
-      var_axis_plan axis(t, streams, d);
-      offset = begin_var_dim(
-          out, offset, {streams.count, t.shape.size[d], axis.nslots, axis.slots, axis.follows, axis.stride, axis.unit});
+      offset = var_axis_plan(t, streams, d).begin(out, offset, t.shape.size[d]);
     }
   }
-  chain_layout layout;
-  if (t.reduced) {
-    layout.kind = chain_kind::row;
-  } else {
-    offset = begin_observed(out, offset, streams.count, t.shape.ndim);
-  }
-  layout.noutputs = uint8_t(t.noutputs);
-  layout.nsources = uint8_t(t.nsources);
-  for (int o = 0; o < t.operands.noperands; o++) {
-    (o < t.noutputs ? layout.outputs[o]
-                    : layout.sources[o - t.noutputs]) = {uint16_t(streams.value[o]), 0, slot_kind::none, false, 0, 0};
-  }
-  make_chain(out, offset, t.p, layout);
+  leaf_maker leaf(t, options);
+  chain_layout layout = leaf.layout();
+  layout.kind = t.nreduced ? chain_kind::row : chain_kind::flat;
+  offset = observed && !t.nreduced ? begin_observed(out, offset, streams.count(), t.shape.ndim) : offset;
+  leaf.make(out, offset, layout, false);
 }
 
-bool build_lanes(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
-  flatten_rows(t);
-  for (int d = 0; d < t.shape.ndim; d++) {
-    if (!is_simple(t, d)) {
-      return false;
-    }
+int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {
+  char *stream[max_call_streams];
+  for (int s = 0; s < call.stream.size(); s++) {
+    stream[s] = call.stream[s] + begin * call.stride[s];
   }
-  call_streams streams;
-  select_streams(t, streams);
-  nest loops;
-  start_nest(loops, {t.shape.size, size_t(t.shape.ndim)});
-  for (int s = 0; s < streams.count; s++) {
-    add_stream(loops, {t.shape.size, size_t(t.shape.ndim)}, streams.stride[s]);
-  }
-  plan_loops(loops, streams.item, loop_order::keep);
-  if (loops.loop_count != 1) {
-    return false;
-  }
-  planned_tree(out, t, options, call).build();
-  return true;
+  return call_strided(reinterpret_cast<const ckernel_prefix *>(kernel.data), stream, call.stride.data(),
+                      size_t(end - begin), &frame);
 }
 
 } // namespace dynd

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
@@ -22,7 +23,7 @@ public:
   collector(const group_request &request, claimed_group &group) : request_(request), group_(group) { group.count = 0; }
 
   array_block *first = nullptr; ///< has to be computed first
-  bool busy = false;            ///< somebody else computes something that we need
+  bool busy = false;            ///< another thread computes something that we need
 
   bool collect() {
     if (request_.root) {
@@ -35,14 +36,15 @@ public:
       return false;
     }
     mark_outputs();
-    if (group_.count > 1 && (nsources_ > max_group_sources || nstreams_ + written_streams() > max_group_streams)) {
+    if (group_.count > 1 && (nsources_ > max_group_sources || nregisters_ > max_group_registers ||
+                             nstreams_ + written_streams() > max_group_streams)) {
       first = group_.node[(group_.count - 1) / 2]; // never the root, which is the last
     }
     return !first;
   }
 
 private:
-  // Who else holds each array? References from within the group do not count, nor does a caller that drops it.
+  // Has each array another owner? References from within the group do not count, nor does a caller that drops it.
   void mark_outputs() {
     for (int i = 0; i < group_.count; i++) {
       array_block *node = group_.node[i];
@@ -51,7 +53,7 @@ private:
         inside += edges(group_.node[j]->waiting->input, group_.node[j]->waiting->ninputs, node);
       }
       for (int j = 0; j < request_.ninputs; j++) {
-        inside += request_.inputs[j] == node && (request_.dying >> j & 1);
+        inside += request_.inputs[j] == node && (request_.last_use >> j & 1);
       }
       group_.output[i] = node == request_.root || node->refs.load(std::memory_order_acquire) > inside;
     }
@@ -77,8 +79,7 @@ private:
     }
     switch (state_of(block)) {
     case array_state::ready:
-      nsources_++; // upper bounds: one that is used twice counts twice
-      nstreams_ += block->nstreams;
+      add_source(block);
       return;
     case array_state::running:
       busy = true;
@@ -104,13 +105,28 @@ private:
         first = group_.node[group_.count - 1];
         return;
       }
+      nregisters_ += 2 * block->waiting->ninputs + 4; // conversions, the result, validities
       group_.node[group_.count++] = block;
     }
   }
 
+  void add_source(const array_block *block) {
+    int seen = std::min(nsources_, max_group_sources);
+    if (std::find(source_, source_ + seen, block) != source_ + seen) {
+      return;
+    }
+    if (nsources_ < max_group_sources) {
+      source_[nsources_] = block;
+    }
+    nsources_++;
+    nstreams_ += block->nstreams;
+    nregisters_ += 2;
+  }
+
   const group_request &request_;
   claimed_group &group_;
-  int nsources_ = 0, nstreams_ = 0; // of those
+  int nsources_ = 0, nstreams_ = 0, nregisters_ = 0;
+  const array_block *source_[max_group_sources];
 };
 
 } // namespace
@@ -186,6 +202,9 @@ void finish_group(claimed_group &group) {
       op->input[j] = nullptr;
     }
     op->ninputs = 0;
+    if (counted *external = std::exchange(op->external, nullptr)) {
+      release(external);
+    }
   }
   for (int i = 0; i < count; i++) {
     release(done[i]);

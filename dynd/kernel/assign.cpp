@@ -23,8 +23,6 @@ bool is_text(const type_data *type) { return type->kind == type_kind::string || 
 
 // ---- the levels that only this file needs -------------------------------------------------------------------------
 
-const intptr_t no_stride[max_call_streams] = {};
-
 struct adapter_kernel {
   ckernel_prefix base;
   uint32_t child, unused;
@@ -51,48 +49,21 @@ template <class Function> size_t begin_adapter(ckernel_builder &out, size_t offs
   return offset + sizeof(adapter_kernel);
 }
 
-// The streams begin elsewhere: where planning turned a dimension around.
-struct shift_kernel {
-  ckernel_prefix base;
-  uint32_t child, nstreams;
-  intptr_t offset[];
-};
-
-int shift(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const shift_kernel *>(self);
-  char *at[max_call_streams];
-  for (uint32_t s = 0; s < k->nstreams; s++) {
-    at[s] = stream[s] + k->offset[s];
-  }
-  return call_strided(child_of(k), at, stride, count, frame);
-}
-
-size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by) {
-  size_t size = sizeof(shift_kernel) + size_t(nstreams) * sizeof(intptr_t);
-  auto *k = begin_level<shift_kernel>(out, offset, size, shift);
-  k->nstreams = uint32_t(nstreams);
-  std::copy_n(by, nstreams, k->offset);
-  return offset + size;
-}
-
 // ---- the walk over the types --------------------------------------------------------------------------------------
 
 class assignment {
 public:
-  assignment(ckernel_builder &out, const kernel_operand &dst, const kernel_operand &src, error_mode mode)
-      : out_(out), mode_(mode), dst_(dst), src_(src), first_pool_(dst.type()->nstreams + src.type()->nstreams),
-        nstreams_(first_pool_ + pool_count(dst.type())) {}
+  assignment(ckernel_builder &out, const element_assignment &what, bool planned)
+      : out_(out), mode_(what.mode), dst_(what.dst), src_(what.src), first_pool_(what.first_pool),
+        nstreams_(what.first_pool + pool_count(what.dst.type())), planned_(planned) {}
 
-  bool planned = false; ///< strided dimensions are planned together
   bool may_refuse = false;
-  std::vector<assign_part> *parts = nullptr;   ///< told of every part, as the kernel will tell of its calls
-  std::vector<assign_level> *levels = nullptr; ///< told of every level
+  std::vector<explained_level> *levels = nullptr; ///< told of every level
 
   size_t build(size_t offset) { return any(offset, dst_, src_); }
 
 private:
   size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    offset = tell(offset, dst, src);
     // Pointers before options, because an option behind a pointer must meet that of the other side.
     const type_data *to = dst.type(), *from = src.type();
     if (to->kind == type_kind::pointer || (from->kind == type_kind::pointer && goes_first(from, to))) {
@@ -107,26 +78,6 @@ private:
     }
     return element(offset, dst, src);
   }
-
-  static std::string quoted(const std::string &name) { return name[0] == '"' ? name : '"' + name + '"'; }
-
-  // What comes next is a part of `parent`.
-  void enter(int parent, std::string field = "") {
-    parent_ = parent;
-    field_ = std::move(field);
-    told_ = false;
-  }
-
-  size_t tell(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    if (!parts || told_) {
-      return offset;
-    }
-    told_ = true;
-    parts->push_back({parent_, field_, dst.part, src.part});
-    return begin_observed(out_, offset, nstreams_, last_part());
-  }
-
-  int last_part() const { return int(parts->size()) - 1; }
 
   // One pointer, the source's first: then a null one is noticed before the destination gets memory.
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -189,13 +140,10 @@ private:
       dst = dst.element();
       src = both ? src.element() : src;
       missing -= !both;
-      if (parts) { // the next dimension is a part of its own
-        break;
-      }
     }
     if (run.count) {
       bool scalars = dst.type()->kind == type_kind::scalar && src.type()->kind == type_kind::scalar;
-      if (planned && nstreams_ <= max_streams) {
+      if (planned_ && nstreams_ <= max_streams) {
         return scalars ? planned_scalars(offset, run, dst, src) : planned_loops(offset, run, dst, src);
       }
       return loops_in_order(offset, run, dst, src);
@@ -205,25 +153,17 @@ private:
       auto size = [](const kernel_operand &o) { return o.size() < 0 ? "rows" : "size " + std::to_string(o.size()); };
       return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
     });
-    return inside(offset, dst.element(), both ? src.element() : src);
-  }
-
-  // The elements of a dimension.
-  size_t inside(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    if (parts) {
-      enter(last_part());
-    }
-    return any(offset, dst, src);
+    return any(offset, dst.element(), both ? src.element() : src);
   }
 
   /// Of every stream along the i-th dimension of the run; 0 of pools and scratch.
   void strides_of(const strided_run &run, int i, intptr_t *stride) {
     std::fill_n(stride, nstreams_, 0);
-    for (int s = 0; s < int(dst_.meta->nstreams); s++) {
-      stride[dst_.first + s] = dst_.stride(s, run.dst_dim[i]);
+    for (int s = 0; s < dst_.type()->nstreams; s++) {
+      stride[dst_.stream() + s] = dst_.stride(dst_.part.stream + s, run.dst_dim[i]);
     }
-    for (int s = 0; s < int(src_.meta->nstreams) && run.src_dim[i] >= 0; s++) {
-      stride[src_.first + s] = src_.stride(s, run.src_dim[i]);
+    for (int s = 0; s < src_.type()->nstreams && run.src_dim[i] >= 0; s++) {
+      stride[src_.stream() + s] = src_.stride(src_.part.stream + s, run.src_dim[i]);
     }
   }
 
@@ -234,7 +174,7 @@ private:
       offset = note(offset, begin_strided_dim(out_, offset, nstreams_, run.size[i], stride),
                     [&] { return "strided_dim size " + std::to_string(run.size[i]); });
     }
-    return inside(offset, dst, src);
+    return any(offset, dst, src);
   }
 
   void plan(const strided_run &run, nest &loops, intptr_t *item) {
@@ -259,7 +199,8 @@ private:
     const type_data *t = operand.type();
     for (int s = 0; s < t->nstreams; s++) {
       scalar_id scalar = t->dtype->kind == type_kind::scalar ? t->scalar : scalar_id::float64; // a guess is enough
-      item[operand.first + s] = intptr_t(stream_item(t->roles[s], slot_kind(operand.meta->kind[s]), scalar));
+      slot_kind kind = slot_kind(operand.meta->kind[operand.part.stream + s]);
+      item[operand.stream() + s] = intptr_t(stream_item(t->roles[s], kind, scalar));
     }
   }
 
@@ -286,31 +227,22 @@ private:
     nest loops;
     intptr_t item[max_streams];
     plan(run, loops, item);
-    size_t to = size_t(dst.type()->scalar), from = size_t(src.type()->scalar);
-    block_fn convert = level().convert_checked[size_t(mode_)][to][from];
-    bool checked = convert != level().convert[to][from];
-    walk how = {walk_kind::flat, 0};
-    if (loops.loop_count > 1 && !checked) { // the leaf says which value was refused, a chain does not
-      how = plan_walk(loops, item);
-    }
+    walk how = loops.loop_count > 1 ? plan_walk(loops, item) : walk{walk_kind::flat, 0};
     if (how.kind == walk_kind::flat) {
       return element(begin_loops(offset, loops, loops.loop_count), dst, src);
     }
     program p;
-    p.add_source(src.type()->scalar);
-    program_step step = {
-        convert,    level().convert_stream[size_t(mode_)][to][from], nullptr, "copy", 0, no_register, no_register, 0,
-        no_register};
-    p.output[0] = p.add_step(step, dst.type()->scalar);
-    p.noutputs = 1;
+    p.add_output(p.assigned(p.add_source(src.type()->scalar), dst.type()->scalar, mode_));
+    may_refuse |= p.can_fail(p.steps[0]);
     chain_layout layout;
     layout.kind = how.kind == walk_kind::panel ? chain_kind::panel : chain_kind::small_rows;
-    layout.noutputs = layout.nsources = 1;
-    const loop &inner = loops.innermost();
-    layout.axis_size = inner.size;
-    bool fetched = how.kind == walk_kind::panel && (how.fetched >> src.stream() & 1);
-    layout.outputs[0] = {uint16_t(dst.stream()), 0, slot_kind::none, false, inner.stride[dst.stream()], 0};
-    layout.sources[0] = {uint16_t(src.stream()), 0, slot_kind::none, fetched, inner.stride[src.stream()], 0};
+    layout.axis_size = loops.innermost().size;
+    for (int s : {dst.stream(), src.stream()}) {
+      chain_port &port = layout.ports.push_back({});
+      port.stream = uint16_t(s);
+      port.axis_stride = loops.innermost().stride[s];
+      port.fetched = how.kind == walk_kind::panel && s == src.stream() && (how.fetched >> s & 1);
+    }
     return make_chain(out_, begin_loops(offset, loops, loops.loop_count - 1), p, layout);
   }
 
@@ -330,8 +262,7 @@ private:
     if (to->kind != type_kind::scalar || from->kind != type_kind::scalar) {
       cannot_assign(dst, src);
     }
-    size_t d = size_t(to->scalar), s = size_t(from->scalar);
-    may_refuse |= level().convert_checked[size_t(mode_)][d][s] != level().convert[d][s];
+    may_refuse |= isa().convert_checked(mode_, to->scalar, from->scalar) != isa().convert(to->scalar, from->scalar);
     return note(offset, make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_),
                 [&] { return "convert " + pair_text(dst, src); });
   }
@@ -424,8 +355,7 @@ private:
       cannot_assign(dst, src, ": " + std::to_string(from->nfields) + " field(s) for " + std::to_string(to->nfields));
     }
     size_t begin = offset;
-    int own = parts ? last_part() : -1;
-    offset = note(offset, begin_fields(out_, offset, to->nfields),
+    offset = note(offset, begin_fields(out_, offset, to->nfields, nstreams_),
                   [&] { return "fields: " + std::to_string(to->nfields) + " children"; });
     for (int i = 0; i < to->nfields; i++) {
       int other = i; // a tuple on either side: by position
@@ -437,11 +367,7 @@ private:
           cannot_assign(dst, src, ": there is no field " + field_name_text(name));
         }
       }
-      const char *name = to->fields[i].name;
-      set_field(out_, begin, i, offset, parts ? nullptr : name); // a part says itself where it is
-      if (parts) {
-        enter(own, name ? quoted(field_name_text(name)) : std::to_string(i));
-      }
+      set_field(out_, begin, i, offset, to->fields[i].name);
       int depth = depth_;
       offset = any(offset, dst.field(i), src.field(other));
       depth_ = depth;
@@ -475,16 +401,14 @@ private:
   // The stream of the pool that a part of the destination gets memory from.
   int pool_of(const kernel_operand &dst) const {
     const stream_role *roles = dst_.type()->roles;
-    return first_pool_ + int(std::count_if(roles, roles + dst.part.stream, has_pool));
+    return first_pool_ + int(std::count_if(roles, roles + dst.part.stream - dst_.part.stream, has_pool));
   }
 
   ckernel_builder &out_;
   error_mode mode_;
   kernel_operand dst_, src_;
   int first_pool_, nstreams_, depth_ = 0;
-  int parent_ = -1; // of the part that is to be told of next, and its field
-  std::string field_;
-  bool told_ = false;
+  bool planned_;
 };
 
 } // namespace
@@ -521,31 +445,37 @@ void need_meta(ndt::type type, const dynd_arrmeta *meta) {
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode) {
   if (unsigned(request) > kernel_request_strided_multistride) {
-    fail(error_kind::value, "assignment: there is no kernel request " + std::to_string(int(request)));
+    fail(error_kind::value, "assignment: invalid kernel request " + std::to_string(int(request)));
   }
   if (size_t(mode) >= error_mode_count) {
-    fail(error_kind::value, "assignment: there is no error mode " + std::to_string(int(mode)));
+    fail(error_kind::value, "assignment: invalid error mode " + std::to_string(int(mode)));
   }
   need_meta(dst, dst_meta);
   need_meta(src, src_meta);
-  assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
-  made.planned = request == kernel_request_single_multistride || request == kernel_request_strided_multistride;
+  element_assignment what{{{dst.get()}, dst_meta, 0},
+                          {{src.get()}, src_meta, dst->nstreams},
+                          dst->nstreams + src->nstreams,
+                          mode};
+  bool planned = request == kernel_request_single_multistride || request == kernel_request_strided_multistride;
   bool single = request == kernel_request_single || request == kernel_request_single_multistride;
   if (dst->nstreams == 1 && src->nstreams == 1 && pool_count(dst.get()) == 0) {
     offset = single ? begin_adapter(out, offset, unary_single) : begin_adapter(out, offset, unary_strided);
   } else if (single) {
     offset = begin_adapter(out, offset, streams_single);
   }
+  return make_element_assignment(out, offset, what, planned);
+}
+
+size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
+                               std::vector<explained_level> *levels) {
+  assignment made(out, what, planned);
+  made.levels = levels;
   return made.build(offset);
 }
 
-bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
-                           const dynd_arrmeta *src_meta, error_mode mode, std::vector<assign_part> *parts,
-                           std::vector<assign_level> *levels) {
-  assignment made(out, {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, mode);
-  made.planned = !parts;
-  made.parts = parts;
-  made.levels = levels;
+bool may_refuse(const element_assignment &what) {
+  ckernel_builder out;
+  assignment made(out, what, false);
   made.build(0);
   return made.may_refuse;
 }

@@ -2,7 +2,7 @@
 //
 //   dimensions            strided, fixed and `var` to each other, broadcast as the seeds have it; rows of the
 //                         destination that have no memory get it
-//   scalars               all pairs, checked as the error mode says (ops/level.h)
+//   scalars               all pairs, checked as the error mode says (type/error_mode.h)
 //   string, bytes         copied; parsed to and formatted from scalars
 //   ?T                    missing to missing; missing to anything else is an error
 //   structs, tuples       by field name; by position
@@ -14,18 +14,18 @@
 // 0, or null where there is none.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "dynd/kernel/builder.h"
+#include "dynd/kernel/level.h"
 #include "dynd/kernel/operand.h"
-#include "dynd/ops/level.h"
+#include "dynd/type/error_mode.h"
 
 namespace dynd {
 
 /// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type
-/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed. A
-/// request or mode that is none is a value error.
+/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed. An
+/// invalid request or mode is a value error.
 ///
 /// The function is a streams_single_t or streams_strided_t, by the request; for operands of one stream each a
 /// unary_single_operation_t or unary_strided_operation_t, as the seeds have them. With the multistride requests the
@@ -34,27 +34,20 @@ namespace dynd {
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode);
 
-/// A part of an assignment: the whole, an element of a dimension of its parent, or a field of it.
-struct assign_part {
-  int parent;         ///< its place in the list; -1: this is the whole
-  std::string field;  ///< as an index has it, "x" in quotes or the place in a tuple; empty: no field
-  type_part dst, src; ///< what is left of the two types
+/// What the engine runs at the elements of two operands: a streams_strided_t at `offset`, whose streams are numbered by
+/// the operands and, from `first_pool` on, as above. Nothing is looked at behind the last of these. `planned`: strided
+/// dimensions inside of the elements are planned together; without, all is done in C order, as locating a failure
+/// wants it. `levels`, if any, is told of every level.
+struct element_assignment {
+  kernel_operand dst, src;
+  int first_pool;
+  error_mode mode;
 };
+size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
+                               std::vector<explained_level> *levels = nullptr);
 
-/// What explain shows of a level: where it is in the kernel, and what it does.
-struct assign_level {
-  size_t offset, size;
-  std::string text;
-  int depth; ///< below how many others
-};
-
-/// What the engine runs: a streams_strided_t at offset 0, whatever the operands are. Planned; or, with a list of
-/// `parts` to fill, observed: element by element in C order, and a level around every part tells frame->engine of its
-/// calls (kernel/dims.h), by the number of the part. The first parts are the dimensions of the destination, from the
-/// outside in. Returns whether some value may be refused.
-bool make_whole_assignment(ckernel_builder &out, ndt::type dst, const dynd_arrmeta *dst_meta, ndt::type src,
-                           const dynd_arrmeta *src_meta, error_mode mode, std::vector<assign_part> *parts,
-                           std::vector<assign_level> *levels = nullptr);
+/// Whether some value may be refused. What cannot be assigned at all is an error, as in the functions above.
+bool may_refuse(const element_assignment &what);
 
 /// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has
 /// none, or where as many dimensions stand behind the pointer or option.

@@ -1,5 +1,7 @@
 // Levels of assignment for elements that have something inside: options, fields, pointers, rows.
 #include <cstring>
+#include <new>
+#include <string>
 
 #include "dynd/array/rows.h"
 #include "dynd/kernel/assign_levels.h"
@@ -56,9 +58,11 @@ int option(char *const *stream, const intptr_t *stride, size_t count, const cker
     if (there) {
       moved_streams run(stream, stride, begin, k->nstreams);
       if (int status = call_strided(child_of(k), run.at, stride, end - begin, frame)) {
+        add_to_failed_index(frame, begin);
         return status;
       }
     } else if (k->rule == missing_rule::refused) {
+      fail_element(frame, begin);
       return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
     }
     for (size_t i = begin; i < end && k->dst >= 0; i++) {
@@ -78,7 +82,7 @@ struct one_field {
 
 struct fields_kernel {
   ckernel_prefix base;
-  uint32_t child, count;
+  uint32_t nstreams, count;
   one_field field[];
 
   ckernel_prefix *child_at(uint32_t i) {
@@ -95,10 +99,16 @@ void destroy_fields(ckernel_prefix *self) {
   }
 }
 
-// A field's name goes before what its kernel said.
-int in_field(dynd_frame *frame, int status, const char *name) {
-  if (name && frame->text[0]) {
-    char text[sizeof(frame->text)];
+// The field goes to the path of the failure; without one (a frame of user code), before what its kernel said.
+int fail_field(dynd_frame *frame, int status, const char *name, uint32_t number) {
+  char text[sizeof(frame->text)];
+  if (state_of(frame)) {
+    try {
+      std::string shown = name ? field_name_text(name) : std::to_string(number);
+      fail_in_field(frame, !name || shown[0] == '"' ? shown.c_str() : ('"' + shown + '"').c_str());
+    } catch (const std::bad_alloc &) { // the path lacks a field
+    }
+  } else if (name && frame->text[0]) {
     std::memcpy(text, frame->text, sizeof(text));
     std::snprintf(frame->text, sizeof(frame->text), "field %s: %.200s", name, text);
   }
@@ -108,12 +118,22 @@ int in_field(dynd_frame *frame, int status, const char *name) {
 // Columns: every field's kernel takes all elements at once.
 int fields(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<fields_kernel *>(const_cast<ckernel_prefix *>(self)); // reads only
-  for (uint32_t i = 0; i < k->count; i++) {
-    if (int status = call_strided(k->child_at(i), stream, stride, count, frame)) {
-      return in_field(frame, status, k->field[i].name);
+  int status = dynd_ok;
+  uint32_t failed = 0;
+  for (uint32_t i = 0; i < k->count && !status; i++) {
+    status = call_strided(k->child_at(i), stream, stride, count, frame);
+    failed = i;
+  }
+  if (status && count > 1 && state_of(frame)) { // an element before that one may have failed in another field
+    for (size_t e = 0; e < count; e++) {
+      moved_streams one(stream, stride, e, k->nstreams);
+      if (int first = fields(one.at, stride, 1, self, frame)) {
+        add_to_failed_index(frame, e);
+        return first;
+      }
     }
   }
-  return dynd_ok;
+  return status ? fail_field(frame, status, k->field[failed].name, failed) : status;
 }
 
 // ---- content: what rows and pointers move to ----------------------------------------------------------------------
@@ -161,6 +181,7 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
       auto *pool = k->pool < 0 ? nullptr : reinterpret_cast<row_pool *>(stream[k->pool]);
       index = pool ? pool->take(1) : -1;
       if (index < 0) {
+        fail_element(frame, i);
         return report(frame, pool ? dynd_error_memory : dynd_error_value, "%s",
                       pool ? "no memory for what a pointer points to" : "a pointer points to nothing");
       }
@@ -169,6 +190,7 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
       at[k->content[c].stream] = stream[k->content[c].stream] + index * k->content[c].stride;
     }
     if (int status = call_strided(child_of(k), at, stride, 1, frame)) {
+      add_to_failed_index(frame, i);
       return status;
     }
     if (fresh) {
@@ -223,12 +245,14 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
     if (fresh) {
       to = {pool ? pool->take(from.size) : -1, from.size};
       if (to.start < 0) {
+        fail_element(frame, i);
         return report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
                       (long long)from.size);
       }
     }
     if (from.size != to.size && from.size != 1) {
-      return report(frame, dynd_error_broadcast, "cannot broadcast a row of %lld to a row of %lld",
+      fail_element(frame, i);
+      return report(frame, dynd_error_broadcast, "assign: cannot broadcast a row of %lld to a row of %lld",
                     (long long)from.size, (long long)to.size);
     }
     std::memcpy(inner, at, k->nstreams * sizeof(char *));
@@ -239,6 +263,7 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
       inner_stride[content.stream] = row.size == to.size ? content.stride : 0;
     }
     if (int status = call_strided(child_of(k), inner, inner_stride, size_t(to.size), frame)) {
+      fail_in_dimension(frame, i);
       return status;
     }
     if (fresh) {
@@ -263,11 +288,12 @@ size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec
   return offset + sizeof(option_kernel);
 }
 
-size_t begin_fields(ckernel_builder &out, size_t offset, int count) {
+size_t begin_fields(ckernel_builder &out, size_t offset, int count, int nstreams) {
   size_t size = sizeof(fields_kernel) + size_t(count) * sizeof(one_field);
   out.ensure_capacity(offset + size);
   auto *k = out.get_at<fields_kernel>(offset);
   k->count = uint32_t(count);
+  k->nstreams = uint32_t(nstreams);
   k->base.destructor = destroy_fields;
   k->base.function = reinterpret_cast<void *>(fields);
   return offset + size;

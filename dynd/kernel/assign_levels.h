@@ -4,7 +4,8 @@
 
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
+#include "dynd/type/error_mode.h"
 
 namespace dynd {
 
@@ -47,7 +48,7 @@ struct option_spec {
 size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec);
 
 /// Some children, one after another. `set_field` says where the i-th begins and what it is called in messages.
-size_t begin_fields(ckernel_builder &out, size_t offset, int count);
+size_t begin_fields(ckernel_builder &out, size_t offset, int count, int nstreams);
 void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const char *name);
 
 /// The child sees what a pointer of the source points to, an element at a time. `dst`: the stream of the destination's

@@ -11,7 +11,7 @@ namespace dynd {
 
 namespace {
 
-constexpr size_t block = 128; // elements that are gathered at once
+constexpr size_t batch = 128; // elements that are gathered at once
 
 int log2_size(size_t item) { return __builtin_ctzl(item); }
 
@@ -24,8 +24,8 @@ struct convert_leaf {
   scalar_id to, from;
 };
 
-// One block, at most 512 elements: it is written whole, or not at all and the status says why.
-int convert_block(const convert_leaf *k, char *dst, const char *src, size_t n, dynd_frame *frame) {
+// One batch, at most 512 elements: it is written whole, or not at all and the status says why.
+int convert_batch(const convert_leaf *k, char *dst, const char *src, size_t n, dynd_frame *frame) {
   if (k->convert(dst, src, nullptr, nullptr, n, nullptr) == 0) [[likely]] {
     return dynd_ok;
   }
@@ -34,6 +34,7 @@ int convert_block(const convert_leaf *k, char *dst, const char *src, size_t n, d
   while (first + 1 < n && k->convert(value, src + first * item, nullptr, nullptr, 1, nullptr) == 0) {
     first++;
   }
+  fail_element(frame, first);
   try {
     refusal why = why_refused(k->to, k->from, src + first * item);
     return report(frame, int(why.kind), "%s", why.text.c_str());
@@ -46,15 +47,16 @@ int convert_block(const convert_leaf *k, char *dst, const char *src, size_t n, d
 [[gnu::noinline]] int convert_strided(const convert_leaf *k, char *dst, intptr_t dst_stride, const char *src,
                                       intptr_t src_stride, size_t count, dynd_frame *frame) {
   size_t to = scalar_size[size_t(k->to)], from = scalar_size[size_t(k->from)];
-  const fetch_functions *fetch = level().fetch;
-  alignas(64) char gathered[block * 16 + 64], converted[block * 16 + 64];
-  for (size_t done = 0; done < count; done += block) {
-    size_t n = std::min(block, count - done);
-    fetch[log2_size(from)].load_strided(gathered, src + intptr_t(done) * src_stride, src_stride, n);
-    if (int status = convert_block(k, converted, gathered, n, frame)) {
+  const isa_table &functions = isa();
+  alignas(64) char gathered[batch * 16 + 64], converted[batch * 16 + 64];
+  for (size_t done = 0; done < count; done += batch) {
+    size_t n = std::min(batch, count - done);
+    functions.fetch(log2_size(from)).load_strided(gathered, src + intptr_t(done) * src_stride, src_stride, n);
+    if (int status = convert_batch(k, converted, gathered, n, frame)) {
+      add_to_failed_index(frame, done);
       return status;
     }
-    fetch[log2_size(to)].store_strided(dst + intptr_t(done) * dst_stride, dst_stride, converted, n);
+    functions.fetch(log2_size(to)).store_strided(dst + intptr_t(done) * dst_stride, dst_stride, converted, n);
   }
   return dynd_ok;
 }
@@ -69,7 +71,8 @@ int convert(char *const *stream, const intptr_t *stride, size_t count, const cke
   }
   for (size_t done = 0; done < count; done += 512) {
     size_t n = std::min<size_t>(512, count - done);
-    if (int status = convert_block(k, dst + intptr_t(done) * to, src + intptr_t(done) * from, n, frame)) {
+    if (int status = convert_batch(k, dst + intptr_t(done) * to, src + intptr_t(done) * from, n, frame)) {
+      add_to_failed_index(frame, done);
       return status;
     }
   }
@@ -155,12 +158,14 @@ int run_through(char *const *stream, const intptr_t *stride, size_t count, const
   std::memcpy(step, stride, k->nstreams * sizeof(intptr_t));
   at[k->nstreams] = frame->scratch + k->scratch;
   step[k->nstreams] = k->item;
-  for (size_t done = 0; done < count; done += block) {
-    size_t n = std::min(block, count - done);
+  for (size_t done = 0; done < count; done += batch) {
+    size_t n = std::min(batch, count - done);
     if (int status = call_strided(k->child(sizeof(through_kernel)), at, step, n, frame)) {
+      add_to_failed_index(frame, done);
       return status;
     }
     if (int status = call_strided(k->child(k->second), at, step, n, frame)) {
+      add_to_failed_index(frame, done);
       return status;
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -176,7 +181,7 @@ size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id
                          error_mode mode) {
   out.ensure_capacity_leaf(offset + sizeof(convert_leaf));
   auto *k = out.get_at<convert_leaf>(offset);
-  k->convert = level().convert_checked[size_t(mode)][size_t(to)][size_t(from)];
+  k->convert = isa().convert_checked(mode, to, from);
   k->dst = uint16_t(dst);
   k->src = uint16_t(src);
   k->to = to;
@@ -205,7 +210,7 @@ size_t begin_through(ckernel_builder &out, size_t offset, int nstreams, scalar_i
   k->base.function = reinterpret_cast<void *>(run_through);
   k->item = scalar_size[size_t(between)];
   k->nstreams = uint32_t(nstreams);
-  k->scratch = ckernel_builder_reserve_scratch(&out, block * k->item + 64);
+  k->scratch = ckernel_builder_reserve_scratch(&out, batch * k->item + 64);
   return end;
 }
 

@@ -35,11 +35,11 @@ int put_text(char *const *stream, const text_places &dst, char *slot, int pool_s
              dynd_frame *frame) {
   auto *pool = reinterpret_cast<row_pool *>(stream[pool_stream]);
   if (!pool) {
-    return report(frame, dynd_error_type, "the texts of this array cannot be replaced");
+    return report(frame, dynd_error_type, "assign: the texts of this array cannot be replaced");
   }
   int64_t start = pool->take(int64_t(text.size()));
   if (start < 0) {
-    return report(frame, dynd_error_memory, "no memory for a text of %zu bytes", text.size());
+    return report(frame, dynd_error_memory, "assign: no memory for a text of %zu bytes", text.size());
   }
   std::memcpy(stream[dst.stream + 1] + start, text.data(), text.size());
   int64_t pair[2] = {start, int64_t(text.size())};
@@ -63,9 +63,11 @@ int copy_text(char *const *stream, const intptr_t *stride, size_t count, const c
   for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
     std::string_view text = k->src.read(stream, src);
     if (k->checked && !is_utf8(text)) {
+      fail_element(frame, i);
       return report(frame, dynd_error_value, "the bytes are not UTF-8 text");
     }
     if (int status = put_text(stream, k->dst, dst, k->pool, text, frame)) {
+      fail_element(frame, i);
       return status;
     }
   }
@@ -94,7 +96,7 @@ int format(char *const *stream, const intptr_t *stride, size_t count, const cker
       }
     }
   } catch (const std::bad_alloc &) {
-    return report(frame, dynd_error_memory, "no memory for a text");
+    return report(frame, dynd_error_memory, "assign: no memory for a text");
   }
   return dynd_ok;
 }
@@ -286,7 +288,7 @@ parsed parse_scalar(std::string_view text, const parse_leaf *k, char *value) {
   double number; // a small floating-point type
   parsed result = parse_number(text, number, checked);
   error_mode mode = checked ? error_mode::overflow : error_mode::nocheck;
-  block_fn convert = level().convert_checked[size_t(mode)][size_t(k->to)][size_t(scalar_id::float64)];
+  block_fn convert = isa().convert_checked(mode, k->to, scalar_id::float64);
   bool overflow = convert(value, &number, nullptr, nullptr, 1, nullptr) != 0;
   return result == parsed::good && overflow ? parsed::too_large : result;
 }
@@ -299,6 +301,7 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
     char value[16];
     parsed result = parse_scalar(trimmed(text), k, value);
     if (result != parsed::good) [[unlikely]] {
+      fail_element(frame, i);
       bool large = result == parsed::too_large;
       bool is_long = text.size() > 60;
       size_t shown = is_long ? 60 : text.size();

@@ -1,12 +1,11 @@
 #include "dynd/kernel/chain.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/chain_kernel.h"
-#include "dynd/kernel/foreign.h"
+#include "dynd/kernel/conversion.h"
 #include "dynd/plan/tile.h"
 
 namespace dynd {
@@ -32,193 +31,429 @@ using namespace chain;
 
 namespace {
 
-// Is one foreign step all there is, from the sources to the outputs?
-bool only_foreign(const program &p) {
-  return p.nsteps == 1 && p.steps[0].foreign && !p.reduce && p.noutputs == p.foreign.noutputs;
-}
-
 void destroy_chain(ckernel_prefix *self) {
-  auto *k = reinterpret_cast<chain_kernel *>(self);
-  if (k->foreign) {
-    destroy_child(const_cast<ckernel_prefix *>(k->at<foreign_operands>(k->foreign)->kernel()));
+  const chain_kernel *k = chain_of(self);
+  const chain_step *step = k->at<chain_step>(k->steps);
+  for (int i = 0; i < k->nsteps; i++) {
+    if (step[i].child) {
+      destroy_child(const_cast<ckernel_prefix *>(k->at<external_operands>(step[i].child)->kernel()));
+    }
   }
 }
 
-streams_strided_t chain_function(chain_kind kind, bool reduces, intptr_t axis_size) {
-  switch (kind) {
-  case chain_kind::flat:
-    return reduces ? lanes_strided : flat_strided;
-  case chain_kind::small_rows:
-    return reduces && axis_size > intptr_t(group / 2) ? long_rows_strided : small_rows_strided;
-  case chain_kind::panel:
-    return panel_strided;
-  case chain_kind::var_rows:
-    return var_rows_strided;
-  case chain_kind::row:
-    return row_strided;
-  case chain_kind::columns:
-    return columns_strided;
-  }
-  return nullptr;
-}
+/// Puts a chain together: first the room and the offsets, then each part.
+class chain_builder {
+public:
+  chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()) {}
 
-// The last step that reads each register; a register's scratch can be used again after it.
-void find_last_reads(const program &p, int *last_read) {
-  std::fill(last_read, last_read + p.nregisters, -1);
-  for (int i = 0; i < p.nsteps; i++) {
-    p.for_reads(p.steps[i], [&](uint8_t reg) { last_read[reg] = i; });
+  size_t build() {
+    find_last_reads();
+    size_t end = lay_out();
+    fill_ports();
+    fill_steps();
+    fill_walk();
+    for (int i = 0; i < p_.nsteps; i++) {
+      if (p_.steps[i].kind == step_kind::external) {
+        end = make_external_step(i, end);
+      }
+    }
+    kernel()->base.set_function(function());
+    return offset_ + end;
   }
-}
 
-bool is_output(const program &p, uint8_t reg) {
-  return std::find(p.output, p.output + p.noutputs, reg) != p.output + p.noutputs;
-}
+private:
+  chain_kernel *kernel() { return out_.get_at<chain_kernel>(offset_); }
+  template <class T> T *part(uint32_t at) { return out_.get_at<T>(offset_ + at); }
 
-// The stranger's kernel of the chain at `offset`, `end` bytes into it; returns where it ends, from the chain on.
-size_t make_foreign_step(ckernel_builder &out, size_t offset, size_t end, const program &p,
-                         const deferred_ckernel &foreign) {
-  size_t kernel = end + sizeof(foreign_operands);
-  out.ensure_capacity(offset + kernel);
-  auto *f = out.get_at<foreign_operands>(offset + end);
-  foreign_types types;
-  types.noutputs = p.foreign.noutputs;
-  types.nsources = p.foreign.nsources;
-  f->count = size_t(types.noutputs + types.nsources);
-  for (size_t o = 0; o < f->count; o++) {
-    uint8_t reg = p.foreign.reg[o];
-    types.type[o] = p.type[reg];
-    f->operand[o] = {reg, scalar_size[size_t(p.type[reg])]};
+  streams_strided_t function() {
+    const chain_kernel *k = kernel();
+    bool lanes = layout_.lanes;
+    switch (layout_.kind) {
+    case chain_kind::flat:
+      return reduces_ ? lanes_strided : is_one_external() ? flat_external_strided : flat_strided;
+    case chain_kind::small_rows:
+      return reduces_ && k->axis_size > intptr_t(group / 2) ? long_rows_strided : small_rows_strided;
+    case chain_kind::panel:
+      return panel_strided;
+    case chain_kind::var_rows:
+      return lanes ? var_lanes_strided : var_rows_strided;
+    case chain_kind::row:
+      return row_strided;
+    case chain_kind::columns:
+      return columns_strided;
+    case chain_kind::ordered:
+      return lanes ? ordered_lanes_strided : ordered_strided;
+    }
+    return nullptr;
   }
-  // There is room for the child's prefix, zero, so that the chain's destructor never finds a child that is not there.
-  auto *k = out.get_at<chain_kernel>(offset);
-  k->foreign = uint32_t(end);
-  k->base.destructor = destroy_chain;
-  end = make_foreign(out, offset + kernel, foreign, types) - offset;
-  return (end + 7) / 8 * 8;
-}
+
+  // Is one external step all there is, from the sources to the outputs?
+  bool is_one_external() const {
+    const program_step &step = p_.steps[0];
+    if (p_.nsteps != 1 || step.kind != step_kind::external || step.valid != no_register ||
+        p_.noutputs != step.nwrites) {
+      return false;
+    }
+    int found = 0;
+    p_.for_writes(step, [&](uint8_t reg) { found += is_stored(reg); });
+    return found == p_.noutputs;
+  }
+
+  size_t elements_of_batch() const {
+    switch (layout_.kind) {
+    case chain_kind::flat:
+    case chain_kind::row:
+    case chain_kind::ordered:
+      return reduces_ ? reduce_batch : group;
+    case chain_kind::small_rows:
+      return layout_.axis_size > intptr_t(group / 2) ? reduce_batch : group;
+    case chain_kind::var_rows:
+      return window;
+    default:
+      return group;
+    }
+  }
+
+  uint32_t reserve(uint8_t reg) {
+    size_t bytes = (elements_of_batch() << log2_size(p_.type[reg])) + register_padding;
+    return uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
+  }
+
+  bool is_stored(uint8_t reg) const {
+    return std::any_of(p_.output, p_.output + p_.noutputs,
+                       [&](const program_output &o) { return !o.reduced && o.reg == reg; });
+  }
+  bool is_reduced(uint8_t reg) const {
+    return std::any_of(p_.output, p_.output + p_.noutputs,
+                       [&](const program_output &o) { return o.reduced && o.reg == reg; });
+  }
+
+  // The last step that reads each register; a register's scratch can be used again after it.
+  void find_last_reads() {
+    std::fill_n(last_read_, p_.nregisters, -1);
+    for (int i = 0; i < p_.nsteps; i++) {
+      p_.for_reads(p_.steps[i], [&](uint8_t reg) { last_read_[reg] = i; });
+    }
+  }
+
+  size_t lay_out() {
+    auto reduced = std::count_if(p_.output, p_.output + p_.noutputs, [](const auto &o) { return o.reduced; });
+    if (reduced > most_reductions) {
+      fail(error_kind::internal, "chain: too many reductions");
+    }
+    size_t nports = size_t(p_.noutputs - reduced + p_.nsources);
+    size_t end = sizeof(chain_kernel);
+    auto place = [&](size_t bytes) {
+      size_t at = end;
+      end = (end + bytes + 7) / 8 * 8;
+      return uint32_t(at);
+    };
+    uint32_t ports = place(nports * sizeof(port)), reductions = place(size_t(reduced) * sizeof(reduced_output));
+    uint32_t temporaries = place(p_.nregisters * sizeof(temporary)), steps = place(p_.nsteps * sizeof(chain_step));
+    uint32_t details = place(p_.nsteps * sizeof(step_details)), nest = uint32_t(end);
+    if (layout_.kind == chain_kind::ordered) {
+      place(sizeof(intptr_t) * (1 + size_t(layout_.loops->loop_count) * (1 + nports)));
+    }
+    out_.ensure_capacity_leaf(offset_ + end);
+    chain_kernel *k = kernel();
+    k->ports = ports;
+    k->reductions = reductions;
+    k->temporaries = temporaries;
+    k->steps = steps;
+    k->details = details;
+    k->nest = nest;
+    k->axis_size = layout_.axis_size;
+    k->prefetch_distance = layout_.prefetch_distance;
+    k->shape_slots = layout_.shape_slots;
+    k->number_stream = layout_.number_stream;
+    k->nstored = uint8_t(p_.noutputs - reduced);
+    k->nreductions = uint8_t(reduced);
+    k->nsources = p_.nsources;
+    k->nsteps = p_.nsteps;
+    k->whole_calls = p_.nsteps == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
+    return end;
+  }
+
+  void fill_ports() {
+    chain_kernel *k = kernel();
+    port *to = part<port>(k->ports);
+    auto *reduced = part<reduced_output>(k->reductions);
+    bool fails = false;
+    for (int i = 0; i < p_.nsteps; i++) {
+      fails |= p_.can_fail(p_.steps[i]);
+    }
+    k->stores_late = fails && k->nstored > 1;
+    for (int i = 0; i < layout_.ports.size(); i++) {
+      const chain_port &where = layout_.ports[i];
+      uint8_t reg = i < p_.noutputs ? p_.output[i].reg : p_.source[i - p_.noutputs];
+      k->nstreams = std::max<uint16_t>(k->nstreams, uint16_t(where.stream + 1));
+      uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
+      if (i < p_.noutputs && p_.output[i].reduced) {
+        const program_output &o = p_.output[i];
+        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
+                      isa().loop(reduction_of(o.reduction).combine, p_.type[reg]), where.stream, reg, log2,
+                      o.empty_fails};
+      } else {
+        *to++ = {where, reserve(reg), reg, log2};
+      }
+    }
+  }
+
+  // Scratch of temporaries is used again as soon as its value was read for the last time. Sizes differ by type, so
+  // only within one size.
+  void give_scratch(uint8_t reg, int step) {
+    int log2 = log2_size(p_.type[reg]), until = std::max(last_read_[reg], step);
+    if (is_reduced(reg)) {
+      until = p_.nsteps;
+    }
+    used_scratch *found = std::find_if(used_, used_ + nused_, [&](const used_scratch &u) {
+      return u.log2 == log2 && u.until < step;
+    });
+    if (found == used_ + nused_) {
+      uint32_t scratch = reserve(reg);
+      used_[nused_++] = {scratch, log2, 0};
+    }
+    found->until = until;
+    chain_kernel *k = kernel();
+    part<temporary>(k->temporaries)[k->ntemporaries++] = {found->scratch, reg};
+  }
+
+  void fill_steps() {
+    chain_kernel *k = kernel();
+    auto *step = part<chain_step>(k->steps);
+    auto *details = part<step_details>(k->details);
+    auto size_of = [&](uint8_t reg) { return reg == no_register ? uint8_t(0) : scalar_size[size_t(p_.type[reg])]; };
+    for (int i = 0; i < p_.nsteps; i++) {
+      const program_step &from = p_.steps[i];
+      bool external = from.kind == step_kind::external;
+      auto reads = [&](int n) { return !external && n < from.nreads ? from.reads[n] : no_register; };
+      auto writes = [&](int n) { return !external && n < from.nwrites ? from.writes[n] : no_register; };
+      step[i] = {external ? nullptr : loop_of(from), reads(0), reads(1), reads(2), writes(0), writes(1), from.valid,
+                 uint16_t(i), 0};
+      details[i] = {from.kind, from.op, from.type, reads(0) == no_register ? from.type : p_.type[reads(0)],
+                    {size_of(reads(0)), size_of(reads(1)), size_of(reads(2)), size_of(writes(0)), size_of(writes(1))},
+                    from.field};
+      p_.for_writes(from, [&](uint8_t reg) {
+        if (!is_stored(reg)) {
+          give_scratch(reg, i);
+        }
+      });
+    }
+  }
+
+  // With streaming stores where the step's result leaves the cache and nothing else reads it.
+  block_fn loop_of(const program_step &step) {
+    bool streams = layout_.streaming && !reduces_ && !kernel()->stores_late && step.nwrites == 1 &&
+                   step.valid == no_register && is_stored(step.writes[0]) && last_read_[step.writes[0]] < 0;
+    block_fn stream = streams ? p_.stream_loop_of(step) : nullptr;
+    return stream ? stream : p_.loop_of(step);
+  }
+
+  void fill_walk() {
+    chain_kernel *k = kernel();
+    if (layout_.kind == chain_kind::columns) {
+      // A level for each doubling of the number of blocks, and one to fill; for each reduced output.
+      int levels = 66 - __builtin_clzll(uint64_t(layout_.axis_size / intptr_t(batch)) | 1);
+      size_t bytes = size_t(levels) * 64 * columns_at_once * k->nreductions;
+      k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
+    } else if (layout_.kind == chain_kind::panel) {
+      fill_panels(k);
+    } else if (layout_.kind == chain_kind::ordered) {
+      auto *nest = part<intptr_t>(k->nest);
+      *nest++ = layout_.loops->loop_count;
+      for (int i = 0; i < layout_.loops->loop_count; i++) {
+        *nest++ = layout_.loops->loops[i].size;
+        for (const port &p : k->all_ports()) {
+          *nest++ = layout_.loops->loops[i].stride[p.where.stream];
+        }
+      }
+    }
+  }
+
+  void fill_panels(chain_kernel *k) {
+    const port &dst = k->outputs()[0];
+    bool lines = dst.log2 == 2 || dst.log2 == 3; // items of which tiles are made a line wide
+    const program_step &step = p_.steps[0];
+    bool copies = p_.nsteps == 1 && step.kind == step_kind::conversion && p_.type[step.reads[0]] == step.type;
+    k->transposes = lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 &&
+                    k->sources()[0].where.fetched;
+    size_t bytes = 0;
+    for (const port &p : k->all_ports()) {
+      bytes += p.where.fetched ? size_t(panel_rows * panel_columns) << p.log2 : 0;
+    }
+    k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
+  }
+
+  // The external kernel of step i, `end` bytes into the chain; returns where it ends.
+  size_t make_external_step(int i, size_t end) {
+    const program_step &step = p_.steps[i];
+    size_t child = end + sizeof(external_operands);
+    out_.ensure_capacity(offset_ + child);
+    auto *operands = out_.get_at<external_operands>(offset_ + end);
+    operands->name = step.external->kernel->name;
+    auto add = [&](uint8_t reg) {
+      operands->operand[operands->count++] = {reg, scalar_size[size_t(p_.type[reg])]};
+    };
+    const uint8_t *reg = p_.external_registers + step.first_operand;
+    std::for_each(reg, reg + step.nwrites + step.nreads, add);
+    // There is room for the child's prefix, zero, so that the chain's destructor never finds a child that is not there.
+    chain_kernel *k = kernel();
+    part<chain_step>(k->steps)[i].child = uint32_t(end);
+    k->base.destructor = destroy_chain;
+    end = make_external(out_, offset_ + child, *step.external->kernel, step.external->types) - offset_;
+    return (end + 7) / 8 * 8;
+  }
+
+  ckernel_builder &out_;
+  size_t offset_;
+  const program &p_;
+  const chain_layout &layout_;
+  bool reduces_;
+  int last_read_[max_registers];
+  struct used_scratch {
+    uint32_t scratch;
+    int log2, until;
+  } used_[max_registers];
+  int nused_ = 0;
+};
 
 } // namespace
 
 size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout) {
-  bool reduces = p.reduce != nullptr;
-  bool flat = layout.kind == chain_kind::flat || layout.kind == chain_kind::row;
-  size_t elements = flat && reduces ? reduce_block : group;
-  if (layout.kind == chain_kind::small_rows) {
-    elements = layout.axis_size > intptr_t(group / 2) ? reduce_block : group;
-  } else if (layout.kind == chain_kind::var_rows) {
-    elements = window;
-  }
-  auto register_bytes = [&](uint8_t reg) { return (elements << log2_size(p.type[reg])) + register_padding; };
-  int nports = layout.noutputs + layout.nsources;
-  uint32_t ports = sizeof(chain_kernel);
-  uint32_t temporaries = ports + nports * sizeof(chain_port);
-  uint32_t steps = temporaries + p.nregisters * sizeof(temporary);
-  size_t end = steps + p.nsteps * sizeof(chain_step);
-  out.ensure_capacity_leaf(offset + end);
-  auto *k = out.get_at<chain_kernel>(offset);
-  *k = {};
-  bool flat_foreign = layout.kind == chain_kind::flat && only_foreign(p);
-  streams_strided_t function = chain_function(layout.kind, reduces, layout.axis_size);
-  k->base.function = reinterpret_cast<void *>(flat_foreign ? foreign_flat_strided : function);
-  k->reduce = p.reduce;
-  k->axis_size = layout.axis_size;
-  k->ports = ports;
-  k->temporaries = temporaries;
-  k->steps = steps;
-  k->prefetch_distance = layout.prefetch_distance;
-  k->shape_slots = layout.shape_slots;
-  k->noutputs = layout.noutputs;
-  k->nsources = layout.nsources;
-  k->nsteps = p.nsteps;
-  k->whole_calls = p.nsteps == 1 && !p.steps[0].foreign && !reduces;
-  if (reduces) {
-    k->reduced = p.output[0];
-    k->empty_fails = p.empty_fails;
-    k->combine = p.combine;
-    k->reduced_log2 = uint8_t(log2_size(p.type[p.output[0]]));
-  }
-  auto *port = out.get_at<chain_port>(offset + ports);
-  for (int i = 0; i < nports; i++) {
-    bool output = i < layout.noutputs;
-    uint8_t reg = output ? p.output[i] : uint8_t(i - layout.noutputs);
-    port[i].where = output ? layout.outputs[i] : layout.sources[i - layout.noutputs];
-    port[i].reg = reg;
-    k->nstreams = std::max<uint16_t>(k->nstreams, uint16_t(port[i].where.stream + 1));
-    port[i].log2 = uint8_t(log2_size(p.type[reg]));
-    // A reduction's output is no register: the program's last value stays a temporary or a source.
-    if (!output || !reduces) {
-      port[i].scratch = uint32_t(ckernel_builder_reserve_scratch(&out, register_bytes(reg)));
-    }
-  }
-  // Temporaries: scratch is used again as soon as its value was read for the last time. Sizes differ by type, so only
-  // within one size.
-  int last_read[max_registers];
-  find_last_reads(p, last_read);
-  struct {
-    uint32_t scratch;
-    int log2, until;
-  } slots[max_registers];
-  int nslots = 0;
-  auto *temp = out.get_at<temporary>(offset + temporaries);
-  auto give_scratch = [&](uint8_t reg, int step) {
-    int log2 = log2_size(p.type[reg]), until = std::max(last_read[reg], step);
-    if (reduces && reg == p.output[0]) {
-      until = p.nsteps;
-    }
-    uint32_t scratch = 0;
-    bool found = false;
-    for (int s = 0; s < nslots && !found; s++) {
-      if (slots[s].log2 == log2 && slots[s].until < step) {
-        found = true;
-        scratch = slots[s].scratch;
-        slots[s].until = until;
-      }
-    }
-    if (!found) {
-      scratch = uint32_t(ckernel_builder_reserve_scratch(&out, register_bytes(reg)));
-      slots[nslots++] = {scratch, log2, until};
-    }
-    temp[k->ntemporaries++] = {scratch, reg};
-  };
-  auto *step = out.get_at<chain_step>(offset + steps);
-  for (int i = 0; i < p.nsteps; i++) {
-    const program_step &from = p.steps[i];
-    bool leaves = !reduces && is_output(p, from.dst);
-    bool streams = layout.streaming && leaves && last_read[from.dst] < 0 && from.stream_function;
-    step[i].function = streams ? from.stream_function : from.function;
-    step[i].a = from.a;
-    step[i].b = from.b;
-    step[i].c = from.c;
-    step[i].dst = from.dst;
-    step[i].dst2 = from.dst2;
-    p.for_writes(from, [&](uint8_t reg) {
-      if (reduces || !is_output(p, reg)) {
-        give_scratch(reg, i);
-      }
-    });
-  }
-  if (layout.kind == chain_kind::columns) {
-    // A level for each doubling of the number of blocks, and one to fill.
-    int levels = 66 - __builtin_clzll(uint64_t(layout.axis_size / intptr_t(block)) | 1);
-    k->panels = uint32_t(ckernel_builder_reserve_scratch(&out, size_t(levels) * 64 * columns_at_once));
-  }
-  if (layout.kind == chain_kind::panel) {
-    bool lines = port[0].log2 == 2 || port[0].log2 == 3; // items of which tiles are made a line wide
-    k->transposes = lines && layout.streaming && p.nsteps == 1 && nports == 2 && layout.sources[0].fetched &&
-                    p.type[p.steps[0].a] == p.type[p.steps[0].dst] &&
-                    p.steps[0].function == level().convert[size_t(p.type[0])][size_t(p.type[0])];
-    size_t bytes = 0;
-    for (int i = 0; i < nports; i++) {
-      bytes += port[i].where.fetched ? size_t(panel_rows * panel_columns) << port[i].log2 : 0;
-    }
-    k->panels = uint32_t(ckernel_builder_reserve_scratch(&out, bytes));
-  }
-  for (int i = 0; i < p.nsteps; i++) {
-    if (p.steps[i].foreign) {
-      end = make_foreign_step(out, offset, end, p, *p.steps[i].foreign);
-    }
-  }
-  return offset + end;
+  return chain_builder(out, offset, p, layout).build();
 }
+
+// ---- failures -------------------------------------------------------------------------------------------------------
+
+namespace chain {
+
+namespace {
+
+/// The step on the elements begin .. end of the batch.
+uint32_t run_part(const chain_step &step, const step_details &details, char *const *reg, size_t begin, size_t end) {
+  auto at = [&](uint8_t r, int i) { return r == no_register ? nullptr : reg[r] + begin * details.size[i]; };
+  return step.function(at(step.dst, 3), at(step.a, 0), at(step.b, 1), at(step.c, 2), end - begin, at(step.dst2, 4));
+}
+
+int report_refused(const step_details &details, const char *value, dynd_frame *frame) {
+  try {
+    refusal why = why_refused(details.type, details.from, value);
+    return report(frame, int(why.kind), "%s", why.text.c_str());
+  } catch (const std::bad_alloc &) {
+    return report(frame, dynd_error_memory, "no memory to say which value was refused");
+  }
+}
+
+int report_failed(const step_details &details, char *const *reg, const chain_step &step, size_t i, dynd_frame *frame) {
+  fail_element(frame, i, details.field);
+  switch (details.kind) {
+  case step_kind::conversion:
+    return report_refused(details, reg[step.a] + i * details.size[0], frame);
+  case step_kind::require:
+    return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
+  default:
+    return report(frame, dynd_error_value, "%s: %s", operation_of(details.op).name, operation_of(details.op).failure);
+  }
+}
+
+} // namespace
+
+int explain_failure(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame) {
+  const step_details &details = k->at<step_details>(k->details)[step.number];
+  const char *valid = step.valid == no_register ? nullptr : reg[step.valid];
+  for (size_t begin = 0, end; begin < n; begin = end) {
+    for (end = begin; end < n && (!valid || valid[end]); end++) {
+    }
+    if (end > begin && run_part(step, details, reg, begin, end)) {
+      size_t first = begin;
+      while (first + 1 < end && !run_part(step, details, reg, first, first + 1)) {
+        first++;
+      }
+      return report_failed(details, reg, step, first, frame);
+    }
+    for (; end < n && !valid[end]; end++) {
+    }
+  }
+  return dynd_ok;
+}
+
+namespace {
+
+int call_external(const external_operands &f, char *const *stream, const intptr_t *stride, size_t n,
+                  dynd_frame *frame) {
+  int status = call_strided(f.kernel(), stream, stride, n, frame);
+  if (status) [[unlikely]] {
+    std::string said(frame->text, strnlen(frame->text, sizeof(frame->text)));
+    fail_element(frame, 0, nullptr);
+    return status == dynd_error_cancelled
+               ? status
+               : report(frame, status, "%s: %.200s", f.name, said.empty() ? "failed" : said.c_str());
+  }
+  return dynd_ok;
+}
+
+} // namespace
+
+int run_external(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame) {
+  const auto &f = *k->at<external_operands>(step.child);
+  const char *valid = step.valid == no_register ? nullptr : reg[step.valid];
+  char *stream[max_external_operands];
+  intptr_t stride[max_external_operands];
+  for (size_t begin = 0, end; begin < n; begin = end) { // runs of elements that are there
+    for (end = valid ? begin : n; end < n && valid[end]; end++) {
+    }
+    for (size_t i = 0; i < f.count; i++) {
+      stream[i] = reg[f.operand[i].reg] + begin * f.operand[i].size;
+      stride[i] = f.operand[i].size;
+    }
+    if (int status = end > begin ? call_external(f, stream, stride, end - begin, frame) : int(dynd_ok)) {
+      return status;
+    }
+    for (; end < n && !valid[end]; end++) {
+    }
+  }
+  return dynd_ok;
+}
+
+// Nothing but one external step: it gets the call's own streams and strides, however long and whatever they are.
+int flat_external_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                          dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
+  const auto &f = *k->at<external_operands>(k->at<chain_step>(k->steps)->child);
+  char *at[max_external_operands];
+  intptr_t jump[max_external_operands];
+  for (size_t i = 0; i < f.count; i++) {
+    for (const port &p : k->all_ports()) {
+      if (p.reg == f.operand[i].reg) {
+        at[i] = stream[p.where.stream];
+        jump[i] = stride[p.where.stream];
+      }
+    }
+  }
+  int status = call_external(f, at, jump, count, frame);
+  return status ? status : status_of(frame);
+}
+
+int fail_empty(dynd_frame *frame) {
+  fail_element(frame, 0, nullptr);
+  frame->kind = dynd_error_value;
+  return dynd_error_value;
+}
+
+int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row,
+                   dynd_frame *frame) {
+  const int64_t nothing[2] = {0, 0};
+  for (const reduced_output &r : k->reduced()) {
+    char *dst = stream[r.stream] + intptr_t(row) * stride[r.stream];
+    uint32_t empty = r.functions->rows(dst, 0, dst, nothing, 1, 0);
+    if (empty && r.empty_fails) {
+      return fail_empty(frame);
+    }
+  }
+  return dynd_ok;
+}
+
+} // namespace chain
 
 } // namespace dynd

@@ -1,61 +1,71 @@
-// Flat walks: blocks of contiguous elements, whole logical rows, panels of transposed sources, and strangers' kernels.
+// Flat walks: batches of contiguous elements, whole logical rows, panels of transposed sources.
 #include <algorithm>
 #include <cstring>
 
 #include "dynd/base/cpu.h"
 #include "dynd/kernel/chain_kernel.h"
-#include "dynd/plan/nest.h"
 #include "dynd/plan/tile.h"
 
 namespace dynd::chain {
 
 namespace {
 
-// Which operands move with the call (direct), and which are loaded and stored block by block (strided).
+// Which operands move with the call (direct), and which are loaded and stored batch by batch.
 struct flat_moves {
   int ndirect = 0, nloads = 0, nstores = 0, noutputs = 0; // noutputs: of the direct ones, they come first
-  uint8_t direct_reg[max_operands], direct_log2[max_operands];
-  const chain_port *load[max_operands], *store[max_outputs];
+  uint8_t direct_reg[max_registers], direct_log2[max_registers];
+  const port *load[max_registers], *store[max_outputs];
+
+  void add_direct(const port &p) {
+    direct_reg[ndirect] = p.reg;
+    direct_log2[ndirect++] = p.log2;
+  }
 };
 
 void start_flat(const chain_kernel *k, char *const *stream, const intptr_t *stride, char **reg, flat_moves &moves,
                 size_t splat_count, dynd_frame *frame) {
   set_temporaries(k, reg, frame);
-  // A reduction's output is no register.
-  for (const chain_port *p = k->outputs(), *end = p + (k->reduce ? 0 : k->noutputs); p != end; p++) {
-    if (stride[p->where.stream] == intptr_t(1) << p->log2) {
-      reg[p->reg] = stream[p->where.stream];
-      moves.direct_reg[moves.ndirect] = p->reg;
-      moves.direct_log2[moves.ndirect++] = p->log2;
-      moves.noutputs++;
+  for (const port &p : k->outputs()) {
+    if (is_contiguous(p, stride[p.where.stream]) && !k->stores_late) {
+      reg[p.reg] = stream[p.where.stream];
+      moves.add_direct(p);
     } else {
-      reg[p->reg] = frame->scratch + p->scratch;
-      moves.store[moves.nstores++] = p;
+      reg[p.reg] = frame->scratch + p.scratch;
+      moves.store[moves.nstores++] = &p;
     }
   }
-  for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
-    intptr_t step = stride[p->where.stream];
-    if (step == intptr_t(1) << p->log2) {
-      reg[p->reg] = stream[p->where.stream];
-      moves.direct_reg[moves.ndirect] = p->reg;
-      moves.direct_log2[moves.ndirect++] = p->log2;
+  moves.noutputs = moves.ndirect;
+  for (const port &p : k->sources()) {
+    intptr_t step = stride[p.where.stream];
+    if (is_contiguous(p, step)) {
+      reg[p.reg] = stream[p.where.stream];
+      moves.add_direct(p);
     } else {
-      reg[p->reg] = frame->scratch + p->scratch;
+      reg[p.reg] = frame->scratch + p.scratch;
       if (step == 0) {
-        fetch_of(*p).splat(reg[p->reg], stream[p->where.stream], splat_count);
+        fetch_of(p).splat(reg[p.reg], stream[p.where.stream], splat_count);
       } else {
-        moves.load[moves.nloads++] = p;
+        moves.load[moves.nloads++] = &p;
       }
     }
   }
 }
 
-inline void load_block(const flat_moves &moves, char *const *stream, const intptr_t *stride, char *const *reg,
+inline void load_batch(const flat_moves &moves, char *const *stream, const intptr_t *stride, char *const *reg,
                        size_t done, size_t n) {
   for (int i = 0; i < moves.nloads; i++) {
-    const chain_port *p = moves.load[i];
+    const port *p = moves.load[i];
     intptr_t step = stride[p->where.stream];
     fetch_of(*p).load_strided(reg[p->reg], stream[p->where.stream] + intptr_t(done) * step, step, n);
+  }
+}
+
+inline void store_batch(const flat_moves &moves, char *const *stream, const intptr_t *stride, char *const *reg,
+                        size_t done, size_t n) {
+  for (int i = 0; i < moves.nstores; i++) {
+    const port *p = moves.store[i];
+    intptr_t step = stride[p->where.stream];
+    fetch_of(*p).store_strided(stream[p->where.stream] + intptr_t(done) * step, step, reg[p->reg], n);
   }
 }
 
@@ -71,84 +81,110 @@ inline void advance(const flat_moves &moves, char **reg, size_t n) {
   }
 }
 
-} // namespace
-
-int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                 dynd_frame *frame) {
-  auto *k = reinterpret_cast<const chain_kernel *>(self);
-  char *reg[256];
-  flat_moves moves;
-  size_t most = k->nsteps == 1 ? group : block; // one step has no temporaries to keep in the cache
-  start_flat(k, stream, stride, reg, moves, std::min(count, most), frame);
-  bool whole = k->whole_calls && moves.ndirect == k->noutputs + k->nsources;
-  size_t step = whole ? count : most;
-  uint32_t ahead = whole ? 0 : k->prefetch_distance;
+// Batches of `step` elements, each handed to `end` after its steps have run.
+template <class End>
+int run_batches(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, size_t step,
+                uint32_t ahead, char **reg, flat_moves &moves, dynd_frame *frame, End end) {
   for (size_t done = 0; done < count; done += step) {
     size_t n = std::min(step, count - done);
-    load_block(moves, stream, stride, reg, done, n);
+    load_batch(moves, stream, stride, reg, done, n);
     if (ahead) {
       prefetch_ahead(moves, reg, n, ahead);
     }
     if (int status = run_steps(k, reg, n, frame)) {
+      add_to_failed_index(frame, done);
       return status;
     }
-    for (int i = 0; i < moves.nstores; i++) {
-      const chain_port *p = moves.store[i];
-      intptr_t jump = stride[p->where.stream];
-      fetch_of(*p).store_strided(stream[p->where.stream] + intptr_t(done) * jump, jump, reg[p->reg], n);
-    }
+    store_batch(moves, stream, stride, reg, done, n);
+    end(n);
     advance(moves, reg, n);
   }
-  return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+  return status_of(frame);
 }
 
-// The one output is a place for 64 bytes of lanes; its stride is not looked at.
-int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                  dynd_frame *frame) {
-  auto *k = reinterpret_cast<const chain_kernel *>(self);
+} // namespace
+
+int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                 dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
   char *reg[256];
   flat_moves moves;
-  char *lanes = stream[k->outputs()->where.stream];
-  start_flat(k, stream, stride, reg, moves, std::min(count, reduce_block), frame);
-  if (k->nsteps == 0 && moves.nloads == 0 && moves.ndirect == 1) {
-    k->reduce->lanes(lanes, reg[k->reduced], count);
+  size_t most = k->nsteps == 1 ? group : batch; // one step has no temporaries to keep in the cache
+  start_flat(k, stream, stride, reg, moves, std::min(count, most), frame);
+  bool whole = k->whole_calls && moves.ndirect == k->nstored + k->nsources;
+  return run_batches(k, stream, stride, count, whole ? std::max<size_t>(count, 1) : most,
+                     whole ? 0 : k->prefetch_distance, reg, moves, frame, [](size_t) {});
+}
+
+// Each reduced output is a place for 64 bytes of lanes; its stride is not looked at.
+int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
+  char *reg[256];
+  flat_moves moves;
+  start_flat(k, stream, stride, reg, moves, std::min(count, reduce_batch), frame);
+  if (k->nsteps == 0 && moves.nloads == 0 && moves.ndirect == k->nsources && k->nreductions == 1) {
+    const reduced_output &r = k->reduced()[0];
+    r.functions->lanes(stream[r.stream], reg[r.reg], count);
     return dynd_ok;
   }
-  lane_stack stack(*k->reduce);
-  for (size_t done = 0; done < count; done += reduce_block) {
-    size_t n = std::min(reduce_block, count - done);
-    load_block(moves, stream, stride, reg, done, n);
-    if (k->prefetch_distance) {
-      prefetch_ahead(moves, reg, n, k->prefetch_distance);
-    }
-    if (int status = run_steps(k, reg, n, frame)) {
-      return status;
-    }
-    k->reduce->lanes(stack.top(), reg[k->reduced], n);
-    stack.push(n == reduce_block ? reduce_block / block : 1);
-    advance(moves, reg, n);
+  row_lanes lanes(k);
+  int status = run_batches(k, stream, stride, count, reduce_batch, k->prefetch_distance, reg, moves, frame,
+                           [&](size_t n) { lanes.push(reg, n, reduce_batch); });
+  if (status == dynd_ok) {
+    lanes.store_lanes(stream);
   }
-  stack.finish(lanes);
-  return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+  return status;
 }
+
+namespace {
+
+// One logical row along the call: its lanes, then folded to the element `row` of each output.
+int reduce_row(char *const *stream, const intptr_t *stride, size_t count, const chain_kernel *k, char *const *to,
+               const intptr_t *to_stride, size_t row, dynd_frame *frame) {
+  alignas(64) char lanes[most_reductions][64];
+  char *at[max_call_streams];
+  std::copy(stream, stream + k->nstreams, at);
+  std::span<const reduced_output> reduced = k->reduced();
+  for (size_t i = 0; i < reduced.size(); i++) {
+    at[reduced[i].stream] = lanes[i];
+  }
+  if (int status = lanes_strided(at, stride, count, &k->base, frame)) {
+    return status;
+  }
+  for (size_t i = 0; i < reduced.size(); i++) {
+    uint16_t s = reduced[i].stream;
+    reduced[i].functions->fold(to[s] + intptr_t(row) * to_stride[s], lanes[i]);
+  }
+  return dynd_ok;
+}
+
+} // namespace
 
 int row_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                 dynd_frame *frame) {
-  auto *k = reinterpret_cast<const chain_kernel *>(self);
-  int output = k->outputs()->where.stream;
+  const chain_kernel *k = chain_of(self);
   if (count == 0) {
-    const int64_t nothing[2] = {0, 0};
-    uint32_t empty = k->reduce->rows(stream[output], 0, stream[output], nothing, 1, 0);
-    return empty && k->empty_fails ? bad_value(frame) : int(dynd_ok);
+    return reduce_nothing(k, stream, stride, 0, frame);
   }
-  alignas(64) char lanes[64];
-  char *at[max_streams];
-  std::copy(stream, stream + k->nstreams, at);
-  at[output] = lanes;
-  if (int status = lanes_strided(at, stride, count, self, frame)) {
-    return status;
+  return reduce_row(stream, stride, count, k, stream, stride, 0, frame);
+}
+
+// Rows too long to be collected, each reduced to one value.
+int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                      dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
+  char *inner[max_call_streams];
+  intptr_t inner_stride[max_call_streams] = {};
+  for (size_t i = 0; i < count; i++) {
+    for (const port &p : k->all_ports()) {
+      inner[p.where.stream] = stream[p.where.stream] + intptr_t(i) * stride[p.where.stream];
+      inner_stride[p.where.stream] = p.where.axis_stride;
+    }
+    if (int status = reduce_row(inner, inner_stride, size_t(k->axis_size), k, stream, stride, i, frame)) {
+      return status;
+    }
   }
-  k->reduce->fold(stream[output], lanes);
   return dynd_ok;
 }
 
@@ -158,7 +194,7 @@ namespace {
 
 // A copy in another order of the axes goes from memory to memory, without scratch.
 void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count) {
-  const chain_port &to = *k->outputs(), &from = *k->sources();
+  const port &to = k->outputs()[0], &from = k->sources()[0];
   int d = to.where.stream, s = from.where.stream;
   size_t panel = this_cpu().transpose_rows;
   for (size_t i = 0; i < count; i += panel) {
@@ -167,98 +203,63 @@ void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_
   }
 }
 
-} // namespace
-
-int panel_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                  dynd_frame *frame) {
-  auto *k = reinterpret_cast<const chain_kernel *>(self);
-  if (k->transposes && k->outputs()->where.axis_stride == intptr_t(1) << k->outputs()->log2 &&
-      stride[k->sources()->where.stream] == intptr_t(1) << k->sources()->log2) {
-    transpose_strided(k, stream, stride, count);
-    return cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+// One panel: transposed sources into scratch, then a call for each row of it.
+int run_panel(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t i0, size_t rows, size_t j0,
+              size_t width, dynd_frame *frame) {
+  char *inner[max_call_streams];
+  intptr_t inner_stride[max_call_streams];
+  char *panel = frame->scratch + k->panels;
+  for (const port &p : k->all_ports()) {
+    int s = p.where.stream;
+    char *corner = stream[s] + intptr_t(i0) * stride[s] + intptr_t(j0) * p.where.axis_stride;
+    inner[s] = corner;
+    inner_stride[s] = p.where.axis_stride;
+    if (p.where.fetched) {
+      fetch_of(p).transpose(panel, panel_columns << p.log2, corner, p.where.axis_stride, rows, width);
+      inner[s] = panel;
+      inner_stride[s] = intptr_t(1) << p.log2;
+      panel += (panel_rows * panel_columns) << p.log2;
+    }
   }
-  char *inner[max_streams];
-  intptr_t inner_stride[max_streams];
-  size_t columns = size_t(k->axis_size);
-  int nports = k->noutputs + k->nsources;
-  for (size_t i0 = 0; i0 < count; i0 += panel_rows) {
-    size_t rows = std::min(size_t(panel_rows), count - i0);
-    for (size_t j0 = 0; j0 < columns; j0 += panel_columns) {
-      size_t width = std::min(size_t(panel_columns), columns - j0);
-      char *panel = frame->scratch + k->panels;
-      for (const chain_port *p = k->outputs(), *end = p + nports; p != end; p++) {
-        int s = p->where.stream;
-        char *corner = stream[s] + intptr_t(i0) * stride[s] + intptr_t(j0) * p->where.axis_stride;
-        inner[s] = corner;
-        inner_stride[s] = p->where.axis_stride;
-        if (p->where.fetched) {
-          fetch_of(*p).transpose(panel, panel_columns << p->log2, corner, p->where.axis_stride, rows, width);
-          inner[s] = panel;
-          inner_stride[s] = intptr_t(1) << p->log2;
-          panel += (panel_rows * panel_columns) << p->log2;
+  for (size_t i = 0; i < rows; i++) {
+    if (k->prefetch_distance && i + 2 < rows) { // rows are too short for the CPU's own prefetching
+      for (const port &p : k->sources()) {
+        if (!p.where.fetched && is_contiguous(p, p.where.axis_stride)) {
+          prefetch(inner[p.where.stream] + 2 * stride[p.where.stream], 0, width << p.log2);
         }
       }
-      for (size_t i = 0; i < rows; i++) {
-        if (k->prefetch_distance && i + 2 < rows) { // rows are too short for the CPU's own prefetching
-          for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
-            int s = p->where.stream;
-            if (!p->where.fetched && p->where.axis_stride == intptr_t(1) << p->log2) {
-              prefetch(inner[s] + 2 * stride[s], 0, width << p->log2);
-            }
-          }
-        }
-        if (int status = flat_strided(inner, inner_stride, width, self, frame)) {
-          return status;
-        }
-        for (const chain_port *p = k->outputs(), *end = p + nports; p != end; p++) {
-          int s = p->where.stream;
-          inner[s] += p->where.fetched ? panel_columns << p->log2 : stride[s];
-        }
-      }
+    }
+    if (int status = flat_strided(inner, inner_stride, width, &k->base, frame)) {
+      return status;
+    }
+    for (const port &p : k->all_ports()) {
+      inner[p.where.stream] += p.where.fetched ? panel_columns << p.log2 : stride[p.where.stream];
     }
   }
   return dynd_ok;
 }
 
-// ---- foreign kernels ----------------------------------------------------------------------------------------------
-
-namespace {
-
-int call_foreign(const foreign_operands &f, char *const *stream, const intptr_t *stride, size_t n, dynd_frame *frame) {
-  const ckernel_prefix *kernel = f.kernel();
-  return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, n, kernel, frame);
-}
-
 } // namespace
 
-int run_foreign(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
-  const auto &f = *k->at<foreign_operands>(k->foreign);
-  char *stream[max_foreign_operands];
-  intptr_t stride[max_foreign_operands];
-  for (size_t i = 0; i < f.count; i++) {
-    stream[i] = reg[f.operand[i].reg];
-    stride[i] = f.operand[i].size;
+int panel_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
+  if (k->transposes && is_contiguous(k->outputs()[0], k->outputs()[0].where.axis_stride) &&
+      is_contiguous(k->sources()[0], stride[k->sources()[0].where.stream])) {
+    transpose_strided(k, stream, stride, count);
+    return status_of(frame);
   }
-  return call_foreign(f, stream, stride, n, frame);
-}
-
-// Nothing but one foreign step: it gets the call's own streams and strides, however long and whatever they are.
-int foreign_flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                         dynd_frame *frame) {
-  auto *k = reinterpret_cast<const chain_kernel *>(self);
-  const auto &f = *k->at<foreign_operands>(k->foreign);
-  char *at[max_foreign_operands];
-  intptr_t jump[max_foreign_operands];
-  for (size_t i = 0; i < f.count; i++) {
-    for (const chain_port *p = k->outputs(), *end = p + k->noutputs + k->nsources; p != end; p++) {
-      if (p->reg == f.operand[i].reg) {
-        at[i] = stream[p->where.stream];
-        jump[i] = stride[p->where.stream];
+  size_t columns = size_t(k->axis_size);
+  for (size_t i = 0; i < count; i += panel_rows) {
+    size_t rows = std::min(size_t(panel_rows), count - i);
+    for (size_t j = 0; j < columns; j += panel_columns) {
+      size_t width = std::min(size_t(panel_columns), columns - j);
+      if (int status = run_panel(k, stream, stride, i, rows, j, width, frame)) {
+        return status;
       }
     }
   }
-  int status = call_foreign(f, at, jump, count, frame);
-  return status == dynd_ok && cancelled(frame) ? int(dynd_error_cancelled) : status;
+  return dynd_ok;
 }
 
 } // namespace dynd::chain

@@ -3,89 +3,114 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <span>
 
 #include "dynd/kernel/chain.h"
-#include "dynd/kernel/foreign.h"
+#include "dynd/kernel/level.h"
 
 namespace dynd::chain {
 
-constexpr size_t block = 64;         // elements of a flat block
-constexpr size_t group = 128;        // elements of a block of whole rows
-constexpr size_t window = 256;       // elements of a block of ragged rows: a power of two of blocks
-constexpr size_t reduce_block = 512; // elements of a flat block that ends in a reduction: a power of two of blocks
+constexpr size_t batch = 64;         // elements of a flat batch, and of a block of the summation
+constexpr size_t group = 128;        // elements of a batch of whole rows
+constexpr size_t window = 256;       // elements of a batch of ragged rows: a power of two of blocks
+constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
+constexpr size_t columns_at_once = 128; // that are reduced side by side
+constexpr int most_reductions = 8;      // of one chain
 
 struct chain_step {
-  block_fn function; // null: the stranger's kernel, behind chain_kernel::foreign
-  uint8_t a, b, c, dst, dst2;
+  block_fn function; // null: an external kernel, at `child`
+  uint8_t a, b, c, dst, dst2, valid;
+  uint16_t number; // among the steps
+  uint32_t child;  // offset of its external_operands from the chain; 0 before they are there
 };
 
-// The operands of a stranger's kernel, in the order of its streams, outputs first; its kernel is right behind.
-struct foreign_operands {
+// What is looked at only when a step fails, or when its failures count only where a validity is true.
+struct step_details {
+  step_kind kind;
+  op_id op;
+  scalar_id type, from; // of what it writes and reads
+  uint8_t size[5];      // of an element of a, b, c, dst, dst2
+  const char *field;
+};
+
+// The operands of an external kernel, in the order of its streams, outputs first; its kernel is right behind.
+struct external_operands {
+  const char *name;
   size_t count;
   struct {
     uint8_t reg, size; // size: of an element
-  } operand[max_foreign_operands];
+  } operand[max_external_operands];
 
   const ckernel_prefix *kernel() const { return reinterpret_cast<const ckernel_prefix *>(this + 1); }
 };
-static_assert(sizeof(foreign_operands) % 8 == 0);
+static_assert(sizeof(external_operands) % 8 == 0);
 
-struct chain_port {
-  chain_operand where;
+struct port {
+  chain_port where;
   uint32_t scratch; // of its register
   uint8_t reg, log2;
 };
 
-// The kernel: this, then the ports (outputs, sources), the temporaries' (register, scratch) pairs, the steps, then a
-// stranger's kernel with its foreign_operands before it.
-struct chain_kernel {
-  ckernel_prefix base;
-  const reduce_functions *reduce;
+struct reduced_output {
+  const reduce_functions *functions;
   block_fn combine;
-  intptr_t axis_size;
-  uint32_t ports, temporaries, steps, panels; // offsets from the kernel; panels: scratch offset
-  uint32_t foreign;                           // offset of the foreign_operands; 0 for none, or not yet
-  uint32_t prefetch_distance;                 // 0: sources are in the cache
-  uint16_t shape_slots;
-  uint16_t nstreams; // up to the highest that is looked at
-  uint8_t noutputs, nsources, nsteps, ntemporaries;
-  uint8_t reduced; // register that the reduction reads
-  uint8_t reduced_log2;
+  uint16_t stream;
+  uint8_t reg, log2;
   bool empty_fails;
-  bool whole_calls; // one step: a contiguous call need not be cut into blocks
-  bool transposes;  // panel: nothing but a copy, past the cache
-
-  template <class T> const T *at(uint32_t offset) const {
-    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(this) + offset);
-  }
-  const chain_port *outputs() const { return at<chain_port>(ports); }
-  const chain_port *sources() const { return outputs() + noutputs; }
 };
 
 struct temporary {
   uint32_t scratch, reg;
 };
 
-inline int bad_value(dynd_frame *frame) {
-  frame->kind = dynd_error_value;
-  return dynd_error_value;
-}
+// The kernel: this, then the ports (stored outputs, sources), the reductions, the temporaries, the steps and their
+// details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for each source and
+// stored output), then external kernels with their external_operands before them.
+struct chain_kernel {
+  ckernel_prefix base;
+  intptr_t axis_size;
+  uint32_t ports, reductions, temporaries, steps, details, nest; // offsets from the kernel
+  uint32_t panels;                                               // scratch offset
+  uint32_t prefetch_distance;                                    // 0: sources are in the cache
+  uint16_t shape_slots, number_stream;
+  uint16_t nstreams; // up to the highest that is looked at
+  uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;
+  bool whole_calls; // one step: a contiguous call need not be cut into batches
+  bool transposes;  // panel: nothing but a copy, past the cache
+  bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
 
-int run_foreign(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame);
+  template <class T> const T *at(uint32_t offset) const {
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(this) + offset);
+  }
+  std::span<const port> outputs() const { return {at<port>(ports), nstored}; }
+  std::span<const port> sources() const { return {at<port>(ports) + nstored, nsources}; }
+  std::span<const port> all_ports() const { return {at<port>(ports), size_t(nstored) + nsources}; }
+  std::span<const reduced_output> reduced() const { return {at<reduced_output>(reductions), nreductions}; }
+};
+
+inline const chain_kernel *chain_of(const ckernel_prefix *self) { return reinterpret_cast<const chain_kernel *>(self); }
+
+int run_external(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
+/// A step said that some element failed: checks those that are there, and says what is wrong with the first.
+int explain_failure(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
 
 // Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
 inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
   const chain_step *step = k->at<chain_step>(k->steps), *end = step + k->nsteps;
-  uint32_t bad = 0;
   for (; step != end; step++) {
     if (step->function) [[likely]] {
-      bad |= step->function(reg[step->dst], reg[step->a], reg[step->b], reg[step->c], n, reg[step->dst2]);
-    } else if (int status = run_foreign(k, reg, n, frame)) {
+      if (step->function(reg[step->dst], reg[step->a], reg[step->b], reg[step->c], n, reg[step->dst2])) [[unlikely]] {
+        if (int status = explain_failure(k, *step, reg, n, frame)) {
+          return status;
+        }
+      }
+    } else if (int status = run_external(k, *step, reg, n, frame)) {
       return status;
     }
   }
-  return bad ? bad_value(frame) : dynd_ok;
+  return dynd_ok;
 }
 
 inline void set_temporaries(const chain_kernel *k, char **reg, dynd_frame *frame) {
@@ -96,12 +121,10 @@ inline void set_temporaries(const chain_kernel *k, char **reg, dynd_frame *frame
   }
 }
 
-inline const fetch_functions &fetch_of(const chain_port &port) { return level().fetch[port.log2]; }
+inline const fetch_functions &fetch_of(const port &p) { return isa().fetch(p.log2); }
 
-// Another thread may set it.
-inline bool cancelled(const dynd_frame *frame) {
-  return frame->cancel && __atomic_load_n(frame->cancel, __ATOMIC_RELAXED);
-}
+// Is the operand, of that stride, contiguous?
+inline bool is_contiguous(const port &p, intptr_t stride) { return stride == intptr_t(1) << p.log2; }
 
 // Brings what comes `distance` bytes later towards the cache; n bytes of it.
 inline void prefetch(const char *at, uint32_t distance, size_t n) {
@@ -110,26 +133,65 @@ inline void prefetch(const char *at, uint32_t distance, size_t n) {
   }
 }
 
-constexpr size_t columns_at_once = 128; // that are reduced side by side
+inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }
+
+// What the empty row gives, to every reduced output.
+int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row, dynd_frame *frame);
+int fail_empty(dynd_frame *frame);
+
+// The lanes of one logical row of every reduced output, as its batches come.
+class row_lanes {
+public:
+  explicit row_lanes(const chain_kernel *k) : reduced_(k->reduced()) {
+    for (size_t i = 0; i < reduced_.size(); i++) {
+      new (&stack(i)) lane_stack(*reduced_[i].functions); // nothing to destroy
+    }
+  }
+  // n elements of the reduced registers; all batches but the last have `whole` elements.
+  void push(char *const *reg, size_t n, size_t whole) {
+    for (size_t i = 0; i < reduced_.size(); i++) {
+      reduced_[i].functions->lanes(stack(i).top(), reg[reduced_[i].reg], n);
+      stack(i).push(n == whole ? whole / batch : 1);
+    }
+  }
+  /// The lanes of the whole, to where each output's are wanted.
+  void store_lanes(char *const *stream) {
+    for (size_t i = 0; i < reduced_.size(); i++) {
+      stack(i).finish(stream[reduced_[i].stream]);
+    }
+  }
+  /// Folded, to the element `row` of each output.
+  void store_folded(char *const *stream, const intptr_t *stride, size_t row) {
+    alignas(64) char lanes[64];
+    for (size_t i = 0; i < reduced_.size(); i++) {
+      const reduced_output &r = reduced_[i];
+      stack(i).finish(lanes);
+      r.functions->fold(stream[r.stream] + intptr_t(row) * stride[r.stream], lanes);
+    }
+  }
+
+private:
+  lane_stack &stack(size_t i) { return *reinterpret_cast<lane_stack *>(memory_ + i * sizeof(lane_stack)); }
+
+  std::span<const reduced_output> reduced_;
+  alignas(64) char memory_[most_reductions * sizeof(lane_stack)];
+};
 
 // The walks, by chain_kind; requests strided.
-int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                 dynd_frame *frame);
-int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                  dynd_frame *frame);
-int row_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                dynd_frame *frame);
-int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                       dynd_frame *frame);
-int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                      dynd_frame *frame);
-int columns_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                    dynd_frame *frame);
-int panel_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                  dynd_frame *frame);
-int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                     dynd_frame *frame);
-int foreign_flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                         dynd_frame *frame);
+#define DYND_WALK(name)                                                                                                \
+  int name(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame);
+DYND_WALK(flat_strided)
+DYND_WALK(flat_external_strided)
+DYND_WALK(lanes_strided)
+DYND_WALK(row_strided)
+DYND_WALK(small_rows_strided)
+DYND_WALK(long_rows_strided)
+DYND_WALK(columns_strided)
+DYND_WALK(panel_strided)
+DYND_WALK(var_rows_strided)
+DYND_WALK(var_lanes_strided)
+DYND_WALK(ordered_strided)
+DYND_WALK(ordered_lanes_strided)
+#undef DYND_WALK
 
 } // namespace dynd::chain

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "dynd/kernel/chain_kernel.h"
-#include "dynd/ops/slots.h"
 
 namespace dynd::chain {
 
@@ -18,7 +17,7 @@ struct var_rows_call {
   dynd_frame *frame;
   size_t passed = 0; // rows that end in the window that was fetched last, if some source depends on the row
   char *reg[256];
-  const chain_port *repeated = nullptr; // a source of one value a row; it is fetched last
+  const port *repeated = nullptr; // a source of one value a row; it is fetched last
   // What comes after this window of some source, for the segmented reduction to ask for as it goes.
   struct {
     bool possible = false;
@@ -29,12 +28,12 @@ struct var_rows_call {
       : k(kernel), stream(streams), stride(strides), count(rows),
         offsets(reinterpret_cast<const int64_t *>(streams[kernel->shape_slots])), frame(f) {
     set_temporaries(k, reg, frame);
-    for (const chain_port *p = k->sources(), *end = p + k->nsources; p != end; p++) {
-      reg[p->reg] = frame->scratch + p->scratch;
-      if (p->where.slots == slot_kind::none && p->where.axis_stride == 0 && stride[p->where.stream] == 0) {
-        fetch_of(*p).splat(reg[p->reg], stream[p->where.stream], window);
-      } else if (p->where.slots == slot_kind::none && p->where.axis_stride == 0) {
-        repeated = p;
+    for (const port &p : k->sources()) {
+      reg[p.reg] = frame->scratch + p.scratch;
+      if (p.where.slots == slot_kind::none && p.where.axis_stride == 0 && stride[p.where.stream] == 0) {
+        fetch_of(p).splat(reg[p.reg], stream[p.where.stream], window);
+      } else if (p.where.slots == slot_kind::none && p.where.axis_stride == 0) {
+        repeated = &p;
       }
     }
   }
@@ -45,10 +44,10 @@ struct var_rows_call {
 
   // What comes after this window: asked for little by little, by the reduction and while a later source is repeated,
   // where there are such; else now.
-  void ask_for_next(const chain_port &p, row_window &part, size_t bytes) {
+  void ask_for_next(const port &p, row_window &part, size_t bytes) {
     const char *next = reg[p.reg] + bytes;
     const char **free = part.ahead[0] ? part.ahead[1] ? nullptr : &part.ahead[1] : &part.ahead[0];
-    if (asked_by_reduction.possible && !asked_by_reduction.next && p.log2 == k->reduced_log2) {
+    if (asked_by_reduction.possible && !asked_by_reduction.next && p.log2 == k->reduced()[0].log2) {
       asked_by_reduction.next = next;
     } else if (repeated && free && p.log2 == repeated->log2) {
       *free = next;
@@ -58,7 +57,7 @@ struct var_rows_call {
   }
 
   // Brings the elements of a part into a source's register; its rows begin with r.
-  void fetch(const chain_port &p, size_t r, row_window &part) {
+  void fetch(const port &p, size_t r, row_window &part) {
     const fetch_functions &functions = fetch_of(p);
     intptr_t item = intptr_t(1) << p.log2;
     size_t n = size_t(part.end - part.begin);
@@ -82,54 +81,49 @@ struct var_rows_call {
   int compute(size_t r, int64_t begin, int64_t end) {
     row_window part = {offsets + r, count - r, begin, end};
     asked_by_reduction.next = nullptr;
-    for (const chain_port *p = k->sources(), *last = p + k->nsources; p != last; p++) {
-      if (p != repeated) {
-        fetch(*p, r, part);
+    for (const port &p : k->outputs()) {
+      bool direct = is_contiguous(p, p.where.axis_stride) && !k->stores_late;
+      reg[p.reg] = direct ? stream[p.where.stream] + (begin << p.log2) : frame->scratch + p.scratch;
+    }
+    for (const port &p : k->sources()) {
+      if (&p != repeated) {
+        fetch(p, r, part);
       }
     }
     if (repeated) {
       fetch(*repeated, r, part);
     }
-    return run_steps(k, reg, size_t(end - begin), frame);
+    if (int status = run_steps(k, reg, size_t(end - begin), frame)) {
+      return status;
+    }
+    for (const port &p : k->outputs()) {
+      if (reg[p.reg] == frame->scratch + p.scratch) {
+        fetch_of(p).store_strided(stream[p.where.stream] + begin * p.where.axis_stride, p.where.axis_stride, reg[p.reg],
+                                  size_t(end - begin));
+      }
+    }
+    return dynd_ok;
   }
 
   // ---- results that are rows too: the content in windows that begin at cache lines, whatever rows they cut
 
   int store() {
-    const chain_port &first = *k->outputs();
+    const port &first = k->outputs()[0];
     int64_t at = offsets[0], end = offsets[count];
     size_t misaligned = (reinterpret_cast<uintptr_t>(stream[first.where.stream]) + (size_t(at) << first.log2)) % 64;
     int64_t next = at + int64_t(window - (misaligned >> first.log2));
     for (size_t r = 0; at < end; r += passed, at = next, next += int64_t(window)) {
       next = std::min(next, end);
-      if (int status = store_window(r, at, next)) {
+      if (int status = compute(r, at, next)) {
         return status;
       }
     }
     return dynd_ok;
   }
 
-  int store_window(size_t r, int64_t begin, int64_t end) {
-    for (const chain_port *p = k->outputs(), *last = p + k->noutputs; p != last; p++) {
-      bool direct = p->where.axis_stride == intptr_t(1) << p->log2;
-      reg[p->reg] = direct ? stream[p->where.stream] + (begin << p->log2) : frame->scratch + p->scratch;
-    }
-    if (int status = compute(r, begin, end)) {
-      return status;
-    }
-    for (const chain_port *p = k->outputs(), *last = p + k->noutputs; p != last; p++) {
-      if (p->where.axis_stride != intptr_t(1) << p->log2) {
-        fetch_of(*p).store_strided(stream[p->where.stream] + begin * p->where.axis_stride, p->where.axis_stride,
-                                   reg[p->reg], size_t(end - begin));
-      }
-    }
-    return dynd_ok;
-  }
-
-  // ---- results that are one value a row: groups of whole rows
+  // ---- results that are one value for each row: groups of whole rows
 
   int reduce() {
-    const chain_port &dst = *k->outputs();
     for (size_t r = 0; r < count;) {
       size_t end = rows_that_fit(r);
       if (end == r) {
@@ -142,13 +136,15 @@ struct var_rows_call {
       if (int status = compute(r, offsets[r], offsets[end])) {
         return status;
       }
-      const char *origin = reg[k->reduced] - (offsets[r] << k->reduced_log2);
-      const char *next = asked_by_reduction.next;
-      intptr_t ahead = next ? reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(reg[k->reduced]) : 0;
-      uint32_t empty = k->reduce->rows(row_address(dst.where.stream, r), stride[dst.where.stream], origin, offsets + r,
-                                       end - r, ahead);
-      if (empty && k->empty_fails) {
-        return bad_value(frame);
+      intptr_t ahead_of = reinterpret_cast<intptr_t>(asked_by_reduction.next);
+      for (const reduced_output &o : k->reduced()) {
+        const char *origin = reg[o.reg] - (offsets[r] << o.log2);
+        intptr_t ahead = ahead_of ? ahead_of - reinterpret_cast<intptr_t>(reg[o.reg]) : 0;
+        uint32_t empty = o.functions->rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r,
+                                           ahead);
+        if (empty && o.empty_fails) {
+          return fail_empty(frame);
+        }
       }
       r = end;
     }
@@ -170,20 +166,26 @@ struct var_rows_call {
 
   // A row of more than a window: its parts one after another.
   int reduce_long_row(size_t r) {
-    lane_stack stack(*k->reduce);
+    row_lanes lanes(k);
+    if (int status = add_lanes(lanes, r, offsets[r], offsets[r + 1])) {
+      return status;
+    }
+    lanes.store_folded(stream, stride, r);
+    return dynd_ok;
+  }
+
+  // The elements begin .. end of the content, in row r and following.
+  int add_lanes(row_lanes &lanes, size_t r, int64_t begin, int64_t end) {
     asked_by_reduction.possible = false;
-    for (int64_t at = offsets[r], end = offsets[r + 1]; at < end; at += int64_t(window)) {
+    for (int64_t at = begin; at < end; at += int64_t(window)) {
       int64_t stop = std::min(at + int64_t(window), end);
+      passed = 0;
       if (int status = compute(r, at, stop)) {
         return status;
       }
-      size_t n = size_t(stop - at);
-      k->reduce->lanes(stack.top(), reg[k->reduced], n);
-      stack.push(n == window ? window / block : 1);
+      r += passed;
+      lanes.push(reg, size_t(stop - at), window);
     }
-    alignas(64) char lanes[64];
-    stack.finish(lanes);
-    k->reduce->fold(row_address(k->outputs()->where.stream, r), lanes);
     return dynd_ok;
   }
 };
@@ -192,18 +194,34 @@ struct var_rows_call {
 
 int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                      dynd_frame *frame) {
-  auto *k = reinterpret_cast<const chain_kernel *>(self);
+  const chain_kernel *k = chain_of(self);
   auto *offsets = reinterpret_cast<const int64_t *>(stream[k->shape_slots]);
-  if (k->reduce && k->nsteps == 0 && k->sources()->where.slots == slot_kind::none &&
-      k->sources()->where.axis_stride == intptr_t(1) << k->reduced_log2) {
-    const chain_port &dst = *k->outputs();
-    uint32_t empty = k->reduce->rows(stream[dst.where.stream], stride[dst.where.stream],
-                                     stream[k->sources()->where.stream], offsets, count, row_prefetch_distance);
-    return empty && k->empty_fails ? bad_value(frame) : int(dynd_ok);
+  const port &source = k->sources()[0];
+  if (k->nsteps == 0 && k->nreductions == 1 && source.where.slots == slot_kind::none &&
+      is_contiguous(source, source.where.axis_stride)) {
+    const reduced_output &o = k->reduced()[0];
+    uint32_t empty = o.functions->rows(stream[o.stream], stride[o.stream], stream[source.where.stream], offsets, count,
+                                       row_prefetch_distance);
+    return empty && o.empty_fails ? fail_empty(frame) : int(dynd_ok);
   }
   var_rows_call call(k, stream, stride, count, frame);
-  int status = k->reduce ? call.reduce() : call.store();
-  return status == dynd_ok && cancelled(frame) ? int(dynd_error_cancelled) : status;
+  int status = k->nreductions ? call.reduce() : call.store();
+  return status ? status : status_of(frame);
+}
+
+// All rows are one logical row, the content; the call is a part of it.
+int var_lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                      dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
+  var_rows_call call(k, stream, stride, size_t(k->axis_size), frame);
+  int64_t begin = call.offsets[0] + (stream[k->number_stream] - number_origin);
+  const int64_t *row = std::upper_bound(call.offsets, call.offsets + k->axis_size + 1, begin) - 1;
+  row_lanes lanes(k);
+  int status = call.add_lanes(lanes, size_t(row - call.offsets), begin, begin + int64_t(count));
+  if (status == dynd_ok) {
+    lanes.store_lanes(stream);
+  }
+  return status ? status : status_of(frame);
 }
 
 } // namespace dynd::chain

@@ -1,10 +1,10 @@
 #include "dynd/kernel/compare.h"
 
+#include <cstring>
 #include <string>
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/compare_levels.h"
-#include "dynd/ops/level.h"
 
 namespace dynd {
 
@@ -54,7 +54,7 @@ int predicate_strided(char *const *stream, const intptr_t *stride, size_t count,
       at[s] += stride[s];
     }
   }
-  return dynd_ok;
+  return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
 }
 
 int predicate_binary(const char *left, const char *right, const ckernel_prefix *self, dynd_frame *frame) {
@@ -62,79 +62,54 @@ int predicate_binary(const char *left, const char *right, const ckernel_prefix *
   return predicate_single(stream, self, frame);
 }
 
-// ---- numbers of one type, in blocks ---------------------------------------------------------------------------------
+// ---- texts, without a level for each pair ---------------------------------------------------------------------------
 
-constexpr size_t block = 512; // elements
-
-struct block_source {
-  uint32_t stream, scratch;
-};
-
-struct block_kernel {
+struct text_predicate_kernel {
   ckernel_prefix base;
-  block_fn function;
-  size_t item;
-  block_source left, right, result;
+  text_source left, right;
+  uint16_t result;
+  uint16_t true_for;
 };
 
-/// Where n contiguous elements are: in place, or brought to scratch.
-const char *fetch(const block_source &from, size_t item, char *const *stream, const intptr_t *stride, size_t begin,
-                  size_t n, dynd_frame *frame) {
-  intptr_t step = stride[from.stream];
-  const char *at = stream[from.stream] + intptr_t(begin) * step;
-  if (step == intptr_t(item)) {
-    return at;
-  }
-  char *to = frame->scratch + from.scratch;
-  const fetch_functions &functions = level().fetch[__builtin_ctzll(item)];
-  if (step != 0) {
-    functions.load_strided(to, at, step, n);
-  } else if (begin == 0) { // the later blocks are no longer
-    functions.splat(to, at, n);
-  }
-  return to;
+bool same_bytes(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-int block_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                  dynd_frame *frame) {
-  auto *k = reinterpret_cast<const block_kernel *>(self);
-  for (size_t begin = 0; begin < count; begin += block) {
-    size_t n = std::min(block, count - begin);
-    const char *left = fetch(k->left, k->item, stream, stride, begin, n, frame);
-    const char *right = fetch(k->right, k->item, stream, stride, begin, n, frame);
-    intptr_t step = stride[k->result.stream];
-    char *result = stream[k->result.stream] + intptr_t(begin) * step;
-    char *to = step == 1 ? result : frame->scratch + k->result.scratch;
-    k->function(to, left, right, nullptr, n, nullptr);
-    if (to != result) {
-      level().fetch[0].store_strided(result, step, to, n);
+/// Where `Equality`, whether they are equal is all that is asked.
+template <bool Equality>
+int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                           dynd_frame *frame) {
+  auto *k = reinterpret_cast<const text_predicate_kernel *>(self);
+  const char *left = stream[k->left.stream], *left_bytes = stream[k->left.stream + 1];
+  const char *right = stream[k->right.stream], *right_bytes = stream[k->right.stream + 1];
+  char *to = stream[k->result];
+  for (size_t i = 0; i < count; i++) {
+    std::string_view a = k->left.read(left, left_bytes), b = k->right.read(right, right_bytes);
+    int found;
+    if constexpr (Equality) {
+      found = same_bytes(a, b) ? equal : unordered;
+    } else {
+      int order = a.compare(b); // by unsigned bytes
+      found = order < 0 ? less : order > 0 ? greater : equal;
     }
+    *to = (found & k->true_for) != 0;
+    left += stride[k->left.stream];
+    right += stride[k->right.stream];
+    to += stride[k->result];
   }
-  return dynd_ok;
+  return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
 }
 
-/// The compiled loop, where both are numbers of one type that it compares as `which` does; else null.
-block_fn block_function(const kernel_operand &left, const kernel_operand &right, comparison which) {
-  static constexpr op_id op_of[] = {op_id::equal,   op_id::not_equal,     op_id::less, op_id::less_equal,
-                                    op_id::greater, op_id::greater_equal, op_id::less};
-  const type_data *t = left.type();
-  bool same = t == right.type() && t->kind == type_kind::scalar;
-  bool has_nan = same && which == comparison::order && !is_integer(t->scalar) && t->scalar != scalar_id::bool_;
-  return same && !has_nan ? level().elementwise[size_t(op_of[size_t(which)])][size_t(t->scalar)] : nullptr;
-}
-
-size_t build_blocks(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
-                    const kernel_operand &right, block_fn function) {
-  constexpr size_t padding = 64; // fetch functions may write so far past the end
-  size_t item = scalar_size[size_t(left.type()->scalar)];
-  auto scratch = [&](size_t bytes) { return uint32_t(ckernel_builder_reserve_scratch(&out, bytes + padding)); };
-  auto *k = begin<block_kernel>(out, offset, sizeof(block_kernel), block_strided);
-  k->function = function;
-  k->item = item;
-  k->left = {uint32_t(left.stream()), scratch(block * item)};
-  k->right = {uint32_t(right.stream()), scratch(block * item)};
-  k->result = {uint32_t(result), scratch(block)};
-  return offset + sizeof(block_kernel);
+size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
+                   const kernel_operand &right, comparison which) {
+  bool equality = which == comparison::equal || which == comparison::not_equal;
+  auto *k = begin<text_predicate_kernel>(out, offset, sizeof(text_predicate_kernel),
+                                         equality ? text_predicate_strided<true> : text_predicate_strided<false>);
+  k->left = {uint16_t(left.stream()), left.slots()};
+  k->right = {uint16_t(right.stream()), right.slots()};
+  k->result = uint16_t(result);
+  k->true_for = uint16_t(true_for(which));
+  return offset + sizeof(text_predicate_kernel);
 }
 
 size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
@@ -151,8 +126,8 @@ size_t build_predicate(ckernel_builder &out, size_t offset, int result, const ke
 /// Strided; the bool goes to the stream `result` of the call.
 size_t build_strided(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                      const kernel_operand &right, comparison which) {
-  if (block_fn function = block_function(left, right, which)) {
-    return build_blocks(out, offset, result, left, right, function);
+  if (is_text(left.type()) && left.type() == right.type()) {
+    return build_texts(out, offset, result, left, right, which);
   }
   return build_predicate(out, offset, result, left, right, which, reinterpret_cast<void *>(predicate_strided));
 }
@@ -165,7 +140,6 @@ struct missing_kernel {
   uint32_t nstreams;
   uint32_t result;      // stream of its validity; the values are the next
   uint16_t left, right; // streams of validity; where only one operand has one, both are that
-  bool harmless;        // what stands at a missing element may be compared too
 };
 
 /// A byte of each element, along one call.
@@ -175,30 +149,15 @@ struct byte_stream {
   char &operator[](size_t i) const { return at[intptr_t(i) * step]; }
 };
 
-/// Whether both are not zero.
-void both(byte_stream to, byte_stream a, byte_stream b, size_t count) {
-  if (to.step == 1 && a.step == 1 && b.step == 1) { // which vectorises
-    for (size_t i = 0; i < count; i++) {
-      to.at[i] = (a.at[i] != 0) & (b.at[i] != 0);
-    }
-    return;
-  }
-  for (size_t i = 0; i < count; i++) {
-    to[i] = (a[i] != 0) & (b[i] != 0);
-  }
-}
-
 int missing_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                     dynd_frame *frame) {
   auto *k = reinterpret_cast<const missing_kernel *>(self);
   const ckernel_prefix *child = &k[1].base;
   auto bytes = [&](uint32_t s) { return byte_stream{stream[s], stride[s]}; };
   byte_stream valid = bytes(k->result), value = bytes(k->result + 1);
-  both(valid, bytes(k->left), bytes(k->right), count);
-  if (k->harmless) {
-    int status = call_strided(child, stream, stride, count, frame);
-    both(value, value, valid, count);
-    return status;
+  byte_stream left = bytes(k->left), right = bytes(k->right);
+  for (size_t i = 0; i < count; i++) {
+    valid[i] = left[i] && right[i];
   }
   char *at[max_call_streams];
   for (size_t i = 0, end; i < count; i = end) { // runs of elements that are there
@@ -263,7 +222,6 @@ size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kerne
   k->result = uint32_t(result.stream());
   k->left = uint16_t(is_option(left) ? left.stream() : right.stream());
   k->right = uint16_t(is_option(right) ? right.stream() : left.stream());
-  k->harmless = compare::is_number(inner_left.type()) && compare::is_number(inner_right.type());
   return compare::build_strided(out, offset + size, result.stream() + 1, inner_left, inner_right, which);
 }
 

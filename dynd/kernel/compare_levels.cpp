@@ -37,16 +37,6 @@ int run(char *const *stream, const intptr_t *stride, size_t count, const ckernel
 
 // ---- strings and bytes ----------------------------------------------------------------------------------------------
 
-struct text_source {
-  uint16_t stream;
-  slot_kind kind;
-
-  std::string_view read(char *const *at) const {
-    row_extent row = read_slot(at[stream], kind);
-    return row.size ? std::string_view(at[stream + 1] + row.start, size_t(row.size)) : std::string_view();
-  }
-};
-
 struct text_kernel {
   ckernel_prefix base;
   uint32_t nstreams;
@@ -54,7 +44,8 @@ struct text_kernel {
   bool equality;
 
   int one(char *const *stream, dynd_frame *) const {
-    std::string_view a = left.read(stream), b = right.read(stream);
+    std::string_view a = left.read(stream[left.stream], stream[left.stream + 1]),
+                     b = right.read(stream[right.stream], stream[right.stream + 1]);
     if (equality) {
       return a == b ? equal : unordered;
     }
@@ -172,7 +163,6 @@ struct fields_kernel {
 
 // ---- the tree -------------------------------------------------------------------------------------------------------
 
-bool is_text(const type_data *t) { return t->kind == type_kind::string || t->kind == type_kind::bytes; }
 bool is_wrapped(const type_data *t) { return t->kind == type_kind::option || t->kind == type_kind::pointer; }
 bool is_list(const type_data *t) { return t->kind >= type_kind::fixed_dim; }
 

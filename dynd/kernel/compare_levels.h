@@ -5,9 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 
 #include "dynd/kernel/compare.h"
 #include "dynd/kernel/level.h"
+#include "dynd/type/slots.h"
 
 namespace dynd::compare {
 
@@ -24,6 +26,17 @@ template <class T> outcome outcome_of(const T &left, const T &right) {
 size_t build_levels(ckernel_builder &out, size_t offset, const kernel_operand &left, const kernel_operand &right,
                     comparison which);
 
+/// The texts of one operand.
+struct text_source {
+  uint16_t stream;
+  slot_kind kind;
+
+  std::string_view read(const char *slot, const char *bytes) const {
+    row_extent row = read_slot(slot, kind);
+    return row.size ? std::string_view(bytes + row.start, size_t(row.size)) : std::string_view();
+  }
+};
+
 /// A scalar of one operand, in this or the other order of bytes.
 struct number_source {
   uint16_t stream;
@@ -38,8 +51,6 @@ struct number_kernel {
 
 /// The function of a number_kernel. `total`: NaN comes last and equals NaN.
 streams_strided_t number_function(const number_source &left, const number_source &right, bool total);
-
-inline constexpr intptr_t no_stride[max_call_streams] = {};
 
 inline int call_one(const ckernel_prefix *kernel, char *const *stream, dynd_frame *frame) {
   return call_strided(kernel, stream, no_stride, 1, frame);
@@ -67,6 +78,7 @@ inline kernel_operand placed(const kernel_operand &operand, int position) {
   return {operand.part, operand.meta, position - operand.part.stream};
 }
 
+inline bool is_text(const type_data *t) { return t->kind == type_kind::string || t->kind == type_kind::bytes; }
 inline bool is_number(const type_data *t) { return t->kind == type_kind::scalar || t->kind == type_kind::byteswap; }
 
 } // namespace dynd::compare

@@ -13,6 +13,7 @@ namespace {
 struct strided_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams;
+  size_t scratch; // where the streams are while they move
   intptr_t size;
   intptr_t stride[];
 };
@@ -21,13 +22,11 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
                 dynd_frame *frame) {
   auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
   const ckernel_prefix *child = child_of(k);
-  if (count == 1) {
-    return call_strided(child, stream, k->stride, size_t(k->size), frame);
-  }
-  char *at[max_call_streams];
+  auto at = reinterpret_cast<char **>(frame->scratch + k->scratch);
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     if (int status = call_strided(child, at, k->stride, size_t(k->size), frame)) {
+      fail_in_dimension(frame, i);
       return status;
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -47,6 +46,7 @@ struct var_stream {
 struct var_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams, nslots;
+  size_t scratch; // where the streams are, outside and inside, with their strides there, and the rows
   intptr_t size;
   var_stream stream[]; // then var_slots[nslots]
 
@@ -57,9 +57,9 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
   auto *k = reinterpret_cast<const var_dim_kernel *>(self);
   const ckernel_prefix *child = child_of(k);
   const var_slots *slots = k->slots();
-  char *at[max_call_streams], *inner[max_call_streams];
-  intptr_t inner_stride[max_call_streams];
-  row_extent row[max_call_streams];
+  auto at = reinterpret_cast<char **>(frame->scratch + k->scratch), inner = at + k->nstreams;
+  auto inner_stride = reinterpret_cast<intptr_t *>(inner + k->nstreams);
+  auto row = reinterpret_cast<row_extent *>(inner_stride + k->nstreams);
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     for (uint32_t e = 0; e < k->nslots; e++) {
@@ -83,6 +83,7 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       }
     }
     if (int status = call_strided(child, inner, inner_stride, size_t(length), frame)) {
+      fail_in_dimension(frame, i);
       return status;
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -90,6 +91,23 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
     }
   }
   return dynd_ok;
+}
+
+// ---- shift --------------------------------------------------------------------------------------------------------
+
+struct shift_kernel {
+  ckernel_prefix base;
+  uint32_t child, nstreams;
+  intptr_t offset[];
+};
+
+int shift(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *k = reinterpret_cast<const shift_kernel *>(self);
+  char *at[max_call_streams];
+  for (uint32_t s = 0; s < k->nstreams; s++) {
+    at[s] = stream[s] + k->offset[s];
+  }
+  return call_strided(child_of(k), at, stride, count, frame);
 }
 
 // ---- observed -----------------------------------------------------------------------------------------------------
@@ -102,8 +120,7 @@ struct observed_kernel {
 
 int observed(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const observed_kernel *>(self);
-  auto *observer = static_cast<kernel_observer *>(frame->engine);
-  static const intptr_t no_stride[max_call_streams] = {};
+  kernel_observer *observer = state_of(frame)->observer;
   char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
@@ -124,6 +141,7 @@ size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intp
   size_t bytes = sizeof(strided_dim_kernel) + size_t(nstreams) * sizeof(intptr_t);
   auto *k = begin_level<strided_dim_kernel>(out, offset, bytes, strided_dim);
   k->nstreams = uint32_t(nstreams);
+  k->scratch = ckernel_builder_reserve_scratch(&out, size_t(nstreams) * sizeof(char *));
   k->size = size;
   std::memcpy(k->stride, stride, size_t(nstreams) * sizeof(intptr_t));
   return offset + bytes;
@@ -135,12 +153,22 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   auto *k = begin_level<var_dim_kernel>(out, offset, bytes, var_dim);
   k->nstreams = uint32_t(spec.nstreams);
   k->nslots = uint32_t(spec.nslots);
+  k->scratch = ckernel_builder_reserve_scratch(
+      &out, size_t(spec.nstreams) * (2 * sizeof(char *) + sizeof(intptr_t)) + size_t(spec.nslots) * sizeof(row_extent));
   k->size = spec.size;
   for (int s = 0; s < spec.nstreams; s++) {
     k->stream[s] = {spec.stride[s], spec.unit ? spec.unit[s] : spec.stride[s], spec.follows[s]};
   }
   std::memcpy(const_cast<var_slots *>(k->slots()), spec.slots, size_t(spec.nslots) * sizeof(var_slots));
   return offset + bytes;
+}
+
+size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by) {
+  size_t size = sizeof(shift_kernel) + size_t(nstreams) * sizeof(intptr_t);
+  auto *k = begin_level<shift_kernel>(out, offset, size, shift);
+  k->nstreams = uint32_t(nstreams);
+  std::memcpy(k->offset, by, size_t(nstreams) * sizeof(intptr_t));
+  return offset + size;
 }
 
 size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level) {

@@ -4,10 +4,8 @@
 // here begins a level at `offset` and returns where its child has to be built, right behind it.
 #pragma once
 
-#include <string>
-
 #include "dynd/kernel/builder.h"
-#include "dynd/ops/slots.h"
+#include "dynd/type/slots.h"
 
 namespace dynd {
 
@@ -26,21 +24,16 @@ struct var_dim_spec {
   intptr_t size; ///< the length of every row, or -1: that of the rows of slots[0]
   int nslots;    ///< different rows to read
   const var_slots *slots;
-  const int8_t *follows;          ///< for each stream: the index of the slots whose rows its elements are in, or -1
+  const int16_t *follows;         ///< for each stream: the index of the slots whose rows its elements are in, or -1
   const intptr_t *stride;         ///< for each stream, along this dimension
   const intptr_t *unit = nullptr; ///< for each stream: what the starts of the rows count in, bytes; null: the strides
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 
-/// Watches a kernel that runs element by element: what trace shows, and how the first bad element is found.
-class kernel_observer {
-public:
-  virtual ~kernel_observer() = default;
-  /// The level `level` is about to be called for its `index`-th element.
-  virtual void call(int level, intptr_t index, char *const *stream) = 0;
-};
-
-/// Tells frame->engine, a kernel_observer, of every single call of the level below.
+/// Tells the frame's observer of every single call of the level below.
 size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level);
+
+/// The child's streams begin elsewhere: where planning turned a dimension around.
+size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by);
 
 } // namespace dynd

@@ -1,16 +1,19 @@
-// What the levels of kernels share: beginning one, finding and calling its child.
+// What the levels of kernels share: beginning one, finding and calling its child, saying what failed and where.
 #pragma once
 
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 
 #include "dynd/kernel/builder.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
 
-/// Streams of one call, at most: two operands and what they need besides.
+/// Streams of one call, at most: all those of a task's operands, and what walks their rows.
 inline constexpr int max_call_streams = 4 * (max_type_streams + 1);
+
+inline constexpr intptr_t no_stride[max_call_streams] = {};
 
 inline int call_strided(const ckernel_prefix *kernel, char *const *stream, const intptr_t *stride, size_t count,
                         dynd_frame *frame) {
@@ -39,6 +42,36 @@ Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_st
   return k;
 }
 
+/// A line of explain: a level of the kernel.
+struct explained_level {
+  size_t offset, size;
+  std::string text;
+  int depth = -1; ///< below how many others; -1: below all before it
+};
+
+// ---- failures -------------------------------------------------------------------------------------------------------
+
+/// Watches a kernel that runs element by element: what trace shows.
+class kernel_observer {
+public:
+  virtual ~kernel_observer() = default;
+  /// The level `level` is about to be called for its `index`-th element.
+  virtual void call(int level, intptr_t index, char *const *stream) = 0;
+};
+
+/// What the engine keeps beside a frame of its own, as dynd_frame::engine; a frame of user code has none.
+///
+/// A failing kernel says which element of its call failed; on the way out every level that is a dimension puts that
+/// index before the path that is known already, and says which of its own elements it was. So the path of the failure
+/// inside of an element, as in a[3]["hits"][2], is known without a second run.
+struct frame_state {
+  kernel_observer *observer = nullptr;
+  size_t index = 0;   ///< of the element of the call that failed
+  char path[192] = ""; ///< below it: `, "hits", 2`
+};
+
+inline frame_state *state_of(dynd_frame *frame) { return static_cast<frame_state *>(frame->engine); }
+
 /// Says what failed, and returns the status.
 [[gnu::format(printf, 3, 4)]] inline int report(dynd_frame *frame, int status, const char *format, ...) {
   frame->kind = status;
@@ -47,6 +80,24 @@ Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_st
   std::vsnprintf(frame->text, sizeof(frame->text), format, arguments);
   va_end(arguments);
   return status;
+}
+
+/// A leaf: the element `index` of the call failed, in a field of it if it has one (as the path shows it).
+void fail_element(dynd_frame *frame, size_t index, const char *field = nullptr);
+/// A level that calls its child in parts: the child was at the element `done` of the call.
+inline void add_to_failed_index(dynd_frame *frame, size_t done) {
+  if (frame_state *state = state_of(frame)) {
+    state->index += done;
+  }
+}
+/// A level that is a dimension: the child failed in its element `index`.
+void fail_in_dimension(dynd_frame *frame, size_t index);
+/// A level of fields; the index stays.
+void fail_in_field(dynd_frame *frame, const char *field);
+
+/// Another thread may set it.
+inline bool is_cancelled(const dynd_frame *frame) {
+  return frame->cancel && __atomic_load_n(frame->cancel, __ATOMIC_RELAXED);
 }
 
 } // namespace dynd

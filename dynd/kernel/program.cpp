@@ -2,32 +2,216 @@
 
 #include <algorithm>
 
+#include "dynd/base/errors.h"
+#include "dynd/type/type.h"
+
 namespace dynd {
+
+program_step &program::add_step(step_kind kind, scalar_id type) {
+  if (nsteps == max_steps) {
+    fail(error_kind::internal, "program: more than " + std::to_string(max_steps) + " steps");
+  }
+  program_step &step = steps[nsteps++];
+  step = program_step{};
+  step.kind = kind;
+  step.type = type;
+  return step;
+}
+
+uint8_t program::add_register(scalar_id scalar) {
+  if (nregisters == max_registers) {
+    fail(error_kind::internal, "program: more than " + std::to_string(max_registers) + " registers");
+  }
+  type[nregisters] = scalar;
+  return nregisters++;
+}
+
+uint8_t program::add_source(scalar_id scalar) {
+  if (nsources == max_sources) {
+    fail(error_kind::internal, "program: more than " + std::to_string(max_sources) + " sources");
+  }
+  return source[nsources++] = add_register(scalar);
+}
+
+void program::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results,
+                            uint8_t valid) {
+  program_step &step = add_step(step_kind::operation, computation);
+  step.op = op;
+  step.valid = can_fail(step) ? valid : no_register;
+  step.nreads = uint8_t(count);
+  std::copy_n(operands, count, step.reads);
+  step.nwrites = operation_of(op).noutputs;
+  for (int i = 0; i < step.nwrites; i++) {
+    results[i] = step.writes[i] = add_register(result_type(op, i, computation));
+  }
+}
+
+uint8_t program::add_operation(op_id op, scalar_id computation, std::initializer_list<uint8_t> operands,
+                               uint8_t valid) {
+  uint8_t results[2];
+  add_operation(op, computation, operands.begin(), int(operands.size()), results, valid);
+  return results[0];
+}
+
+void program::add_external(const external_function &function, const uint8_t *sources, uint8_t *results,
+                           uint8_t valid) {
+  const external_types &types = function.types;
+  int count = types.noutputs + types.nsources;
+  if (nexternal + count > int(sizeof(external_registers))) {
+    fail(error_kind::internal, "program: too many operands of external kernels");
+  }
+  program_step &step = add_step(step_kind::external, types.type[0]);
+  step.external = &function;
+  step.valid = valid;
+  step.first_operand = nexternal;
+  step.nwrites = uint8_t(types.noutputs);
+  step.nreads = uint8_t(types.nsources);
+  uint8_t *reg = external_registers + nexternal;
+  for (int o = 0; o < types.noutputs; o++) {
+    results[o] = reg[o] = add_register(types.type[o]);
+  }
+  std::copy_n(sources, types.nsources, reg + types.noutputs);
+  nexternal = uint8_t(nexternal + count);
+}
 
 uint8_t program::converted(uint8_t reg, scalar_id to) {
   if (type[reg] == to) {
     return reg;
   }
-  block_fn convert = level().convert[size_t(to)][size_t(type[reg])];
   for (int i = 0; i < nsteps; i++) {
-    if (steps[i].function == convert && steps[i].a == reg && type[steps[i].dst] == to) {
-      return steps[i].dst;
+    const program_step &step = steps[i];
+    if (step.kind == step_kind::conversion && step.mode == error_mode::nocheck && step.type == to &&
+        step.reads[0] == reg) {
+      return step.writes[0];
     }
   }
-  return add_step({convert, nullptr, nullptr, scalar_name[size_t(to)], reg, no_register, no_register, 0, no_register},
-                  to);
+  return assigned(reg, to, error_mode::nocheck);
 }
 
-void program::add_foreign(const deferred_ckernel &kernel, const foreign_types &types, const uint8_t *sources) {
-  foreign.noutputs = uint8_t(types.noutputs);
-  foreign.nsources = uint8_t(types.nsources);
-  steps[nsteps++] = {nullptr,     nullptr,     &kernel,    kernel.name, no_register,
-                     no_register, no_register, nregisters, no_register};
-  for (int o = 0; o < types.noutputs; o++) {
-    type[nregisters] = types.type[o];
-    foreign.reg[o] = nregisters++;
+uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid, const char *field) {
+  program_step &step = add_step(step_kind::conversion, to);
+  step.mode = mode;
+  step.nreads = step.nwrites = 1;
+  step.reads[0] = reg;
+  step.field = field;
+  step.writes[0] = add_register(to);
+  step.valid = can_fail(step) ? valid : no_register;
+  return step.writes[0];
+}
+
+uint8_t program::swapped(uint8_t reg) {
+  program_step &step = add_step(step_kind::swap_bytes, type[reg]);
+  step.nreads = step.nwrites = 1;
+  step.reads[0] = reg;
+  return step.writes[0] = add_register(type[reg]);
+}
+
+void program::require(uint8_t valid, const char *field) {
+  program_step &step = add_step(step_kind::require, scalar_id::bool_);
+  step.nreads = 1;
+  step.reads[0] = valid;
+  step.field = field;
+}
+
+const char *program::name_of(const program_step &step) const {
+  switch (step.kind) {
+  case step_kind::operation:
+    return operation_of(step.op).name;
+  case step_kind::conversion:
+    return type[step.reads[0]] == step.type ? "copy" : scalar_name[size_t(step.type)];
+  case step_kind::swap_bytes:
+    return "swap_bytes";
+  case step_kind::require:
+    return "require";
+  case step_kind::external:
+    return step.external->kernel->name;
   }
-  std::copy(sources, sources + types.nsources, foreign.reg + types.noutputs);
+  return "";
+}
+
+bool program::can_fail(const program_step &step) const {
+  switch (step.kind) {
+  case step_kind::operation:
+    return dynd::can_fail(step.op, step.type);
+  case step_kind::conversion:
+    return isa().convert_checked(step.mode, step.type, type[step.reads[0]]) !=
+           isa().convert(step.type, type[step.reads[0]]);
+  case step_kind::swap_bytes:
+    return false;
+  case step_kind::require:
+    return true;
+  case step_kind::external:
+    return !(step.external->kernel->flags & dynd_callable_total);
+  }
+  return true;
+}
+
+namespace {
+
+constexpr mixed_comparison mixed_comparisons[] = {
+    {scalar_id::int64, scalar_id::uint64, mixed_pair::int64_uint64},
+    {scalar_id::uint64, scalar_id::int64, mixed_pair::uint64_int64},
+    {scalar_id::int64, scalar_id::float64, mixed_pair::int64_float64},
+    {scalar_id::float64, scalar_id::int64, mixed_pair::float64_int64},
+    {scalar_id::uint64, scalar_id::float64, mixed_pair::uint64_float64},
+    {scalar_id::float64, scalar_id::uint64, mixed_pair::float64_uint64},
+};
+static_assert(std::size(mixed_comparisons) == mixed_pair_count);
+
+const mixed_comparison *find_pair(scalar_id left, scalar_id right) {
+  for (const mixed_comparison &m : mixed_comparisons) {
+    if (m.left == left && m.right == right) {
+      return &m;
+    }
+  }
+  return nullptr;
+}
+
+// What an operand is compared as, where the type of the computation would round it.
+scalar_id compared_as(scalar_id own, scalar_id other) {
+  return is_floating(own)                                 ? scalar_id::float64
+         : own == scalar_id::uint64 || is_floating(other) ? own
+                                                          : scalar_id::int64;
+}
+
+/// The bytes of a batch of validities: 1 where one is missing. No ISA level matters here: it is one byte an element.
+uint32_t require_all(void *, const void *a, const void *, const void *, size_t n, void *) {
+  return std::find(static_cast<const char *>(a), static_cast<const char *>(a) + n, 0) !=
+         static_cast<const char *>(a) + n;
+}
+
+} // namespace
+
+const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right) {
+  return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
+}
+
+block_fn program::loop_of(const program_step &step) const {
+  switch (step.kind) {
+  case step_kind::operation:
+    if (operation_of(step.op).compares && type[step.reads[0]] != type[step.reads[1]]) {
+      return isa().mixed_loop(step.op, find_pair(type[step.reads[0]], type[step.reads[1]])->pair);
+    }
+    return isa().loop(step.op, step.type);
+  case step_kind::conversion:
+    return isa().convert_checked(step.mode, step.type, type[step.reads[0]]);
+  case step_kind::swap_bytes:
+    return isa().swap_bytes(step.type);
+  case step_kind::require:
+    return require_all;
+  case step_kind::external:
+    break;
+  }
+  return nullptr;
+}
+
+block_fn program::stream_loop_of(const program_step &step) const {
+  if (step.kind == step_kind::conversion) {
+    return isa().convert_stream(step.mode, step.type, type[step.reads[0]]);
+  }
+  bool plain = step.kind == step_kind::operation && (step.nreads < 2 || !operation_of(step.op).compares ||
+                                                     type[step.reads[0]] == type[step.reads[1]]);
+  return plain ? isa().stream_loop(step.op, step.type) : nullptr;
 }
 
 } // namespace dynd

@@ -1,82 +1,136 @@
-// A program: the operations of a fused group, over registers that each hold a block of elements.
+// A program: the steps of a fused evaluation, over registers that each hold a batch of elements.
 //
-// Registers 0 .. nsources - 1 are the sources, in order; every step writes a new one. Conversions are steps like any
-// other, so a step sees operands of one type. A program knows nothing of sizes, strides or addresses.
+// A step says what it does, not how: operation, conversion, external kernel, with its types and registers. The functions
+// are looked up when a chain is made. Every source has a register, and every step writes new ones.
+// Conversions are steps like any other, so a step sees operands of the types it wants. A missing value is two registers:
+// its validity, a bool, and a value that is garbage where the validity is false. A program knows nothing of sizes,
+// strides or addresses.
 #pragma once
 
-#include <span>
+#include <algorithm>
+#include <initializer_list>
 
-#include "dynd/kernel/foreign.h"
-#include "dynd/ops/level.h"
+#include "dynd/kernel/external.h"
+#include "dynd/ops/isa.h"
+#include "dynd/ops/operation.h"
+#include "dynd/type/error_mode.h"
 
 namespace dynd {
 
-inline constexpr int max_registers = 128;
-inline constexpr int max_outputs = 40;
+inline constexpr int max_registers = 250;
+inline constexpr int max_steps = 200;
+inline constexpr int max_outputs = 100, max_sources = 120;
 inline constexpr uint8_t no_register = 255;
 
-struct program_step {
-  block_fn function;               ///< null for a foreign kernel
-  block_fn stream_function;        ///< the same with streaming stores, null when there is none
-  const deferred_ckernel *foreign; ///< a stranger's kernel, which has its registers in program::foreign; else null
-  const char *name;                ///< for explain, trace and messages
-  uint8_t a, b, c;                 ///< source registers, no_register where unused
-  uint8_t dst, dst2;
+enum class step_kind : uint8_t {
+  operation,  ///< an entry of operations.def, computed in `type`
+  conversion, ///< to `type`, checked as `mode` says
+  swap_bytes, ///< of scalars of `type`
+  require,    ///< fails where a validity is false
+  external    ///< a kernel of a plug-in or of user code
 };
 
-/// What a stranger's kernel reads and writes, in the order of its signature, outputs first.
-struct foreign_registers {
-  uint8_t noutputs = 0, nsources = 0; ///< none: no stranger's kernel is among the steps
-  uint8_t reg[max_foreign_operands];
+struct program_step {
+  step_kind kind;
+  op_id op = {};
+  scalar_id type;
+  error_mode mode = error_mode::nocheck;
+  uint8_t nreads = 0, nwrites = 0;
+  /// A register of bools: an element fails only where it is true. no_register: everywhere.
+  uint8_t valid = no_register;
+  uint8_t first_operand = 0; ///< of an external kernel: where its registers begin in program::external_registers
+  uint8_t reads[3], writes[2];
+  const external_function *external = nullptr;
+  const char *field = nullptr; ///< what a failure adds to the index of the element; lives as long as the evaluation
+};
+
+/// A register that leaves the program: its elements, or what a reduction makes of each logical row of them.
+struct program_output {
+  uint8_t reg;
+  bool reduced;
+  reduction_id reduction;
+  bool empty_fails; ///< a row without elements is an error: it has no smallest one
 };
 
 struct program {
   uint8_t nsources = 0, nregisters = 0, nsteps = 0, noutputs = 0;
-  const reduce_functions *reduce = nullptr; ///< the one output is reduced by this
-  block_fn combine = nullptr;               ///< two accumulators to one, elementwise
-  bool empty_fails = false;                 ///< an empty row is an error (it has no smallest element)
-  scalar_id type[max_registers];            ///< of each register
-  program_step steps[max_registers];
-  foreign_registers foreign;   ///< of the one step that is a stranger's kernel
-  uint8_t output[max_outputs]; ///< registers that leave the program
+  uint8_t nexternal = 0; ///< entries of external_registers
+  scalar_id type[max_registers];
+  uint8_t source[max_sources];   ///< their registers
+  program_step steps[max_steps];
+  program_output output[max_outputs];
+  uint8_t external_registers[4 * max_external_operands];
 
-  uint8_t add_source(scalar_id scalar) {
-    type[nregisters] = scalar;
-    nsources++;
-    return nregisters++;
+  program() {} // leaves the arrays alone
+  uint8_t add_source(scalar_id scalar);
+  /// Computes `op` in that type; the operands are registers of the types that the operation wants, of a comparison also
+  /// of two types that no common type holds. `results` has a place for each output.
+  void add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results,
+                     uint8_t valid = no_register);
+  uint8_t add_operation(op_id op, scalar_id computation, std::initializer_list<uint8_t> operands,
+                        uint8_t valid = no_register);
+  void add_external(const external_function &function, const uint8_t *sources, uint8_t *results,
+                    uint8_t valid = no_register);
+  /// The register converted unchecked; an earlier conversion of the same register is used again.
+  uint8_t converted(uint8_t reg, scalar_id to);
+  /// The same checked, always by a new step, also where the type stays: the step is what writes an output.
+  uint8_t assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid = no_register,
+                   const char *field = nullptr);
+  uint8_t swapped(uint8_t reg);
+  void require(uint8_t valid, const char *field);
+  void add_output(uint8_t reg) { output[noutputs++] = {reg, false, {}, false}; }
+  void add_reduced(uint8_t reg, reduction_id reduction, bool empty_fails) {
+    output[noutputs++] = {reg, true, reduction, empty_fails};
   }
-  /// Adds a step whose first output is of type `result`; returns its register.
-  uint8_t add_step(program_step step, scalar_id result) {
-    step.dst = nregisters;
-    type[nregisters] = result;
-    steps[nsteps++] = step;
-    return nregisters++;
+
+  bool reduces() const { return noutputs && output[noutputs - 1].reduced; } // reduced outputs are the last
+  /// The number of the source that the register is; -1: it is none.
+  int source_of(uint8_t reg) const {
+    const uint8_t *found = std::find(source, source + nsources, reg);
+    return found == source + nsources ? -1 : int(found - source);
   }
-  /// Adds the step for a stranger's kernel, with the registers of its sources; there can be one in a program. Its
-  /// outputs get new registers.
-  void add_foreign(const deferred_ckernel &kernel, const foreign_types &types, const uint8_t *sources);
   /// The registers that a step reads, and those that it writes: calls f(register) for each.
   template <class F> void for_reads(const program_step &step, F f) const {
-    const uint8_t own[] = {step.a, step.b, step.c};
-    for (uint8_t reg :
-         !step.foreign ? std::span<const uint8_t>(own) : std::span(foreign.reg + foreign.noutputs, foreign.nsources)) {
-      if (reg != no_register) {
-        f(reg);
-      }
+    const uint8_t *reg = step.reads;
+    if (step.kind == step_kind::external) {
+      reg = external_registers + step.first_operand + step.nwrites;
+    }
+    for (int i = 0; i < step.nreads; i++) {
+      f(reg[i]);
+    }
+    if (step.valid != no_register) {
+      f(step.valid);
     }
   }
   template <class F> void for_writes(const program_step &step, F f) const {
-    const uint8_t own[] = {step.dst, step.dst2};
-    for (uint8_t reg : !step.foreign ? std::span<const uint8_t>(own) : std::span(foreign.reg, foreign.noutputs)) {
-      if (reg != no_register) {
-        f(reg);
-      }
+    const uint8_t *reg = step.kind == step_kind::external ? external_registers + step.first_operand : step.writes;
+    for (int i = 0; i < step.nwrites; i++) {
+      f(reg[i]);
     }
   }
-  /// The register converted to `to`; an earlier conversion of the same register is used again.
-  uint8_t converted(uint8_t reg, scalar_id to);
+  /// "add", "float64", the name of an external kernel.
+  const char *name_of(const program_step &step) const;
+  /// Whether some value can make the step fail.
+  bool can_fail(const program_step &step) const;
+  /// The compiled loop of a step that is not external.
+  block_fn loop_of(const program_step &step) const;
+  /// The same with streaming stores; null where there is none.
+  block_fn stream_loop_of(const program_step &step) const;
+
+private:
+  program_step &add_step(step_kind kind, scalar_id type);
+  uint8_t add_register(scalar_id scalar);
 };
 
 inline int log2_size(scalar_id scalar) { return __builtin_ctz(scalar_size[size_t(scalar)]); }
+
+/// Two types of 64 bits that no common type holds, compared exactly.
+struct mixed_comparison {
+  scalar_id left, right;
+  mixed_pair pair;
+};
+/// What two operands of a comparison are converted to where the type of the computation would round them; null where it
+/// would not.
+const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right);
 
 } // namespace dynd

@@ -18,7 +18,8 @@
 
 namespace dynd {
 
-inline constexpr int max_streams = 48;
+/// Streams that planning takes; what has more is walked in C order.
+inline constexpr int max_streams = 64;
 
 /// One loop; `stride` can be handed to a strided kernel as it is.
 struct loop {

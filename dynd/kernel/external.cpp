@@ -1,4 +1,4 @@
-#include "dynd/kernel/foreign.h"
+#include "dynd/kernel/external.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,55 +10,55 @@ namespace dynd {
 
 namespace {
 
-constexpr size_t copied_block = 128; // elements that are copied at once where an operand is not aligned
+constexpr size_t copied_batch = 128; // elements that are copied at once where an operand is not aligned
 
-struct foreign_kernel {
+struct external_level {
   ckernel_prefix base; // destroys the child and lets go of the deferred kernel
   const deferred_ckernel *deferred;
   streams_strided_t call; // for aligned operands
   uint8_t noutputs, noperands;
-  uint8_t size[max_foreign_operands]; // of an element
+  uint8_t size[max_external_operands]; // of an element
 
   const ckernel_prefix *child() const { return &(this + 1)->base; }
 };
-static_assert(sizeof(foreign_kernel) % 8 == 0);
+static_assert(sizeof(external_level) % 8 == 0);
 
-const foreign_kernel *foreign_of(const ckernel_prefix *self) { return reinterpret_cast<const foreign_kernel *>(self); }
+const external_level *external_of(const ckernel_prefix *self) { return reinterpret_cast<const external_level *>(self); }
 
-void destroy_foreign_kernel(ckernel_prefix *self) {
-  auto *f = reinterpret_cast<foreign_kernel *>(self);
+void destroy_external_level(ckernel_prefix *self) {
+  auto *f = reinterpret_cast<external_level *>(self);
   destroy_child(&(f + 1)->base);
   if (f->deferred && f->deferred->release) {
     f->deferred->release(f->deferred);
   }
 }
 
-// ---- one for each prototype: from streams to what the stranger wrote ------------------------------------------------
+// ---- one for each prototype: from streams to the prototype that the author wrote ------------------------------------------------
 
 int call_unary(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                dynd_frame *frame) {
-  const ckernel_prefix *child = foreign_of(self)->child();
+  const ckernel_prefix *child = external_of(self)->child();
   auto function = reinterpret_cast<unary_strided_operation_t>(child->function);
   return function(stream[0], stride[0], stream[1], stride[1], count, child, frame);
 }
 
 int call_expr(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
               dynd_frame *frame) {
-  const ckernel_prefix *child = foreign_of(self)->child();
+  const ckernel_prefix *child = external_of(self)->child();
   auto function = reinterpret_cast<expr_strided_operation_t>(child->function);
   return function(stream[0], stride[0], stream + 1, stride + 1, count, child, frame);
 }
 
 int call_multi(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                dynd_frame *frame) {
-  const ckernel_prefix *child = foreign_of(self)->child();
+  const ckernel_prefix *child = external_of(self)->child();
   auto function = reinterpret_cast<multi_strided_operation_t>(child->function);
   return function(stream, stride, count, child, frame);
 }
 
 int call_predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                    dynd_frame *frame) {
-  const ckernel_prefix *child = foreign_of(self)->child();
+  const ckernel_prefix *child = external_of(self)->child();
   auto function = reinterpret_cast<binary_single_predicate_t>(child->function);
   for (size_t i = 0; i < count; i++) {
     intptr_t at = intptr_t(i);
@@ -73,14 +73,14 @@ int call_predicate(char *const *stream, const intptr_t *stride, size_t count, co
 
 int call_strided_predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                            dynd_frame *frame) {
-  const ckernel_prefix *child = foreign_of(self)->child();
+  const ckernel_prefix *child = external_of(self)->child();
   auto function = reinterpret_cast<binary_strided_predicate_t>(child->function);
   return function(stream[0], stride[0], stream[1], stride[1], stream[2], stride[2], count, child, frame);
 }
 
 // ---- alignment ------------------------------------------------------------------------------------------------------
 
-bool is_aligned(const foreign_kernel *f, int operand, char *const *stream, const intptr_t *stride) {
+bool is_aligned(const external_level *f, int operand, char *const *stream, const intptr_t *stride) {
   unsigned alignment = std::min<unsigned>(f->size[operand], 8); // 16 bytes are a complex number, of components of 8
   return ((reinterpret_cast<uintptr_t>(stream[operand]) | uintptr_t(stride[operand])) & (alignment - 1)) == 0;
 }
@@ -93,12 +93,12 @@ void copy_elements(char *dst, intptr_t dst_stride, const char *src, intptr_t src
 
 int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                      dynd_frame *frame) {
-  const foreign_kernel *f = foreign_of(self);
-  alignas(64) char copies[max_foreign_operands][copied_block * max_scalar_size];
-  for (size_t done = 0; done < count; done += copied_block) {
-    size_t n = std::min(copied_block, count - done);
-    char *at[max_foreign_operands];
-    intptr_t step[max_foreign_operands];
+  const external_level *f = external_of(self);
+  alignas(64) char copies[max_external_operands][copied_batch * max_scalar_size];
+  for (size_t done = 0; done < count; done += copied_batch) {
+    size_t n = std::min(copied_batch, count - done);
+    char *at[max_external_operands];
+    intptr_t step[max_external_operands];
     for (int o = 0; o < f->noperands; o++) {
       bool aligned = is_aligned(f, o, stream, stride);
       char *here = stream[o] + intptr_t(done) * stride[o];
@@ -120,9 +120,9 @@ int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, 
   return dynd_ok;
 }
 
-int foreign_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+int external_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                     dynd_frame *frame) {
-  const foreign_kernel *f = foreign_of(self);
+  const external_level *f = external_of(self);
   bool aligned = true;
   for (int o = 0; o < f->noperands; o++) {
     aligned &= is_aligned(f, o, stream, stride);
@@ -152,21 +152,21 @@ streams_strided_t call_of(const deferred_ckernel &kernel) {
 
 } // namespace
 
-size_t make_foreign(ckernel_builder &out, size_t offset, const deferred_ckernel &kernel, const foreign_types &types) {
-  size_t begin = offset + sizeof(foreign_kernel);
+size_t make_external(ckernel_builder &out, size_t offset, const deferred_ckernel &kernel, const external_types &types) {
+  size_t begin = offset + sizeof(external_level);
   out.ensure_capacity(begin);
-  auto *f = out.get_at<foreign_kernel>(offset);
-  f->base.function = reinterpret_cast<void *>(foreign_strided);
+  auto *f = out.get_at<external_level>(offset);
+  f->base.function = reinterpret_cast<void *>(external_strided);
   f->call = call_of(kernel);
   f->noutputs = uint8_t(types.noutputs);
   f->noperands = uint8_t(types.noutputs + types.nsources);
-  const char *names[max_foreign_operands];
-  const dynd_arrmeta *arrmeta[max_foreign_operands] = {};
+  const char *names[max_external_operands];
+  const dynd_arrmeta *arrmeta[max_external_operands] = {};
   for (int o = 0; o < f->noperands; o++) {
     f->size[o] = scalar_size[size_t(types.type[o])];
     names[o] = scalar_name[size_t(types.type[o])];
   }
-  f->base.destructor = destroy_foreign_kernel;
+  f->base.destructor = destroy_external_level;
   if (kernel.retain) {
     kernel.retain(&kernel);
   }

@@ -1,0 +1,263 @@
+// Assignment: checks, then one task, whose leaf is a program where the elements are made of numbers, else a kernel over
+// elements (kernel/assign.h).
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "dynd/array/layout.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/assign_program.h"
+#include "dynd/eval/assign_rows.h"
+#include "dynd/eval/direct.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/observe.h"
+#include "dynd/eval/overlap.h"
+#include "dynd/eval/run.h"
+#include "dynd/kernel/assign.h"
+#include "dynd/memory/pool.h"
+
+namespace dynd {
+
+namespace {
+
+// How many dimensions of each side are the space's: those that are lined up, from the outside in, before an option or a
+// pointer on either side is in the way.
+//   2 * ?var * T from 2 * 3 * T: 1 and 1      3 * T from pointer[3 * T]: 0 and 0
+struct split {
+  int dst, src;
+  split(const type_data *to, const type_data *from) {
+    int inside = std::max(path_ndim(to) - to->ndim, path_ndim(from) - from->ndim);
+    dst = std::max(0, path_ndim(to) - inside);
+    src = std::max(0, path_ndim(from) - inside);
+  }
+};
+
+bool is_element_with_dims(const split &at, const array_block *dst, const array_block *src) {
+  return at.dst != dst->ndim || at.src != src->ndim;
+}
+
+// ---- a kernel over elements ---------------------------------------------------------------------------------------
+
+class assignment_leaf : public element_leaf {
+public:
+  explicit assignment_leaf(error_mode mode) : mode_(mode) {}
+  size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
+              std::vector<explained_level> *levels) const override {
+    size_t before = levels ? levels->size() : 0;
+    size_t end = make_element_assignment(out, offset, of(operands), planned, levels);
+    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
+      (*levels)[i].depth += int(before);
+    }
+    return end;
+  }
+  element_assignment of(const kernel_operand *operands) const {
+    int first_pool = operands[1].stream() + operands[1].type()->nstreams;
+    return {operands[0], operands[1], first_pool, mode_};
+  }
+
+private:
+  error_mode mode_;
+};
+
+void add_operand(task &t, array_block *block, int ndim) {
+  space_operand operand(block, ndim);
+  int var = operand.var_count();
+  t.operands.push_back(operand);
+  t.add_ports(t.operands.size() - 1, var, block->nstreams - var);
+}
+
+// What the leaf sees behind the streams of both: the pools that the destination's elements get memory from.
+void add_pools(task &t, array_block *dst) {
+  for (int s = t.operands[0].var_count(); s < dst->nstreams; s++) {
+    stream_role role = dst->type->roles[s];
+    if (role == stream_role::rows || role == stream_role::texts || role == stream_role::index) {
+      t.ports.push_back({-1, 0, reinterpret_cast<char *>(as_pool(dst->streams()[s].owner))});
+    }
+  }
+}
+
+// Whether some value may be refused. What the types and sizes refuse is an error here.
+bool check_types(array_block *dst, array_block *src, error_mode mode) {
+  arrmeta_of to(*dst), from(*src);
+  element_assignment whole{{{dst->type}, to.get(), 0},
+                           {{src->type}, from.get(), dst->nstreams},
+                           dst->nstreams + src->nstreams,
+                           mode};
+  try {
+    return may_refuse(whole);
+  } catch (const error &e) {
+    fail(e.kind(), "assign: " + std::string(e.what()));
+  }
+}
+
+void run_kernel(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+  task t;
+  t.name = "assign";
+  t.how = how;
+  t.assigns = true;
+  assignment_leaf leaf(mode);
+  t.leaf = &leaf;
+  split at(dst->type, src->type);
+  space_of({dst, at.dst}, t.shape);
+  t.noutputs = 1;
+  add_operand(t, dst, at.dst);
+  add_operand(t, src, at.src);
+  add_pools(t, dst);
+  lower(t);
+  run_task(t);
+}
+
+// ---- a program ----------------------------------------------------------------------------------------------------
+
+// The source as the elements of `dst`, into memory that is there. What is lazy in the source is absorbed where no value
+// can be refused; else its values are there to be named.
+void run_program(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
+  assignment_program assignment(mode);
+  fused_task fused(name, how);
+  fused.t.assigns = !std::strcmp(name, "assign");
+  space_of(dst, fused.t.shape);
+  if (src->state.load(std::memory_order_acquire) != array_state::ready) {
+    element_kind to, from;
+    find_element_kind(dst->type->dtype, to);
+    find_element_kind(src->type->dtype, from);
+    bool checked = isa().convert_checked(mode, to.scalar, from.scalar) != isa().convert(to.scalar, from.scalar);
+    if (checked || (from.option && !to.option)) {
+      force(src);
+    }
+    space_operands inputs;
+    inputs.push_back(src);
+    fused.claim(inputs, 0, *dst, 1);
+    fused.add_claimed();
+    assignment.add(fused, dst, fused.registers_of(src));
+    fused.add_claimed_outputs();
+  } else {
+    assignment.add(fused, dst, src);
+  }
+  fused.lower_operands();
+  fused.run();
+  fused.finish();
+}
+
+bool has_fields(const type_data *type) {
+  const type_data *t = type->dtype;
+  return t->nfields > 0 || (t->element && t->kind != type_kind::byteswap && has_fields(t->element));
+}
+
+settings unwatched(settings how) {
+  how.watching = nullptr;
+  return how;
+}
+
+ref<array_block> convert(array_block *src, const type_data *type, access_mode access, error_mode mode,
+                         const settings &how);
+
+// A struct is assigned whole or not at all: first to an array like the destination, where nobody sees what was done
+// before a refusal. Its rows have the same lengths, so that a value is refused only where it has a place to go to.
+void try_elements(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+  ref<array_block> like = has_rows_to_check(dst->type, dst->type)
+                              ? convert(dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
+                              : new_empty(dst->type, dst->size());
+  run_kernel(like.get(), src, mode, unwatched(how));
+}
+
+// The source with memory of its own where it may share the destination's.
+ref<array_block> apart_from(array_block *dst, array_block *src, const settings &how) {
+  if (!may_share_memory(*dst, *src)) {
+    return ref<array_block>::share(src);
+  }
+  return convert(src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched(how));
+}
+
+// All of an assignment but its direct step.
+void assign_now(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+  force(src);
+  split at(dst->type, src->type);
+  bool program = !is_element_with_dims(at, dst, src) &&
+                 assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
+  bool pools = false;
+  for (int s = 0; s < dst->nstreams; s++) {
+    pools |= as_pool(dst->streams()[s].owner) != nullptr;
+  }
+  bool refuses = !program && check_types(dst, src, mode);
+  if (program && !pools) {
+    space shape;
+    space_of(dst, shape);
+    check_broadcasts_to("assign", src, shape);
+  } else {
+    check_types(dst, src, mode);
+    check_rows(dst, src);
+  }
+  ref<array_block> source = apart_from(dst, src, how);
+  given_rows rows;
+  rows.give(dst, source.get());
+  if (program) {
+    run_program("assign", dst, source.get(), mode, how);
+  } else {
+    if (refuses && has_fields(dst->type)) {
+      try_elements(dst, source.get(), mode, how);
+    }
+    run_kernel(dst, source.get(), mode, how);
+  }
+  rows.keep();
+}
+
+// A new array of that whole type with the source's values.
+ref<array_block> convert(array_block *src, const type_data *type, access_mode access, error_mode mode,
+                         const settings &how) {
+  force(src);
+  intptr_t size[max_type_streams];
+  find_sizes(type, *src, size);
+  ref<array_block> result = new_empty(type, size);
+  assign_now(result.get(), src, mode, how);
+  if (access == access_mode::immutable) {
+    settle(*result);
+    note_density(*result);
+  }
+  return result;
+}
+
+} // namespace
+
+void assign(array_block *dst, array_block *src, error_mode mode) {
+  if (dst->access != access_mode::readwrite) {
+    fail(error_kind::type, std::string("assign: the destination is ") +
+                               (dst->access == access_mode::immutable ? "immutable" : "readonly") +
+                               "; make it with access='rw'");
+  }
+  const settings &how = thread_settings();
+  if (!try_direct_assign(dst, src, mode, how)) {
+    assign_now(dst, src, mode, how);
+  }
+}
+
+ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
+  if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
+    return copy_values(source, access, type.dtype(), mode);
+  }
+  return convert(source, type.get(), access, mode, thread_settings());
+}
+
+ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
+  const settings &how = thread_settings();
+  if (!assignment_program(mode).takes(dtype.get(), source->type->dtype)) {
+    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
+    return convert(source, type.get(), access, mode, how);
+  }
+  space shape;
+  space_operands operands;
+  operands.push_back(source);
+  broadcast_space("copy", operands, shape);
+  for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
+    shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
+  }
+  ref<array_block> result = new_result(shape, dtype);
+  allocate_values(result.get(), shape);
+  result->access = access;
+  if (access != access_mode::immutable) {
+    result->flags &= uint8_t(~flag_ours);
+  }
+  run_program("copy", result.get(), source, mode, unwatched(how));
+  return result;
+}
+
+} // namespace dynd

@@ -1,0 +1,37 @@
+// The rows of an assignment, those inside of elements too: compared before anything is written, and given memory.
+#pragma once
+
+#include <vector>
+
+#include "dynd/array/rows.h"
+
+namespace dynd {
+
+/// Whether there are rows to look at on either side, or pointers of the destination.
+bool has_rows_to_check(const type_data *dst, const type_data *src);
+
+/// Compares the lengths of all rows, those inside of elements too, and looks for rows and pointers of the destination
+/// that have no memory and can get none. What does not fit is an error that names the row.
+void check_rows(array_block *dst, array_block *src);
+
+/// Rows of the destination, outside of its elements, that have no memory get it, and with it their lengths. After a
+/// failure they are taken back.
+class given_rows {
+public:
+  given_rows() = default;
+  ~given_rows();
+  given_rows(const given_rows &) = delete;
+  given_rows &operator=(const given_rows &) = delete;
+
+  void give(array_block *dst, array_block *src);
+  /// The values are there.
+  void keep() { slots_.clear(); }
+
+private:
+  std::vector<char *> slots_;
+};
+
+/// The sizes of an array of `type` that takes the values of `src`: strided dimensions have those of the source.
+void find_sizes(const type_data *type, const array_block &src, intptr_t *size);
+
+} // namespace dynd

@@ -1,0 +1,166 @@
+#include "dynd/eval/direct.h"
+
+#include <algorithm>
+
+#include "dynd/base/cpu.h"
+#include "dynd/base/interpreter.h"
+#include "dynd/eval/frame.h"
+#include "dynd/eval/run.h"
+#include "dynd/ops/isa.h"
+
+namespace dynd {
+
+namespace {
+
+constexpr intptr_t strided_up_to = 512; // elements with a number beside them: the loop for any stride takes both
+
+bool is_dense_and_ready(const array_block *block) {
+  return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
+}
+
+bool may_be_direct(const settings &how) { return how.direct && !how.watching; }
+
+// The same sizes, and the same kinds of dimensions.
+bool same_shape(const array_block *a, const array_block *b) {
+  return a->ndim == b->ndim && std::equal(a->size(), a->size() + a->ndim, b->size()) &&
+         (a->type == b->type || ndt::with_dtype(ndt::type(b->type), ndt::type(a->type->dtype)).get() == a->type);
+}
+
+const type_data *with_scalar(const type_data *type, scalar_id scalar) {
+  return type->scalar == scalar ? type : ndt::with_dtype(ndt::type(type), ndt::make_scalar(scalar)).get();
+}
+
+} // namespace
+
+bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
+  array_block *const *block = operands.block;
+  const array_block *shape = block[0]->ndim || operands.count == 1 ? block[0] : block[operands.count - 1];
+  const operation &o = operation_of(op);
+  scalar_id computation = block[operands.count - 1]->scalar(); // a condition is the first
+  if (!may_be_direct(how) || !is_dense_and_ready(shape) || size_t(shape->count) * 8 > lazy_from ||
+      o.operand[0] >= value_rule::optional) {
+    return false;
+  }
+  bool number = false;
+  char *data[5];
+  intptr_t stride[5];
+  for (int i = 0; i < operands.count; i++) {
+    const array_block *own = block[i];
+    if (!is_dense_and_ready(own) || own->scalar() != operand_type(op, i, computation)) {
+      return false;
+    }
+    bool stands = own->ndim == 0 && shape->ndim > 0;
+    if (!stands && own != shape && !same_shape(shape, own)) {
+      return false;
+    }
+    number |= stands;
+    data[o.noutputs + i] = own->values().address;
+    stride[o.noutputs + i] = stands ? 0 : intptr_t(own->item_size());
+  }
+  block_fn loop = isa().loop(op, computation);
+  if (!loop || (number && shape->count > strided_up_to)) {
+    return false;
+  }
+  for (int i = 0; i < o.noutputs; i++) {
+    scalar_id to = result_type(op, i, computation);
+    results[i] = new_dense(with_scalar(shape->type, to), shape->size());
+    data[i] = results[i]->values().address;
+    stride[i] = scalar_size[size_t(to)];
+  }
+  size_t count = size_t(shape->count);
+  if (number) {
+    return strided_loop(op, computation)(data, stride, count) == 0;
+  }
+  char **source = data + o.noutputs;
+  return loop(data[0], source[0], operands.count > 1 ? source[1] : nullptr, operands.count > 2 ? source[2] : nullptr,
+              count, o.noutputs > 1 ? data[1] : nullptr) == 0;
+}
+
+bool try_direct(const external_function &f, const call_operands &operands, const settings &how,
+                ref<array_block> *results) {
+  if (!f.leaf || !may_be_direct(how)) {
+    return false;
+  }
+  const array_block *shape = nullptr;
+  char *data[max_external_operands];
+  intptr_t stride[max_external_operands];
+  alignas(16) char number[max_external_sources][max_scalar_size]; // a single value of another type
+  for (int i = 0; i < operands.count; i++) {
+    const array_block *block = operands.block[i];
+    int o = f.types.noutputs + i;
+    if (!is_dense_and_ready(block) || (block->ndim > 0 && block->scalar() != f.types.type[o])) {
+      return false;
+    }
+    if (block->ndim > 0 && shape && !same_shape(shape, block)) {
+      return false;
+    }
+    shape = block->ndim > 0 ? block : shape;
+    data[o] = block->values().address;
+    stride[o] = block->ndim ? intptr_t(block->item_size()) : 0;
+    if (block->scalar() != f.types.type[o]) {
+      isa().convert(f.types.type[o], block->scalar())(number[i], data[o], nullptr, nullptr, 1, nullptr);
+      data[o] = number[i];
+    }
+  }
+  shape = shape ? shape : operands.block[0];
+  if (shape->count >= threads_from) {
+    return false;
+  }
+  for (int o = 0; o < f.types.noutputs; o++) {
+    results[o] = new_dense(with_scalar(shape->type, f.types.type[o]), shape->size());
+    data[o] = results[o]->values().address;
+    stride[o] = scalar_size[size_t(f.types.type[o])];
+  }
+  if (shape->count == 0) {
+    return true;
+  }
+  without_interpreter unlocked(shape->count > unlocked_from && !f.has(dynd_callable_python_lock));
+  work_frame frame(f.leaf->scratch_size);
+  auto *root = reinterpret_cast<const ckernel_prefix *>(f.leaf->data);
+  return call_strided(root, data, stride, size_t(shape->count), &frame) == 0;
+}
+
+// A claimed array over dense operands of its own size, in the type it computes in, and little work.
+bool try_direct_compute(array_block *block, const settings &how) {
+  const waiting_op &op = *block->waiting;
+  if (!(block->flags & flag_dense) || block->count > unlocked_from || op.external || !may_be_direct(how) ||
+      operation_of(op.op).operand[0] >= value_rule::optional) {
+    return false;
+  }
+  const void *source[3] = {};
+  for (int i = 0; i < op.ninputs; i++) {
+    array_block *input = op.input[i];
+    // It broadcasts to the block: with as many elements nothing stretches.
+    if (!is_dense_and_ready(input) || input->count != block->count ||
+        input->scalar() != operand_type(op.op, i, op.computation)) {
+      return false;
+    }
+    source[i] = input->values().address;
+  }
+  if (!block->values().owner) { // memory from an attempt that failed is used again
+    give_values(block, size_t(block->count) * block->item_size());
+  }
+  isa().loop(op.op, op.computation)(block->values().address, source[0], source[1], source[2], size_t(block->count),
+                                    nullptr);
+  return true;
+}
+
+// Dense, of the same sizes, too little for threads and within the cache, and apart.
+bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+  if (!is_dense_and_ready(dst) || !is_dense_and_ready(src) || dst->count >= threads_from || dst->ndim != src->ndim ||
+      !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || !may_be_direct(how)) {
+    return false;
+  }
+  char *to = dst->values().address;
+  const char *from = src->values().address;
+  size_t count = size_t(dst->count), to_bytes = count * dst->item_size(), from_bytes = count * src->item_size();
+  const cpu_tuning &cpu = this_cpu();
+  if ((to < from + from_bytes && from < to + to_bytes) ||
+      to_bytes + from_bytes > std::min(cpu.prefetch_from, cpu.stream_from)) {
+    return false;
+  }
+  without_interpreter unlocked(dst->count > unlocked_from);
+  return isa().convert_checked(mode, dst->scalar(), src->scalar())(to, from, nullptr, nullptr, count, nullptr) == 0;
+}
+
+} // namespace dynd

@@ -1,0 +1,21 @@
+// The direct step: small dense operands take one call of the compiled loop, without a task. It is what the whole engine
+// would do for them, and gives the same bits; tests turn it off (settings::direct).
+#pragma once
+
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/settings.h"
+
+namespace dynd {
+
+/// Results from this size on may be lazy, and take the long way.
+inline constexpr size_t lazy_from = 64 << 10;
+
+// Each is false where the operands are not of this kind, or where a value fails: then the long way says which.
+bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results);
+bool try_direct(const external_function &function, const call_operands &operands, const settings &how,
+                ref<array_block> *results);
+bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how);
+/// The values of a claimed lazy array.
+bool try_direct_compute(array_block *block, const settings &how);
+
+} // namespace dynd

@@ -1,0 +1,113 @@
+#include "dynd/eval/flatten.h"
+
+#include <algorithm>
+
+namespace dynd {
+
+namespace {
+
+// Can the first `var` axis v and everything outside be walked as one axis, the content's?
+bool can_flatten(const task &t, int v) {
+  if (!t.shape.slots[size_t(t.shape.slot_index[v])].run) {
+    return false;
+  }
+  for (const lowered_operand &operand : t.lowered) {
+    if (std::any_of(operand.slots, operand.slots + v + 1, [](int s) { return s >= 0; })) {
+      return false;
+    }
+  }
+  for (int p = 0; p < t.ports.size(); p++) {
+    if (t.ports[p].operand >= 0 && t.lowered[t.ports[p].operand].has_rows[v]) {
+      continue; // aligned: its slots were dropped
+    }
+    const intptr_t *stride = t.port_stream(p).stride;
+    if (std::any_of(stride, stride + v + 1, [](intptr_t step) { return step != 0; })) {
+      return false;
+    }
+  }
+  for (const lowered_operand &operand : t.lowered) { // slots further inside move along too
+    for (int e = v + 1; e < t.shape.ndim && !operand.has_rows[v]; e++) {
+      const intptr_t *stride = operand.slots[e] >= 0 ? t.streams[operand.slots[e]].stride : nullptr;
+      if (stride && std::any_of(stride, stride + v + 1, [](intptr_t step) { return step != 0; })) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// (N, var, ...) becomes (content, ...): axes 0 .. v are replaced by one.
+void flatten_axis(task &t, int v) {
+  space &shape = t.shape;
+  int index = shape.slot_index[v];
+  offsets_run run = shape.slots[size_t(index)].run;
+  auto drop = [&](auto *of_axis) { std::copy(of_axis + v, of_axis + shape.ndim, of_axis); };
+  auto shift = [&](char *&address, intptr_t *stride) {
+    address += run.first() * stride[v];
+    drop(stride);
+  };
+  for (lowered_stream &stream : t.streams) {
+    shift(stream.address, stream.stride);
+  }
+  for (int i = index + 1; i < shape.nvar; i++) {
+    shift(shape.slots[size_t(i)].address, shape.slots[size_t(i)].stride);
+  }
+  for (lowered_operand &operand : t.lowered) {
+    drop(operand.slots);
+    drop(operand.kind);
+    drop(operand.step);
+    drop(operand.has_rows);
+    operand.has_rows[0] = false;
+  }
+  drop(shape.size);
+  drop(shape.slot_index);
+  shape.size[0] = run.content();
+  shape.ndim -= v;
+  t.nreduced = t.one_row ? shape.ndim : t.nreduced;
+}
+
+int first_var(const space &shape) {
+  for (int d = 0; d < shape.ndim; d++) {
+    if (shape.is_var(d)) {
+      return d;
+    }
+  }
+  return -1;
+}
+
+} // namespace
+
+void flatten_rows(task &t) {
+  for (int v; (v = first_var(t.shape)) >= 0;) {
+    bool is_reduced = v >= t.shape.ndim - t.nreduced && !t.one_row;
+    if (is_reduced || !can_flatten(t, v)) {
+      return;
+    }
+    flatten_axis(t, v);
+  }
+}
+
+// Once for the evaluation: a small part of the work on the rows themselves, while reading narrow offsets row by row
+// would cost a call each.
+void widen_rows(task &t) {
+  int last = t.shape.ndim - 1;
+  if (last < 0 || !t.shape.is_var(last)) {
+    return;
+  }
+  space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[last])];
+  if (slots.kind != slot_kind::offsets32 || !slots.run) {
+    return;
+  }
+  constexpr intptr_t times = sizeof(int64_t) / sizeof(int32_t);
+  ref<buffer> memory = allocate_buffer(size_t(slots.run.rows + 1) * sizeof(int64_t));
+  widen(slots.run, reinterpret_cast<int64_t *>(memory->data));
+  slots.address = memory->data + (slots.address - slots.run.address) * times;
+  slots.kind = slot_kind::offsets64;
+  slots.run = {memory->data, slot_kind::offsets64, slots.run.rows};
+  slots.owner = ref<counted>::adopt(memory.take());
+  for (int d = 0; d < last; d++) {
+    slots.stride[d] *= times;
+  }
+}
+
+} // namespace dynd

@@ -1,0 +1,260 @@
+#include "dynd/eval/fusion.h"
+
+#include <algorithm>
+
+#include "dynd/eval/run.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+bool find_element_kind(const type_data *dtype, element_kind &kind) {
+  kind.option = dtype->kind == type_kind::option;
+  dtype = kind.option ? dtype->element : dtype;
+  kind.swapped = dtype->kind == type_kind::byteswap;
+  dtype = kind.swapped ? dtype->element : dtype;
+  kind.scalar = dtype->scalar;
+  return dtype->kind == type_kind::scalar;
+}
+
+namespace {
+
+bool has_space_of(const array_block &node, const void *like) {
+  return same_space(node, *static_cast<const array_block *>(like));
+}
+
+} // namespace
+
+// ---- claiming -----------------------------------------------------------------------------------------------------
+
+void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs) {
+  small_vector<array_block *, 8> blocks;
+  bool any = false;
+  for (const space_operand &input : inputs) {
+    blocks.push_back(input.block);
+    any |= input.block->state.load(std::memory_order_acquire) != array_state::ready;
+  }
+  if (any) {
+    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, has_space_of, &like}, claimed_);
+  }
+}
+
+bool fused_task::claim_root(array_block *root) {
+  return claim_group({root, nullptr, 0, 0, 0, has_space_of, root}, claimed_);
+}
+
+void fused_task::add_claimed() {
+  for (int i = 0; i < claimed_.count; i++) {
+    const waiting_op &op = *claimed_.node[i]->waiting;
+    value_registers operands[max_external_sources];
+    for (int j = 0; j < op.ninputs; j++) {
+      operands[j] = registers_of(op.input[j]);
+    }
+    element_operation what{op.op, op.computation, static_cast<const external_function *>(op.external)};
+    add(what, operands, op.ninputs, &node_registers_[i]);
+  }
+}
+
+void fused_task::add_claimed_outputs() {
+  for (int i = 0; i < claimed_.count; i++) {
+    if (claimed_.output[i]) {
+      allocate_values(claimed_.node[i], t.shape);
+      add_output(node_registers_[i], claimed_.node[i]);
+    }
+  }
+}
+
+// ---- registers ----------------------------------------------------------------------------------------------------
+
+uint8_t fused_task::source(array_block *block, int stream, scalar_id scalar) {
+  for (int i = 0; i < sources_.size(); i++) {
+    if (sources_[i].block == block && sources_[i].stream == stream) {
+      return t.p.source[i];
+    }
+  }
+  sources_.push_back({block, stream});
+  return t.p.add_source(scalar);
+}
+
+value_registers fused_task::registers_of(array_block *block) {
+  for (int i = 0; i < claimed_.count; i++) {
+    if (claimed_.node[i] == block) {
+      return node_registers_[i];
+    }
+  }
+  element_kind kind;
+  find_element_kind(block->type->dtype, kind);
+  int stream = block->type->var_count;
+  value_registers registers;
+  if (kind.option) {
+    registers.valid = source(block, stream++, scalar_id::bool_);
+  }
+  registers.value = source(block, stream, kind.scalar);
+  registers.value = kind.swapped ? t.p.swapped(registers.value) : registers.value;
+  return registers;
+}
+
+uint8_t fused_task::constant(scalar_id scalar, const void *value) {
+  constants_.push_back(new_scalar(scalar, value));
+  return source(constants_.back().get(), 0, scalar);
+}
+
+// ---- operations ---------------------------------------------------------------------------------------------------
+
+uint8_t fused_task::both(uint8_t a, uint8_t b) {
+  return a == no_register || a == b ? b : b == no_register ? a : t.p.add_operation(logic::both, scalar_id::bool_, {a, b});
+}
+
+uint8_t fused_task::either(uint8_t a, uint8_t b) {
+  return t.p.add_operation(logic::either, scalar_id::bool_, {a, b});
+}
+
+uint8_t fused_task::all_valid(const value_registers *operands, int count) {
+  uint8_t valid = no_register;
+  for (int i = 0; i < count; i++) {
+    valid = both(valid, operands[i].valid);
+  }
+  return valid;
+}
+
+void fused_task::add(const element_operation &what, const value_registers *operands, int count,
+                     value_registers *results) {
+  if (what.external) {
+    return add_external(*what.external, operands, count, results);
+  }
+  const operation &o = operation_of(what.op);
+  if (o.operand[0] == value_rule::presence) {
+    results[0].value = t.p.add_operation(what.op, scalar_id::bool_, {operands[0].valid});
+  } else if (o.operand[0] == value_rule::optional) {
+    uint8_t value = t.p.converted(operands[0].value, what.computation);
+    uint8_t fill = t.p.converted(operands[1].value, what.computation);
+    results[0].value = t.p.add_operation(what.op, what.computation, {operands[0].valid, value, fill});
+    results[0].valid =
+        operands[1].valid == no_register ? no_register : either(operands[0].valid, operands[1].valid);
+  } else if (what.op == logic::chosen) {
+    add_select(what.op, what.computation, operands, results);
+  } else {
+    add_propagating(what.op, what.computation, operands, count, results);
+  }
+}
+
+// Missing where an operand is; but of bools, what one operand decides alone is not.
+void fused_task::add_propagating(op_id op, scalar_id computation, const value_registers *operands, int count,
+                                 value_registers *results) {
+  const operation &o = operation_of(op);
+  program &p = t.p;
+  uint8_t regs[3], values[2];
+  const mixed_comparison *mixed =
+      o.compares ? find_mixed_comparison(computation, p.type[operands[0].value], p.type[operands[1].value]) : nullptr;
+  for (int i = 0; i < count; i++) {
+    scalar_id to = mixed ? (i ? mixed->right : mixed->left) : operand_type(op, i, computation);
+    regs[i] = p.converted(operands[i].value, to);
+  }
+  bool kleene = (op == logic::both || op == logic::either) && computation == scalar_id::bool_;
+  uint8_t valid = kleene ? kleene_valid(o, {regs[0], operands[0].valid}, {regs[1], operands[1].valid})
+                         : all_valid(operands, count);
+  p.add_operation(op, computation, regs, count, values, valid);
+  for (int i = 0; i < o.noutputs; i++) {
+    results[i] = {values[i], valid};
+  }
+}
+
+// Both are there, or one that decides alone is: False of an `and`, True of an `or`.
+uint8_t fused_task::kleene_valid(const operation &o, const value_registers &a, const value_registers &b) {
+  if (a.valid == no_register && b.valid == no_register) {
+    return no_register;
+  }
+  auto decides = [&](const value_registers &x) {
+    uint8_t value = o.id == logic::either ? x.value : t.p.add_operation(logic::inverted, scalar_id::bool_, {x.value});
+    return both(x.valid, value);
+  };
+  uint8_t all = both(a.valid, b.valid);
+  return either(all, either(decides(a), decides(b)));
+}
+
+void fused_task::add_select(op_id op, scalar_id computation, const value_registers *operands,
+                            value_registers *results) {
+  program &p = t.p;
+  uint8_t condition = operands[0].value, regs[2];
+  for (int i = 0; i < 2; i++) {
+    regs[i] = p.converted(operands[i + 1].value, computation);
+  }
+  results[0] = {p.add_operation(op, computation, {condition, regs[0], regs[1]}), operands[0].valid};
+  if (operands[1].valid != no_register || operands[2].valid != no_register) {
+    for (int i = 0; i < 2; i++) {
+      const char yes = 1;
+      regs[i] = operands[i + 1].valid == no_register ? constant(scalar_id::bool_, &yes) : operands[i + 1].valid;
+    }
+    results[0].valid = both(results[0].valid, p.add_operation(op, scalar_id::bool_, {condition, regs[0], regs[1]}));
+  }
+}
+
+void fused_task::add_external(const external_function &function, const value_registers *operands, int count,
+                              value_registers *results) {
+  uint8_t sources[max_external_sources], values[max_external_outputs];
+  for (int i = 0; i < count; i++) {
+    sources[i] = t.p.converted(operands[i].value, function.types.type[function.types.noutputs + i]);
+  }
+  uint8_t valid = all_valid(operands, count);
+  bool harmless = function.has(dynd_callable_harmless | dynd_callable_total); // also on what is missing
+  t.p.add_external(function, sources, values, harmless ? no_register : valid);
+  for (int i = 0; i < function.types.noutputs; i++) {
+    results[i] = {values[i], valid};
+  }
+}
+
+// ---- outputs ------------------------------------------------------------------------------------------------------
+
+void fused_task::add_output(uint8_t reg, array_block *result, int stream) {
+  // What a step writes goes straight to the output: of a source, or of what is an output already, a copy does.
+  auto is_output = [&](const program_output &o) { return o.reg == reg; };
+  if (t.p.source_of(reg) >= 0 || std::any_of(t.p.output, t.p.output + t.p.noutputs, is_output)) {
+    reg = t.p.assigned(reg, t.p.type[reg], error_mode::nocheck);
+  }
+  t.p.add_output(reg);
+  outputs_.push_back({result, stream});
+}
+
+void fused_task::add_output(const value_registers &registers, array_block *result) {
+  int stream = result->type->var_count;
+  if (result->type->dtype->kind == type_kind::option) {
+    const char yes = 1;
+    uint8_t valid = registers.valid == no_register ? constant(scalar_id::bool_, &yes) : registers.valid;
+    add_output(valid, result, stream++);
+  }
+  add_output(registers.value, result, stream);
+}
+
+void fused_task::add_reduced(uint8_t reg, reduction_id reduction, bool empty_fails, array_block *place, int stream) {
+  t.p.add_reduced(reg, reduction, empty_fails);
+  outputs_.push_back({place, stream});
+}
+
+// The number of the array among the operands from `begin` on; it is added where it is not there.
+int fused_task::operand_of(array_block *block, int begin, int end) {
+  for (int o = begin; o < end; o++) {
+    if (t.operands[o].block == block) {
+      return o;
+    }
+  }
+  t.operands.push_back(block);
+  return t.operands.size() - 1;
+}
+
+void fused_task::lower_operands() {
+  t.operands.clear();
+  t.ports.clear();
+  for (const bound_register &output : outputs_) {
+    int o = operand_of(output.block, 0, t.operands.size());
+    t.ports.push_back({o, output.stream});
+  }
+  t.noutputs = t.operands.size();
+  for (const bound_register &source : sources_) {
+    int o = operand_of(source.block, t.noutputs, t.operands.size());
+    t.ports.push_back({o, source.stream});
+  }
+  lower(t);
+}
+
+bool fused_task::run() { return run_task(t); }
+
+} // namespace dynd

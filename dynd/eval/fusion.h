@@ -1,0 +1,100 @@
+// From an operation and the lazy operations below it to one task: its program, its sources and its outputs.
+#pragma once
+
+#include <vector>
+
+#include "dynd/eval/task.h"
+#include "dynd/expr/group.h"
+#include "dynd/kernel/external.h"
+
+namespace dynd {
+
+/// Elements that a program computes with: scalars, in either order of bytes, that may be missing.
+struct element_kind {
+  scalar_id scalar;
+  bool option, swapped;
+};
+/// False where the type is something else.
+bool find_element_kind(const type_data *dtype, element_kind &kind);
+
+/// The registers of such an element.
+struct value_registers {
+  uint8_t value = no_register;
+  uint8_t valid = no_register; ///< no_register: it is never missing
+};
+
+/// What a lazy array, or an operation that runs now, computes.
+struct element_operation {
+  op_id op = {};
+  scalar_id computation = {};                  ///< of `op`
+  const external_function *external = nullptr; ///< instead of `op`
+};
+
+/// A task while it is put together and run; what was claimed is lazy again if this is destroyed before finish().
+class fused_task {
+public:
+  fused_task(const char *name, const settings &how) {
+    t.name = name;
+    t.how = how;
+  }
+  ~fused_task() { abandon_group(claimed_); }
+  fused_task(const fused_task &) = delete;
+  fused_task &operator=(const fused_task &) = delete;
+
+  task t;
+
+  /// Claims what is lazy below the inputs of an operation with `noutputs` results that has the space of `like`.
+  void claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs);
+  /// Claims `root`, a lazy array, and what is lazy below; false if it is ready by now.
+  bool claim_root(array_block *root);
+
+  /// Adds the steps of the claimed operations.
+  void add_claimed();
+  /// The registers of an array's elements: those that a claimed operation computes, else sources.
+  value_registers registers_of(array_block *block);
+  /// A register that reads one stream of an array.
+  uint8_t source(array_block *block, int stream, scalar_id scalar);
+  /// A register that holds one value.
+  uint8_t constant(scalar_id scalar, const void *value);
+  void add(const element_operation &operation, const value_registers *operands, int count, value_registers *results);
+
+  /// The registers leave the program, to the elements of `result`.
+  void add_output(const value_registers &registers, array_block *result);
+  /// One register, to one stream of `result`.
+  void add_output(uint8_t reg, array_block *result, int stream);
+  /// So do the claimed arrays with other owners; they get memory.
+  void add_claimed_outputs();
+  /// A register that is reduced to one stream of `place`, of size 1 in the reduced axes. Comes after the outputs.
+  void add_reduced(uint8_t reg, reduction_id reduction, bool empty_fails, array_block *place, int stream);
+
+  /// Lowers the operands over the task's space; then it can run.
+  void lower_operands();
+  /// As run_task.
+  bool run();
+  /// Claimed outputs are ready.
+  void finish() { finish_group(claimed_); }
+
+private:
+  struct bound_register { // a stream that a register of the program is read from or written to
+    array_block *block;
+    int stream;
+  };
+
+  uint8_t both(uint8_t a, uint8_t b);
+  uint8_t either(uint8_t a, uint8_t b);
+  uint8_t all_valid(const value_registers *operands, int count);
+  void add_propagating(op_id op, scalar_id computation, const value_registers *operands, int count,
+                       value_registers *results);
+  uint8_t kleene_valid(const operation &o, const value_registers &a, const value_registers &b);
+  void add_select(op_id op, scalar_id computation, const value_registers *operands, value_registers *results);
+  void add_external(const external_function &function, const value_registers *operands, int count,
+                    value_registers *results);
+  int operand_of(array_block *block, int begin, int end);
+
+  claimed_group claimed_;
+  value_registers node_registers_[max_group];
+  small_vector<bound_register, 16> outputs_, sources_; // in the order of the program
+  std::vector<ref<array_block>> constants_;
+};
+
+} // namespace dynd

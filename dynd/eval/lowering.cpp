@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include "dynd/array/layout.h"
+#include "dynd/eval/task.h"
+
+namespace dynd {
+
+namespace {
+
+intptr_t item_of(const array_block &block, int s) {
+  stream_role role = block.type->roles[s];
+  if (role != stream_role::values) {
+    return intptr_t(stream_item(role, block.streams()[s].kind, scalar_id::bool_));
+  }
+  const type_data *t = block.type->dtype;
+  t = t->kind == type_kind::option ? t->element : t;
+  scalar_id scalar = t->kind == type_kind::scalar ? t->scalar : stream_scalar(block.type, s);
+  return scalar_size[size_t(scalar)];
+}
+
+void add_stream(task &t, const space_operand &operand, int s) {
+  const array_block &block = *operand.block;
+  int missing = t.shape.ndim - operand.ndim;
+  lowered_stream &stream = t.streams.add();
+  stream.address = block.streams()[s].address;
+  stream.item = item_of(block, s);
+  for (int d = 0; d < t.shape.ndim; d++) {
+    stream.stride[d] = d < missing ? 0 : broadcast_stride(block.size()[d - missing], block.strides(s)[d - missing]);
+  }
+}
+
+} // namespace
+
+void lower(task &t) {
+  t.lowered.clear();
+  t.streams.clear();
+  for (const space_operand &operand : t.operands) {
+    const array_block &block = *operand.block;
+    lowered_operand &own = t.lowered.add();
+    int missing = t.shape.ndim - operand.ndim, var = 0;
+    for (int d = 0; d < t.shape.ndim; d++) {
+      own.has_rows[d] = d >= missing && block.is_var(d - missing);
+      own.slots[d] = -1;
+      own.step[d] = 1;
+      own.kind[d] = slot_kind::none;
+      if (own.has_rows[d]) {
+        own.slots[d] = int16_t(t.streams.size());
+        own.kind[d] = block.streams()[var].kind;
+        own.step[d] = block.streams()[var].step;
+        add_stream(t, operand, var++);
+      }
+    }
+  }
+  t.first_port = t.streams.size();
+  for (const task_port &port : t.ports) {
+    if (port.operand >= 0) {
+      add_stream(t, t.operands[port.operand], port.stream);
+    } else {
+      lowered_stream &stream = t.streams.add();
+      stream = {port.fixed, 1, {}};
+    }
+  }
+}
+
+namespace {
+
+/// The streams of operand o that are below its rows at axis d: later slots, and the ports.
+template <class F> void for_streams_below(task &t, int o, int d, F f) {
+  for (int e = d + 1; e < t.shape.ndim; e++) {
+    if (t.lowered[o].slots[e] >= 0) {
+      f(t.streams[t.lowered[o].slots[e]]);
+    }
+  }
+  for (int p = 0; p < t.ports.size(); p++) {
+    if (t.ports[p].operand == o) {
+      f(t.port_stream(p));
+    }
+  }
+}
+
+void align_operand(task &t, int o) {
+  const space_operand &operand = t.operands[o];
+  const array_block &block = *operand.block;
+  if (operand.ndim != t.shape.ndim) {
+    return;
+  }
+  for (int d = 0, s = 0; d < t.shape.ndim; d++) {
+    if (!t.lowered[o].has_rows[d]) {
+      if (block.size()[d] != t.shape.size[d]) {
+        return; // stretches here: the rows below are not the result's
+      }
+      continue;
+    }
+    if (!t.shape.is_var(d)) {
+      return;
+    }
+    const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
+    const stream &own = block.streams()[s];
+    bool identical = own.address == slots.address && own.kind == slots.kind &&
+                     std::equal(block.strides(s), block.strides(s) + t.shape.ndim, slots.stride);
+    int64_t shift = 0;
+    if (!identical) {
+      offsets_run run = slots.run ? rows_of(block, s) : offsets_run();
+      if (!run || !same_row_lengths(run, own.owner, slots.run, slots.owner.get())) {
+        return;
+      }
+      shift = run.rows ? run.first() - slots.run.first() : 0;
+    }
+    // The result's row starts serve this operand too, shifted by where its own content begins.
+    for_streams_below(t, o, d, [&](lowered_stream &stream) { stream.address += shift * stream.stride[d]; });
+    t.lowered[o].slots[d] = -1;
+    s++;
+  }
+}
+
+} // namespace
+
+void align(task &t) {
+  for (int o = 0; o < t.operands.size(); o++) {
+    align_operand(t, o);
+  }
+}
+
+void permute(task &t, const int *axes) {
+  auto reorder = [&](auto *of_axis) {
+    std::remove_reference_t<decltype(*of_axis)> before[max_ndim];
+    std::copy_n(of_axis, t.shape.ndim, before);
+    for (int k = 0; k < t.shape.ndim; k++) {
+      of_axis[k] = before[axes[k]];
+    }
+  };
+  reorder(t.shape.size);
+  reorder(t.shape.fixed);
+  for (lowered_stream &stream : t.streams) {
+    reorder(stream.stride);
+  }
+}
+
+} // namespace dynd

@@ -1,0 +1,161 @@
+// Arrays for results: in the layout of their operands, with the rows of the space.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "dynd/array/layout.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/space.h"
+
+namespace dynd {
+
+namespace {
+
+ndt::type type_over(const space &shape, ndt::type type) {
+  for (int d = shape.ndim - 1; d >= 0; d--) {
+    type = shape.is_var(d)  ? ndt::make_var_dim(type)
+           : shape.fixed[d] ? ndt::make_fixed_dim(shape.size[d], type)
+                            : ndt::make_strided_dim(type);
+  }
+  return type;
+}
+
+intptr_t item_of(const type_data *dtype, int s) {
+  scalar_id scalar = dtype->kind == type_kind::scalar ? dtype->scalar : stream_scalar(dtype, s);
+  return intptr_t(stream_item(dtype->roles[s], slot_kind::none, scalar));
+}
+
+// The elements below the innermost `var` axis: [first, last), and the axis (-1: none).
+struct value_extent {
+  int64_t first, last;
+  int axis;
+};
+
+value_extent extent_of(const space &shape) {
+  intptr_t below = 1;
+  bool overflow = false;
+  for (int d = shape.ndim - 1; d >= 0; d--) {
+    if (shape.is_var(d)) {
+      const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
+      value_extent extent = {0, 0, d};
+      overflow |= __builtin_mul_overflow(run.first(), below, &extent.first);
+      overflow |= __builtin_mul_overflow(run.last(), below, &extent.last);
+      if (overflow) {
+        fail(error_kind::memory, "array is too large: rows of " + std::to_string(run.content()) + " elements of " +
+                                     std::to_string(below));
+      }
+      return extent;
+    }
+    overflow |= __builtin_mul_overflow(below, shape.size[d], &below);
+  }
+  return {0, below, -1};
+}
+
+intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
+  intptr_t bytes, lead;
+  if (__builtin_mul_overflow(extent.last - extent.first, item, &bytes) ||
+      __builtin_mul_overflow(extent.first, item, &lead)) {
+    fail(error_kind::memory, "array is too large: " + std::to_string(extent.last - extent.first) +
+                                 " elements of " + std::to_string(item) + " bytes");
+  }
+  return bytes;
+}
+
+} // namespace
+
+size_t value_bytes(const space &shape, ndt::type dtype) {
+  size_t bytes = 0;
+  for (int s = 0; s < dtype->nstreams; s++) {
+    intptr_t item = item_of(dtype.get(), s);
+    bytes += shape.nvar == 0 ? size_t(checked_count(shape.size, shape.ndim, size_t(item))) * size_t(item)
+                             : size_t(checked_bytes(extent_of(shape), item));
+  }
+  return bytes;
+}
+
+axis_order order_like(const space &shape, const space_operands &operands) {
+  axis_order order;
+  bool found = false;
+  for (const space_operand &operand : operands) {
+    const array_block &block = *operand.block;
+    if (operand.ndim != shape.ndim || shape.nvar > 0 ||
+        !std::equal(shape.size, shape.size + shape.ndim, block.size())) {
+      continue;
+    }
+    int8_t axis[max_ndim];
+    const intptr_t *stride = block.value_strides();
+    bool c_order = true;
+    for (int d = 0; d < shape.ndim; d++) { // insertion sort by falling stride, axes of size 1 stay
+      int at = d;
+      while (at > 0 && shape.size[d] > 1 && std::abs(stride[axis[at - 1]]) < std::abs(stride[d])) {
+        axis[at] = axis[at - 1];
+        at--;
+        c_order = false;
+      }
+      axis[at] = int8_t(d);
+    }
+    if (c_order || (found && !std::equal(axis, axis + shape.ndim, order.axis))) {
+      return {};
+    }
+    found = true;
+    order.c_order = false;
+    std::copy_n(axis, shape.ndim, order.axis);
+  }
+  return order;
+}
+
+ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, const axis_order &order) {
+  ndt::type type = type_over(shape, dtype);
+  bool dense = shape.nvar == 0 && order.c_order && dtype->kind == type_kind::scalar;
+  ref<array_block> result =
+      new_block(type.get(), access_mode::immutable, uint8_t(flag_ours | (dense ? flag_dense : 0)), extra);
+  std::copy_n(shape.size, shape.ndim, result->size());
+  int innermost = -1;
+  for (int d = 0; d < shape.ndim; d++) {
+    if (!shape.is_var(d)) {
+      continue;
+    }
+    int i = shape.slot_index[d];
+    const space_slots &slots = shape.slots[size_t(i)];
+    stream &own = result->streams()[i];
+    own = {slots.address, nullptr, slots.kind, slots.step};
+    if (slots.owner) {
+      retain(slots.owner.get());
+      own.owner = slots.owner.get();
+    }
+    std::copy_n(slots.stride, shape.ndim, result->strides(i));
+    innermost = d;
+  }
+  for (int s = 0; s < dtype->nstreams; s++) {
+    intptr_t stride = item_of(dtype.get(), s);
+    for (int i = shape.ndim - 1; i >= 0; i--) {
+      int d = order.c_order ? i : order.axis[i];
+      result->strides(shape.nvar + s)[d] = d < innermost ? 0 : stride;
+      stride = intptr_t(size_t(stride) * size_t(shape.is_var(d) ? 1 : shape.size[d]));
+    }
+  }
+  if (shape.nvar == 0) {
+    result->count = checked_count(shape.size, shape.ndim, size_t(item_of(dtype.get(), dtype->nstreams - 1)));
+  }
+  return result;
+}
+
+void allocate_values(array_block *result, const space &shape, bool zeros) {
+  value_extent extent = extent_of(shape);
+  const type_data *dtype = result->type->dtype;
+  for (int s = 0; s < dtype->nstreams; s++) {
+    stream &own = result->streams()[shape.nvar + s];
+    if (own.owner) { // from an attempt that failed
+      continue;
+    }
+    intptr_t item = item_of(dtype, s), bytes = checked_bytes(extent, item);
+    ref<buffer> memory = allocate_buffer(size_t(bytes));
+    if (zeros) {
+      std::memset(memory->data, 0, size_t(bytes));
+    }
+    own.address = memory->data - extent.first * item;
+    own.owner = memory.take();
+  }
+}
+
+} // namespace dynd

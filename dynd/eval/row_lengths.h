@@ -1,0 +1,19 @@
+// The lengths of rows that are evaluated together: compared, and made into the offsets of a result's rows, before
+// anything is written.
+#pragma once
+
+#include "dynd/eval/space.h"
+
+namespace dynd {
+
+inline constexpr const char *one_value_a_row_hint =
+    "; for one value a row use x[:, None], or keepdims=True in the reduction that made it";
+
+/// The offsets of the result's `var` axes, outermost first. Rows that do not fit are an error that names the first.
+std::vector<std::vector<int64_t>> measure_rows(const char *operation, const space_operands &operands,
+                                               const space &shape);
+
+/// That every row of the operand has the length of the destination's row, or 1.
+void check_rows(const char *operation, const space_operand &operand, const space &destination);
+
+} // namespace dynd

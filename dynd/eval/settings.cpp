@@ -1,0 +1,27 @@
+#include "dynd/eval/settings.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace dynd {
+
+namespace {
+
+std::atomic<bool> direct_enabled = [] {
+  const char *text = std::getenv("DYND_DIRECT"); // 0: for tests that run everything the long way
+  return !text || std::strcmp(text, "0") != 0;
+}();
+
+__attribute__((tls_model("initial-exec"))) thread_local settings of_this_thread;
+
+} // namespace
+
+settings &thread_settings() {
+  of_this_thread.direct = direct_enabled.load(std::memory_order_relaxed);
+  return of_this_thread;
+}
+
+void set_direct(bool on) { direct_enabled.store(on); }
+
+} // namespace dynd

@@ -1,0 +1,92 @@
+// A task: what one evaluation computes. A space, operands, and a leaf.
+//
+// An operand is a part of an array: the array, and how many of its dimensions are the space's. What is below them is the
+// element. The leaf sees the streams of the elements as ports. Everything else is done once for all leaves: lowering,
+// alignment of rows, planned loops, pieces and threads, locating a failure, explain and trace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dynd/base/small_vector.h"
+#include "dynd/eval/settings.h"
+#include "dynd/eval/space.h"
+#include "dynd/kernel/level.h"
+#include "dynd/kernel/operand.h"
+#include "dynd/kernel/program.h"
+
+namespace dynd {
+
+/// A stream that the leaf reads or writes.
+struct task_port {
+  int operand;           ///< -1: a fixed address, the same for all elements
+  int stream;            ///< of the operand's array
+  char *fixed = nullptr; ///< of no operand
+};
+
+/// One stream over the axes of the space.
+struct lowered_stream {
+  char *address;
+  intptr_t item; ///< bytes of an element
+  intptr_t stride[max_ndim];
+};
+
+struct lowered_operand {
+  int16_t slots[max_ndim];  ///< for each axis: its own slots among task::streams, or -1
+  slot_kind kind[max_ndim]; ///< of those
+  int32_t step[max_ndim];   ///< of those
+  bool has_rows[max_ndim];  ///< it has a `var` dimension at this axis
+};
+
+/// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of the
+/// operands.
+class element_leaf {
+public:
+  virtual ~element_leaf() = default;
+  /// Puts a streams_strided_t at `offset`, for operands that are at their elements; returns the offset past it. Not
+  /// `planned`: what is inside of an element is done in C order. `levels`, if any, is told of every level.
+  virtual size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
+                      std::vector<explained_level> *levels) const = 0;
+};
+
+struct task {
+  const char *name = ""; ///< of the operation that asked, for messages
+  settings how;
+  space shape;            ///< reduced axes are the last
+  int nreduced = 0;       ///< axes that are one logical row
+  bool one_row = false;   ///< all axes are, and the row may be cut for threads
+  bool assigns = false;   ///< an assignment, which traces name by what it goes between
+  bool one_thread = false; ///< it must be called on this thread only
+  bool keep_lock = false;  ///< and holding the interpreter's lock, which the caller has
+  bool flaky = false;      ///< external code: it may fail only now and then
+  space_operands operands; ///< outputs, then sources
+  int noutputs = 0;        ///< operands
+  small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
+  program p;
+  const element_leaf *leaf = nullptr; ///< null: the program
+
+  // Set by lower(): the slots of the operands, then the ports.
+  small_vector<lowered_operand, 4> lowered;
+  small_vector<lowered_stream, 12> streams;
+  int first_port = 0;
+
+  /// Adds the streams of an operand's element from `first` on as ports, `count` of them.
+  void add_ports(int operand, int first, int count) {
+    for (int s = 0; s < count; s++) {
+      ports.push_back({operand, first + s});
+    }
+  }
+  lowered_stream &port_stream(int port) { return streams[first_port + port]; }
+  const lowered_stream &port_stream(int port) const { return streams[first_port + port]; }
+};
+
+/// Lowers the operands over the task's space: every stream with its strides, zero where an operand stretches.
+void lower(task &t);
+
+/// Finds the operands whose rows are the space's rows: their slots are not looked at again.
+void align(task &t);
+
+/// The axes in another order; none is `var`. `axes[k]` is the old number of axis k.
+void permute(task &t, const int *axes);
+
+} // namespace dynd

@@ -1,0 +1,38 @@
+// An external kernel as a level of ours: it is called with streams, whatever its own prototype is.
+//
+// The level keeps the deferred kernel alive and gives it what a C programmer expects: elements at addresses that are
+// multiples of their size. Where an operand is not aligned, batches of it go through aligned copies.
+#pragma once
+
+#include "dynd/abi/callable.h"
+#include "dynd/base/counted.h"
+#include "dynd/kernel/builder.h"
+#include "dynd/type/scalar.h"
+
+namespace dynd {
+
+inline constexpr int max_external_outputs = 8, max_external_sources = 8;
+inline constexpr int max_external_operands = max_external_outputs + max_external_sources;
+
+/// What a deferred kernel takes and gives, from its signature: outputs first, then sources.
+struct external_types {
+  int noutputs = 0, nsources = 0;
+  scalar_id type[max_external_operands];
+};
+
+/// An external kernel that can be called: a step of a program. Lazy arrays keep it alive.
+struct external_function : counted {
+  const deferred_ckernel *kernel = nullptr;
+  external_types types;
+  /// The kernel built alone (make_external at offset 0): a kernel on scalars depends on no arrmeta, so that one serves
+  /// every small call. May be null.
+  const ckernel_builder *leaf = nullptr;
+
+  bool has(uint32_t flags) const { return (kernel->flags & flags) == flags; }
+};
+
+/// Puts the level and the kernel of the function behind it at `offset`; returns the offset past both. The level's
+/// function is a streams_strided_t; its streams are the outputs and the sources in the signature's order.
+size_t make_external(ckernel_builder &out, size_t offset, const deferred_ckernel &kernel, const external_types &types);
+
+} // namespace dynd

@@ -1,0 +1,42 @@
+#include "dynd/kernel/level.h"
+
+#include <cstring>
+
+namespace dynd {
+
+namespace {
+
+void put_before_path(frame_state &state, const char *what) {
+  char path[sizeof(state.path)];
+  std::snprintf(path, sizeof(path), ", %.60s%.120s", what, state.path);
+  std::memcpy(state.path, path, sizeof(path));
+}
+
+} // namespace
+
+void fail_element(dynd_frame *frame, size_t index, const char *field) {
+  if (frame_state *state = state_of(frame)) {
+    state->index = index;
+    state->path[0] = 0;
+    if (field) {
+      put_before_path(*state, field);
+    }
+  }
+}
+
+void fail_in_dimension(dynd_frame *frame, size_t index) {
+  if (frame_state *state = state_of(frame)) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%zu", state->index);
+    put_before_path(*state, text);
+    state->index = index;
+  }
+}
+
+void fail_in_field(dynd_frame *frame, const char *field) {
+  if (frame_state *state = state_of(frame)) {
+    put_before_path(*state, field);
+  }
+}
+
+} // namespace dynd
