@@ -13,7 +13,7 @@ namespace {
 /// The comparison has the row's name.
 std::optional<comparison> comparison_of(op_id op) {
   for (auto which = comparison::equal; which != comparison::order; which = comparison(int(which) + 1)) {
-    if (std::string_view(name_of(which)) == row(op).name) {
+    if (std::string_view(name_of(which)) == operation_of(op).name) {
       return which;
     }
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynd/array/array.h"
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 

@@ -7,6 +7,7 @@
 #include "dynd/eval/space.h"
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
+#include "dynd/type/error_mode.h"
 
 namespace dynd {
 

@@ -35,16 +35,26 @@ bool is_plain(const array_block *block) {
   return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
 }
 
+// All operands and the one output of the type that it computes in, and it cannot fail.
+bool keeps_type(op_id op, scalar_id scalar) {
+  const operation &r = operation_of(op);
+  for (int i = 0; i < r.noperands; i++) {
+    if (r.operand[i] != value_rule::same) {
+      return false;
+    }
+  }
+  return r.noutputs == 1 && result_type(op, 0, scalar) == scalar && !can_fail(op, scalar);
+}
+
 // A number against a small dense array of its type: the loop for any stride takes both.
 array_block *try_direct_scalar(op_id op, const call_operands &operands) {
   array_block *left = operands.block[0], *right = operands.block[1];
   array_block *shape = left->ndim ? left : right, *number = left->ndim ? right : left;
-  const op_row &r = row(op);
-  if (r.kind != op_kind::binary || operands.count != 2 || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
+  if (!keeps_type(op, shape->scalar()) || operands.count != 2 || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
       number->scalar() != shape->scalar()) {
     return nullptr;
   }
-  strided_fn function = strided_elementwise[size_t(op)][size_t(shape->scalar())];
+  strided_fn function = strided_loop(op, shape->scalar());
   if (!function || current_observation()) {
     return nullptr;
   }
@@ -74,11 +84,8 @@ array_block *try_direct(op_id op, const call_operands &operands) {
     }
     source[i] = other->values().address;
   }
-  block_fn function = level().elementwise[size_t(op)][size_t(first->scalar())];
-  const op_row &r = row(op);
-  bool same_type = r.kind == op_kind::unary || r.kind == op_kind::binary ||
-                   (r.kind == op_kind::magnitude && !is_complex(first->scalar()));
-  if (!function || !same_type || operands.count != r.arity || current_observation()) {
+  block_fn function = isa().loop(op, first->scalar());
+  if (!function || !keeps_type(op, first->scalar()) || current_observation()) {
     return nullptr;
   }
   ref<array_block> result = new_dense(first->type, first->size());
@@ -106,7 +113,7 @@ bool compute_directly(array_block *block) {
   if (!block->values().owner) { // memory from an attempt that failed is used again
     give_values(block, size_t(block->count) * block->item_size());
   }
-  block_fn function = level().elementwise[size_t(waiting.op)][size_t(waiting.computation)];
+  block_fn function = isa().loop(waiting.op, waiting.computation);
   function(block->values().address, source[0], source[1], source[2], size_t(block->count), nullptr);
   return true;
 }
@@ -114,8 +121,13 @@ bool compute_directly(array_block *block) {
 // ---- types and waiting --------------------------------------------------------------------------------------------
 
 scalar_id computation_of(op_id op, const call_operands &operands) {
-  const op_row &r = row(op);
-  int first = r.kind == op_kind::select ? 1 : 0;
+  const operation &r = operation_of(op);
+  for (int i = 0; i < r.noperands; i++) {
+    if (r.operand[i] == value_rule::optional || r.operand[i] == value_rule::presence) {
+      fail(error_kind::type, std::string(r.name) + ": operand " + std::to_string(i) + " must be an option, ?T");
+    }
+  }
+  int first = r.operand[0] == value_rule::boolean ? 1 : 0;
   if (first && operands.block[0]->scalar() != scalar_id::bool_) {
     fail(error_kind::type,
          std::string(r.name) + ": the condition must be bool, not " + scalar_name[size_t(operands.block[0]->scalar())]);
@@ -132,7 +144,7 @@ bool may_wait(op_id op, scalar_id computation, const call_operands &operands, si
   if (bytes < waits_from || can_fail(op, computation) || eager_depth > 0) {
     return false;
   }
-  size_t elements = bytes / scalar_size[size_t(result_type(op, computation))];
+  size_t elements = bytes / scalar_size[size_t(result_type(op, 0, computation))];
   waiting.operations = 1;
   waiting.held = 0;
   for (int i = 0; i < operands.count; i++) {
@@ -154,7 +166,7 @@ bool may_wait(op_id op, scalar_id computation, const call_operands &operands, si
 
 ref<array_block> make_waiting(op_id op, scalar_id computation, const call_operands &operands, const space &shape,
                               const waiting_op &bounds) {
-  ref<array_block> result = new_result(shape, result_type(op, computation), sizeof(waiting_op),
+  ref<array_block> result = new_result(shape, result_type(op, 0, computation), sizeof(waiting_op),
                                        order_like(shape, operands.block, operands.count));
   auto *waiting = reinterpret_cast<waiting_op *>(small_data(result.get()));
   *waiting = bounds;
@@ -175,7 +187,7 @@ void compute(array_block *block) {
   // The arrays below may be dropped by others while we work.
   ref<array_block> keep = ref<array_block>::share(block);
   group_task group;
-  group.t.name = row(block->waiting->op).name;
+  group.t.name = operation_of(block->waiting->op).name;
   if (!group.claim_root(block)) {
     return;
   }
@@ -194,11 +206,12 @@ void compute(array_block *block) {
 void run_now(op_id op, scalar_id computation, const call_operands &operands, group_task &group,
              ref<array_block> *results) {
   task &t = group.t;
-  t.name = row(op).name;
-  int count = row(op).outputs;
+  t.name = operation_of(op).name;
+  t.failure = operation_of(op).failure;
+  int count = operation_of(op).noutputs;
   axis_order order = order_like(t.shape, operands.block, operands.count);
   for (int i = 0; i < count; i++) {
-    results[i] = new_result(t.shape, result_type(op, computation), 0, order);
+    results[i] = new_result(t.shape, result_type(op, i, computation), 0, order);
     allocate_values(results[i].get(), t.shape);
     if (observation *watching = current_observation(); watching && watching->tracing) {
       // The trace shows what stands at the destination.
@@ -222,9 +235,9 @@ void run_now(op_id op, scalar_id computation, const call_operands &operands, gro
 }
 
 void check_count(op_id op, const call_operands &operands) {
-  const op_row &r = row(op);
-  if (operands.count != r.arity) {
-    fail(error_kind::type, std::string(r.name) + ": takes " + std::to_string(r.arity) + " operands, not " +
+  const operation &r = operation_of(op);
+  if (operands.count != r.noperands) {
+    fail(error_kind::type, std::string(r.name) + ": takes " + std::to_string(r.noperands) + " operands, not " +
                                std::to_string(operands.count));
   }
 }
@@ -268,7 +281,7 @@ ref<array_block> evaluate(op_id op, const call_operands &operands) {
       return compare_elements(op, operands.block[0], operands.block[1]);
     }
     read_operands read(operands);
-    need_scalars(row(op).name, read.block, operands.count);
+    need_scalars(operation_of(op).name, read.block, operands.count);
     return evaluate(op, {read.block, operands.count});
   }
   if (array_block *result = try_direct(op, operands)) [[likely]] {
@@ -276,8 +289,8 @@ ref<array_block> evaluate(op_id op, const call_operands &operands) {
   }
   scalar_id computation = computation_of(op, operands);
   group_task group;
-  broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
-  size_t bytes = value_bytes(group.t.shape, result_type(op, computation));
+  broadcast_space(operation_of(op).name, operands.block, operands.count, group.t.shape);
+  size_t bytes = value_bytes(group.t.shape, result_type(op, 0, computation));
   waiting_op bounds;
   if (may_wait(op, computation, operands, bytes, bounds)) {
     return make_waiting(op, computation, operands, group.t.shape, bounds);
@@ -291,12 +304,12 @@ void evaluate2(op_id op, const call_operands &operands, ref<array_block> *result
   check_count(op, operands);
   if (!have_scalars(operands)) [[unlikely]] {
     read_operands read(operands);
-    need_scalars(row(op).name, read.block, operands.count);
+    need_scalars(operation_of(op).name, read.block, operands.count);
     return evaluate2(op, {read.block, operands.count}, results);
   }
   scalar_id computation = computation_of(op, operands);
   group_task group;
-  broadcast_space(row(op).name, operands.block, operands.count, group.t.shape);
+  broadcast_space(operation_of(op).name, operands.block, operands.count, group.t.shape);
   run_now(op, computation, operands, group, results);
 }
 
@@ -308,10 +321,10 @@ void assign_values(const char *name, const space &shape, array_block *dst, array
   task &t = group.t;
   t.name = name;
   t.shape = shape;
-  size_t to = size_t(dst->scalar()), from = size_t(src->scalar()), checks = size_t(mode);
-  const level_table &functions = level();
-  block_fn convert = functions.convert_checked[checks][to][from];
-  if (convert != functions.convert[to][from]) {
+  scalar_id to = dst->scalar(), from = src->scalar();
+  const isa_table &functions = isa();
+  block_fn convert = functions.convert_checked(mode, to, from);
+  if (convert != functions.convert(to, from)) {
     t.checks = mode;
     force(src); // what waits below is no part of the conversion: its values are there to be named
   }
@@ -319,7 +332,7 @@ void assign_values(const char *name, const space &shape, array_block *dst, array
   group.start_program(&src, 1);
   uint8_t reg = group.register_of(src);
   program_step step = {
-      convert,    functions.convert_stream[checks][to][from], nullptr, "copy", reg, no_register, no_register, 0,
+      convert,    functions.convert_stream(mode, to, from), nullptr, "copy", reg, no_register, no_register, 0,
       no_register};
   group.add_output(t.p.add_step(step, dst->scalar()), dst);
   group.add_claimed_outputs();
@@ -390,7 +403,7 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode) {
     return false;
   }
   without_interpreter unlocked(dst->count > unlocked_from);
-  block_fn convert = level().convert_checked[size_t(mode)][size_t(dst->scalar())][size_t(src->scalar())];
+  block_fn convert = isa().convert_checked(mode, dst->scalar(), src->scalar());
   return convert(to, from, nullptr, nullptr, count, nullptr) == 0;
 }
 

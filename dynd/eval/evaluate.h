@@ -7,7 +7,8 @@
 
 #include "dynd/array/array.h"
 #include "dynd/kernel/foreign.h"
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
+#include "dynd/type/error_mode.h"
 
 namespace dynd {
 

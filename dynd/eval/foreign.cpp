@@ -52,7 +52,7 @@ bool try_direct(const foreign_function &f, const call_operands &operands, bool k
     data[o] = block->values().address;
     stride[o] = block->ndim ? intptr_t(block->item_size()) : 0;
     if (from != to) {
-      level().convert[size_t(to)][size_t(from)](number[i], data[o], nullptr, nullptr, 1, nullptr);
+      isa().convert(to, from)(number[i], data[o], nullptr, nullptr, 1, nullptr);
       data[o] = number[i];
     }
   }

@@ -21,9 +21,9 @@ struct mixed_comparison {
 };
 
 // uint64 with a signed integer, or a number that may have a fraction with 64 bits: compared, they are not rounded.
-std::optional<mixed_comparison> mixed_comparison_of(const op_row &r, scalar_id computation, scalar_id left,
+std::optional<mixed_comparison> mixed_comparison_of(const operation &r, scalar_id computation, scalar_id left,
                                                     scalar_id right) {
-  if (r.kind != op_kind::compare || !is_floating(computation)) {
+  if (!r.compares || !is_floating(computation)) {
     return std::nullopt;
   }
   scalar_id first = compared_as(left, right), second = compared_as(right, left);
@@ -123,30 +123,28 @@ uint8_t group_task::register_of(const array_block *block) const {
 }
 
 void group_task::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results) {
-  const op_row &r = row(op);
-  const level_table &functions = level();
-  block_fn function = functions.elementwise[size_t(op)][size_t(computation)];
-  block_fn streaming = functions.elementwise_stream[size_t(op)][size_t(computation)];
+  const operation &r = operation_of(op);
+  const isa_table &functions = isa();
+  block_fn function = functions.loop(op, computation);
+  block_fn streaming = functions.stream_loop(op, computation);
   uint8_t regs[3] = {no_register, no_register, no_register};
   std::optional<mixed_comparison> mixed =
       count == 2 ? mixed_comparison_of(r, computation, t.p.type[operands[0]], t.p.type[operands[1]]) : std::nullopt;
   if (mixed) {
     regs[0] = t.p.converted(operands[0], mixed->left);
     regs[1] = t.p.converted(operands[1], mixed->right);
-    function = functions.compare_mixed[size_t(op)][size_t(mixed->pair)];
+    function = functions.mixed_loop(op, mixed->pair);
     streaming = nullptr;
   } else {
     for (int i = 0; i < count; i++) {
-      bool condition = r.kind == op_kind::select && i == 0;
-      regs[i] = t.p.converted(operands[i], condition ? scalar_id::bool_ : computation);
+      regs[i] = t.p.converted(operands[i], operand_type(op, i, computation));
     }
   }
   program_step step = {function, streaming, nullptr, r.name, regs[0], regs[1], regs[2], 0, no_register};
-  scalar_id result = result_type(op, computation);
-  results[0] = t.p.add_step(step, result);
-  if (r.outputs == 2) {
+  results[0] = t.p.add_step(step, result_type(op, 0, computation));
+  if (r.noutputs == 2) {
     results[1] = t.p.nregisters;
-    t.p.type[t.p.nregisters++] = result;
+    t.p.type[t.p.nregisters++] = result_type(op, 1, computation);
     t.p.steps[t.p.nsteps - 1].dst2 = results[1];
   }
 }

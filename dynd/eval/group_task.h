@@ -3,7 +3,7 @@
 
 #include "dynd/eval/tree.h"
 #include "dynd/expr/group.h"
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 

@@ -69,7 +69,7 @@ std::vector<int> traced_sources(const task &t) {
   auto add = [&](uint8_t reg) {
     for (int i = t.p.nsteps - 1; i >= 0; i--) {
       const program_step &step = t.p.steps[i];
-      if (step.dst == reg && step.function == level().convert[size_t(t.p.type[reg])][size_t(t.p.type[step.a])]) {
+      if (step.dst == reg && step.function == isa().convert(t.p.type[reg], t.p.type[step.a])) {
         reg = step.a;
       }
     }

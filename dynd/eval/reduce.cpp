@@ -16,7 +16,7 @@ namespace dynd {
 namespace {
 
 const reduce_functions &functions_of(reduction_id reduction, scalar_id accumulator) {
-  return level().reduce[size_t(reduction)][size_t(accumulator)];
+  return isa().reduce(reduction, accumulator);
 }
 
 std::string index_text(const std::vector<intptr_t> &path) {
@@ -194,7 +194,7 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
 }
 
 // The first row that is empty, for a message; the last axis is the reduced one.
-[[noreturn]] void fail_empty(const reduction_row &r, array_block *operand, int axis) {
+[[noreturn]] void fail_empty(const reduction &r, array_block *operand, int axis) {
   ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
   space shape;
   space_of(ordered.get(), shape);
@@ -218,15 +218,15 @@ void start_reduction(group_task &group, reduction_id reduction, array_block *ope
     force(operand);
   }
   task &t = group.t;
-  t.name = row(reduction).name;
+  t.name = reduction_of(reduction).name;
   group.start_program(&operand, 1);
   scalar_id accumulator = accumulator_type(reduction, operand->scalar());
   uint8_t reg = t.p.converted(group.register_of(operand), accumulator);
   t.p.output[0] = reg;
   t.p.noutputs = 1;
   t.p.reduce = &functions_of(reduction, accumulator);
-  t.p.combine = level().elementwise[size_t(row(reduction).combine)][size_t(accumulator)];
-  t.p.empty_fails = row(reduction).empty == empty_rule::none;
+  t.p.combine = isa().loop(reduction_of(reduction).combine, accumulator);
+  t.p.empty_fails = reduction_of(reduction).empty == empty_rule::none;
 }
 
 void fill_zero(array_block *result) {
@@ -239,7 +239,7 @@ void fill_zero(array_block *result) {
 
 // The result without the last axis, of the operand's space.
 ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool dying, int shown_axis) {
-  const reduction_row &r = row(reduction);
+  const auto &r = reduction_of(reduction);
   scalar_id accumulator = accumulator_type(reduction, operand->scalar());
   group_task group;
   space_of(operand, group.t.shape);
@@ -292,7 +292,7 @@ ref<array_block> reduce_last(reduction_id reduction, array_block *operand, bool 
 // ---- everything ---------------------------------------------------------------------------------------------------
 
 ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool dying) {
-  const reduction_row &r = row(reduction);
+  const auto &r = reduction_of(reduction);
   scalar_id accumulator = accumulator_type(reduction, operand->scalar());
   ref<array_block> result = new_dense(ndt::make_scalar(accumulator).get(), nullptr);
   if (nd::count_elements(*operand) == 0) {
@@ -323,7 +323,7 @@ ref<array_block> reduce_all(reduction_id reduction, array_block *operand, bool d
 }
 
 ref<array_block> reduce(reduction_id reduction, array_block *operand, bool dying, int axis, bool keepdims) {
-  const reduction_row &r = row(reduction);
+  const auto &r = reduction_of(reduction);
   int ndim = operand->ndim;
   if (axis == all_axes) {
     nd::array result(reduce_all(reduction, operand, dying));
@@ -359,7 +359,7 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool dyi
     operand = read.get();
     dying = false;
   }
-  need_scalars(row(reduction).name, &operand, 1);
+  need_scalars(reduction_of(reduction).name, &operand, 1);
   scalar_id to = result_type(reduction, operand->scalar());
   ref<array_block> result = reduce(reduction, operand, dying, axis, keepdims);
   if (result->scalar() == to) {

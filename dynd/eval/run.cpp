@@ -80,8 +80,8 @@ void lower_all(task &t, array_block *const *outputs, array_block *const *sources
         fail(why.kind, why.text + where);
       }
     }
-    if (what.empty() && !t.foreign) {
-      what = "integer division by zero";
+    if (what.empty() && t.failure) {
+      what = t.failure;
     }
   }
   if (kind == error_kind::cancelled) {

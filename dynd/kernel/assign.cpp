@@ -286,9 +286,9 @@ private:
     nest loops;
     intptr_t item[max_streams];
     plan(run, loops, item);
-    size_t to = size_t(dst.type()->scalar), from = size_t(src.type()->scalar);
-    block_fn convert = level().convert_checked[size_t(mode_)][to][from];
-    bool checked = convert != level().convert[to][from];
+    scalar_id to = dst.type()->scalar, from = src.type()->scalar;
+    block_fn convert = isa().convert_checked(mode_, to, from);
+    bool checked = convert != isa().convert(to, from);
     walk how = {walk_kind::flat, 0};
     if (loops.loop_count > 1 && !checked) { // the leaf says which value was refused, a chain does not
       how = plan_walk(loops, item);
@@ -299,7 +299,7 @@ private:
     program p;
     p.add_source(src.type()->scalar);
     program_step step = {
-        convert,    level().convert_stream[size_t(mode_)][to][from], nullptr, "copy", 0, no_register, no_register, 0,
+        convert,    isa().convert_stream(mode_, to, from), nullptr, "copy", 0, no_register, no_register, 0,
         no_register};
     p.output[0] = p.add_step(step, dst.type()->scalar);
     p.noutputs = 1;
@@ -330,8 +330,8 @@ private:
     if (to->kind != type_kind::scalar || from->kind != type_kind::scalar) {
       cannot_assign(dst, src);
     }
-    size_t d = size_t(to->scalar), s = size_t(from->scalar);
-    may_refuse |= level().convert_checked[size_t(mode_)][d][s] != level().convert[d][s];
+    scalar_id d = to->scalar, s = from->scalar;
+    may_refuse |= isa().convert_checked(mode_, d, s) != isa().convert(d, s);
     return note(offset, make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_),
                 [&] { return "convert " + pair_text(dst, src); });
   }

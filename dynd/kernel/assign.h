@@ -2,7 +2,7 @@
 //
 //   dimensions            strided, fixed and `var` to each other, broadcast as the seeds have it; rows of the
 //                         destination that have no memory get it
-//   scalars               all pairs, checked as the error mode says (ops/level.h)
+//   scalars               all pairs, checked as the error mode says (ops/loops.h)
 //   string, bytes         copied; parsed to and formatted from scalars
 //   ?T                    missing to missing; missing to anything else is an error
 //   structs, tuples       by field name; by position
@@ -19,7 +19,7 @@
 
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd {
 

@@ -4,7 +4,7 @@
 
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd {
 

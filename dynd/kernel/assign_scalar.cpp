@@ -46,15 +46,15 @@ int convert_block(const convert_leaf *k, char *dst, const char *src, size_t n, d
 [[gnu::noinline]] int convert_strided(const convert_leaf *k, char *dst, intptr_t dst_stride, const char *src,
                                       intptr_t src_stride, size_t count, dynd_frame *frame) {
   size_t to = scalar_size[size_t(k->to)], from = scalar_size[size_t(k->from)];
-  const fetch_functions *fetch = level().fetch;
+  const isa_table &table = isa();
   alignas(64) char gathered[block * 16 + 64], converted[block * 16 + 64];
   for (size_t done = 0; done < count; done += block) {
     size_t n = std::min(block, count - done);
-    fetch[log2_size(from)].load_strided(gathered, src + intptr_t(done) * src_stride, src_stride, n);
+    table.fetch(log2_size(from)).load_strided(gathered, src + intptr_t(done) * src_stride, src_stride, n);
     if (int status = convert_block(k, converted, gathered, n, frame)) {
       return status;
     }
-    fetch[log2_size(to)].store_strided(dst + intptr_t(done) * dst_stride, dst_stride, converted, n);
+    table.fetch(log2_size(to)).store_strided(dst + intptr_t(done) * dst_stride, dst_stride, converted, n);
   }
   return dynd_ok;
 }
@@ -176,7 +176,7 @@ size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id
                          error_mode mode) {
   out.ensure_capacity_leaf(offset + sizeof(convert_leaf));
   auto *k = out.get_at<convert_leaf>(offset);
-  k->convert = level().convert_checked[size_t(mode)][size_t(to)][size_t(from)];
+  k->convert = isa().convert_checked(mode, to, from);
   k->dst = uint16_t(dst);
   k->src = uint16_t(src);
   k->to = to;

@@ -286,7 +286,7 @@ parsed parse_scalar(std::string_view text, const parse_leaf *k, char *value) {
   double number; // a small floating-point type
   parsed result = parse_number(text, number, checked);
   error_mode mode = checked ? error_mode::overflow : error_mode::nocheck;
-  block_fn convert = level().convert_checked[size_t(mode)][size_t(k->to)][size_t(scalar_id::float64)];
+  block_fn convert = isa().convert_checked(mode, k->to, scalar_id::float64);
   bool overflow = convert(value, &number, nullptr, nullptr, 1, nullptr) != 0;
   return result == parsed::good && overflow ? parsed::too_large : result;
 }

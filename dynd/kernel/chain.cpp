@@ -206,7 +206,7 @@ size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const c
     bool lines = port[0].log2 == 2 || port[0].log2 == 3; // items of which tiles are made a line wide
     k->transposes = lines && layout.streaming && p.nsteps == 1 && nports == 2 && layout.sources[0].fetched &&
                     p.type[p.steps[0].a] == p.type[p.steps[0].dst] &&
-                    p.steps[0].function == level().convert[size_t(p.type[0])][size_t(p.type[0])];
+                    p.steps[0].function == isa().convert(p.type[0], p.type[0]);
     size_t bytes = 0;
     for (int i = 0; i < nports; i++) {
       bytes += port[i].where.fetched ? size_t(panel_rows * panel_columns) << port[i].log2 : 0;

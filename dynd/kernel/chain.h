@@ -50,7 +50,7 @@ struct chain_layout {
 /// Puts a chain at `offset`, request strided; returns the offset past it.
 size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout);
 
-/// Lanes of blocks that are combined pairwise as they come (see ops/level.h). A piece that stands for 2^k blocks may be
+/// Lanes of blocks that are combined pairwise as they come (see ops/loops.h). A piece that stands for 2^k blocks may be
 /// pushed whole, if it begins at a multiple of 2^k blocks.
 class lane_stack {
 public:

@@ -96,7 +96,7 @@ inline void set_temporaries(const chain_kernel *k, char **reg, dynd_frame *frame
   }
 }
 
-inline const fetch_functions &fetch_of(const chain_port &port) { return level().fetch[port.log2]; }
+inline const fetch_functions &fetch_of(const chain_port &port) { return isa().fetch(port.log2); }
 
 // Another thread may set it.
 inline bool cancelled(const dynd_frame *frame) {

@@ -105,7 +105,7 @@ int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
 namespace {
 
 // Lanes of `width` columns side by side: lane l of column j at (l * columns_at_once + j). The same order as for one row
-// (ops/level.h): lanes without an element are left out, which is what combining with the identity does.
+// (ops/loops.h): lanes without an element are left out, which is what combining with the identity does.
 class column_stack {
 public:
   column_stack(const chain_kernel *k, char *scratch, size_t lanes) : k_(k), scratch_(scratch), lanes_(lanes) {}

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "dynd/kernel/chain_kernel.h"
-#include "dynd/ops/slots.h"
+#include "dynd/type/slots.h"
 
 namespace dynd::chain {
 

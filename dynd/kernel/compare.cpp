@@ -4,7 +4,8 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/compare_levels.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 
@@ -86,7 +87,7 @@ const char *fetch(const block_source &from, size_t item, char *const *stream, co
     return at;
   }
   char *to = frame->scratch + from.scratch;
-  const fetch_functions &functions = level().fetch[__builtin_ctzll(item)];
+  const fetch_functions &functions = isa().fetch(__builtin_ctzll(item));
   if (step != 0) {
     functions.load_strided(to, at, step, n);
   } else if (begin == 0) { // the later blocks are no longer
@@ -107,7 +108,7 @@ int block_strided(char *const *stream, const intptr_t *stride, size_t count, con
     char *to = step == 1 ? result : frame->scratch + k->result.scratch;
     k->function(to, left, right, nullptr, n, nullptr);
     if (to != result) {
-      level().fetch[0].store_strided(result, step, to, n);
+      isa().fetch(0).store_strided(result, step, to, n);
     }
   }
   return dynd_ok;
@@ -120,7 +121,7 @@ block_fn block_function(const kernel_operand &left, const kernel_operand &right,
   const type_data *t = left.type();
   bool same = t == right.type() && t->kind == type_kind::scalar;
   bool has_nan = same && which == comparison::order && !is_integer(t->scalar) && t->scalar != scalar_id::bool_;
-  return same && !has_nan ? level().elementwise[size_t(op_of[size_t(which)])][size_t(t->scalar)] : nullptr;
+  return same && !has_nan ? isa().loop(op_of[size_t(which)], t->scalar) : nullptr;
 }
 
 size_t build_blocks(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,

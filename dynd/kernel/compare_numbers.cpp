@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd::compare {
 
@@ -67,7 +67,7 @@ template <class T> number widen(T value) {
     result.imag = value.imag;
   } else if constexpr (std::is_same_v<T, float16>) {
     result.kind = number::floating;
-    block_fn convert = level().convert[size_t(scalar_id::float64)][size_t(scalar_id::float16)];
+    block_fn convert = isa().convert(scalar_id::float64, scalar_id::float16);
     convert(&result.d, &value, nullptr, nullptr, 1, nullptr);
   } else if constexpr (std::is_floating_point_v<T>) {
     result.kind = number::floating;

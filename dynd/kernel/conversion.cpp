@@ -10,7 +10,7 @@ namespace {
 
 template <class T> T value_as(scalar_id to, scalar_id from, const char *value) {
   T result;
-  level().convert[size_t(to)][size_t(from)](&result, value, nullptr, nullptr, 1, nullptr);
+  isa().convert(to, from)(&result, value, nullptr, nullptr, 1, nullptr);
   return result;
 }
 
@@ -41,7 +41,7 @@ std::string type_text(scalar_id type) {
 
 bool is_refused(error_mode mode, scalar_id to, scalar_id from, const char *value) {
   alignas(8) char result[max_scalar_size];
-  block_fn convert = level().convert_checked[size_t(mode)][size_t(to)][size_t(from)];
+  block_fn convert = isa().convert_checked(mode, to, from);
   return convert(result, value, nullptr, nullptr, 1, nullptr) != 0;
 }
 
@@ -66,7 +66,7 @@ refusal why_refused(scalar_id to, scalar_id from, const char *value) {
     return {error_kind::value, "inexact precision loss" + what};
   }
   alignas(8) char result[max_scalar_size];
-  level().convert[size_t(to)][size_t(from)](result, value, nullptr, nullptr, 1, nullptr);
+  isa().convert(to, from)(result, value, nullptr, nullptr, 1, nullptr);
   return {error_kind::value, "inexact value" + what + " value " + value_text(to, result)};
 }
 

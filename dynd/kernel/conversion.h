@@ -4,7 +4,7 @@
 #include <string>
 
 #include "dynd/base/errors.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "dynd/kernel/builder.h"
-#include "dynd/ops/slots.h"
+#include "dynd/type/slots.h"
 
 namespace dynd {
 

@@ -8,7 +8,7 @@ uint8_t program::converted(uint8_t reg, scalar_id to) {
   if (type[reg] == to) {
     return reg;
   }
-  block_fn convert = level().convert[size_t(to)][size_t(type[reg])];
+  block_fn convert = isa().convert(to, type[reg]);
   for (int i = 0; i < nsteps; i++) {
     if (steps[i].function == convert && steps[i].a == reg && type[steps[i].dst] == to) {
       return steps[i].dst;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "dynd/kernel/foreign.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd {
 

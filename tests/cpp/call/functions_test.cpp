@@ -15,7 +15,7 @@ using testing::ramp;
 using testing::text;
 using testing::type_text;
 
-nd::array operand(const char *shape, const op_row &r, int i) {
+nd::array operand(const char *shape, const operation &r, int i) {
   bool condition = r.kind == op_kind::select && i == 0;
   nd::array a = ramp(std::string(shape) + (condition ? "bool" : "float64"));
   return condition ? a : a + (i + 1.0); // no zero to divide by
@@ -23,7 +23,7 @@ nd::array operand(const char *shape, const op_row &r, int i) {
 
 // Every row by its own C++ function, against evaluate() by its id: strided, ragged, broadcast.
 template <class F> void compare(op_id id, F function) {
-  const op_row &r = row(id);
+  const operation &r = operation_of(id);
   for (const char *shape : {"", "5 * ", "3 * 4 * ", "6 * var * ", "2 * var * 3 * var * "}) {
     nd::array operands[3];
     array_block *blocks[3];

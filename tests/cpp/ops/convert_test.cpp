@@ -114,9 +114,9 @@ template <class F> void for_each_checked_pair(F f) {
         auto refused = [&](From x) {
           return is_refused_value<To>(x, mode, to == scalar_id::bool_, from == scalar_id::bool_) && from != to;
         };
-        for_each_level([&](const level_table &table) {
-          f(tag<To>{}, tag<From>{}, to, from, table.convert_checked[size_t(mode)][size_t(to)][size_t(from)],
-            table.convert_stream[size_t(mode)][size_t(to)][size_t(from)], table.convert[size_t(to)][size_t(from)],
+        for_each_level([&](const isa_table &table) {
+          f(tag<To>{}, tag<From>{}, to, from, table.convert_checked(mode, to, from),
+            table.convert_stream(mode, to, from), table.convert(to, from),
             refused);
         });
       }
@@ -186,9 +186,9 @@ TEST(CheckedConvert, ABadElementAnywhereIsFound) {
 }
 
 TEST(CheckedConvert, WhatCannotFailIsNotChecked) {
-  for_each_level([](const level_table &table) {
+  for_each_level([](const isa_table &table) {
     auto is_checked = [&](error_mode mode, scalar_id to, scalar_id from) {
-      return table.convert_checked[size_t(mode)][size_t(to)][size_t(from)] != table.convert[size_t(to)][size_t(from)];
+      return table.convert_checked(mode, to, from) != table.convert(to, from);
     };
     for (error_mode mode : modes) {
       EXPECT_FALSE(is_checked(mode, scalar_id::int32, scalar_id::int32));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd::testing {
 namespace {
@@ -181,7 +181,7 @@ template <class T> struct operands {
 template <class T> class row_check {
 public:
   row_check(op_id op, scalar_id type)
-      : row_(row(op)), op_(op), type_(type), random_(uint64_t(op) * 100 + uint64_t(type)) {}
+      : row_(operation_of(op)), op_(op), type_(type), random_(uint64_t(op) * 100 + uint64_t(type)) {}
 
   void run(size_t n, size_t skip) {
     bool select = row_.kind == op_kind::select;
@@ -234,7 +234,7 @@ public:
             << show(a[i]) << ", " << show(b[i]) << " gave " << show(expected2[i]) << ", not " << show(wanted2);
       }
     }
-    for_each_level([&](const level_table &table) {
+    for_each_level([&](const isa_table &table) {
       for (bool stream : {false, true}) {
         block_fn f = (stream ? table.elementwise_stream : table.elementwise)[size_t(op_)][size_t(type_)];
         if (!f) {
@@ -297,7 +297,7 @@ private:
     }
   }
 
-  const op_row &row_;
+  const operation &row_;
   op_id op_;
   scalar_id type_;
   std::mt19937_64 random_;
@@ -306,11 +306,11 @@ private:
 
 TEST(Elementwise, EveryRowInEveryTypeAtEveryLevel) {
   for (size_t op = 0; op < op_count; ++op) {
-    SCOPED_TRACE(row(op_id(op)).name);
+    SCOPED_TRACE(operation_of(op_id(op)).name);
     for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
       SCOPED_TRACE(scalar_name[size_t(type)]);
       if (!strided_elementwise[op][size_t(type)]) {
-        for_each_level([&](const level_table &table) { EXPECT_FALSE(table.elementwise[op][size_t(type)]); });
+        for_each_level([&](const isa_table &table) { EXPECT_FALSE(table.elementwise[op][size_t(type)]); });
         return;
       }
       row_check<T> check(op_id{uint8_t(op)}, type);
@@ -327,7 +327,7 @@ TEST(Elementwise, EveryRowInEveryTypeAtEveryLevel) {
 TEST(Elementwise, TypesOfARowAreThoseOfItsSet) {
   for (size_t op = 0; op < op_count; ++op) {
     for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
-      type_set set = row(op_id(op)).set;
+      type_set set = operation_of(op_id(op)).set;
       bool truth = type == scalar_id::bool_, integer = std::is_integral_v<T> && !truth, complex = is_complex_type<T>;
       bool expected = truth     ? set == type_set::all || set == type_set::ordered
                       : complex ? set == type_set::all || set == type_set::numbers || set == type_set::floats
@@ -342,7 +342,7 @@ TEST(Elementwise, IntegerDivisionByZeroIsReportedAndNeverTraps) {
     if (type == scalar_id::bool_ || is_complex_type<T>) {
       return;
     }
-    for_each_level([&](const level_table &table) {
+    for_each_level([&](const isa_table &table) {
       for (size_t n : {1, 5, 64, 131}) {
         for (size_t bad : {size_t(0), n / 2, n - 1}) {
           std::vector<T> a(n, make<T>(std::numeric_limits<typename real_of<T>::type>::lowest()));
@@ -361,11 +361,11 @@ TEST(Elementwise, IntegerDivisionByZeroIsReportedAndNeverTraps) {
 TEST(Elementwise, StreamingStoresOfLongRunsEqualPlainOnes) {
   std::mt19937_64 random(5);
   for (size_t op = 0; op < op_count; ++op) {
-    SCOPED_TRACE(row(op_id(op)).name);
+    SCOPED_TRACE(operation_of(op_id(op)).name);
     for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
       size_t n = 5003;
       std::vector<T> a = random_values<T>(random, type, n), b = random_values<T>(random, type, n), c = a;
-      for_each_level([&](const level_table &table) {
+      for_each_level([&](const isa_table &table) {
         block_fn plain = table.elementwise[op][size_t(type)];
         block_fn stream = table.elementwise_stream[op][size_t(type)];
         if (!stream) {
@@ -454,8 +454,8 @@ TEST(Convert, EveryPairAtEveryLevel) {
         intptr_t stride[2] = {sizeof(To), sizeof(From)};
         strided_convert[size_t(to)][size_t(from)](data, stride, n);
         verify(data[0]);
-        for_each_level([&](const level_table &table) {
-          block_fn f = table.convert[size_t(to)][size_t(from)];
+        for_each_level([&](const isa_table &table) {
+          block_fn f = table.convert(to, from);
           char *d = target.at_end() + n * 16 - n * sizeof(To);
           EXPECT_EQ(f(d, source.at_end(), nullptr, nullptr, n, nullptr), 0u);
           verify(d);
@@ -471,7 +471,7 @@ TEST(Convert, EveryPairAtEveryLevel) {
 }
 
 TEST(Convert, StreamingCopies) {
-  for_each_level([&](const level_table &table) {
+  for_each_level([&](const isa_table &table) {
     const scalar_id of_size[] = {scalar_id::uint8, scalar_id::uint16, scalar_id::uint32, scalar_id::uint64,
                                  scalar_id::complex128};
     for (int log2 = 0; log2 < 5; ++log2) {

@@ -15,7 +15,7 @@ struct scratch {
 using item16 = unsigned __int128;
 
 template <class F> void for_each_fetch(F f) {
-  for_each_level([&](const level_table &table) {
+  for_each_level([&](const isa_table &table) {
     f(uint8_t{}, table.fetch[0]);
     f(uint16_t{}, table.fetch[1]);
     f(uint32_t{}, table.fetch[2]);

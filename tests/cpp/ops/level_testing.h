@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd::testing {
 
@@ -28,7 +28,7 @@ template <class F> void for_each_scalar(F f) {
 }
 
 template <class F> void for_each_level(F f) {
-  for (const level_table *const *table = runnable_levels(); *table; ++table) {
+  for (const isa_table *const *table = runnable_isa_tables(); *table; ++table) {
     SCOPED_TRACE((*table)->name);
     f(**table);
   }

@@ -4,34 +4,34 @@
 #include <gtest/gtest.h>
 
 #include "dynd/base/errors.h"
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 namespace {
 
 TEST(Rows, DescribeThemselves) {
-  const op_row &add = row(op_id::add);
+  const operation &add = operation_of(op_id::add);
   EXPECT_STREQ(add.name, "add");
   EXPECT_STREQ(add.signature, "(T, T) -> T");
   EXPECT_EQ(add.arity, 2);
   EXPECT_EQ(add.outputs, 1);
   EXPECT_TRUE(add.total);
-  EXPECT_STREQ(row(op_id::where).signature, "(bool, T, T) -> T");
-  EXPECT_EQ(row(op_id::divmod).outputs, 2);
+  EXPECT_STREQ(operation_of(op_id::where).signature, "(bool, T, T) -> T");
+  EXPECT_EQ(operation_of(op_id::divmod).outputs, 2);
   EXPECT_TRUE(can_fail(op_id::divmod, scalar_id::int32));
   EXPECT_FALSE(can_fail(op_id::divmod, scalar_id::float32));
   EXPECT_FALSE(can_fail(op_id::add, scalar_id::int32));
-  EXPECT_EQ(row(reduction_id::max).combine, op_id::maximum);
-  EXPECT_EQ(row(reduction_id::max).empty, empty_rule::none);
+  EXPECT_EQ(reduction_of(reduction_id::max).combine, op_id::maximum);
+  EXPECT_EQ(reduction_of(reduction_id::max).empty, empty_rule::none);
 }
 
 TEST(Rows, AreFoundByName) {
   for (size_t op = 0; op < op_count; ++op) {
-    EXPECT_EQ(find_op(row(op_id(op)).name), &row(op_id(op)));
-    EXPECT_GT(std::strlen(row(op_id(op)).doc), 10u);
+    EXPECT_EQ(find_op(operation_of(op_id(op)).name), &operation_of(op_id(op)));
+    EXPECT_GT(std::strlen(operation_of(op_id(op)).doc), 10u);
   }
   for (size_t op = 0; op < reduction_count; ++op) {
-    EXPECT_EQ(find_reduction(row(reduction_id(op)).name), &row(reduction_id(op)));
+    EXPECT_EQ(find_reduction(reduction_of(reduction_id(op)).name), &reduction_of(reduction_id(op)));
   }
   EXPECT_EQ(find_op("no such thing"), nullptr);
   EXPECT_EQ(find_reduction("add"), nullptr);
@@ -62,7 +62,7 @@ template <class F> std::string type_error(F f) {
 TEST(Rows, TypeErrorsOfComplexNumbersNameTheType) {
   for (op_id op : {op_id::less, op_id::greater_equal, op_id::minimum, op_id::divmod}) {
     EXPECT_EQ(type_error([&] { computation_type(op, scalar_id::complex64); }),
-              std::string(row(op).name) + ": not defined for complex numbers, got complex64");
+              std::string(operation_of(op).name) + ": not defined for complex numbers, got complex64");
   }
   EXPECT_EQ(type_error([] { accumulator_type(reduction_id::min, scalar_id::complex128); }),
             "min: not defined for complex numbers, got complex128");
@@ -96,10 +96,10 @@ TEST(Rows, BoolIsNotANumber) {
 }
 
 TEST(Level, TheBaselineAlwaysRuns) {
-  EXPECT_STREQ(runnable_levels()[0]->name, "baseline");
+  EXPECT_STREQ(runnable_isa_tables()[0]->name, "baseline");
   bool found = false;
-  for (const level_table *const *table = runnable_levels(); *table; ++table) {
-    found = found || *table == &level();
+  for (const isa_table *const *table = runnable_isa_tables(); *table; ++table) {
+    found = found || *table == &isa();
   }
   EXPECT_TRUE(found);
 }

@@ -1,10 +1,12 @@
-// Slots: where the rows of a `var` dimension are, one for each row. Not for level_unit.cpp, which holds no inline
-// function: what is compiled there reads slots by itself (level_fetch.inc).
+// Slots: where the rows of a `var` dimension are, one for each row.
 #pragma once
 
-#include "dynd/ops/level.h"
+#include <cstdint>
 
 namespace dynd {
+
+/// How a row says where it is: by offsets (start, next start) of 64 or 32 bits, or as an int64 {start, size} pair.
+enum class slot_kind : uint32_t { none = 0, offsets64 = 1, pairs64 = 2, offsets32 = 3 };
 
 struct row_extent {
   int64_t start, size;

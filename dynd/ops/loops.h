@@ -1,57 +1,24 @@
-// The compiled loops, one table for each CPU level (baseline, avx2, avx512), chosen once at start.
+// The types of the compiled loops, and the tables in which the units of one ISA level show them.
 //
-// These are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided, ragged
-// or of another type is brought into scratch by the fetch functions first. The units behind the tables hold nothing but
-// static functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere.
-// Results are bitwise the same at every level: no contraction, the same order of summation. (Which NaN an operation on
-// two of them gives is not part of that.)
+// The loops are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided,
+// ragged or of another type is brought into scratch by the fetch functions first. The units hold nothing but static
+// functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere. So there
+// is none in this header. Results are bitwise the same at every level: no contraction, the same order of summation.
+// (Which NaN an operation on two of them gives is not part of that.)
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "dynd/type/error_mode.h"
 #include "dynd/type/scalar.h"
+#include "dynd/type/slots.h"
 
 namespace dynd {
 
-/// A row of elementwise.def.
-enum class op_id : uint8_t {
-#define DYND_ROW(name) name,
-#include "dynd/ops/elementwise_rows.h"
-#undef DYND_ROW
-};
-
-/// A row of reductions.def.
-enum class reduction_id : uint8_t {
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) name,
-#include "dynd/ops/reductions.def"
-#undef DYND_REDUCTION
-};
-
-inline constexpr size_t op_count = 0
-#define DYND_ROW(name) +1
-#include "dynd/ops/elementwise_rows.h"
-#undef DYND_ROW
-    ;
-
-inline constexpr size_t reduction_count = 0
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) +1
-#include "dynd/ops/reductions.def"
-#undef DYND_REDUCTION
-    ;
-
-/// What a conversion of values checks; each mode also checks what those before it do.
-///   nocheck     nothing: integers wrap, a fraction is cut off, anything but 0 is true
-///   overflow    the value is in the range of the type: of floating-point types, what is finite stays so; of bool, 0, 1
-///   fractional  a floating-point value that becomes an integer has no fraction
-///   inexact     a floating-point type holds exactly the value
-enum class error_mode : uint8_t { nocheck, overflow, fractional, inexact };
-
-inline constexpr size_t error_mode_count = 4;
-
-/// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of rows that have one. Unused
+/// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of operations that have one. Unused
 /// arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment. Returns
-/// 0, or 1 where some element is bad (the results are then unspecified). All arguments travel in registers.
+/// 0, or 1 where some element failed (the results are then unspecified). All arguments travel in registers.
 using block_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
 
 /// The same, single elements at any stride (sources in order; destinations first). Baseline only.
@@ -82,9 +49,6 @@ struct reduce_functions {
   /// The same for rows of one length >= 1 that follow each other.
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
 };
-
-/// How a row says where it is: by offsets (start, next start) of 64 or 32 bits, or as an int64 {start, size} pair.
-enum class slot_kind : uint32_t { none = 0, offsets64 = 1, pairs64 = 2, offsets32 = 3 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +
 /// 1], for r < rows. begin is in row 0 (or where it ends), end at most where the last row ends.
@@ -132,31 +96,37 @@ enum class mixed_pair : uint8_t {
 };
 inline constexpr size_t mixed_pair_count = 6;
 
-struct level_table {
-  const char *name;
-  block_fn elementwise[op_count][scalar_count]; ///< null where the row does not take the type
-  /// With streaming stores (full cache lines of dst); null for rows with two outputs. They are weakly ordered: whoever
-  /// makes the results visible to others executes one sfence after the last block.
-  block_fn elementwise_stream[op_count][scalar_count];
-  /// Exact comparisons of types that no common type holds. Null for rows that do not compare.
-  block_fn compare_mixed[op_count][mixed_pair_count];
-  block_fn convert[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
-  /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
-  /// them none is written.
-  block_fn convert_checked[error_mode_count][scalar_count][scalar_count];
-  block_fn convert_stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
-  reduce_functions reduce[reduction_count][scalar_count]; ///< by accumulator type; null where there is none
-  fetch_functions fetch[5];                               ///< by log2 of the item size
+/// The loops of one operation. Null where T cannot be that type.
+struct operation_loops {
+  block_fn loop[scalar_count];
+  /// With streaming stores (full cache lines of dst); null for two outputs and where the operation can fail. They are
+  /// weakly ordered: whoever makes the results visible to others executes one sfence after the last block.
+  block_fn stream[scalar_count];
+  /// Exact comparisons of types that no common type holds; null for operations that do not compare.
+  block_fn mixed[mixed_pair_count];
 };
 
-/// The best table for this CPU, or the one named by the environment variable DYND_CPU_LEVEL when the CPU can run it.
-const level_table &level();
+struct strided_loops {
+  strided_fn loop[scalar_count];
+};
 
-/// All tables that this CPU can run, the baseline first; null-terminated.
-const level_table *const *runnable_levels();
+struct conversion_loops {
+  block_fn plain[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
+  /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
+  /// them none is written.
+  block_fn checked[error_mode_count][scalar_count][scalar_count];
+  block_fn stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
+  block_fn swap_bytes[scalar_count];                             ///< null for types of one byte
+};
 
-/// Generic strides, baseline only.
-[[gnu::visibility("default")]] extern const strided_fn (&strided_elementwise)[op_count][scalar_count];
-[[gnu::visibility("default")]] extern const strided_fn (&strided_convert)[scalar_count][scalar_count]; ///< [to][from]
+/// One reduction, by accumulator type; null where there is none.
+struct reduction_loops {
+  reduce_functions functions[scalar_count];
+};
+
+/// By log2 of the item size.
+struct fetch_loops {
+  fetch_functions functions[5];
+};
 
 } // namespace dynd
