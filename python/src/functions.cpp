@@ -125,12 +125,13 @@ std::string document(const operation &r) {
   text += std::string(r.signature) + ", where T is " + set_text(r.set);
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
-  text += !r.failure && r.noutputs == 1
+  text += r.noutputs == 1
               ? "Over large immutable arrays the operation waits until its values are looked at, and is then\n"
                 "computed in one pass with its neighbours.\n"
               : "Runs at once.\n";
   if (r.failure) {
-    text += std::string("It may fail: ") + r.failure + "; the error names the element.\n";
+    text += std::string("Where T is ") + set_text(r.fails_in) + ", it runs at once and may fail (" + r.failure +
+            ");\nthe error names the element.\n";
   }
   bool has_option = std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) {
     return rule == value_rule::optional || rule == value_rule::presence;

@@ -7,6 +7,7 @@
 
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/chain.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 namespace {

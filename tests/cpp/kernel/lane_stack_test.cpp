@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "dynd/kernel/chain.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 namespace {

@@ -175,6 +175,78 @@ template <class T> std::string show(T value) {
   }
 }
 
+/// A value of any type: a long double holds each of them exactly. Tests over pairs of types use it, so that they are
+/// compiled once and not once for each pair.
+struct value {
+  long double real = 0, imag = 0;
+};
+
+/// Calls f(type tag) for the type of an id.
+template <class F> void with_type(scalar_id id, F f) {
+  for_each_scalar([&]<class T>(tag<T> t, scalar_id own) {
+    if (own == id) {
+      f(t);
+    }
+  });
+}
+
+inline value decoded(scalar_id id, const char *at) {
+  value result;
+  with_type(id, [&]<class T>(tag<T>) {
+    T x;
+    std::memcpy(&x, at, sizeof(T));
+    if constexpr (is_complex_type<T>) {
+      result = {x.real, x.imag};
+    } else if constexpr (is_half<T>) {
+      result.real = value_of(x);
+    } else {
+      result.real = id == scalar_id::bool_ ? x != 0 : x;
+    }
+  });
+  return result;
+}
+
+/// Floating-point values are rounded once, integers wrap (whole numbers in the range of int64 or uint64).
+inline void encode(scalar_id id, value x, char *at) {
+  with_type(id, [&]<class T>(tag<T>) {
+    T result;
+    if constexpr (is_complex_type<T>) {
+      using part = typename real_of<T>::type;
+      result = {part(x.real), part(x.imag)};
+    } else if constexpr (is_half<T>) {
+      result = nearest_float16(x.real);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      result = T(x.real);
+    } else {
+      result = x.real < 0 ? T(int64_t(x.real)) : T(uint64_t(x.real));
+    }
+    std::memcpy(at, &result, sizeof(T));
+  });
+}
+
+/// Bit for bit, but for one NaN and another.
+inline bool same_element(scalar_id id, const char *a, const char *b) {
+  bool same = false;
+  with_type(id, [&]<class T>(tag<T>) {
+    T x, y;
+    std::memcpy(&x, a, sizeof(T));
+    std::memcpy(&y, b, sizeof(T));
+    same = same_bits(x, y);
+  });
+  return same;
+}
+
+inline void fill_random(std::mt19937_64 &random, scalar_id id, char *to, size_t n) {
+  with_type(id, [&]<class T>(tag<T>) {
+    for (size_t i = 0; i < n; i++) {
+      T x = random_value<T>(random, id);
+      std::memcpy(to + i * sizeof(T), &x, sizeof(T));
+    }
+  });
+}
+
+inline std::string show(value x) { return "(" + show(double(x.real)) + ", " + show(double(x.imag)) + ")"; }
+
 /// memcpy, which must not see the null that an empty vector has.
 inline void put(char *to, const void *from, size_t bytes) {
   if (bytes != 0) {

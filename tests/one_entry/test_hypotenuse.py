@@ -1,4 +1,4 @@
-"""What one row more in elementwise.def brings, in Python: run by tools/check_one_row.py."""
+"""What one entry more in arithmetic.def brings, in Python: run by tools/check_one_entry.py."""
 
 import pydoc
 
@@ -9,7 +9,7 @@ from dynd import nd
 def test_it_is_a_function_with_its_documentation():
     page = pydoc.render_doc(nd.hypotenuse, renderer=pydoc.plaintext)
     assert "The length of the hypotenuse, element by element." in page
-    assert "hypotenuse" in [row.name for row in nd.operations()]
+    assert "hypotenuse" in [operation.name for operation in nd.operations()]
 
 
 def test_strided_ragged_and_broadcast():

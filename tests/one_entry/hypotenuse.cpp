@@ -1,4 +1,4 @@
-// What one row more in elementwise.def brings, in C++: compiled and run by tools/check_one_row.py.
+// What one entry more in arithmetic.def brings, in C++: compiled and run by tools/check_one_entry.py.
 #include <cstdio>
 #include <string>
 
