@@ -38,7 +38,7 @@ test: build
 	  "abi: tools/check_abi.sh" \
 	  "levels: tools/check_levels.sh $(BUILD)" \
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
-	  "one row: JOBS=$(JOBS) python3 tools/check_one_row.py" \
+	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
 	  "python: $(PYTHON) -m pytest -q tests/python" \
 	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q tests/python/test_seeds.py tests/python/test_broadcast_random.py tests/python/test_reductions.py"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ using namespace dynd;
 constexpr size_t f64 = size_t(scalar_id::float64);
 constexpr size_t f32 = size_t(scalar_id::float32);
 
-const level_table &table() { return level(); }
+const isa_table &table() { return isa(); }
 
 /// 64-byte aligned (2 MB above 4 MB, huge pages), written once.
 template <class T> T *allocate(size_t n) {

@@ -14,10 +14,12 @@
 
 #include "dynd/base/counted.h"
 #include "dynd/memory/buffer.h"
-#include "dynd/ops/level.h"
+#include "dynd/type/slots.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
+
+enum class op_id : uint8_t; // ops/operation.h
 
 enum class access_mode : uint8_t {
   immutable, ///< nobody writes it any more

@@ -7,7 +7,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/memory/pool.h"
-#include "dynd/ops/slots.h"
+#include "dynd/type/slots.h"
 
 namespace dynd {
 

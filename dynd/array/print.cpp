@@ -7,7 +7,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/array/rows.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd::nd {
 
@@ -44,7 +44,7 @@ template <class T> void append_floating(std::string &text, T value) {
 // length, or, at powers of two, from where more numbers are rounded down to than up, the next one.
 void append_float16(std::string &text, const char *value) {
   auto convert = [](scalar_id to, scalar_id from, void *dst, const void *src) {
-    level().convert[size_t(to)][size_t(from)](dst, src, nullptr, nullptr, 1, nullptr);
+    isa().convert(to, from)(dst, src, nullptr, nullptr, 1, nullptr);
   };
   double number;
   convert(scalar_id::float64, scalar_id::float16, &number, value);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynd/array/layout.h"
-#include "dynd/ops/slots.h"
+#include "dynd/type/slots.h"
 
 namespace dynd {
 

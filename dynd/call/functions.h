@@ -1,4 +1,4 @@
-// The operations as C++ functions and operators: one for each row of ops/.
+// The operations as C++ functions and operators: one for each operation of ops/.
 #pragma once
 
 #include <type_traits>
@@ -8,6 +8,7 @@
 #include "dynd/call/lift.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/threads.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd::nd {
 
@@ -21,43 +22,46 @@ template <class A> void drop_rvalue([[maybe_unused]] A &&operand) {
   }
 }
 
-template <class... A> array call(op_id op, A &&...operands) {
+/// An array, or what makes one.
+template <class A>
+concept operand = std::is_convertible_v<A, array>;
+template <class A> inline constexpr bool is_array = std::is_same_v<std::remove_cvref_t<A>, array>;
+template <class... A> inline constexpr bool has_array = (is_array<A> || ...);
+
+template <class A> decltype(auto) to_array(A &&operand) {
+  if constexpr (is_array<A>) {
+    return std::forward<A>(operand);
+  } else {
+    return array(std::forward<A>(operand));
+  }
+}
+
+template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
   array_block *blocks[] = {operands.get()...};
   unsigned dying = 0, bit = 1;
   ((dying |= std::is_lvalue_reference_v<A> ? 0 : bit, bit *= 2), ...);
-  array result(evaluate(op, {blocks, int(sizeof...(A)), dying}));
-  (drop_rvalue(std::forward<A>(operands)), ...);
-  return result;
+  call_operands all = {blocks, int(sizeof...(A)), dying};
+  if constexpr (noutputs == 2) {
+    ref<array_block> results[2];
+    evaluate2(op, all, results);
+    return std::pair(array(std::move(results[0])), array(std::move(results[1])));
+  } else {
+    array result(evaluate(op, all));
+    (drop_rvalue(std::forward<A>(operands)), ...);
+    return result;
+  }
 }
 
 } // namespace detail
 
-#define DYND_UNARY(name, set, flags, expression, doc)                                                                  \
-  inline array name(const array &a) { return detail::call(op_id::name, a); }                                           \
-  inline array name(array &&a) { return detail::call(op_id::name, std::move(a)); }
-#define DYND_MAGNITUDE(...) DYND_UNARY(__VA_ARGS__)
-#define DYND_BINARY(name, set, flags, expression, doc)                                                                 \
-  inline array name(const array &a, const array &b) { return detail::call(op_id::name, a, b); }                        \
-  inline array name(array &&a, const array &b) { return detail::call(op_id::name, std::move(a), b); }                  \
-  inline array name(const array &a, array &&b) { return detail::call(op_id::name, a, std::move(b)); }                  \
-  inline array name(array &&a, array &&b) { return detail::call(op_id::name, std::move(a), std::move(b)); }
-#define DYND_COMPARE(...) DYND_BINARY(__VA_ARGS__)
-#define DYND_SELECT(name, set, flags, expression, doc)                                                                 \
-  inline array name(const array &a, const array &b, const array &c) { return detail::call(op_id::name, a, b, c); }
-#define DYND_BINARY2(name, set, flags, bad, expression1, expression2, doc)                                             \
-  inline std::pair<array, array> name(const array &a, const array &b) {                                                \
-    array_block *blocks[] = {a.get(), b.get()};                                                                        \
-    ref<array_block> results[2];                                                                                       \
-    evaluate2(op_id::name, {blocks, 2}, results);                                                                      \
-    return {array(std::move(results[0])), array(std::move(results[1]))};                                               \
+#define DYND_OPERATION_NAME(name, signature)                                                                           \
+  template <detail::operand... A>                                                                                      \
+  requires(detail::has_array<A...> && sizeof...(A) == parse_signature(signature).noperands) auto name(A &&...operands) { \
+    return detail::call<op_id::name, parse_signature(signature).noutputs>(                                             \
+        detail::to_array(std::forward<A>(operands))...);                                                               \
   }
-#include "dynd/ops/elementwise.def"
-#undef DYND_UNARY
-#undef DYND_MAGNITUDE
-#undef DYND_BINARY
-#undef DYND_COMPARE
-#undef DYND_SELECT
-#undef DYND_BINARY2
+#include "dynd/ops/operation_names.h"
+#undef DYND_OPERATION_NAME
 
 #define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
   inline array name(const array &a, int axis = all_axes, bool keepdims = false) {                                      \
@@ -70,16 +74,22 @@ template <class... A> array call(op_id op, A &&...operands) {
 #undef DYND_REDUCTION
 
 #define DYND_OPERATOR(symbol, name)                                                                                    \
-  template <class A, class B>                                                                                          \
-  requires(std::is_same_v<std::remove_cvref_t<A>, array> || std::is_same_v<std::remove_cvref_t<B>, array>) array       \
-  operator symbol(A &&a, B &&b) {                                                                                      \
+  template <class A, class B> requires(detail::has_array<A, B>) array operator symbol(A &&a, B &&b) {                  \
     return name(std::forward<A>(a), std::forward<B>(b));                                                               \
   }
 DYND_OPERATOR(+, add)
 DYND_OPERATOR(-, subtract)
 DYND_OPERATOR(*, multiply)
 DYND_OPERATOR(/, divide)
+DYND_OPERATOR(%, remainder)
+DYND_OPERATOR(&, bitwise_and)
+DYND_OPERATOR(|, bitwise_or)
+DYND_OPERATOR(^, bitwise_xor)
+DYND_OPERATOR(<<, bitwise_left_shift)
+DYND_OPERATOR(>>, bitwise_right_shift)
 #undef DYND_OPERATOR
+
+template <class A> requires(detail::is_array<A>) array operator~(A &&a) { return bitwise_invert(std::forward<A>(a)); }
 
 /// A copy in C order (rows one after another) with its own memory.
 inline array copy(const array &a, access_mode access) { return array(copy_values(a.get(), access)); }

@@ -11,7 +11,7 @@
 #include "dynd/abi/plugin.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd::nd {
 
@@ -44,12 +44,12 @@ bool is_identifier(std::string_view name) {
 
 bool is_operation(std::string_view name) {
   for (size_t i = 0; i < op_count; i++) {
-    if (row(op_id(i)).name == name) {
+    if (operation_of(op_id(i)).name == name) {
       return true;
     }
   }
   for (size_t i = 0; i < reduction_count; i++) {
-    if (row(reduction_id(i)).name == name) {
+    if (reduction_of(reduction_id(i)).name == name) {
       return true;
     }
   }

@@ -1,5 +1,5 @@
-// What the expressions of elementwise.def and reductions.def may call. Private to the units that are compiled once for
-// each CPU level: everything has internal linkage, nothing of the standard library, the same bits at every level.
+// What the expressions of operations.def and reductions.def may call. Private to the units that are compiled once for
+// each ISA level: everything has internal linkage, nothing of the standard library, the same bits at every level.
 //
 // smaller and larger also take GCC vectors of T, because reductions combine whole vectors: comparisons and ?: only.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "dynd/type/scalar.h"
 
-#define DYND_LEVEL_INLINE [[gnu::always_inline, maybe_unused]] static inline
+#define DYND_ISA_INLINE [[gnu::always_inline, maybe_unused]] static inline
 
 namespace dynd {
 namespace {
@@ -25,6 +25,13 @@ template <class T> constexpr bool is_complex<complex_of<T>> = true;
 
 template <class T> constexpr bool is_signed_type = T(-1) < T(0);
 
+template <size_t Size> struct unsigned_of;
+template <> struct unsigned_of<1> { using type = uint8_t; };
+template <> struct unsigned_of<2> { using type = uint16_t; };
+template <> struct unsigned_of<4> { using type = uint32_t; };
+template <> struct unsigned_of<8> { using type = uint64_t; };
+template <> struct unsigned_of<16> { using type = uint64_t; };
+
 /// What stands in memory: of a complex number two of these.
 template <class T> struct component { using type = T; };
 template <> struct component<float16> { using type = uint16_t; };
@@ -32,7 +39,7 @@ template <class T> struct component<complex_of<T>> { using type = T; };
 
 /// The value of a float16, by integer arithmetic that vectorises: the same bits at every level, with and without F16C.
 /// A small one has no leading 1: it is added, as 2^-14, and subtracted again.
-DYND_LEVEL_INLINE float from_float16(float16 x) {
+DYND_ISA_INLINE float from_float16(float16 x) {
   uint32_t size = uint32_t(x.bits & 0x7fff) << 13;
   uint32_t exponent = size & 0x0f800000;
   uint32_t normal = size + ((127 - 15) << 23);
@@ -44,12 +51,12 @@ DYND_LEVEL_INLINE float from_float16(float16 x) {
 }
 
 /// A number in the type that computes: itself, but a float16 as a float.
-DYND_LEVEL_INLINE float in_computed(float16 x) { return from_float16(x); }
-template <class T> DYND_LEVEL_INLINE T in_computed(T x) { return x; }
+DYND_ISA_INLINE float in_computed(float16 x) { return from_float16(x); }
+template <class T> DYND_ISA_INLINE T in_computed(T x) { return x; }
 
 /// The nearest float16, ties to even, in one rounding from a float or a double. The bits of a small one are the last of
 /// a sum with a number whose unit is 2^-24, the smallest float16. What rounds up to 2^16 carries into infinity.
-template <class F> DYND_LEVEL_INLINE float16 to_float16(F x) {
+template <class F> DYND_ISA_INLINE float16 to_float16(F x) {
   constexpr bool wide = sizeof(F) == 8;
   constexpr int digits = wide ? 52 : 23, bias = wide ? 1023 : 127;
   using bits = decltype([] {
@@ -71,23 +78,23 @@ template <class F> DYND_LEVEL_INLINE float16 to_float16(F x) {
   return {uint16_t(result | ((all >> (8 * sizeof(F) - 16)) & 0x8000))};
 }
 
-template <class T> DYND_LEVEL_INLINE complex_of<T> operator+(complex_of<T> a, complex_of<T> b) {
+template <class T> DYND_ISA_INLINE complex_of<T> operator+(complex_of<T> a, complex_of<T> b) {
   return {a.real + b.real, a.imag + b.imag};
 }
-template <class T> DYND_LEVEL_INLINE complex_of<T> operator-(complex_of<T> a, complex_of<T> b) {
+template <class T> DYND_ISA_INLINE complex_of<T> operator-(complex_of<T> a, complex_of<T> b) {
   return {a.real - b.real, a.imag - b.imag};
 }
-template <class T> DYND_LEVEL_INLINE complex_of<T> operator-(complex_of<T> a) { return {-a.real, -a.imag}; }
-template <class T> DYND_LEVEL_INLINE bool operator==(complex_of<T> a, complex_of<T> b) {
+template <class T> DYND_ISA_INLINE complex_of<T> operator-(complex_of<T> a) { return {-a.real, -a.imag}; }
+template <class T> DYND_ISA_INLINE bool operator==(complex_of<T> a, complex_of<T> b) {
   return (a.real == b.real) & (a.imag == b.imag);
 }
-template <class T> DYND_LEVEL_INLINE bool operator!=(complex_of<T> a, complex_of<T> b) {
+template <class T> DYND_ISA_INLINE bool operator!=(complex_of<T> a, complex_of<T> b) {
   return (a.real != b.real) | (a.imag != b.imag);
 }
 
 /// a - b, as the sum with -b, which it is bit for bit. Where one component is a sum and the other a difference, g++ 12
 /// makes fused multiplications of the products in them, whatever -ffp-contract says (GCC bug 107647).
-template <class T> DYND_LEVEL_INLINE T unfused_difference(T a, T b) {
+template <class T> DYND_ISA_INLINE T unfused_difference(T a, T b) {
   if constexpr (sizeof(T) == 4) {
     return a + __builtin_bit_cast(T, __builtin_bit_cast(uint32_t, b) ^ 0x80000000u);
   } else {
@@ -96,13 +103,13 @@ template <class T> DYND_LEVEL_INLINE T unfused_difference(T a, T b) {
 }
 
 /// The textbook formula: infinities times zero are NaN.
-template <class T> DYND_LEVEL_INLINE complex_of<T> operator*(complex_of<T> a, complex_of<T> b) {
+template <class T> DYND_ISA_INLINE complex_of<T> operator*(complex_of<T> a, complex_of<T> b) {
   return {unfused_difference(a.real * b.real, a.imag * b.imag), a.real * b.imag + a.imag * b.real};
 }
 
 /// Smith's method, as NumPy: divides by the larger component first, so that no square of them overflows. Divided by
 /// zero, the components become infinities or NaN.
-template <class T> DYND_LEVEL_INLINE complex_of<T> operator/(complex_of<T> a, complex_of<T> b) {
+template <class T> DYND_ISA_INLINE complex_of<T> operator/(complex_of<T> a, complex_of<T> b) {
   bool by_real = __builtin_fabs(b.real) >= __builtin_fabs(b.imag);
   T large = by_real ? b.real : b.imag, little = by_real ? b.imag : b.real;
   if (large == 0 && little == 0) {
@@ -121,14 +128,14 @@ template <class T> DYND_LEVEL_INLINE complex_of<T> operator/(complex_of<T> a, co
 struct square_scale {
   double scale = 1, root = 1;
 };
-DYND_LEVEL_INLINE square_scale scale_for(double most) {
+DYND_ISA_INLINE square_scale scale_for(double most) {
   return most > 0x1p500    ? square_scale{0x1p-600, 0x1p-300}
          : most < 0x1p-400 ? square_scale{0x1p600, 0x1p300}
                            : square_scale{};
 }
 
 /// Computed in double: the same at every level, within two units in the last place, infinite if a component is.
-template <class T> DYND_LEVEL_INLINE T absolute(complex_of<T> x) {
+template <class T> DYND_ISA_INLINE T absolute(complex_of<T> x) {
   double a = __builtin_fabs(x.real), b = __builtin_fabs(x.imag);
   if (a == __builtin_inf() || b == __builtin_inf()) {
     return T(__builtin_inf());
@@ -138,7 +145,7 @@ template <class T> DYND_LEVEL_INLINE T absolute(complex_of<T> x) {
   return T(__builtin_sqrt(u * u + v * v) / scale);
 }
 
-template <class T> DYND_LEVEL_INLINE T absolute(T a) {
+template <class T> DYND_ISA_INLINE T absolute(T a) {
   if constexpr (is_floating_point<T>) {
     return T(__builtin_fabs(a));
   } else if constexpr (is_signed_type<T>) {
@@ -148,12 +155,12 @@ template <class T> DYND_LEVEL_INLINE T absolute(T a) {
   }
 }
 
-DYND_LEVEL_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
-DYND_LEVEL_INLINE double square_root(double a) { return __builtin_sqrt(a); }
+DYND_ISA_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
+DYND_ISA_INLINE double square_root(double a) { return __builtin_sqrt(a); }
 
 /// The root with a real component that is not negative. Computed in double, and where squares would overflow or vanish
 /// on numbers of another size: only the larger component's size is, the quotient has the number's own.
-template <class T> DYND_LEVEL_INLINE complex_of<T> square_root(complex_of<T> x) {
+template <class T> DYND_ISA_INLINE complex_of<T> square_root(complex_of<T> x) {
   constexpr double infinity = __builtin_inf();
   double a = x.real, b = x.imag;
   double real_size = __builtin_fabs(a), imag_size = __builtin_fabs(b);
@@ -182,21 +189,21 @@ template <class T> DYND_LEVEL_INLINE complex_of<T> square_root(complex_of<T> x) 
 #if defined(__AVX512F__)
 constexpr size_t widest = 64;
 #define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_LEVEL_INLINE vector wide_##name(vector a, vector b) {                                                           \
+  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                           \
     return _mm512_mask_##name##_##letters(b, _mm512_cmp_##letters##_mask(b, b, _CMP_ORD_Q), b, a);                     \
   }
 #define DYND_WIDE(name) DYND_WIDE_(name, __m512d, pd) DYND_WIDE_(name, __m512, ps)
 #elif defined(__AVX2__)
 constexpr size_t widest = 32;
 #define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_LEVEL_INLINE vector wide_##name(vector a, vector b) {                                                           \
+  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                           \
     return _mm256_blendv_##letters(_mm256_##name##_##letters(b, a), b, _mm256_cmp_##letters(b, b, _CMP_UNORD_Q));      \
   }
 #define DYND_WIDE(name) DYND_WIDE_(name, __m256d, pd) DYND_WIDE_(name, __m256, ps)
 #else
 constexpr size_t widest = 16;
 #define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_LEVEL_INLINE vector wide_##name(vector a, vector b) {                                                           \
+  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                           \
     vector nan = _mm_cmpunord_##letters(b, b);                                                                         \
     return _mm_or_##letters(_mm_and_##letters(nan, b), _mm_andnot_##letters(nan, _mm_##name##_##letters(b, a)));       \
   }
@@ -213,7 +220,7 @@ template <> constexpr bool is_wide<float __attribute__((vector_size(widest)))> =
 
 /// NaN if either is NaN (the second one's if both are), the first one if they are equal. The test is for NaN in b, so
 /// that in a reduction, where a is the accumulator, it is off the critical path.
-template <class T> DYND_LEVEL_INLINE T smaller(T a, T b) {
+template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
   if constexpr (is_wide<T>) {
     return wide_min(a, b);
   } else {
@@ -222,7 +229,7 @@ template <class T> DYND_LEVEL_INLINE T smaller(T a, T b) {
   }
 }
 
-template <class T> DYND_LEVEL_INLINE T larger(T a, T b) {
+template <class T> DYND_ISA_INLINE T larger(T a, T b) {
   if constexpr (is_wide<T>) {
     return wide_max(a, b);
   } else {
@@ -231,95 +238,65 @@ template <class T> DYND_LEVEL_INLINE T larger(T a, T b) {
   }
 }
 
-/// 1 where division fails: an integer divided by zero.
-template <class T> DYND_LEVEL_INLINE uint32_t zero_divisor(T b) {
+template <class T> DYND_ISA_INLINE bool is_nan(T a) { return a != a; }
+template <class T> DYND_ISA_INLINE bool is_nan(complex_of<T> a) { return (a.real != a.real) | (a.imag != a.imag); }
+
+/// The parts of a floating-point type's bits.
+template <class F> struct format_of {
+  using bits = typename unsigned_of<sizeof(F)>::type;
+  static constexpr int digits = sizeof(F) == 8 ? 52 : 23; // those that are stored
+  static constexpr int bias = sizeof(F) == 8 ? 1023 : 127;
+  static constexpr int most = 2 * bias + 1; // the exponent of infinities and NaN
+};
+
+/// Has it a minus sign?
+template <class T> DYND_ISA_INLINE bool is_negative(T a) {
   if constexpr (is_floating_point<T>) {
-    return 0;
+    using bits = typename format_of<T>::bits;
+    return __builtin_bit_cast(bits, a) >> (8 * sizeof(T) - 1);
+  } else if constexpr (is_signed_type<T>) {
+    return a < 0;
   } else {
-    return b == 0;
+    return false;
   }
 }
 
-/// Truncating division of integers that never traps: a / 0 is a, INT_MIN / -1 is INT_MIN. Up to 32 bits it goes through
-/// a floating-point division that is exact after truncation (the quotient is further from the next integer than the
-/// rounding error), because that one vectorises.
-template <class T> DYND_LEVEL_INLINE T truncated_quotient(T a, T b) {
-  bool minus_one = is_signed_type<T> && b == T(-1);
-  T divisor = (b == 0) | minus_one ? T(1) : b;
-  T quotient;
-  if constexpr (sizeof(T) <= 2) {
-    quotient = T(int32_t(float(a) / float(divisor)));
-  } else if constexpr (sizeof(T) == 4 && is_signed_type<T>) {
-    quotient = T(double(a) / double(divisor));
-  } else if constexpr (sizeof(T) == 4) {
-    quotient = T(int64_t(double(a) / double(divisor)));
-  } else {
-    quotient = T(a / divisor);
-  }
-  return minus_one ? T(-a) : quotient;
+DYND_ISA_INLINE float whole_of(float a) { return __builtin_truncf(a); }
+DYND_ISA_INLINE double whole_of(double a) { return __builtin_trunc(a); }
+
+/// What whole_of leaves, with the sign of the number; of infinity 0.
+template <class T> DYND_ISA_INLINE T fraction_of(T a) {
+  T rest = a - whole_of(a);
+  return T(__builtin_copysign(__builtin_fabs(a) == T(__builtin_inf()) ? T(0) : rest, a));
 }
 
-/// The remainder of C's fmod, exactly. While the quotient is below 2^53 (2^29 for floats, computed as doubles), one
-/// fused step is exact and at most one divisor off.
-DYND_LEVEL_INLINE double exact_remainder(double a, double b) {
-  double quotient = __builtin_trunc(a / b);
-  if (__builtin_expect(__builtin_fabs(quotient) < 0x1p53 && __builtin_fabs(b) <= 0x1.fffffffffffffp1023, 1)) {
-    double rest = __builtin_fma(-quotient, b, a);
-    if (rest != 0 && (rest < 0) != (a < 0)) {
-      rest += (b < 0) == (rest < 0) ? -b : b;
-    }
-    return rest == 0 ? __builtin_copysign(0.0, a) : rest;
-  }
-  return __builtin_fmod(a, b);
+/// A number below the normal ones times 2^64, which makes it one.
+template <class T> DYND_ISA_INLINE T as_normal(T a) {
+  constexpr T smallest = sizeof(T) == 8 ? T(0x1p-1022) : T(0x1p-126f);
+  return __builtin_fabs(a) < smallest ? a * T(0x1p64) : a;
 }
 
-DYND_LEVEL_INLINE float exact_remainder(float a, float b) {
-  double quotient = __builtin_trunc(double(a) / double(b));
-  if (__builtin_expect(__builtin_fabs(quotient) < 0x1p29 && __builtin_fabsf(b) <= 0x1.fffffep127f, 1)) {
-    double rest = double(a) - quotient * double(b);
-    return rest == 0 ? __builtin_copysignf(0.0f, a) : float(rest);
-  }
-  return __builtin_fmodf(a, b);
+template <class T> DYND_ISA_INLINE int biased_exponent(T a) {
+  using format = format_of<T>;
+  return int(__builtin_bit_cast(typename format::bits, as_normal(a)) >> format::digits) & format::most;
 }
 
-/// Remainder with the sign of the divisor, as Python's and NumPy's divmod.
-template <class T> DYND_LEVEL_INLINE T floor_remainder(T a, T b) {
-  if constexpr (is_floating_point<T>) {
-    T rest = exact_remainder(a, b);
-    if (b == 0) {
-      return rest; // NaN
-    }
-    if (rest == 0) {
-      return T(__builtin_copysign(T(0), b));
-    }
-    return (b < 0) != (rest < 0) ? rest + b : rest;
-  } else {
-    T rest = T(a - truncated_quotient(a, b) * b);
-    return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
-  }
+/// As C's frexp: the number itself where it is 0, infinite or NaN.
+template <class T> DYND_ISA_INLINE T mantissa_of(T a) {
+  using format = format_of<T>;
+  using bits = typename format::bits;
+  int exponent = biased_exponent(a);
+  bits kept = __builtin_bit_cast(bits, as_normal(a)) & ~(bits(format::most) << format::digits);
+  T mantissa = __builtin_bit_cast(T, bits(kept | bits(format::bias - 1) << format::digits));
+  return (exponent == 0) | (exponent == format::most) ? a : mantissa;
 }
 
-/// Quotient rounded to minus infinity, as Python's and NumPy's divmod.
-template <class T> DYND_LEVEL_INLINE T floor_quotient(T a, T b) {
-  if constexpr (is_floating_point<T>) {
-    if (b == 0) {
-      return a / b;
-    }
-    T rest = exact_remainder(a, b);
-    T quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) {
-      quotient -= T(1);
-    }
-    if (quotient == 0) {
-      return T(__builtin_copysign(T(0), a / b));
-    }
-    T whole = T(__builtin_floor(quotient));
-    return quotient - whole > T(0.5) ? whole + T(1) : whole;
-  } else {
-    T quotient = truncated_quotient(a, b);
-    T rest = T(a - quotient * b);
-    return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(quotient - 1) : quotient;
-  }
+/// 0 where the number is 0, infinite or NaN.
+template <class T> DYND_ISA_INLINE int32_t exponent_of(T a) {
+  using format = format_of<T>;
+  int exponent = biased_exponent(a);
+  int scaled = as_normal(a) != a ? 64 : 0; // NaN differs too, and is none of these
+  return (exponent == 0) | (exponent == format::most) ? 0 : exponent - (format::bias - 1) - scaled;
 }
 
 /// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
@@ -327,7 +304,7 @@ template <class T> DYND_LEVEL_INLINE T floor_quotient(T a, T b) {
 /// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every level computes
 /// exactly this; the unsigned conversions of AVX-512, which saturate, are never used. Of a complex number that becomes
 /// a real one, the imaginary component is dropped.
-template <class To, class From> DYND_LEVEL_INLINE To convert_number(From x) {
+template <class To, class From> DYND_ISA_INLINE To convert_number(From x) {
   if constexpr (is_complex<To>) {
     using part = typename component<To>::type;
     if constexpr (is_complex<From>) {

@@ -8,6 +8,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/base/errors.h"
+#include "dynd/type/error_mode.h"
 
 namespace binding {
 

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -28,15 +29,16 @@ namespace {
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
 PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count) {
-  const op_row &r = row(op);
+  const operation &r = operation_of(op);
   try {
-    if (count != r.arity) {
-      throw error(error_kind::type, std::string(r.name) + ": takes " + std::to_string(int(r.arity)) +
+    if (count != r.noperands) {
+      throw error(error_kind::type, std::string(r.name) + ": takes " + std::to_string(int(r.noperands)) +
                                         " operands, not " + std::to_string(count));
     }
     const nd::array *like = nullptr; // what Python scalars take their type from
-    for (Py_ssize_t i = r.kind == op_kind::select ? 1 : 0; i < count && !like; i++) {
-      like = is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+    for (Py_ssize_t i = 0; i < count && !like; i++) {
+      bool condition = r.operand[i] == value_rule::boolean;
+      like = !condition && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
     }
     nd::array operands[3];
     array_block *blocks[3];
@@ -46,12 +48,12 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
         blocks[i] = unwrap(arguments[i]).get();
         dying |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else {
-        bool condition = r.kind == op_kind::select && i == 0;
-        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name, r.kind == op_kind::compare);
+        bool condition = r.operand[i] == value_rule::boolean;
+        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name, r.compares);
         blocks[i] = operands[i].get();
       }
     }
-    if (r.outputs == 1) {
+    if (r.noutputs == 1) {
       return wrap(evaluate(op, {blocks, int(count), dying}));
     }
     ref<array_block> results[2];
@@ -63,63 +65,85 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
   }
 }
 
-template <op_id op> PyObject *call_row(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+template <op_id op> PyObject *call_by_id(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   return call_operation(op, arguments, count);
 }
 
-using row_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
-constexpr row_function row_functions[] = {
-#define DYND_ROW(name) call_row<op_id::name>,
-#include "dynd/ops/elementwise_rows.h"
-#undef DYND_ROW
-};
+using operation_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
+constexpr auto operation_functions = []<size_t... I>(std::index_sequence<I...>) {
+  return std::array<operation_function, op_count>{call_by_id<op_id(I)>...};
+}(std::make_index_sequence<op_count>());
 
-// What help() shows: the row's own text, what it accepts, and an example that is computed here.
-std::string document(const op_row &r) {
-  static const char *const parameters[] = {"", "a", "a, b", "condition, a, b"};
-  const char *names = r.kind == op_kind::select ? parameters[3] : parameters[r.arity];
-  std::string text = std::string(r.name) + "(" + names + ", /)\n--\n\n" + r.doc + "\n\n";
-  text += std::string(r.signature) + ", where T is ";
-  static const char *const sets[] = {"any type", "any type but the complex ones", "any type but bool",
-                                     "any integer or floating-point type",
-                                     "any floating-point or complex type (integers are converted to float64)"};
-  text += sets[size_t(r.set)];
-  text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
-          "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
-  text += r.total ? "Over large immutable arrays the operation waits until its values are looked at, and is then\n"
-                    "computed in one pass with its neighbours.\n"
-                  : "Runs at once; an error names the element.\n";
-  nd::array ragged = from_python(nb::eval("[[1, 4], [9]]").ptr(), ndt::type(), access_mode::immutable);
-  nd::array row_values = from_python(nb::eval("[[2], [3]]").ptr(), ndt::type(), access_mode::immutable);
-  nd::array condition = from_python(nb::eval("[[True], [False]]").ptr(), ndt::type(), access_mode::immutable);
-  std::vector<const nd::array *> operands;
-  if (r.kind == op_kind::select) {
-    operands.push_back(&condition);
+// What T may be, for help().
+const char *set_text(type_set set) {
+  static const char *const texts[] = {"any type",
+                                      "any type but the complex ones",
+                                      "any type but bool",
+                                      "any integer or floating-point type",
+                                      "any floating-point or complex type (integers are converted to float64)",
+                                      "any floating-point type (integers are converted to float64)",
+                                      "any integer type",
+                                      "any signed integer type",
+                                      "any integer type or bool"};
+  return texts[size_t(set)];
+}
+
+std::string parameter_names(const operation &r) {
+  std::string names;
+  char letter = 'a';
+  for (int i = 0; i < r.noperands; i++) {
+    names += i ? ", " : "";
+    names += r.operand[i] == value_rule::boolean ? std::string("condition") : std::string(1, letter++);
   }
-  operands.push_back(&ragged);
-  if (r.arity > 1) {
-    operands.push_back(&row_values);
-  }
+  return names;
+}
+
+// A call and what it gives, computed here: a condition, a ragged array, one value for each row.
+std::string example(const operation &r) {
+  static const char *const values[] = {"[[1, 4], [9]]", "[[2], [3]]", "[[7], [8]]"};
   std::string call = std::string(">>> nd.") + r.name + "(";
-  array_block *blocks[3];
-  for (size_t i = 0; i < operands.size(); i++) {
-    call += (i ? ", " : "") + nd::values_text(*operands[i]);
-    blocks[i] = operands[i]->get();
+  nd::array operands[max_operation_operands];
+  array_block *blocks[max_operation_operands];
+  for (int i = 0, value = 0; i < r.noperands; i++) {
+    const char *text = r.operand[i] == value_rule::boolean ? "[[True], [False]]" : values[value++];
+    operands[i] = from_python(nb::eval(nb::str(text)).ptr(), ndt::type(), access_mode::immutable);
+    blocks[i] = operands[i].get();
+    call += (i ? ", " : "") + nd::values_text(operands[i]);
   }
-  text += "\n" + call + ")\n";
-  if (r.outputs == 1) {
-    return text + nd::array(evaluate(r.id, {blocks, int(operands.size())})).str();
+  call += ")\n";
+  if (r.noutputs == 1) {
+    return call + nd::array(evaluate(r.id, {blocks, r.noperands})).str();
   }
   ref<array_block> results[2];
-  evaluate2(r.id, {blocks, int(operands.size())}, results);
-  return text + "(" + nd::array(results[0]).str() + ", " + nd::array(results[1]).str() + ")";
+  evaluate2(r.id, {blocks, r.noperands}, results);
+  return call + "(" + nd::array(results[0]).str() + ", " + nd::array(results[1]).str() + ")";
+}
+
+// What help() shows: the entry's own text, what it accepts, and an example.
+std::string document(const operation &r) {
+  std::string text = std::string(r.name) + "(" + parameter_names(r) + ", /)\n--\n\n" + r.doc + "\n\n";
+  text += std::string(r.signature) + ", where T is " + set_text(r.set);
+  text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
+          "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
+  text += r.noutputs == 1
+              ? "Over large immutable arrays the operation waits until its values are looked at, and is then\n"
+                "computed in one pass with its neighbours.\n"
+              : "Runs at once.\n";
+  if (r.failure) {
+    text += std::string("Where T is ") + set_text(r.fails_in) + ", it runs at once and may fail (" + r.failure +
+            ");\nthe error names the element.\n";
+  }
+  bool has_option = std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) {
+    return rule == value_rule::optional || rule == value_rule::presence;
+  });
+  return has_option ? text : text + "\n" + example(r);
 }
 
 // ---- reductions ---------------------------------------------------------------------------------------------------
 
 PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *keepdims) {
   try {
-    const char *name = row(id).name;
+    const char *name = reduction_of(id).name;
     int axis_number = all_axes;
     if (axis && axis != Py_None) {
       if (!PyIndex_Check(axis)) {
@@ -177,7 +201,7 @@ bool parse_reduction(const char *name, PyObject *const *arguments, Py_ssize_t co
 template <reduction_id id>
 PyObject *reduction_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
   PyObject *axis, *keepdims;
-  return parse_reduction(row(id).name, arguments, count, 0, keywords, &axis, &keepdims)
+  return parse_reduction(reduction_of(id).name, arguments, count, 0, keywords, &axis, &keepdims)
              ? reduce(id, self, axis, keepdims)
              : nullptr;
 }
@@ -185,7 +209,7 @@ PyObject *reduction_method(PyObject *self, PyObject *const *arguments, Py_ssize_
 template <reduction_id id>
 PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
   PyObject *axis, *keepdims;
-  return parse_reduction(row(id).name, arguments, count, 1, keywords, &axis, &keepdims)
+  return parse_reduction(reduction_of(id).name, arguments, count, 1, keywords, &axis, &keepdims)
              ? reduce(id, arguments[0], axis, keepdims)
              : nullptr;
 }
@@ -479,10 +503,10 @@ void add_functions(nb::module_ &m) {
   nb::object rows = nb::list();
   nb::object module_name = nb::str("dynd.nd");
   for (size_t i = 0; i < op_count; i++) {
-    const op_row &r = row(op_id(i));
+    const operation &r = operation_of(op_id(i));
     // Leaked, like the function it describes.
     auto *text = new std::string(document(r));
-    auto *method = new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(row_functions[i])),
+    auto *method = new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(operation_functions[i])),
                                    METH_FASTCALL, text->c_str()};
     m.attr(r.name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
     rows.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
@@ -491,7 +515,7 @@ void add_functions(nb::module_ &m) {
     m.attr(method->ml_name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
   }
   for (size_t i = 0; i < reduction_count; i++) {
-    const reduction_row &r = row(reduction_id(i));
+    const reduction &r = reduction_of(reduction_id(i));
     rows.attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> Kept... * R"));
   }
   m.attr("rows") = rows;
@@ -542,7 +566,7 @@ void add_functions(nb::module_ &m) {
     trim_memory();
   });
   m.def("set_direct", set_direct, nb::arg("on"));
-  m.def("cpu_level", [] { return level().name; });
+  m.def("cpu_level", [] { return isa().name; });
   nb::class_<eager_scope>(m, "eager_scope").def(nb::init<>());
   nb::class_<traced_call>(m, "traced_call")
       .def_ro("level", &traced_call::level)

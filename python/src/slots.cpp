@@ -80,9 +80,9 @@ PyObject *binary(op_id op, PyObject *left, PyObject *right) {
       array_block *blocks[2] = {unwrap(left).get(), unwrap(right).get()};
       return wrap(evaluate(op, {blocks, 2, unsigned(dies(left)) | unsigned(dies(right)) << 1}));
     }
-    const char *name = row(op).name;
+    const char *name = operation_of(op).name;
     bool left_is = is_array(left);
-    bool compared = row(op).kind == op_kind::compare;
+    bool compared = operation_of(op).compares;
     nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name, compared);
     array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
     return wrap(evaluate(op, {blocks, 2, unsigned(dies(left_is ? left : right)) << (left_is ? 0 : 1)}));
@@ -96,6 +96,15 @@ template <op_id op> PyObject *unary_slot(PyObject *self) {
     array_block *block = unwrap(self).get();
     return wrap(evaluate(op, {&block, 1, dies(self)}));
   });
+}
+
+// a ** b, pow(a, b)
+PyObject *power_slot(PyObject *base, PyObject *exponent, PyObject *modulus) {
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow: takes 2 operands; a modulus is not supported");
+    return nullptr;
+  }
+  return binary(op_id::pow, base, exponent);
 }
 
 PyObject *divmod_slot(PyObject *left, PyObject *right) {
@@ -139,6 +148,10 @@ template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
     assign(unwrap(self).get(), unwrap(result).get());
     return Py_NewRef(self);
   });
+}
+
+PyObject *inplace_power_slot(PyObject *self, PyObject *exponent, PyObject *) {
+  return inplace_slot<op_id::pow>(self, exponent);
 }
 
 // ---- indexing -----------------------------------------------------------------------------------------------------
@@ -496,7 +509,24 @@ PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
                              DYND_SLOT(Py_nb_subtract, binary_slot<op_id::subtract>),
                              DYND_SLOT(Py_nb_multiply, binary_slot<op_id::multiply>),
                              DYND_SLOT(Py_nb_true_divide, binary_slot<op_id::divide>),
+                             DYND_SLOT(Py_nb_inplace_floor_divide, inplace_slot<op_id::floor_divide>),
+                             DYND_SLOT(Py_nb_inplace_remainder, inplace_slot<op_id::remainder>),
+                             DYND_SLOT(Py_nb_inplace_power, inplace_power_slot),
+                             DYND_SLOT(Py_nb_inplace_and, inplace_slot<op_id::bitwise_and>),
+                             DYND_SLOT(Py_nb_inplace_or, inplace_slot<op_id::bitwise_or>),
+                             DYND_SLOT(Py_nb_inplace_xor, inplace_slot<op_id::bitwise_xor>),
+                             DYND_SLOT(Py_nb_inplace_lshift, inplace_slot<op_id::bitwise_left_shift>),
+                             DYND_SLOT(Py_nb_inplace_rshift, inplace_slot<op_id::bitwise_right_shift>),
+                             DYND_SLOT(Py_nb_floor_divide, binary_slot<op_id::floor_divide>),
+                             DYND_SLOT(Py_nb_remainder, binary_slot<op_id::remainder>),
+                             DYND_SLOT(Py_nb_power, power_slot),
+                             DYND_SLOT(Py_nb_and, binary_slot<op_id::bitwise_and>),
+                             DYND_SLOT(Py_nb_or, binary_slot<op_id::bitwise_or>),
+                             DYND_SLOT(Py_nb_xor, binary_slot<op_id::bitwise_xor>),
+                             DYND_SLOT(Py_nb_lshift, binary_slot<op_id::bitwise_left_shift>),
+                             DYND_SLOT(Py_nb_rshift, binary_slot<op_id::bitwise_right_shift>),
                              DYND_SLOT(Py_nb_divmod, divmod_slot),
+                             DYND_SLOT(Py_nb_invert, unary_slot<op_id::bitwise_invert>),
                              DYND_SLOT(Py_nb_negative, unary_slot<op_id::negative>),
                              DYND_SLOT(Py_nb_absolute, unary_slot<op_id::abs>),
                              DYND_SLOT(Py_nb_bool, truth),

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "dynd/array/rows.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 
 namespace binding {
 
@@ -37,7 +37,7 @@ PyObject *value_of(scalar_id scalar, const char *at) {
     return PyLong_FromUnsignedLongLong(read(uint64_t()));
   case scalar_id::float16: {
     double value;
-    level().convert[size_t(scalar_id::float64)][size_t(scalar)](&value, at, nullptr, nullptr, 1, nullptr);
+    isa().convert(scalar_id::float64, scalar)(&value, at, nullptr, nullptr, 1, nullptr);
     return PyFloat_FromDouble(value);
   }
   case scalar_id::complex64: {

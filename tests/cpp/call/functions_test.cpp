@@ -1,5 +1,7 @@
-// The C++ functions and operators: one for each row, for lvalues, rvalues and numbers.
+// The C++ functions and operators: one for each operation, for lvalues, rvalues and numbers.
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -15,51 +17,53 @@ using testing::ramp;
 using testing::text;
 using testing::type_text;
 
-nd::array operand(const char *shape, const op_row &r, int i) {
-  bool condition = r.kind == op_kind::select && i == 0;
-  nd::array a = ramp(std::string(shape) + (condition ? "bool" : "float64"));
-  return condition ? a : a + (i + 1.0); // no zero to divide by
+bool takes_options(const operation &r) {
+  return std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) {
+    return rule == value_rule::optional || rule == value_rule::presence;
+  });
 }
 
-// Every row by its own C++ function, against evaluate() by its id: strided, ragged, broadcast.
-template <class F> void compare(op_id id, F function) {
-  const op_row &r = row(id);
+nd::array operand(const char *shape, const operation &r, int i) {
+  bool condition = r.operand[i] == value_rule::boolean;
+  bool whole = r.set == type_set::integers || r.set == type_set::bits;
+  nd::array a = ramp(std::string(shape) + (condition ? "bool" : whole ? "int64" : "float64"));
+  return condition ? a : whole ? a + (i + 1) : a + (i + 1.0); // no zero to divide by
+}
+
+std::string bits_of(const nd::array &a) { return bits(a); }
+std::string bits_of(const std::pair<nd::array, nd::array> &both) { return bits(both.first) + bits(both.second); }
+
+// Every operation by its own C++ function, against evaluate() by its id: strided, ragged, broadcast.
+template <int count, class F> void compare(op_id id, F function) {
+  const operation &r = operation_of(id);
+  ASSERT_EQ(r.noperands, count);
+  if (takes_options(r)) { // tests of missing values have these
+    return;
+  }
   for (const char *shape : {"", "5 * ", "3 * 4 * ", "6 * var * ", "2 * var * 3 * var * "}) {
     nd::array operands[3];
     array_block *blocks[3];
-    for (int i = 0; i < r.arity; i++) {
+    for (int i = 0; i < r.noperands; i++) {
       operands[i] = operand(i == 1 && shape[0] ? "1 * " : shape, r, i);
       blocks[i] = operands[i].get();
     }
     ref<array_block> expected[2];
-    if (r.outputs == 2) {
-      evaluate2(id, {blocks, r.arity}, expected);
+    if (r.noutputs == 2) {
+      evaluate2(id, {blocks, r.noperands}, expected);
     } else {
-      expected[0] = evaluate(id, {blocks, r.arity});
+      expected[0] = evaluate(id, {blocks, r.noperands});
     }
-    EXPECT_EQ(function(operands), bits(nd::array(expected[0])) + (r.outputs == 2 ? bits(nd::array(expected[1])) : ""))
-        << r.name << " over " << shape;
+    std::string wanted = bits(nd::array(expected[0])) + (r.noutputs == 2 ? bits(nd::array(expected[1])) : "");
+    auto call = [&]<size_t... I>(std::index_sequence<I...>) { return bits_of(function(operands[I]...)); };
+    EXPECT_EQ(call(std::make_index_sequence<count>()), wanted) << r.name << " over " << shape;
   }
 }
 
-TEST(Functions, OneForEachRow) {
-#define DYND_UNARY(name, ...) compare(op_id::name, [](nd::array *x) { return bits(nd::name(x[0])); });
-#define DYND_MAGNITUDE(...) DYND_UNARY(__VA_ARGS__)
-#define DYND_BINARY(name, ...) compare(op_id::name, [](nd::array *x) { return bits(nd::name(x[0], x[1])); });
-#define DYND_COMPARE(name, ...) DYND_BINARY(name)
-#define DYND_SELECT(name, ...) compare(op_id::name, [](nd::array *x) { return bits(nd::name(x[0], x[1], x[2])); });
-#define DYND_BINARY2(name, ...)                                                                                        \
-  compare(op_id::name, [](nd::array *x) {                                                                              \
-    auto [first, second] = nd::name(x[0], x[1]);                                                                       \
-    return bits(first) + bits(second);                                                                                 \
-  });
-#include "dynd/ops/elementwise.def"
-#undef DYND_UNARY
-#undef DYND_MAGNITUDE
-#undef DYND_BINARY
-#undef DYND_COMPARE
-#undef DYND_SELECT
-#undef DYND_BINARY2
+TEST(Functions, OneForEachOperation) {
+#define DYND_OPERATION_NAME(name, signature)                                                                           \
+  compare<parse_signature(signature).noperands>(op_id::name, [](auto &...x) { return nd::name(x...); });
+#include "dynd/ops/operation_names.h"
+#undef DYND_OPERATION_NAME
 }
 
 TEST(Functions, OneForEachReduction) {
@@ -94,6 +98,48 @@ TEST(Operators, OfArraysAndNumbers) {
   nd::array ints{1, 2};
   EXPECT_EQ(type_text(ints * 2), "strided * int32");
   EXPECT_EQ(type_text(ints / 2), "strided * float64");
+}
+
+TEST(Operators, OfIntegers) {
+  nd::array a{7, -7, 12}, b{2, 2, 5};
+  EXPECT_EQ(text(a % b), "[1, 1, 2]");
+  EXPECT_EQ(text(a & b), "[2, 0, 4]");
+  EXPECT_EQ(text(a | b), "[7, -5, 13]");
+  EXPECT_EQ(text(a ^ b), "[5, -5, 9]");
+  EXPECT_EQ(text(a << b), "[28, -28, 384]");
+  EXPECT_EQ(text(a >> 1), "[3, -4, 6]");
+  EXPECT_EQ(text(1 << b), "[4, 4, 32]");
+  EXPECT_EQ(text(~a), "[-8, 6, -13]");
+  EXPECT_EQ(text(~nd::less(a, b)), "[True, False, True]");
+}
+
+std::string message(nd::array (*f)(const nd::array &, const nd::array &), const nd::array &a, const nd::array &b) {
+  try {
+    f(a, b).eval();
+  } catch (const error &e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// Small and dense arrays take the direct step, a number beside one too; large ones could wait.
+TEST(Functions, AFailureIsReportedHoweverTheLoopIsCalled) {
+  auto quotient = [](const nd::array &a, const nd::array &b) { return nd::floor_divide(a, b); };
+  auto power = [](const nd::array &a, const nd::array &b) { return nd::pow(a, b); };
+  auto shifted = [](const nd::array &a, const nd::array &b) { return a >> b; };
+  nd::array a{1, 2, 3}, large = ramp("50000 * int64");
+  for (bool direct : {true, false}) {
+    set_direct(direct);
+    EXPECT_EQ(message(quotient, a, nd::array{1, 0, 2}), "floor_divide: integer division by zero at index (1,)");
+    EXPECT_EQ(message(quotient, a, nd::array(0)), "floor_divide: integer division by zero at index (0,)");
+    EXPECT_EQ(message(quotient, nd::array(5), nd::array(0)), "floor_divide: integer division by zero at index ()");
+    EXPECT_EQ(message(quotient, large, large), "floor_divide: integer division by zero at index (0,)");
+    EXPECT_EQ(message(quotient, large + 1, large), "floor_divide: integer division by zero at index (0,)");
+    EXPECT_EQ(message(power, a, nd::array{1, 2, -1}), "pow: negative integer power at index (2,)");
+    EXPECT_EQ(message(shifted, a, nd::array(-1)), "bitwise_right_shift: negative shift count at index (0,)");
+    EXPECT_EQ(message(power, nd::array{2.0}, nd::array{-1.0}), "no error");
+  }
+  set_direct(true);
 }
 
 TEST(Operators, ValueCategoriesDoNotChangeTheResult) {

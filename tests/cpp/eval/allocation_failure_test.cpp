@@ -409,6 +409,11 @@ template <class F> void for_each_scalar(F f) {
 }
 
 bool computes_in(op_id op, scalar_id scalar) {
+  for (value_rule rule : operation_of(op).operand) {
+    if (rule == value_rule::optional || rule == value_rule::presence) {
+      return false; // of ?T, not of scalars
+    }
+  }
   try {
     return computation_type(op, scalar) == scalar;
   } catch (const error &) {
@@ -428,16 +433,15 @@ bool reduces(reduction_id reduction, scalar_id scalar) {
 TEST(AllocationFailure, EveryElementwiseRow) {
   int scenarios = 0;
   for (size_t op = 0; op < op_count; op++) {
-    const op_row &r = row(op_id(op));
+    const operation &r = operation_of(op_id(op));
     for_each_scalar([&](scalar_id scalar) {
       for (const layout &l : layouts) {
         if (!computes_in(op_id(op), scalar) || HasFatalFailure()) {
           continue;
         }
         scenario s = {std::string(r.name) + ", " + scalar_name[size_t(scalar)] + ", " + l.name, any, {}, {}};
-        for (size_t i = 0; i < r.arity; i++) {
-          bool condition = r.kind == op_kind::select && i == 0;
-          s.operands.push_back(laid_out(l, i, condition ? scalar_id::bool_ : scalar));
+        for (size_t i = 0; i < r.noperands; i++) {
+          s.operands.push_back(laid_out(l, i, operand_type(op_id(op), int(i), scalar)));
         }
         s.may_fail = can_fail(op_id(op), scalar);
         s.run = [&](const arrays &x) {
@@ -446,11 +450,11 @@ TEST(AllocationFailure, EveryElementwiseRow) {
             blocks[i] = x[i].get();
           }
           ref<array_block> results[2];
-          if (r.outputs == 2) {
-            evaluate2(op_id(op), {blocks, r.arity}, results);
+          if (r.noutputs == 2) {
+            evaluate2(op_id(op), {blocks, r.noperands}, results);
             return result{nd::array(std::move(results[0])), nd::array(std::move(results[1]))};
           }
-          return result{nd::array(evaluate(op_id(op), {blocks, r.arity}))};
+          return result{nd::array(evaluate(op_id(op), {blocks, r.noperands}))};
         };
         expect_to_survive(s);
         scenarios++;
@@ -470,7 +474,7 @@ TEST(AllocationFailure, EveryReduction) {
             continue;
           }
           bool all = axis == 0, ragged = std::string(l.shape[1]).find("var") != std::string::npos;
-          scenario s = {row(reduction_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] + ", " +
+          scenario s = {reduction_of(reduction_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] + ", " +
                             l.name + ", " + (all ? "all axes" : "axis " + std::to_string(axis)),
                         any,
                         {laid_out(l, 1, scalar)},
@@ -479,7 +483,7 @@ TEST(AllocationFailure, EveryReduction) {
                               evaluate(reduction_id(reduction), x[0].get(), false, all ? all_axes : axis, all))};
                         },
                         // an empty row; rows of different lengths that are to be one row
-                        ragged && (row(reduction_id(reduction)).empty == empty_rule::none || axis < -1)};
+                        ragged && (reduction_of(reduction_id(reduction)).empty == empty_rule::none || axis < -1)};
           expect_to_survive(s);
         }
       }
@@ -491,8 +495,8 @@ TEST(AllocationFailure, EveryConversionUnderEveryMode) {
   for (size_t m = 0; m < error_mode_count; m++) {
     for_each_scalar([&](scalar_id to) {
       for_each_scalar([&](scalar_id from) {
-        auto &functions = level().convert_checked;
-        bool as_before = m > 0 && functions[m][size_t(to)][size_t(from)] == functions[m - 1][size_t(to)][size_t(from)];
+        auto function = [&](size_t n) { return isa().convert_checked(error_mode(n), to, from); };
+        bool as_before = m > 0 && function(m) == function(m - 1);
         if (as_before || HasFatalFailure()) { // the very same kernel
           return;
         }
@@ -676,14 +680,14 @@ nd::array first_two_ordered(const nd::array &a) {
 TEST(AllocationFailure, ComparisonOfEveryKindOfType) {
   for_each_pair_of_types([&](ndt::type left, ndt::type right) {
     for (size_t op = 0; op < op_count && !HasFatalFailure(); op++) {
-      if (row(op_id(op)).kind != op_kind::compare) {
+      if (!operation_of(op_id(op)).compares) {
         continue;
       }
       auto compares = [&](const arrays &x) {
         array_block *blocks[] = {x[0].get(), x[1].get()};
         return result{nd::array(evaluate(op_id(op), {blocks, 2}))};
       };
-      std::string name = row(op_id(op)).name + std::string(", ") + left.str().data() + " and " + right.str().data();
+      std::string name = operation_of(op_id(op)).name + std::string(", ") + left.str().data() + " and " + right.str().data();
       expect_to_survive({name, any, {three_of(left), three_of(right)}, compares, left != right});
     }
     if (left == right) {

@@ -161,7 +161,7 @@ void run_on_many_threads(const nd::array &a, const nd::array &b, const char *kin
   t.p.add_source(scalar_id::float64);
   t.p.add_source(scalar_id::float64);
   auto step = [&](op_id op, uint8_t x, uint8_t y) {
-    block_fn function = level().elementwise[size_t(op)][size_t(scalar_id::float64)];
+    block_fn function = isa().loop(op, scalar_id::float64);
     return t.p.add_step({function, nullptr, nullptr, "step", x, y, no_register, 0, no_register}, scalar_id::float64);
   };
   uint8_t first = 0;

@@ -7,6 +7,7 @@
 
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/chain.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using doubles = std::vector<double>;
 using offsets = std::vector<int64_t>;
 
-block_fn function_of(op_id op) { return level().elementwise[size_t(op)][size_t(scalar_id::float64)]; }
+block_fn function_of(op_id op) { return isa().loop(op, scalar_id::float64); }
 
 program_step step_of(op_id op, uint8_t a, uint8_t b = no_register) {
   return {function_of(op), nullptr, nullptr, "step", a, b, no_register, 0, no_register};
@@ -34,7 +35,7 @@ program sum_of_square() {
   program p;
   p.add_source(scalar_id::float64);
   p.output[p.noutputs++] = p.add_step(step_of(op_id::square, 0), scalar_id::float64);
-  p.reduce = &level().reduce[size_t(reduction_id::sum)][size_t(scalar_id::float64)];
+  p.reduce = &isa().reduce(reduction_id::sum, scalar_id::float64);
   return p;
 }
 
@@ -159,7 +160,7 @@ TEST(FlatChain, ABadValueIsAStatus) {
   p.add_source(scalar_id::int32);
   p.add_source(scalar_id::int32);
   program_step step = step_of(op_id::divmod, 0, 1);
-  step.function = level().elementwise[size_t(op_id::divmod)][size_t(scalar_id::int32)];
+  step.function = isa().loop(op_id::divmod, scalar_id::int32);
   p.output[p.noutputs++] = p.add_step(step, scalar_id::int32);
   p.type[p.nregisters] = scalar_id::int32;
   p.steps[0].dst2 = p.output[p.noutputs++] = p.nregisters++;

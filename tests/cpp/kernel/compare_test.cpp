@@ -14,7 +14,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/compare.h"
-#include "dynd/ops/level.h"
+#include "dynd/ops/isa.h"
 #include "fixture.h"
 
 namespace dynd::testing {
@@ -99,7 +99,7 @@ template <class T> T number_as(const value &v) {
   } else if constexpr (std::is_same_v<T, float16>) {
     double wide = static_cast<double>(v.n);
     float16 narrow;
-    level().convert[size_t(scalar_id::float16)][size_t(scalar_id::float64)](&narrow, &wide, nullptr, nullptr, 1,
+    isa().convert(scalar_id::float16, scalar_id::float64)(&narrow, &wide, nullptr, nullptr, 1,
                                                                             nullptr);
     return narrow;
   } else {

@@ -8,11 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "dynd/kernel/chain.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
 namespace {
 
-const reduce_functions &sum64() { return level().reduce[size_t(reduction_id::sum)][size_t(scalar_id::float64)]; }
+const reduce_functions &sum64() { return isa().reduce(reduction_id::sum, scalar_id::float64); }
 
 std::vector<double> random_row(size_t n) {
   std::mt19937_64 random(n);

@@ -1,6 +1,6 @@
 // The fetch functions against plain loops: results, nothing written beyond 128 bytes past the end, nothing read
 // outside.
-#include "level_testing.h"
+#include "isa_testing.h"
 
 namespace dynd::testing {
 namespace {
@@ -15,12 +15,12 @@ struct scratch {
 using item16 = unsigned __int128;
 
 template <class F> void for_each_fetch(F f) {
-  for_each_level([&](const level_table &table) {
-    f(uint8_t{}, table.fetch[0]);
-    f(uint16_t{}, table.fetch[1]);
-    f(uint32_t{}, table.fetch[2]);
-    f(uint64_t{}, table.fetch[3]);
-    f(item16{}, table.fetch[4]);
+  for_each_level([&](const isa_table &table) {
+    f(uint8_t{}, table.fetch(0));
+    f(uint16_t{}, table.fetch(1));
+    f(uint32_t{}, table.fetch(2));
+    f(uint64_t{}, table.fetch(3));
+    f(item16{}, table.fetch(4));
   });
 }
 

@@ -1,7 +1,7 @@
-// Reductions against the order that level.h lays down, written here the straightforward way, bit for bit.
-#include "level_testing.h"
+// Reductions against the order that loops.h lays down, written here the straightforward way, bit for bit.
+#include "isa_testing.h"
 
-#include "dynd/ops/rows.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd::testing {
 namespace {
@@ -78,7 +78,7 @@ template <class T> T reference_fold(reduction_id id, lane_vector<T> lanes) {
 }
 
 template <class T> T reference_reduce(reduction_id id, const T *x, size_t n) {
-  if (n == 0 && row(id).empty == empty_rule::zero) {
+  if (n == 0 && reduction_of(id).empty == empty_rule::zero) {
     return make<T>(0);
   }
   return reference_fold(id, reference_lanes(id, x, n));
@@ -86,11 +86,11 @@ template <class T> T reference_reduce(reduction_id id, const T *x, size_t n) {
 
 /// Calls f(type tag, reduction, functions) for everything that is there, at every level.
 template <class F> void for_each_reduction(F f) {
-  for_each_level([&](const level_table &table) {
+  for_each_level([&](const isa_table &table) {
     for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
-      SCOPED_TRACE(row(reduction_id(reduction)).name);
+      SCOPED_TRACE(reduction_of(reduction_id(reduction)).name);
       for_each_scalar([&]<class T>(tag<T> t, scalar_id type) {
-        const reduce_functions &functions = table.reduce[reduction][size_t(type)];
+        const reduce_functions &functions = table.reduce(reduction_id(reduction), type);
         if constexpr (!is_half<T>) { // reduced in float32
           if (functions.lanes && !::testing::Test::HasFatalFailure()) {
             SCOPED_TRACE(scalar_name[size_t(type)]);
@@ -124,13 +124,13 @@ template <class T> std::vector<T> reduction_values(std::mt19937_64 &random, scal
 }
 
 TEST(Reduce, AccumulatorTypesAreThoseOfTheRows) {
-  for_each_level([&](const level_table &table) {
+  for_each_level([&](const isa_table &table) {
     for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
       for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
-        bool wide = row(reduction_id(reduction)).accumulator == accumulator_rule::wide;
+        bool wide = reduction_of(reduction_id(reduction)).accumulator == accumulator_rule::wide;
         bool expected =
             !is_half<T> && (wide || !is_complex_type<T>)&&(!wide || !std::is_integral_v<T> || sizeof(T) == 8);
-        EXPECT_EQ(table.reduce[reduction][size_t(type)].lanes != nullptr, expected);
+        EXPECT_EQ(table.reduce(reduction_id(reduction), type).lanes != nullptr, expected);
       });
     }
   });

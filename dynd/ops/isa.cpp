@@ -1,0 +1,83 @@
+// The tables of the ISA levels, put together from those of the units, and the choice of one.
+#include "dynd/ops/isa.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "dynd/ops/operation.h"
+
+namespace dynd {
+
+namespace detail {
+#define DYND_OPERATION_NAME(name, signature) extern const strided_loops name##_strided;
+#include "dynd/ops/operation_names.h"
+#undef DYND_OPERATION_NAME
+} // namespace detail
+
+#define DYND_LEVEL baseline
+#include "dynd/ops/isa_table.inc"
+#if defined(__x86_64__)
+#define DYND_LEVEL avx2
+#include "dynd/ops/isa_table.inc"
+#define DYND_LEVEL avx512
+#include "dynd/ops/isa_table.inc"
+#endif
+
+namespace {
+
+constinit const strided_loops *const strided[] = {
+#define DYND_OPERATION_NAME(name, signature) &detail::name##_strided,
+#include "dynd/ops/operation_names.h"
+#undef DYND_OPERATION_NAME
+};
+
+/// What the CPU, and the operating system, can run; in rising order.
+struct table_list {
+  const isa_table *tables[4] = {};
+
+  table_list() {
+    const isa_table **next = tables;
+    *next++ = &isa_baseline;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+      *next++ = &isa_avx2;
+      if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        *next++ = &isa_avx512;
+      }
+    }
+#endif
+  }
+};
+
+const table_list &runnable() {
+  static const table_list list;
+  return list;
+}
+
+/// The one that DYND_CPU_LEVEL names; the best where it names none that this CPU can run.
+const isa_table *choose() {
+  const char *name = std::getenv("DYND_CPU_LEVEL");
+  const isa_table *best = nullptr;
+  for (const isa_table *const *table = runnable().tables; *table; ++table) {
+    best = *table;
+    if (name && std::strcmp(name, best->name) == 0) {
+      break;
+    }
+  }
+  return best;
+}
+
+} // namespace
+
+const isa_table &isa() {
+  static const isa_table *const chosen = choose();
+  return *chosen;
+}
+
+const isa_table *const *runnable_isa_tables() { return runnable().tables; }
+
+strided_fn strided_loop(op_id op, scalar_id computation) { return strided[size_t(op)]->loop[size_t(computation)]; }
+
+} // namespace dynd

@@ -1,0 +1,54 @@
+// The compiled loops (loops.h) by ISA level (baseline, avx2, avx512); the level is chosen once, at first use.
+#pragma once
+
+#include "dynd/ops/loops.h"
+
+namespace dynd {
+
+enum class op_id : uint8_t;
+enum class reduction_id : uint8_t;
+
+/// All loops of one ISA level. The accessors index plain tables. No member is an array by operation that has their
+/// number as its size, so that a new operation does not rebuild those who only convert and fetch.
+struct isa_table {
+  const char *name;
+  const conversion_loops *conversions;
+  const reduction_loops *reductions[16]; ///< by reduction_id
+  const fetch_loops *fetches;
+  const operation_loops *operations[256]; ///< by op_id
+
+  /// Null where the operation does not compute in that type.
+  block_fn loop(op_id op, scalar_id computation) const { return operations[size_t(op)]->loop[size_t(computation)]; }
+  /// With streaming stores (loops.h); null for two outputs, and where the operation can fail.
+  block_fn stream_loop(op_id op, scalar_id computation) const {
+    return operations[size_t(op)]->stream[size_t(computation)];
+  }
+  /// Null for operations that do not compare.
+  block_fn mixed_loop(op_id op, mixed_pair pair) const { return operations[size_t(op)]->mixed[size_t(pair)]; }
+  block_fn convert(scalar_id to, scalar_id from) const { return conversions->plain[size_t(to)][size_t(from)]; }
+  /// The unchecked one where there is nothing to check.
+  block_fn convert_checked(error_mode mode, scalar_id to, scalar_id from) const {
+    return conversions->checked[size_t(mode)][size_t(to)][size_t(from)];
+  }
+  block_fn convert_stream(error_mode mode, scalar_id to, scalar_id from) const {
+    return conversions->stream[size_t(mode)][size_t(to)][size_t(from)];
+  }
+  /// dst[i] = a[i] with its bytes (of a complex number, those of each component) in the other order; null for types of
+  /// one byte. dst may be a.
+  block_fn swap_bytes(scalar_id scalar) const { return conversions->swap_bytes[size_t(scalar)]; }
+  const reduce_functions &reduce(reduction_id reduction, scalar_id accumulator) const {
+    return reductions[size_t(reduction)]->functions[size_t(accumulator)];
+  }
+  const fetch_functions &fetch(int log2_item_size) const { return fetches->functions[log2_item_size]; }
+};
+
+/// The best table for this CPU, or the one named by the environment variable DYND_CPU_LEVEL when the CPU can run it.
+const isa_table &isa();
+
+/// All tables that this CPU can run, the baseline first; null-terminated.
+const isa_table *const *runnable_isa_tables();
+
+/// Single elements at any stride, baseline only; null where the operation does not compute in that type.
+strided_fn strided_loop(op_id op, scalar_id computation);
+
+} // namespace dynd

@@ -1,0 +1,133 @@
+#include "dynd/ops/operation.h"
+
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/type/type.h"
+
+namespace dynd {
+
+namespace {
+
+/// `total` or `fails(condition, types, message)`, as an entry writes it; only what is known at run time.
+struct failure_rule {
+  const char *message;
+  type_set types;
+};
+#define DYND_RULE_total failure_rule{nullptr, type_set::all}
+#define DYND_RULE_fails(condition, types, message) failure_rule{message, type_set::types}
+
+consteval operation make_operation(const char *name, op_id id, const char *signature, type_set set,
+                                   failure_rule failure, const char *doc) {
+  operation_shape shape = parse_signature(signature);
+  operation made = {name, id, set, shape.noperands, shape.noutputs, {}, {}, shape.compares(), failure.message,
+                    failure.types, signature, doc};
+  for (int i = 0; i < shape.noperands; i++) {
+    made.operand[i] = shape.operand[i];
+  }
+  for (int i = 0; i < shape.noutputs; i++) {
+    made.output[i] = shape.output[i];
+  }
+  return made;
+}
+
+constexpr operation operations[] = {
+#define DYND_OPERATION(name, signature, set, loops, failure, results, doc)                                             \
+  make_operation(#name, op_id::name, signature, type_set::set, DYND_RULE_##failure, doc),
+#include "dynd/ops/operations.def"
+#undef DYND_OPERATION
+};
+
+constexpr reduction reductions[] = {
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
+  {#name, reduction_id::name, type_set::set, accumulator_rule::accumulator, op_id::combine, empty_rule::empty, doc},
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+};
+
+/// The list of names that others include is that of the entries.
+consteval bool ids_are_in_order() {
+  for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+    if (operations[i].id != op_id(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(sizeof operations / sizeof *operations == op_count && ids_are_in_order());
+static_assert(sizeof reductions / sizeof *reductions == reduction_count);
+
+bool has_fraction(scalar_id id) { return is_in(type_set::floats, id); }
+
+/// The type itself where it is in the set, float64 for an integer where only types with a fraction are; else an error.
+scalar_id in_set(const char *name, type_set set, scalar_id id) {
+  if (is_in(set, id)) {
+    return id;
+  }
+  if (is_in(type_set::integers, id) && (set == type_set::floats || set == type_set::real_floats)) {
+    return scalar_id::float64;
+  }
+  std::string text = name;
+  if (id == scalar_id::bool_) {
+    text += ": bool is not a number; nd.where(a, 1, 0) makes integers of it";
+  } else if (is_complex(id)) {
+    text += std::string(": not defined for complex numbers, got ") + scalar_name[size_t(id)];
+  } else {
+    text += std::string(": defined for integers") + (set == type_set::bits ? " and bool" : "") + " only, got " +
+            scalar_name[size_t(id)];
+  }
+  fail(error_kind::type, text);
+}
+
+scalar_id type_by(value_rule rule, scalar_id computation) {
+  switch (rule) {
+  case value_rule::boolean:
+    return scalar_id::bool_;
+  case value_rule::real:
+    return real_type(computation);
+  case value_rule::int32:
+    return scalar_id::int32;
+  default:
+    return computation;
+  }
+}
+
+} // namespace
+
+const operation &operation_of(op_id id) { return operations[size_t(id)]; }
+const reduction &reduction_of(reduction_id id) { return reductions[size_t(id)]; }
+
+scalar_id computation_type(op_id id, scalar_id promoted) {
+  return in_set(operation_of(id).name, operation_of(id).set, promoted);
+}
+
+scalar_id operand_type(op_id id, int i, scalar_id computation) {
+  return type_by(operation_of(id).operand[i], computation);
+}
+
+scalar_id result_type(op_id id, int i, scalar_id computation) {
+  return type_by(operation_of(id).output[i], computation);
+}
+
+bool can_fail(op_id id, scalar_id computation) {
+  const operation &op = operation_of(id);
+  return op.failure && is_in(op.fails_in, computation);
+}
+
+scalar_id accumulator_type(reduction_id id, scalar_id element) {
+  const reduction &r = reduction_of(id);
+  scalar_id own = in_set(r.name, r.set, element);
+  if (element == scalar_id::float16) {
+    return scalar_id::float32;
+  }
+  if (r.accumulator == accumulator_rule::same || has_fraction(element)) {
+    return own;
+  }
+  return scalar_kind[size_t(element)] == number_kind::unsigned_integer ? scalar_id::uint64 : scalar_id::int64;
+}
+
+scalar_id result_type(reduction_id id, scalar_id element) {
+  return element == scalar_id::float16 ? element : accumulator_type(id, element);
+}
+
+} // namespace dynd

@@ -1,0 +1,88 @@
+// The operations and reductions as data, for those who must know one only at run time: the engine, the registry, the
+// Python functions, the documentation, the tests. The entries are in operations.def and reductions.def.
+#pragma once
+
+#include "dynd/ops/signature.h"
+#include "dynd/type/scalar.h"
+
+namespace dynd {
+
+enum class op_id : uint8_t {
+#define DYND_OPERATION_NAME(name, signature) name,
+#include "dynd/ops/operation_names.h"
+#undef DYND_OPERATION_NAME
+};
+
+inline constexpr size_t op_count = 0
+#define DYND_OPERATION_NAME(name, signature) +1
+#include "dynd/ops/operation_names.h"
+#undef DYND_OPERATION_NAME
+    ;
+
+enum class reduction_id : uint8_t {
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) name,
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+};
+
+inline constexpr size_t reduction_count = 0
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) +1
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+    ;
+
+struct operation {
+  const char *name;
+  op_id id;
+  type_set set;
+  uint8_t noperands, noutputs;
+  value_rule operand[max_operation_operands], output[max_operation_outputs];
+  bool compares;         ///< (T, T) -> bool: exact between 64-bit types that no common type holds (mixed_pair)
+  const char *failure;   ///< what it says when it fails on values; null: it cannot
+  type_set fails_in;     ///< where it has a failure: the types in which it may fail
+  const char *signature; ///< "(T, T) -> T"
+  const char *doc;       ///< the first line is the summary
+};
+
+const operation &operation_of(op_id id);
+
+/// The type the operation computes in when its operands of type T promote to `promoted`: that type where it is in the
+/// operation's set, float64 for an integer where only floating types are. A type error for others.
+scalar_id computation_type(op_id id, scalar_id promoted);
+
+/// What operand i is converted to: bool for a condition, else the computation type (for ?T: of its values).
+scalar_id operand_type(op_id id, int i, scalar_id computation);
+
+/// The type of output i.
+scalar_id result_type(op_id id, int i, scalar_id computation);
+
+/// Whether the operation may fail on values when it computes in this type.
+bool can_fail(op_id id, scalar_id computation);
+
+/// What the accumulator of a reduction is: 64 bits for integers and bool (floating types stay), or the type itself; but
+/// of float16, in which nothing computes, always float32.
+enum class accumulator_rule : uint8_t { wide, same };
+
+/// What an empty row gives: 0, or an error.
+enum class empty_rule : uint8_t { zero, none };
+
+struct reduction {
+  const char *name;
+  reduction_id id;
+  type_set set; ///< of the elements
+  accumulator_rule accumulator;
+  op_id combine;
+  empty_rule empty;
+  const char *doc;
+};
+
+const reduction &reduction_of(reduction_id id);
+
+/// The type in which elements of a type are reduced: for a sum of integers 64 bits. A type error where the reduction
+/// does not take the element type.
+scalar_id accumulator_type(reduction_id id, scalar_id element);
+
+/// The type of its result: that of the accumulator, but float16 for float16, rounded once.
+scalar_id result_type(reduction_id id, scalar_id element);
+
+} // namespace dynd

@@ -1,0 +1,25 @@
+// The reductions, for one ISA level. They combine by the expressions of arithmetic.def.
+#include "dynd/ops/isa_unit.inc"
+
+#include "dynd/ops/isa_operations.inc"
+
+namespace dynd {
+namespace {
+#include "dynd/ops/arithmetic.def"
+} // namespace
+} // namespace dynd
+#undef DYND_OPERATION
+
+#include "dynd/ops/isa_vector.inc"
+
+#include "dynd/ops/isa_reduce.inc"
+
+#include "dynd/ops/isa_rows_reduce.inc"
+
+namespace dynd::detail {
+#define DYND_REDUCTION(name, ...)                                                                                      \
+  extern const reduction_loops DYND_OF_LEVEL(reduce_##name);                                                           \
+  constinit const reduction_loops DYND_OF_LEVEL(reduce_##name) = reductions_of<reduction_##name>();
+#include "dynd/ops/reductions.def"
+#undef DYND_REDUCTION
+} // namespace dynd::detail

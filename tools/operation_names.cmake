@@ -1,0 +1,16 @@
+# Writes DYND_OPERATION_NAME(name, signature) for each operation to NAMES, in the order of the families that ENTRIES
+# includes. A file that has these lines already is left alone.
+file(READ ${ENTRIES} text)
+string(REGEX MATCHALL "\n#include \"dynd/ops/[a-z_]+\\.def\"" families "${text}")
+get_filename_component(folder ${ENTRIES} DIRECTORY)
+set(names "")
+foreach(family ${families})
+  string(REGEX REPLACE ".*/([a-z_]+\\.def)\"" "\\1" family "${family}")
+  file(READ ${folder}/${family} text)
+  string(REGEX MATCHALL "\nDYND_OPERATION\\([a-z0-9_]+, \"[^\"]*\"" entries "${text}")
+  foreach(entry ${entries})
+    string(REGEX REPLACE "\nDYND_OPERATION" "DYND_OPERATION_NAME" entry "${entry}")
+    string(APPEND names "${entry})\n")
+  endforeach()
+endforeach()
+file(CONFIGURE OUTPUT ${NAMES} CONTENT "${names}" @ONLY)
