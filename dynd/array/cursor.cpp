@@ -2,6 +2,8 @@
 
 namespace dynd {
 
+intptr_t divided_unit(intptr_t stride, int32_t step) { return stride / step; }
+
 void swap_bytes(char *value, scalar_id scalar) {
   size_t components = component_count(scalar), size = scalar_size[size_t(scalar)] / components;
   for (char *component = value; components > 0; components--, component += size) {

@@ -29,7 +29,8 @@ namespace dynd {
 inline bool has_no_memory(const row_extent &row) { return row.start == -1 && row.size == 0; }
 
 /// How far apart, in a stream of that stride, the elements are in which the starts of rows count.
-inline intptr_t start_unit(intptr_t stride, int32_t step) { return step == 1 ? stride : stride / step; }
+intptr_t divided_unit(intptr_t stride, int32_t step); // a call: inline, a compiler would divide by 1 too, in every row
+inline intptr_t start_unit(intptr_t stride, int32_t step) { return step == 1 ? stride : divided_unit(stride, step); }
 
 /// A scalar in the other byte order, in place.
 void swap_bytes(char *value, scalar_id scalar);
@@ -71,7 +72,7 @@ public:
   }
   /// Of a pointer.
   bool is_null() const { return pointed_to() < 0; }
-  cursor target(char **room) const { return moved({pointed_to(), 1}, 1, 0, room); }
+  cursor target(char **room) const;
 
   /// Of a scalar, or of whatever the part's first stream has.
   char *address() const { return at_[0]; }
@@ -106,18 +107,6 @@ private:
     std::memcpy(&index, at_[0], sizeof(index));
     return index;
   }
-  // Element i of a row of that step.
-  cursor moved(row_extent row, int32_t step, int64_t i, char **room) const {
-    cursor inner = inside();
-    const intptr_t *stride = block_->strides(inner.part_.stream) + part_.dim;
-    int count = std::min<int>(inner.part_.type->nstreams, end_ - inner.part_.stream);
-    for (int s = 0; s < count; s++, stride += block_->all_ndim) {
-      room[s] = inner.at_[s] + (step == 1 ? (row.start + i) * *stride : row.start * (*stride / step) + i * *stride);
-    }
-    inner.at_ = room;
-    return inner;
-  }
-
   const array_block *block_;
   type_part part_;
   char *const *at_;
@@ -127,37 +116,62 @@ private:
 /// The elements of the dimension that a cursor is at. The row is read once.
 class dimension {
 public:
-  explicit dimension(const cursor &at) : at_(at), row_(at.row()), step_(at.is_var() ? at.slots().step : 1) {}
+  explicit dimension(const cursor &at) : dimension(at, at.row(), at.is_var() ? at.slots().step : 1) {}
 
   int64_t size() const { return row_.size; }
-  bool has_memory() const { return !at_.is_var() || !has_no_memory(row_); }
-  type_part element() const { return at_.part_.element(); }
-  cursor enter(int64_t i, char **room) const { return at_.moved(row_, step_, i, room); }
-  /// The first stream of element 0, and the bytes from one element to the next.
-  char *first() const { return at_.inside().at_[0] + row_.start * start_unit(stride(), step_); }
-  intptr_t stride() const { return at_.block_->strides(element().stream)[at_.part_.dim]; }
-
-private:
-  cursor at_;
-  row_extent row_;
-  int32_t step_;
-};
-
-// What for_each_place does from dimension d on.
-template <class F> bool visit_places(const cursor &at, int d, int depth, intptr_t *index, F &f) {
-  if (d == depth) {
-    if constexpr (std::is_void_v<decltype(f(at, index))>) {
-      f(at, index);
-      return true;
-    } else {
-      return f(at, index);
+  type_part element() const { return inner_.part_; }
+  cursor enter(int64_t i, char **room) const {
+    const intptr_t *stride = stride_;
+    for (int s = 0; s < count_; s++, stride += inner_.block_->all_ndim) {
+      room[s] = inner_.at_[s] + row_.start * start_unit(*stride, step_) + i * *stride;
+    }
+    cursor inner = inner_;
+    inner.at_ = room;
+    return inner;
+  }
+  /// From one element that was entered to the next: a cursor into this room is there then.
+  void next(char **room) const {
+    const intptr_t *stride = stride_;
+    for (int s = 0; s < count_; s++, stride += inner_.block_->all_ndim) {
+      room[s] += *stride;
     }
   }
-  dimension elements(at);
+  /// The first stream of element 0, and the bytes from one element to the next.
+  char *first() const { return inner_.at_[0] + row_.start * start_unit(*stride_, step_); }
+  intptr_t stride() const { return *stride_; }
+
+private:
+  friend class cursor;
+
+  dimension(const cursor &at, row_extent row, int32_t step)
+      : inner_(at.inside()), stride_(inner_.block_->strides(inner_.part_.stream) + at.part_.dim), row_(row),
+        step_(step), count_(std::min<int>(inner_.part_.type->nstreams, inner_.end_ - inner_.part_.stream)) {}
+
+  cursor inner_;           // of the elements, their streams before they move
+  const intptr_t *stride_; // of the first of these, along this dimension
+  row_extent row_;
+  int32_t step_;
+  int count_; // of the streams that move
+};
+
+inline cursor cursor::target(char **room) const { return dimension(*this, {pointed_to(), 1}, 1).enter(0, room); }
+
+template <class F> bool visit_place(const cursor &at, const intptr_t *index, F &f) {
+  if constexpr (std::is_void_v<decltype(f(at, index))>) {
+    f(at, index);
+    return true;
+  } else {
+    return f(at, index);
+  }
+}
+
+template <class F> bool visit_places(const cursor &outside, int d, int depth, intptr_t *index, F &f) {
+  dimension elements(outside);
   stream_room room;
-  for (int64_t i = 0; i < elements.size(); i++) {
+  cursor at = elements.enter(0, room);
+  for (int64_t i = 0; i < elements.size(); i++, elements.next(room)) {
     index[d] = i;
-    if (!visit_places(elements.enter(i, room), d + 1, depth, index, f)) {
+    if (!(d + 1 == depth ? visit_place(at, index, f) : visit_places(at, d + 1, depth, index, f))) {
       return false;
     }
   }
@@ -167,8 +181,8 @@ template <class F> bool visit_places(const cursor &at, int d, int depth, intptr_
 /// Calls f(place, index) for every place that is `depth` dimensions inside, in C order; `index` has depth entries. From
 /// a whole array these are the rows of its dimension `depth`. f may return false to stop; so does then this.
 template <class F> bool for_each_place(const cursor &outside, int depth, F &&f) {
-  intptr_t index[max_ndim] = {};
-  return visit_places(outside, 0, depth, index, f);
+  intptr_t index[max_ndim];
+  return depth ? visit_places(outside, 0, depth, index, f) : visit_place(outside, index, f);
 }
 
 /// For messages: "row 2", "row (0, 1)"; "the rows" where nothing is outside of them.

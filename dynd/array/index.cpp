@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/array/view_parts.h"
 
@@ -73,6 +74,7 @@ public:
         cut(i);
         break;
       }
+      changed_ |= i.kind != index::ellipsis && !is_whole(i);
     }
     resolve_taken_row();
     return parts_.build();
@@ -94,6 +96,14 @@ private:
     return parts_.is_var(at_);
   }
 
+  // The array as the indices before this one made it.
+  const array_block &so_far() {
+    if (changed_) {
+      so_far_ = parts_.build();
+    }
+    return changed_ ? *so_far_.get() : *a_.get();
+  }
+
   buffer *keep(const void *data, size_t bytes) {
     memory_.push_back(allocate_buffer(bytes));
     if (bytes) {
@@ -102,44 +112,47 @@ private:
     return memory_.back().get();
   }
 
-  // As offsets, unless some row has no memory: that only a pair can say.
-  void pack_rows(int s, int d, const std::vector<row_extent> &rows) {
-    if (std::any_of(rows.begin(), rows.end(), has_no_memory)) {
-      return parts_.pack(s, d, sizeof(row_extent), keep(rows.data(), rows.size() * sizeof(row_extent)),
-                         slot_kind::pairs64);
-    }
-    std::vector<int64_t> offsets = {0};
-    for (const row_extent &row : rows) {
-      offsets.push_back(row.start + row.size);
-    }
-    parts_.pack(s, d, sizeof(int64_t), keep(offsets.data(), offsets.size() * sizeof(int64_t)), slot_kind::offsets64);
-  }
-
-  // New slots for the `var` dimensions outside of axis at_, as if everything followed each other in C order.
+  // New slots for the `var` dimensions outside of axis at_, as if everything followed each other in C order: offsets,
+  // unless some row has no memory, which only a pair can say.
   void pack_outside(const cursor &whole) {
-    for (int d = 0; d < at_; d++) {
+    for (int d = 0, s = 0; d < at_; d++) {
       if (!whole.block().is_var(d)) {
         continue;
       }
-      std::vector<row_extent> rows;
-      int64_t next = 0;
-      for_each_place(whole, d, [&](const cursor &place, const intptr_t *) {
-        row_extent row = place.row();
-        rows.push_back(has_no_memory(row) ? row : row_extent{next, row.size});
-        next += row.size;
-      });
-      pack_rows(whole.block().slot_stream(d), d, rows);
+      std::vector<int64_t> offsets = {0};
+      std::vector<row_extent> pairs;
+      bool all_have_memory = true;
+      if (offsets_run rows = rows_of(whole.block(), s)) { // they do already
+        offsets.resize(size_t(rows.rows) + 1);
+        widen(rows, offsets.data());
+        std::transform(offsets.begin(), offsets.end(), offsets.begin(), [&](int64_t at) { return at - rows.first(); });
+      } else {
+        for_each_place(whole, d, [&](const cursor &place, const intptr_t *) {
+          row_extent row = place.row();
+          all_have_memory &= !has_no_memory(row);
+          pairs.push_back(has_no_memory(row) ? row : row_extent{offsets.back(), row.size});
+          offsets.push_back(offsets.back() + row.size);
+        });
+      }
+      if (all_have_memory) {
+        parts_.pack(s, d, sizeof(int64_t), keep(offsets.data(), offsets.size() * sizeof(int64_t)),
+                    slot_kind::offsets64);
+      } else {
+        parts_.pack(s, d, sizeof(row_extent), keep(pairs.data(), pairs.size() * sizeof(row_extent)),
+                    slot_kind::pairs64);
+      }
+      s++;
     }
   }
 
   // a[:, i:j:k]: new slots, one for each row; the content is shared.
   void cut_rows(const index &i) {
-    array now = parts_.build();
     stream_room room;
-    cursor whole(*now.get(), room);
-    int s = now->slot_stream(at_);
+    cursor whole = cursor::over_rows(so_far(), room);
+    int s = whole.block().slot_stream(at_);
     intptr_t own = parts_.step[s], longest = 0;
     std::vector<row_extent> slots;
+    slots.reserve(size_t(rows_of(whole.block(), s).rows)); // 0 where they do not follow each other
     for_each_place(whole, at_, [&](const cursor &place, const intptr_t *) {
       row_extent row = place.row();
       slice_extent extent = resolve(i, row.size);
@@ -177,13 +190,12 @@ private:
                                   ", of elements of " + std::string(parts_.dtype.str()) +
                                   ": index the axes before it with integers");
     }
-    array now = parts_.build();
     stream_room room;
-    cursor whole(*now.get(), room);
+    cursor whole(so_far(), room);
     intptr_t item = values ? intptr_t(a_->item_size()) : intptr_t(sizeof(row_extent));
     std::vector<char> taken = take_from_each(whole, i, end, values, size_t(item));
     pack_outside(whole);
-    int s = now->slot_stream(at_);
+    int s = whole.block().slot_stream(at_);
     int32_t step = parts_.step[s + 1];
     parts_.remove_stream(s);
     parts_.remove_axis(at_);
@@ -199,26 +211,29 @@ private:
   // The bytes of element i of every row of axis at_, down to the axis `end`: values, or slots.
   std::vector<char> take_from_each(const cursor &whole, intptr_t i, int end, bool values, size_t item) {
     std::vector<char> taken;
+    taken.reserve(size_t(rows_of(whole.block(), whole.block().slot_stream(at_)).rows) * item);
+    auto add = [&](const char *from) { taken.insert(taken.end(), from, from + item); };
+    stream_room room;
     for_each_place(whole, at_, [&](const cursor &place, const intptr_t *index) {
       dimension row(place);
       if (i < -row.size() || i >= row.size()) {
-        fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
-                                    " of " + row_text({index, size_t(at_)}) + " with size " +
-                                    std::to_string(row.size()));
+        fail_in_row(i, {index, size_t(at_)}, row.size());
       }
-      stream_room room;
-      cursor element = row.enter(i < 0 ? i + row.size() : i, room);
-      for_each_place(element, end - at_ - 1, [&](const cursor &part, const intptr_t *) {
-        row_extent slot;
-        const char *from = part.address();
-        if (!values) {
-          slot = part.row();
-          from = reinterpret_cast<const char *>(&slot);
-        }
-        taken.insert(taken.end(), from, from + item);
+      intptr_t positive = i < 0 ? i + row.size() : i;
+      if (values && end == at_ + 1) { // the usual case
+        return add(row.first() + positive * row.stride());
+      }
+      for_each_place(row.enter(positive, room), end - at_ - 1, [&](const cursor &part, const intptr_t *) {
+        row_extent slot = values ? row_extent() : part.row();
+        add(values ? part.address() : reinterpret_cast<const char *>(&slot));
       });
     });
     return taken;
+  }
+
+  [[noreturn]] void fail_in_row(intptr_t i, std::span<const intptr_t> index, intptr_t size) {
+    fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
+                                " of " + row_text(index) + " with size " + std::to_string(size));
   }
 
   void take(intptr_t i) {
@@ -267,9 +282,11 @@ private:
   const array &a_;
   view_parts parts_;
   std::span<const index> indices_;
-  int at_ = 0;   // the dimension of the view that is next
-  int axis_ = 0; // the axis of the array that it was
-  std::string taken_;
+  int at_ = 0;                      // the dimension of the view that is next
+  int axis_ = 0;                    // the axis of the array that it was
+  bool changed_ = false;            // by the indices so far
+  array so_far_;                    // what they made, where rows had to be walked
+  std::string taken_;               // the integers so far, for messages
   std::vector<ref<buffer>> memory_; // of new streams, until the view owns them
 };
 

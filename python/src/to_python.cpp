@@ -66,6 +66,7 @@ public:
   nb::object value(const cursor &at) {
     switch (at.kind()) {
     case type_kind::scalar:
+      return checked(value_of(at.scalar(), at.address()));
     case type_kind::byteswap: {
       char swapped[max_scalar_size];
       return checked(value_of(at.scalar(), at.value(swapped)));
@@ -154,11 +155,12 @@ private:
       return made;
     }
     stream_room room;
+    cursor element = row.enter(0, room);
     place::level level(where_);
-    for (int64_t i = 0; i < row.size(); i++) {
+    for (int64_t i = 0; i < row.size(); i++, row.next(room)) {
       poll(1);
       where_.at(i);
-      PyList_SET_ITEM(made.ptr(), i, value(row.enter(i, room)).release().ptr());
+      PyList_SET_ITEM(made.ptr(), i, value(element).release().ptr());
     }
     return made;
   }
