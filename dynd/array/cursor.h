@@ -181,7 +181,7 @@ template <class F> bool visit_places(const cursor &outside, int d, int depth, in
 /// Calls f(place, index) for every place that is `depth` dimensions inside, in C order; `index` has depth entries. From
 /// a whole array these are the rows of its dimension `depth`. f may return false to stop; so does then this.
 template <class F> bool for_each_place(const cursor &outside, int depth, F &&f) {
-  intptr_t index[max_ndim];
+  intptr_t index[max_ndim] = {};
   return depth ? visit_places(outside, 0, depth, index, f) : visit_place(outside, index, f);
 }
 
