@@ -32,7 +32,7 @@ std::string lengths(const cursor &array, int axis) {
 }
 
 TEST(Cursor, EntersFieldsRowsAndScalars) {
-  nd::array a = parse("2 * {id: int32, hits: var * int32}", "[[7, [1, 2]], [8, []]]");
+  nd::array a = parse("2 * {id: int32, hits: var * int32}", "[{id: 7, hits: [1, 2]}, {id: 8, hits: []}]");
   stream_room outer, inner, innermost;
   dimension structs(cursor(*a.get(), outer));
   ASSERT_EQ(structs.size(), 2);
