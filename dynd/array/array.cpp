@@ -77,78 +77,51 @@ array empty(ndt::type type, const intptr_t *size, access_mode access) {
   return array(std::move(block));
 }
 
-namespace {
-
-intptr_t count_below(const array_block &block, int axis, char *const *at) {
-  if (axis == block.ndim) {
-    return 1;
-  }
-  dimension_walk dimension(block, axis, at, block.type->var_count);
-  bool more = false;
-  for (int d = axis + 1; d < block.ndim; d++) {
-    more |= block.size()[d] < 0;
-  }
-  if (!more) {
-    intptr_t total = dimension.size();
-    for (int d = axis + 1; d < block.ndim; d++) {
-      total *= block.size()[d];
-    }
-    return total;
-  }
-  intptr_t total = 0;
-  char *inner[max_ndim];
-  for (int64_t i = 0; i < dimension.size(); i++) {
-    dimension.enter(i, inner);
-    total += count_below(block, axis + 1, inner);
-  }
-  return total;
-}
-
-} // namespace
-
 intptr_t array::element_count() const { return count_elements(*block_.get()); }
 
 intptr_t count_elements(const array_block &block) {
   if (block.count >= 0) {
     return block.count;
   }
-  char *at[max_ndim]; // of the slots: the values may be waiting
-  for (int s = 0; s < block.type->var_count; s++) {
-    at[s] = block.streams()[s].address;
+  // Inside of the last `var` dimension all sizes are known. The values may be lazy: only slots are read.
+  int nvar = block.type->var_count, last = nvar ? block.var_axis(nvar - 1) : -1;
+  intptr_t inside = 1;
+  for (int d = last + 1; d < block.ndim; d++) {
+    inside *= block.size()[d];
   }
-  return count_below(block, 0, at);
+  if (nvar == 0) {
+    return inside;
+  }
+  if (offsets_run rows = rows_of(block, nvar - 1)) {
+    return rows.content() * inside;
+  }
+  intptr_t total = 0;
+  stream_room room;
+  for_each_place(cursor::over_rows(block, room), last,
+                 [&](const cursor &row, const intptr_t *) { total += row.size() * inside; });
+  return total;
 }
 
-array from_offsets(const array &offsets, const array &content) {
-  force(offsets.get());
-  force(content.get());
-  bool narrow = offsets->scalar() == scalar_id::int32;
-  if (offsets.ndim() != 1 || offsets->type->var_count || (offsets->scalar() != scalar_id::int64 && !narrow)) {
-    fail(error_kind::type,
-         "from_offsets: offsets must be one-dimensional int64 or int32, not " + std::string(offsets.type().str()));
+namespace {
+
+// Offsets that are not written any more: a later write would become a read out of bounds.
+array own_offsets(const array &offsets) {
+  if ((offsets->flags & flag_ours) && (offsets->flags & flag_dense)) {
+    return offsets;
   }
-  if (content.ndim() == 0 || content->size()[0] < 0) {
-    fail(error_kind::type,
-         "from_offsets: content must have a strided dimension, not " + std::string(content.type().str()));
+  intptr_t count = offsets.size(0), stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
+  array own(new_dense(offsets->type, &count));
+  for (intptr_t i = 0; i < count; i++) {
+    std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
   }
-  intptr_t count = offsets.size(0), length = content.size(0);
-  if (count == 0) {
-    fail(error_kind::value, "from_offsets: offsets must have at least one element, the start of the first row");
-  }
-  // Memory that somebody can still write is copied: a later write would become a read out of bounds.
-  array own = offsets;
-  if (!(offsets->flags & flag_ours) || !(offsets->flags & flag_dense)) {
-    intptr_t stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
-    own = array(new_dense(offsets->type, &count));
-    for (intptr_t i = 0; i < count; i++) {
-      std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
-    }
-  }
-  offsets_run o{own->values().address, narrow ? slot_kind::offsets32 : slot_kind::offsets64, count - 1};
+  return own;
+}
+
+void check_offsets(const offsets_run &o, intptr_t length) {
   if (o[0] < 0) {
     fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
   }
-  for (intptr_t i = 1; i < count; i++) {
+  for (intptr_t i = 1; i <= o.rows; i++) {
     if (o[i] < o[i - 1]) {
       fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
                                   std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
@@ -158,28 +131,45 @@ array from_offsets(const array &offsets, const array &content) {
     fail(error_kind::value, "from_offsets: the rows begin at " + std::to_string(o[0]) + ", past the content's " +
                                 std::to_string(length) + " elements");
   }
-  if (o[count - 1] > length) {
+  if (o.last() > length) {
     intptr_t row = o.row_of(length);
     fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
                                 ", past the content's " + std::to_string(length) + " elements");
   }
+}
+
+} // namespace
+
+array from_offsets(const array &offsets, const array &content) {
+  force(offsets.get());
+  force(content.get());
+  bool narrow = offsets->scalar() == scalar_id::int32;
+  if (offsets.ndim() != 1 || offsets->type->var_count || (offsets->scalar() != scalar_id::int64 && !narrow)) {
+    fail(error_kind::type,
+         "from_offsets: offsets must be one-dimensional int64 or int32, not " + std::string(offsets.type().str()));
+  }
+  if (content.ndim() == 0 || content->is_var(0)) {
+    fail(error_kind::type,
+         "from_offsets: content must have a strided dimension, not " + std::string(content.type().str()));
+  }
+  intptr_t rows = offsets.size(0) - 1;
+  if (rows < 0) {
+    fail(error_kind::value, "from_offsets: offsets must have at least one element, the start of the first row");
+  }
+  array own = own_offsets(offsets);
+  slot_kind kind = narrow ? slot_kind::offsets32 : slot_kind::offsets64;
+  check_offsets({own->values().address, kind, rows}, content.size(0));
   ndt::type type = ndt::make_strided_dim(ndt::make_var_dim(content.type().element()));
   ref<array_block> block = new_block(type.get(), content->access, content->flags & flag_ours);
-  block->size()[0] = count - 1;
+  block->size()[0] = rows;
   block->size()[1] = -1;
   std::copy(content->size() + 1, content->size() + content->all_ndim, block->size() + 2);
-  auto share = [](const array &from, int s, stream &to) {
-    counted *owner = from->streams()[s].owner ? from->streams()[s].owner : from.get();
-    retain(owner);
-    to = from->streams()[s];
-    to.owner = owner;
-  };
-  share(own, 0, block->streams()[0]);
-  block->streams()[0].kind = o.kind;
+  block->streams()[0] = shared_stream(*own.get(), 0);
+  block->streams()[0].kind = kind;
   std::fill_n(block->strides(0), block->all_ndim, 0);
-  block->strides(0)[0] = slot_size(o.kind);
+  block->strides(0)[0] = slot_size(kind);
   for (int s = 0; s < content->nstreams; s++) {
-    share(content, s, block->streams()[s + 1]);
+    block->streams()[s + 1] = shared_stream(*content.get(), s);
     block->strides(s + 1)[0] = 0;
     std::copy_n(content->strides(s), content->all_ndim, block->strides(s + 1) + 1);
   }

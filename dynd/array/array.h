@@ -48,7 +48,7 @@ public:
     force(block_.get());
     return *this;
   }
-  /// The address of the values (of element 0 of every strided dimension), computed if they were waiting.
+  /// The address of the values (of element 0 of every strided dimension), computed first if the array is lazy.
   template <class T> const T *data() const { return reinterpret_cast<const T *>(eval().block_->values().address); }
 
   /// `nd.array([1, 2, 3], type="strided * int32")`.
@@ -74,7 +74,7 @@ array empty(ndt::type type, const intptr_t *size = nullptr, access_mode access =
 array scalar_of(scalar_id type, const void *value);
 
 /// `var` rows over content: row i is content[offsets[i] .. offsets[i + 1]). `offsets` is a one-dimensional array of
-/// int64 or int32, `content` has at least one dimension; no data is copied unless the offsets can be written by others.
+/// int64 or int32, `content` has at least one dimension; no data is copied unless another owner can write the offsets.
 /// Offsets that decrease or run past the content are an error.
 array from_offsets(const array &offsets, const array &content);
 
@@ -82,8 +82,8 @@ array from_offsets(const array &offsets, const array &content);
 void append_scalar(std::string &text, scalar_id scalar, const char *value);
 /// Just the values of a printed array: `[[1, 2], [3]]`. Long ones are cut short in the middle.
 std::string values_text(const array &a);
-/// The same for a part of an array, or the type below `axis`, with the streams standing at one element of it. Cut short
-/// from a line or so on.
+/// The same for a part of an array, or what is inside of the first `axis` dimensions, with the streams at one element
+/// of it. Cut short from a line or so on.
 std::string values_text_at(const array_block &block, const type_part &part, char *const *stream);
 std::string values_text_at(const array_block &block, int axis, char *const *stream);
 

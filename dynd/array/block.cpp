@@ -90,8 +90,8 @@ void give_memory_back(void *memory, uint8_t c) {
 
 void drop_inputs(waiting_op *op, array_block *&list);
 
-// Destruction is iterative: a chain of a thousand waiting operations must not need a thousand stack frames. Blocks
-// whose count drops to zero are put on `list`, linked through `waiting`.
+// Destruction is iterative: a chain of a thousand lazy operations must not need a thousand stack frames. Blocks
+// whose references drop to zero are put on `list`, linked through `count`.
 void free_block(array_block *block, array_block *&list) {
   if (block->waiting && block->waiting->ninputs) {
     waiting_bytes.fetch_sub(intptr_t(block->waiting->held), std::memory_order_relaxed);
@@ -112,7 +112,7 @@ void drop_inputs(waiting_op *op, array_block *&list) {
   for (int i = 0; i < op->ninputs; i++) {
     array_block *input = op->input[i];
     if (input && input->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      // `count` is free to use now: nobody sees this block any more.
+      // `count` is free to use now: this block has no other owner.
       input->count = reinterpret_cast<intptr_t>(list);
       list = input;
     }
@@ -154,6 +154,14 @@ int array_block::var_axis(int s) const {
   }
 }
 
+int array_block::slot_stream(int axis) const {
+  int s = 0;
+  for (int d = 0; d < axis; d++) {
+    s += is_var(d);
+  }
+  return s;
+}
+
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra) {
   int nstreams = type->nstreams;
   uint8_t size_class;
@@ -184,6 +192,13 @@ void note_density(array_block &block) {
   }
   block.count = count;
   block.flags |= dense || count == 0 ? flag_dense : 0;
+}
+
+stream shared_stream(array_block &block, int s) {
+  stream shared = block.streams()[s];
+  shared.owner = shared.owner ? shared.owner : &block;
+  retain(shared.owner);
+  return shared;
 }
 
 void trim_blocks() { free_kept(); }

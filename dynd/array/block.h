@@ -22,22 +22,22 @@ namespace dynd {
 enum class op_id : uint8_t; // ops/operation.h
 
 enum class access_mode : uint8_t {
-  immutable, ///< nobody writes it any more
-  readonly,  ///< we do not write it, somebody else may
+  immutable, ///< never written any more
+  readonly,  ///< not written through this array; another owner of the memory may write it
   readwrite
 };
 
-/// waiting: the values are still to be computed; running: somebody computes them now.
+/// waiting: the array is lazy, its values are still to be computed; running: a thread computes them now.
 enum class array_state : uint8_t { ready, waiting, running };
 
 enum array_flags : uint8_t {
-  flag_ours = 1, ///< immutable memory that we allocated: an operation on it may wait
+  flag_ours = 1, ///< immutable memory that we allocated: an operation on it may be lazy
   flag_dense = 2 ///< no `var` dimension, values in C order without gaps
 };
 
 struct stream {
   char *address;
-  counted *owner;   ///< null: the data stands in this block
+  counted *owner;   ///< null: the data is in this block
   slot_kind kind;   ///< of the rows' slots; none for values
   int32_t step = 1; ///< of slots: the rows are every step-th element of the content, in which the starts count
 };
@@ -49,10 +49,10 @@ struct waiting_op {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
-  uint16_t operations;   ///< that are below this one, itself included
-  size_t held;           ///< bytes of the arrays that it keeps alive
-  counted *external;     ///< an external_function, owned; null: the operation
-  array_block *input[];  ///< owned
+  uint16_t operations;  ///< lazy operations below this one, itself included
+  size_t held;          ///< bytes of the arrays that it keeps alive
+  counted *external;    ///< an external_function, owned; null: the operation
+  array_block *input[]; ///< owned
 
   static size_t bytes(int ninputs) { return sizeof(waiting_op) + size_t(ninputs) * sizeof(array_block *); }
 };
@@ -65,7 +65,7 @@ struct array_block : counted {
   uint8_t size_class; ///< of the memory of this block, see block.cpp
   const type_data *type;
   intptr_t count;      ///< elements, -1 for a ragged array
-  waiting_op *waiting; ///< in this block; null when it never waited
+  waiting_op *waiting; ///< in this block; null where it was never lazy
 
   intptr_t *size() { return reinterpret_cast<intptr_t *>(this + 1); }
   const intptr_t *size() const { return reinterpret_cast<const intptr_t *>(this + 1); }
@@ -82,14 +82,17 @@ struct array_block : counted {
   scalar_id scalar() const { return type->scalar; }
   bool has_scalars() const { return type->scalar != not_scalar; }
   size_t item_size() const { return scalar_size[size_t(type->scalar)]; }
+  /// Whether the rows of this dimension outside of the elements have lengths of their own.
   bool is_var(int axis) const { return size()[axis] < 0; }
   /// Which dimension the slots of stream s belong to: the s-th `var` dimension outside of the elements.
   int var_axis(int s) const;
+  /// The reverse: the stream with the slots of a `var` dimension.
+  int slot_stream(int axis) const;
 };
 
 /// A block of that type with nothing filled in but the header: sizes, streams and strides are the caller's to write
 /// before anything else can fail (owners are null, so it can be dropped). `extra` bytes of small data or a waiting_op
-/// stand behind it, 16-byte aligned, at `small_data`.
+/// follow it, 16-byte aligned, at `small_data`.
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra = 0);
 char *small_data(array_block *block);
 
@@ -103,6 +106,9 @@ ref<array_block> new_scalar(scalar_id scalar, const void *value);
 /// address points before the memory, as offsets that do not begin at 0 want it).
 void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
 
+/// A stream of a block as another block has it too: its data has an owner, which is retained.
+stream shared_stream(array_block &block, int s);
+
 /// Sets the count and flag_dense of a block of scalars without rows, whose sizes and strides are set.
 void note_density(array_block &block);
 
@@ -112,10 +118,10 @@ void trim_blocks();
 /// Number of elements; an error (kind memory) when it does not fit.
 intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size);
 
-/// Bytes that waiting arrays keep alive, in the whole process.
+/// Bytes that lazy arrays keep alive, in the whole process.
 extern std::atomic<intptr_t> waiting_bytes;
 
-/// Computes what waits (expr/ sets the function); returns when the values are there, throws when they cannot be.
+/// Materializes a lazy array (expr/ sets the function); throws when its values cannot be computed.
 extern void (*compute_waiting)(array_block *block);
 inline void force(array_block *block) {
   if (block->state.load(std::memory_order_acquire) != array_state::ready) [[unlikely]] {

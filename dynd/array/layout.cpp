@@ -25,51 +25,11 @@ size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar) {
   }
 }
 
-namespace {
-
-bool is_text(type_kind kind) { return kind == type_kind::string || kind == type_kind::bytes; }
-bool has_content(type_kind kind) { return is_text(kind) || kind == type_kind::var_dim || kind == type_kind::pointer; }
-
-/// Calls visit(part, path, count) for every part of the type that has streams of its own; `path` are the dimensions
-/// from the last restart (a content's own dimension among them) to the part.
-template <class Visit> void for_each_part(const type_part &part, std::vector<int> path, const Visit &visit) {
-  const type_data *t = part.type;
-  switch (t->kind) {
-  case type_kind::scalar:
-  case type_kind::byteswap:
-  case type_kind::string:
-  case type_kind::bytes:
-    visit(part, path);
-    return;
-  case type_kind::option:
-    visit(part, path);
-    return for_each_part(part.element(), std::move(path), visit);
-  case type_kind::pointer:
-  case type_kind::var_dim:
-    visit(part, path);
-    return for_each_part(part.element(), {part.dim}, visit);
-  case type_kind::fixed_dim:
-  case type_kind::strided_dim:
-    path.push_back(part.dim);
-    return for_each_part(part.element(), std::move(path), visit);
-  case type_kind::tuple:
-  case type_kind::struct_:
-    for (int i = 0; i < t->nfields; i++) {
-      for_each_part(part.field(i), path, visit);
-    }
-    return;
-  }
-}
-
-scalar_id scalar_of_part(const type_data *t) { return t->kind == type_kind::byteswap ? t->element->scalar : t->scalar; }
-
-} // namespace
-
 scalar_id stream_scalar(const type_data *type, int stream) {
   scalar_id found = not_scalar;
-  for_each_part({type}, {}, [&](const type_part &part, const std::vector<int> &) {
-    if (part.stream == stream && type->roles[stream] == stream_role::values) {
-      found = scalar_of_part(part.type);
+  for_each_part({type}, [&](const type_part &part, const dim_path *) {
+    if (part.stream == stream && part.scalar() != not_scalar) {
+      found = part.scalar();
     }
   });
   return found;
@@ -77,19 +37,22 @@ scalar_id stream_scalar(const type_data *type, int stream) {
 
 void set_c_order(array_block &block) {
   std::fill_n(block.strides(0), block.nstreams * block.all_ndim, 0);
-  for_each_part({block.type}, {}, [&](const type_part &part, const std::vector<int> &path) {
+  for_each_part({block.type}, [&](const type_part &part, const dim_path *path) {
+    if (!part.has_stream()) {
+      return;
+    }
     int s = part.stream;
-    intptr_t chained = intptr_t(stream_item(block.type->roles[s], block.streams()[s].kind, scalar_of_part(part.type)));
-    for (size_t i = path.size(); i-- > 0;) {
-      block.strides(s)[path[i]] = chained;
-      chained = intptr_t(size_t(chained) * size_t(block.size()[path[i]])); // of a content's own dimension: not used
+    intptr_t chained = intptr_t(stream_item(block.type->roles[s], block.streams()[s].kind, part.scalar()));
+    for (; path; path = path->outer) {
+      block.strides(s)[path->dim] = chained;
+      chained = intptr_t(size_t(chained) * size_t(block.size()[path->dim])); // of a content's own dimension: not used
     }
   });
 }
 
 namespace {
 
-// What stands in one piece of memory: the streams of everything down to the next rows, texts and pointers.
+// What is in one piece of memory: the streams of everything down to the next rows, texts and pointers.
 struct container {
   std::vector<int> streams;
   std::vector<pool_stream> layout;
@@ -99,7 +62,7 @@ class empty_maker {
 public:
   empty_maker(const type_data *type, const intptr_t *size) : type_(type) {
     block_ = new_block(type, access_mode::readwrite, 0);
-    set_sizes({type}, size);
+    set_sizes(size);
     for (int s = 0; s < block_->nstreams; s++) {
       bool slots = type->roles[s] == stream_role::rows || type->roles[s] == stream_role::texts;
       block_->streams()[s] = {nullptr, nullptr, slots ? slot_kind::pairs64 : slot_kind::none};
@@ -125,31 +88,25 @@ public:
   }
 
 private:
-  void set_sizes(const type_part &part, const intptr_t *size) {
-    const type_data *t = part.type;
-    if (t->kind == type_kind::fixed_dim) {
-      block_->size()[part.dim] = t->size;
-    } else if (t->kind == type_kind::strided_dim) {
-      if (size[part.dim] < 0) {
-        fail(error_kind::value, "empty: the size of a strided dimension is not known: " + std::string(type_->text));
+  void set_sizes(const intptr_t *size) {
+    for_each_part({type_}, [&](const type_part &part, const dim_path *) {
+      if (part.is_dim() && !part.is_var()) {
+        intptr_t own = part.type->kind == type_kind::fixed_dim ? part.type->size : size[part.dim];
+        if (own < 0) {
+          fail(error_kind::value, "empty: the size of a strided dimension is not known: " + std::string(type_->text));
+        }
+        block_->size()[part.dim] = own;
+      } else if (part.restarts()) {
+        block_->size()[part.dim] = -1;
       }
-      block_->size()[part.dim] = size[part.dim];
-    } else if (part.restarts()) {
-      block_->size()[part.dim] = -1;
-    }
-    if (t->element && t->kind != type_kind::byteswap) {
-      set_sizes(part.element(), size);
-    }
-    for (int i = 0; i < t->nfields; i++) {
-      set_sizes(part.field(i), size);
-    }
+    });
   }
 
-  // The streams that stand in one container with `count` elements each; what is below rows comes later.
+  // The streams that are in one container with `count` elements each; what is below rows comes later.
   void collect(const type_part &part, size_t count, container &all, std::vector<type_part> &rows) {
     const type_data *t = part.type;
     auto add = [&](pool_fill fill) {
-      size_t item = stream_item(type_->roles[part.stream], slot_kind::pairs64, scalar_of_part(t));
+      size_t item = stream_item(type_->roles[part.stream], slot_kind::pairs64, part.scalar());
       size_t bytes;
       if (__builtin_mul_overflow(count, item, &bytes) || bytes > size_t(INTPTR_MAX)) {
         fail(error_kind::memory, "empty: array is too large: " + std::string(type_->text));
@@ -193,7 +150,7 @@ private:
   void make_pool(const type_part &part) {
     container content;
     std::vector<type_part> rows;
-    if (is_text(part.type->kind)) {
+    if (part.is_text()) {
       content.streams.push_back(part.stream + 1);
       content.layout.push_back({1, pool_fill::zeros});
     } else {
@@ -238,11 +195,17 @@ void settle(array_block &block) {
     }
     release(std::exchange(own.owner, owner.take()));
   };
-  for_each_part({block.type}, {}, [&](const type_part &part, const std::vector<int> &path) {
+  for_each_part({block.type}, [&](const type_part &part, const dim_path *path) {
+    if (!part.has_stream()) {
+      return;
+    }
     int s = part.stream;
-    row_pool *rows = has_content(part.type->kind) ? as_pool(block.streams()[s].owner) : nullptr;
-    size_t item = path.empty() ? 0 : size_t(block.strides(s)[path[0]]);
-    counted *chars = is_text(part.type->kind) ? block.streams()[s + 1].owner : nullptr;
+    row_pool *rows = part.is_text() || part.restarts() ? as_pool(block.streams()[s].owner) : nullptr;
+    size_t item = 0;
+    for (; path; path = path->outer) { // along the outermost: what is below one element of the content
+      item = size_t(block.strides(s)[path->dim]);
+    }
+    counted *chars = part.is_text() ? block.streams()[s + 1].owner : nullptr;
     move(s, rows ? rows->below() : block.streams()[s].owner, item);
     if (chars) {
       move(s + 1, chars, 1);
@@ -256,25 +219,15 @@ void settle(array_block &block) {
 
 array_writer::array_writer(ndt::type type)
     : type_(type), bytes_(type->nstreams), size_(type->all_ndim, -1), strided_(type->all_ndim) {
-  find_sizes({type.get()});
+  for_each_part({type.get()}, [&](const type_part &part, const dim_path *) {
+    if (part.is_dim() && !part.is_var()) {
+      size_[size_t(part.dim)] = part.type->size; // -1 of a strided one
+      strided_[size_t(part.dim)] = part.type->size < 0;
+    }
+  });
   for (int s = 0; s < type->nstreams; s++) {
     bool slots = type->roles[s] == stream_role::rows || type->roles[s] == stream_role::texts;
     bytes_[size_t(s)].resize(slots ? sizeof(int64_t) : 0);
-  }
-}
-
-void array_writer::find_sizes(const type_part &part) {
-  const type_data *t = part.type;
-  if (t->kind == type_kind::fixed_dim) {
-    size_[size_t(part.dim)] = t->size;
-  } else if (t->kind == type_kind::strided_dim) {
-    strided_[size_t(part.dim)] = true;
-  }
-  if (t->element && t->kind != type_kind::byteswap) {
-    find_sizes(part.element());
-  }
-  for (int i = 0; i < t->nfields; i++) {
-    find_sizes(part.field(i));
   }
 }
 
@@ -323,7 +276,7 @@ void array_writer::add_nothing(const type_part &part) {
   case type_kind::scalar:
   case type_kind::byteswap: {
     char zeros[16] = {};
-    return add_value(part.stream, zeros, scalar_size[size_t(scalar_of_part(t))]);
+    return add_value(part.stream, zeros, scalar_size[size_t(part.scalar())]);
   }
   case type_kind::string:
   case type_kind::bytes:
@@ -337,7 +290,7 @@ void array_writer::add_nothing(const type_part &part) {
     return add_nothing(part.element());
   case type_kind::fixed_dim:
   case type_kind::strided_dim: {
-    intptr_t size = t->kind == type_kind::fixed_dim ? t->size : size_[size_t(part.dim)];
+    intptr_t size = size_[size_t(part.dim)];
     if (size < 0) {
       fail(error_kind::value, "array: a missing value before the size of its strided dimension is known; use `var` "
                               "or a fixed size in " +

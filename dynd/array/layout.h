@@ -1,31 +1,14 @@
-// Making arrays of any type: where the streams of a type's parts are, strides in C order, arrays without values, and
-// arrays from values that come one after another.
+// Making arrays of any type: strides in C order, arrays without values, and arrays from values that come one after
+// another.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
 #include "dynd/array/block.h"
+#include "dynd/array/part.h"
 
 namespace dynd {
-
-/// A part of a type, and where its streams and dimensions begin in an array (see type.h).
-struct type_part {
-  const type_data *type;
-  int stream = 0, dim = 0;
-
-  /// What is inside: of a dimension, option or pointer.
-  type_part element() const {
-    bool has_slots = type->kind == type_kind::option || restarts();
-    return {type->element, stream + has_slots, dim + (type->kind != type_kind::option)};
-  }
-  type_part field(int i) const {
-    const type_field &f = type->fields[i];
-    return {f.type, stream + f.stream, dim + f.dim};
-  }
-  /// The dimensions and the content of a `var` dimension or a pointer are numbered together.
-  bool restarts() const { return type->kind == type_kind::var_dim || type->kind == type_kind::pointer; }
-};
 
 /// Bytes of one element of a stream, by its role (and, for rows and texts, the kind of its slots).
 size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar);
@@ -44,7 +27,7 @@ ref<array_block> new_empty(const type_data *type, const intptr_t *size);
 void settle(array_block &block);
 
 /// Collects the elements of a new array in C order, each stream's in memory of its own. The caller walks the type and
-/// says what stands at each part; sizes of strided dimensions are those that come first.
+/// says what is at each part; sizes of strided dimensions are those that come first.
 class array_writer {
 public:
   explicit array_writer(ndt::type type);
@@ -59,15 +42,13 @@ public:
   /// A dimension of one size begins; false where the size is another than before.
   bool add_size(int dim, intptr_t size);
   intptr_t size(int dim) const { return size_[size_t(dim)]; } ///< -1: not known yet
-  /// Something for a missing value to stand on: zeros, empty rows and texts.
+  /// The elements that a missing value has nevertheless: zeros, empty rows and texts.
   void add_nothing(const type_part &part);
 
   /// The array. Where it is writable, its strings can be replaced by longer ones.
   ref<array_block> finish(access_mode access);
 
 private:
-  void find_sizes(const type_part &part);
-
   ndt::type type_;
   std::vector<std::vector<char>> bytes_; // of each stream; of slots, offsets
   std::vector<intptr_t> size_;           // of each dimension, -1 where it is not known or there is none

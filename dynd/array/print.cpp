@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dynd/array/array.h"
-#include "dynd/array/rows.h"
+#include "dynd/array/cursor.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd::nd {
@@ -150,53 +150,42 @@ struct print_limit {
   intptr_t elements = INTPTR_MAX; ///< of dimensions that have no dimension below; an empty row counts as one
 };
 
-/// Values of a part of an array, whose streams stand at `at`; at[0] is the part's first. Past the limit "..." stands
-/// for what is left.
+/// The values at a place of an array. Past the limit "..." is printed for what is left.
 class value_printer {
 public:
-  value_printer(std::string &text, const array_block &block, bool cut, print_limit most)
-      : text_(text), block_(block), cut_(cut), most_(most) {}
+  value_printer(std::string &text, bool cut, print_limit most) : text_(text), cut_(cut), most_(most) {}
 
   bool reached_limit() const { return text_.size() > most_.characters || elements_ > most_.elements; }
 
-  void print(const type_part &part, char *const *at) {
-    const type_data *t = part.type;
-    switch (t->kind) {
+  void print(const cursor &at) {
+    switch (at.kind()) {
     case type_kind::scalar:
-      return append_scalar(text_, t->scalar, at[0]);
     case type_kind::byteswap: {
-      char swapped[16];
-      size_t components = component_count(t->element->scalar);
-      size_t size = scalar_size[size_t(t->element->scalar)] / components;
-      for (size_t c = 0; c < components; c++) {
-        std::reverse_copy(at[0] + c * size, at[0] + (c + 1) * size, swapped + c * size);
-      }
-      return append_scalar(text_, t->element->scalar, swapped);
+      char swapped[max_scalar_size];
+      return append_scalar(text_, at.scalar(), at.value(swapped));
     }
     case type_kind::string:
-    case type_kind::bytes: {
-      row_extent row = read_slot(at[0], block_.streams()[part.stream].kind);
-      return append_quoted(text_, {at[1] + row.start, size_t(row.size)}, t->kind == type_kind::string);
-    }
+    case type_kind::bytes:
+      return append_quoted(text_, at.text(), at.kind() == type_kind::string);
     case type_kind::option:
-      if (*at[0]) {
-        return print(part.element(), at + 1);
-      }
-      text_ += "None";
-      return;
-    case type_kind::pointer:
-      return print_pointer(part, at);
+      return at.is_there() ? print(at.inside()) : print_nothing();
+    case type_kind::pointer: {
+      stream_room room;
+      return at.is_null() ? print_nothing() : print(at.target(room));
+    }
     case type_kind::tuple:
     case type_kind::struct_:
-      return print_fields(part, at);
+      return print_fields(at);
     default:
-      return print_dimension(part, at);
+      return print_dimension(at);
     }
   }
 
 private:
-  void print_fields(const type_part &part, char *const *at) {
-    const type_data *t = part.type;
+  void print_nothing() { text_ += "None"; }
+
+  void print_fields(const cursor &at) {
+    const type_data *t = at.part().type;
     bool named = t->kind == type_kind::struct_;
     text_ += named ? "{" : "(";
     for (int i = 0; i < t->nfields; i++) {
@@ -205,68 +194,48 @@ private:
         append_quoted(text_, t->fields[i].name, true);
         text_ += ": ";
       }
-      print(part.field(i), at + t->fields[i].stream);
+      print(at.field(i));
     }
     text_ += named ? "}" : t->nfields == 1 ? ",)" : ")";
   }
 
-  void print_pointer(const type_part &part, char *const *at) {
-    int64_t index;
-    std::memcpy(&index, at[0], sizeof(index));
-    if (index < 0) {
-      text_ += "None";
-      return;
-    }
-    char *inner[max_type_streams];
-    move_streams(block_, part.element(), part.dim, index, at + 1, inner);
-    print(part.element(), inner);
-  }
-
-  void print_dimension(const type_part &part, char *const *at) {
-    bool var = part.type->kind == type_kind::var_dim;
-    row_extent row = {0, block_.size()[part.dim]};
-    int32_t step = 1;
-    if (var) {
-      row = read_slot(at[0], block_.streams()[part.stream].kind);
-      step = block_.streams()[part.stream].step;
-    }
+  void print_dimension(const cursor &at) {
+    dimension row(at);
     text_ += '[';
-    elements_ += row.size == 0;
-    bool innermost = part.type->element->kind < type_kind::fixed_dim;
-    char *inner[max_type_streams];
-    for (int64_t i = 0; i < row.size; i++) {
+    elements_ += row.size() == 0;
+    bool innermost = !row.element().is_dim();
+    stream_room room;
+    for (int64_t i = 0; i < row.size(); i++) {
       text_ += i ? ", " : "";
       if (reached_limit()) {
         text_ += "...";
         break;
       }
-      if (cut_ && row.size > 2 * edge && i == edge) {
+      if (cut_ && row.size() > 2 * edge && i == edge) {
         text_ += "...";
-        i = row.size - edge - 1;
+        i = row.size() - edge - 1;
         continue;
       }
       elements_ += innermost;
-      move_streams(block_, part.element(), part.dim, i, at + var, inner, row.start, step);
-      print(part.element(), inner);
+      print(row.enter(i, room));
     }
     text_ += ']';
   }
 
   std::string &text_;
-  const array_block &block_;
   bool cut_;
   print_limit most_;
   intptr_t elements_ = 0; // printed so far
 };
 
 /// All of it, or cut short where that is more than the limit.
-std::string limited_text(const array_block &block, const type_part &part, char *const *at, print_limit most) {
+std::string limited_text(const cursor &at, print_limit most) {
   std::string text;
-  value_printer whole(text, block, false, most);
-  whole.print(part, at);
+  value_printer whole(text, false, most);
+  whole.print(at);
   if (whole.reached_limit()) {
     text.clear();
-    value_printer(text, block, true, {.elements = print_at_most}).print(part, at);
+    value_printer(text, true, {.elements = print_at_most}).print(at);
   }
   return text;
 }
@@ -274,24 +243,16 @@ std::string limited_text(const array_block &block, const type_part &part, char *
 } // namespace
 
 std::string values_text_at(const array_block &block, int axis, char *const *stream) {
-  type_part part{block.type};
-  while (axis-- > 0) {
-    part = part.element();
-  }
-  return values_text_at(block, part, stream);
+  return values_text_at(block, part_at(block.type, axis), stream);
 }
 
 std::string values_text_at(const array_block &block, const type_part &part, char *const *stream) {
-  return limited_text(block, part, stream + part.stream, {.characters = line_length});
+  return limited_text({block, part, stream + part.stream}, {.characters = line_length});
 }
 
 std::string values_text(const array &a) {
-  array_block &block = *a.eval().get();
-  char *at[max_type_streams];
-  for (int s = 0; s < block.nstreams; s++) {
-    at[s] = block.streams()[s].address;
-  }
-  return limited_text(block, {block.type}, at, {.elements = print_all_up_to});
+  stream_room room;
+  return limited_text({*a.eval().get(), room}, {.elements = print_all_up_to});
 }
 
 std::string array::str() const {

@@ -16,7 +16,7 @@ offsets_run rows_of(const array_block &block, int s) {
   const char *address = slots.address;
   intptr_t chained = slot_size(slots.kind), count = 1;
   for (int d = block.var_axis(s) - 1; d >= 0; d--) {
-    if (size[d] < 0) {
+    if (block.is_var(d)) {
       offsets_run outer = rows_of(block, s - 1);
       if (!outer || stride[d] != chained) {
         return {};

@@ -1,61 +1,31 @@
-// Rows of `var` dimensions: reading a slot, and telling whether two arrays have the same rows.
+// Rows of whole `var` dimensions that follow each other, and telling whether two arrays have the same rows.
 #pragma once
 
+#include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
-#include "dynd/type/slots.h"
 
 namespace dynd {
 
-/// A row of a writable array that gets its memory, and with it its length, from the first assignment.
-inline bool has_no_memory(const row_extent &row) { return row.start == -1 && row.size == 0; }
-
-/// How far apart, in a stream of that stride, the elements are in which the rows' starts count.
-inline intptr_t start_unit(intptr_t stride, int32_t step) { return step == 1 ? stride : stride / step; }
-
-/// The streams of `part`, from where they stand for the dimension `dim` outside of it (at[0] is the part's first), to
-/// element i of that dimension, of a row that begins at `start` where it has rows (of that step).
-inline void move_streams(const array_block &block, const type_part &part, int dim, int64_t i, char *const *at,
-                         char **inner, int64_t start = 0, int32_t step = 1) {
-  for (int s = 0; s < part.type->nstreams; s++) {
-    intptr_t stride = block.strides(part.stream + s)[dim];
-    inner[s] = at[s] + start * start_unit(stride, step) + i * stride;
-  }
-}
-
-/// One dimension of an array, entered from streams that stand at an element of what is outside: its length, and how the
-/// streams move to its elements. Of a waiting array only the slots can be walked: all streams but the last.
+/// To be removed: its last users, in eval/ and in the tests' fixture, are to use the cursor. One dimension of an array,
+/// with all streams as they are at an element of what is outside.
 class dimension_walk {
 public:
-  dimension_walk(const array_block &block, int axis, char *const *at)
-      : dimension_walk(block, axis, at, block.nstreams) {}
-  dimension_walk(const array_block &block, int axis, char *const *at, int nstreams)
-      : block_(block), axis_(axis), nstreams_(nstreams), at_(at) {
-    row_ = {0, block.size()[axis]};
-    if (row_.size < 0) {
-      slots_ = 0;
-      for (int d = 0; d < axis; d++) {
-        slots_ += block.size()[d] < 0;
-      }
-      row_ = read_slot(at[slots_], block.streams()[slots_].kind);
-      step_ = block.streams()[slots_].step;
-    }
-  }
-  int64_t size() const { return row_.size; }
-  /// Where the streams stand at element i; those above the rows' own slots stay.
+  dimension_walk(const array_block &block, int axis, char *const *at, int nstreams = max_type_streams)
+      : at_(at), row_(place(block, axis, at, nstreams)) {}
+  int64_t size() const { return row_.size(); }
   void enter(int64_t i, char **inner) const {
-    for (int s = 0; s < nstreams_; s++) {
-      intptr_t stride = block_.strides(s)[axis_];
-      inner[s] = s > slots_ ? at_[s] + row_.start * start_unit(stride, step_) + i * stride : at_[s];
-    }
+    std::copy_n(at_, row_.element().stream, inner);
+    row_.enter(i, inner + row_.element().stream);
   }
 
 private:
-  const array_block &block_;
-  int axis_, nstreams_;
+  static cursor place(const array_block &block, int axis, char *const *at, int nstreams) {
+    type_part part = part_at(block.type, axis);
+    return {block, part, at + part.stream, nstreams};
+  }
+
   char *const *at_;
-  row_extent row_;
-  int slots_ = -1; // the stream of its slots, if it has rows
-  int32_t step_ = 1;
+  dimension row_;
 };
 
 /// rows + 1 offsets, one after another: the rows of one `var` dimension of a whole array, as flat evaluation needs

@@ -41,7 +41,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
 /// What is assigned has its own type too, but for what Python has no type for: records by position, None alone, text
 /// beside numbers. Those take the target's, and every value is converted to it as the mode says.
 nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode = error_mode::fractional);
-/// What stands behind options and pointers.
+/// What is inside of options and pointers.
 const type_data *below_options(const type_data *type);
 
 /// An ndt.type or datashape text; None gives no type.

@@ -298,8 +298,7 @@ nb::object shape_of(nb::handle self) {
   const nd::array &a = unwrap(self.ptr());
   nb::object shape = steal(PyTuple_New(a.ndim()));
   for (int d = 0; d < a.ndim(); d++) {
-    intptr_t size = a.size(d);
-    PyTuple_SET_ITEM(shape.ptr(), d, size < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(size));
+    PyTuple_SET_ITEM(shape.ptr(), d, a->is_var(d) ? Py_NewRef(Py_None) : PyLong_FromSsize_t(a.size(d)));
   }
   return shape;
 }
@@ -340,7 +339,7 @@ nb::object reduced_to_bytes(const nd::array &a) {
   nb::list sizes, offsets;
   for (int d = 0; d < shape.ndim; d++) {
     sizes.append(shape.size[d]);
-    if (shape.size[d] < 0) {
+    if (block->is_var(d)) {
       const offsets_run &run = shape.slots[shape.slot_index[d]].run;
       std::vector<int64_t> wide(size_t(run.rows) + 1);
       widen(run, wide.data());

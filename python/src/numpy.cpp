@@ -92,7 +92,7 @@ void release_object(void *context) {
   }
 }
 
-// The streams of a record's parts all stand in its memory: each begins at its field, and moves by the array's strides.
+// The streams of a record's parts are all in its memory: each begins at its field, and moves by the array's strides.
 class record_view {
 public:
   record_view(array_block &block, const std::vector<intptr_t> &strides, buffer *memory)
@@ -244,7 +244,7 @@ nb::object dtype_of(const nd::array &a, const type_part &part, nb::module_ &nump
   case type_kind::strided_dim: { // all sizes of a subarray in one shape
     nb::list shape;
     type_part element = part;
-    for (; element.type->ndim > 0 && element.type->kind != type_kind::var_dim; element = element.element()) {
+    for (; element.is_dim() && !element.is_var(); element = element.element()) {
       shape.append(a->size()[element.dim]);
     }
     return numpy.attr("dtype")(nb::make_tuple(dtype_of(a, element, numpy), nb::tuple(shape)));
@@ -261,10 +261,7 @@ nd::array in_our_order(const nd::array &a) {
   ref<array_block> block = new_block(type.get(), a->access, 0);
   std::copy_n(a->size(), a.ndim(), block->size());
   std::copy_n(a->strides(0), a.ndim(), block->strides(0));
-  const stream &values = a->streams()[0];
-  counted *owner = values.owner ? values.owner : a.get();
-  retain(owner);
-  block->streams()[0] = {values.address, owner, slot_kind::none};
+  block->streams()[0] = shared_stream(*a.get(), 0);
   note_density(*block);
   return nd::array(std::move(block));
 }

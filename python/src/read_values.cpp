@@ -1,9 +1,10 @@
-// Reading Python values of a type that is known: a walk over the type, which says what must stand at each place.
+// Reading Python values of a type that is known: a walk over the type, which says what must be at each place.
 #include "values.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/observe.h"
@@ -218,7 +219,7 @@ private:
                       " has a dimension" + where_.text());
     }
     intptr_t size = PySequence_Fast_GET_SIZE(list.ptr());
-    if (part.type->kind == type_kind::var_dim) {
+    if (part.is_var()) {
       writer_.add_row(part.stream, size);
     } else if (!writer_.add_size(part.dim, size)) {
       throw error(error_kind::value, "array: a list of length " + std::to_string(size) + " does not fit size " +
@@ -236,7 +237,7 @@ private:
     });
   }
 
-  // A list of scalars. What it usually holds, Python's own int and float, is read in place: nobody's code runs.
+  // A list of scalars. What it usually holds, Python's own int and float, is read in place: no user code runs.
   void visit_numbers(const type_part &part, PyObject *list) {
     scalar_id scalar = part.type->scalar;
     size_t item = scalar_size[size_t(scalar)], size = size_t(PySequence_Fast_GET_SIZE(list));

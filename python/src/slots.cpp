@@ -329,7 +329,7 @@ std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::
     (inside.empty() && PyIndex_Check(one) ? indices : inside).push_back(one_index(one));
   }
   int count = int(indices.size());
-  if (count == 0 || a.ndim() != target.ndim() + count || a->size()[count] >= 0 || target->size()[0] != 0) {
+  if (count == 0 || a.ndim() != target.ndim() + count || !a->is_var(count) || target->size()[0] != 0) {
     return std::nullopt;
   }
   intptr_t at = indices.back().at;
@@ -338,7 +338,8 @@ std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::
     indices.back().stop = at + 1;
   }
   nd::array row = nd::at(a, indices);
-  bool to_be = has_no_memory(read_slot(row->streams()[0].address, row->streams()[0].kind));
+  stream_room room, inner;
+  bool to_be = !dimension(cursor::over_rows(*row.get(), room)).enter(0, inner).has_memory();
   indices.insert(indices.end(), inside.begin(), inside.end());
   return to_be ? std::optional(inside.empty() ? row : nd::at(a, indices)) : std::nullopt;
 }
@@ -371,8 +372,8 @@ Py_ssize_t length(PyObject *self) {
     return -1;
   }
   // A `var` dimension with nothing outside of it is one row.
-  return block->size()[0] >= 0 ? block->size()[0]
-                               : read_slot(block->streams()[0].address, block->streams()[0].kind).size;
+  stream_room room;
+  return cursor::over_rows(*block, room).size();
 }
 
 PyObject *iterate(PyObject *self) {

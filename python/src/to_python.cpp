@@ -1,9 +1,10 @@
 // From arrays to Python values.
 #include "values.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "dynd/array/rows.h"
+#include "dynd/array/cursor.h"
 #include "dynd/ops/isa.h"
 
 namespace binding {
@@ -56,42 +57,35 @@ PyObject *value_of(scalar_id scalar, const char *at) {
   return nullptr;
 }
 
+constexpr intptr_t poll_every = 4096; // values, between two looks for Ctrl-C
+
 class value_builder {
 public:
-  value_builder(const array_block &block, bool structs_as_tuples) : block_(block), tuples_(structs_as_tuples) {}
+  explicit value_builder(bool structs_as_tuples) : tuples_(structs_as_tuples) {}
 
-  // The value of a part whose streams stand at `at`; at[0] is the part's first.
-  nb::object value(const type_part &part, char *const *at) {
-    const type_data *t = part.type;
-    switch (t->kind) {
+  nb::object value(const cursor &at) {
+    switch (at.kind()) {
     case type_kind::scalar:
-      return checked(value_of(t->scalar, at[0]));
+      return checked(value_of(at.scalar(), at.address()));
     case type_kind::byteswap: {
       char swapped[max_scalar_size];
-      std::memcpy(swapped, at[0], scalar_size[size_t(t->element->scalar)]);
-      swap_bytes(swapped, t->element->scalar);
-      return checked(value_of(t->element->scalar, swapped));
+      return checked(value_of(at.scalar(), at.value(swapped)));
     }
     case type_kind::string:
     case type_kind::bytes:
-      return text(part, at);
+      return text(at);
     case type_kind::option:
-      return *at[0] ? value(part.element(), at + 1) : nb::none();
+      return at.is_there() ? value(at.inside()) : nb::none();
     case type_kind::pointer: {
-      int64_t index;
-      std::memcpy(&index, at[0], sizeof(index));
-      if (index < 0) {
-        return nb::none();
-      }
-      char *inner[max_type_streams];
-      move_streams(block_, part.element(), part.dim, index, at + 1, inner);
-      return value(part.element(), inner);
+      stream_room room;
+      return at.is_null() ? nb::none() : value(at.target(room));
     }
-    case type_kind::tuple:
     case type_kind::struct_:
-      return t->kind == type_kind::struct_ && !tuples_ ? dict(part, at) : tuple(part, at);
+      return tuples_ ? tuple(at) : dict(at);
+    case type_kind::tuple:
+      return tuple(at);
     default:
-      return list(part, at);
+      return list(at);
     }
   }
 
@@ -103,13 +97,23 @@ private:
     return nb::steal(made);
   }
 
-  nb::object text(const type_part &part, char *const *at) {
-    row_extent row = read_slot(at[0], block_.streams()[part.stream].kind);
-    const char *bytes = at[1] + row.start;
-    if (part.type->kind == type_kind::bytes) {
-      return checked(PyBytes_FromStringAndSize(bytes, row.size));
+  // A signal handler may run here, and raise.
+  void poll(intptr_t values) {
+    unpolled_ += values;
+    if (unpolled_ >= poll_every) {
+      unpolled_ = 0;
+      if (PyErr_CheckSignals() != 0) {
+        throw nb::python_error();
+      }
     }
-    PyObject *made = PyUnicode_DecodeUTF8(bytes, row.size, nullptr);
+  }
+
+  nb::object text(const cursor &at) {
+    std::string_view bytes = at.text();
+    if (at.kind() == type_kind::bytes) {
+      return checked(PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size())));
+    }
+    PyObject *made = PyUnicode_DecodeUTF8(bytes.data(), Py_ssize_t(bytes.size()), nullptr);
     if (!made && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
       PyErr_Clear();
       throw error(error_kind::value, "tolist: a string is not UTF-8" + where_.text());
@@ -117,25 +121,25 @@ private:
     return checked(made);
   }
 
-  nb::object tuple(const type_part &part, char *const *at) {
-    const type_data *t = part.type;
-    nb::object made = checked(PyTuple_New(t->nfields));
+  nb::object tuple(const cursor &at) {
+    int count = at.part().type->nfields;
+    nb::object made = checked(PyTuple_New(count));
     place::level level(where_);
-    for (int i = 0; i < t->nfields; i++) {
+    for (int i = 0; i < count; i++) {
       where_.at(i);
-      PyTuple_SET_ITEM(made.ptr(), i, value(part.field(i), at + t->fields[i].stream).release().ptr());
+      PyTuple_SET_ITEM(made.ptr(), i, value(at.field(i)).release().ptr());
     }
     return made;
   }
 
-  nb::object dict(const type_part &part, char *const *at) {
-    const type_data *t = part.type;
+  nb::object dict(const cursor &at) {
+    const type_data *t = at.part().type;
     const std::vector<nb::object> &keys = keys_.of(t);
     nb::object made = checked(PyDict_New());
     place::level level(where_);
     for (int i = 0; i < t->nfields; i++) {
       where_.at(std::string_view(t->fields[i].name));
-      nb::object field = value(part.field(i), at + t->fields[i].stream);
+      nb::object field = value(at.field(i));
       if (PyDict_SetItem(made.ptr(), keys[size_t(i)].ptr(), field.ptr()) != 0) {
         throw nb::python_error();
       }
@@ -143,36 +147,39 @@ private:
     return made;
   }
 
-  nb::object list(const type_part &part, char *const *at) {
-    bool var = part.type->kind == type_kind::var_dim;
-    row_extent row = {0, block_.size()[part.dim]};
-    int32_t step = 1;
-    if (var) {
-      row = read_slot(at[0], block_.streams()[part.stream].kind);
-      step = block_.streams()[part.stream].step;
-    }
-    type_part element = part.element();
-    nb::object made = checked(PyList_New(row.size));
-    if (element.type->kind == type_kind::scalar) {
-      intptr_t stride = block_.strides(element.stream)[part.dim];
-      const char *first = at[var] + row.start * start_unit(stride, step);
-      for (int64_t i = 0; i < row.size; i++) {
-        PyList_SET_ITEM(made.ptr(), i, checked(value_of(element.type->scalar, first + i * stride)).release().ptr());
-      }
+  nb::object list(const cursor &at) {
+    dimension row(at);
+    nb::object made = checked(PyList_New(row.size()));
+    if (row.element().type->kind == type_kind::scalar) {
+      fill_numbers(made.ptr(), row);
       return made;
     }
-    char *inner[max_type_streams];
+    stream_room room;
+    cursor element = row.enter(0, room);
     place::level level(where_);
-    for (int64_t i = 0; i < row.size; i++) {
+    for (int64_t i = 0; i < row.size(); i++, row.next(room)) {
+      poll(1);
       where_.at(i);
-      move_streams(block_, element, part.dim, i, at + var, inner, row.start, step);
-      PyList_SET_ITEM(made.ptr(), i, value(element, inner).release().ptr());
+      PyList_SET_ITEM(made.ptr(), i, value(element).release().ptr());
     }
     return made;
   }
 
-  const array_block &block_;
+  void fill_numbers(PyObject *list, const dimension &row) {
+    scalar_id scalar = row.element().scalar();
+    const char *at = row.first();
+    intptr_t stride = row.stride();
+    for (int64_t i = 0, end; i < row.size(); i = end) {
+      end = std::min(row.size(), i + poll_every);
+      poll(end - i);
+      for (; i < end; i++, at += stride) {
+        PyList_SET_ITEM(list, i, checked(value_of(scalar, at)).release().ptr());
+      }
+    }
+  }
+
   bool tuples_;
+  intptr_t unpolled_ = 0;
   place where_;
   field_keys keys_;
 };
@@ -180,12 +187,8 @@ private:
 } // namespace
 
 PyObject *to_values(const nd::array &a, bool structs_as_tuples) {
-  array_block &block = *a.eval().get();
-  char *at[max_type_streams];
-  for (int s = 0; s < block.nstreams; s++) {
-    at[s] = block.streams()[s].address;
-  }
-  return value_builder(block, structs_as_tuples).value({block.type}, at).release().ptr();
+  stream_room room;
+  return value_builder(structs_as_tuples).value({*a.eval().get(), room}).release().ptr();
 }
 
 PyObject *to_list(const nd::array &a) { return to_values(a, false); }

@@ -1,7 +1,5 @@
 #include "values.h"
 
-#include <algorithm>
-
 namespace binding {
 
 std::string place::text() const {
@@ -67,13 +65,6 @@ std::string_view utf8_of(PyObject *text, const place &where) {
     throw error(error_kind::value, "array: text with a lone surrogate is not Unicode" + where.text());
   }
   return {bytes, size_t(size)};
-}
-
-void swap_bytes(char *value, scalar_id scalar) {
-  size_t components = component_count(scalar), size = scalar_size[size_t(scalar)] / components;
-  for (char *component = value; components > 0; components--, component += size) {
-    std::reverse(component, component + size);
-  }
 }
 
 void changed_while_read(const char *what) {

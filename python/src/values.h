@@ -1,4 +1,4 @@
-// What reading, writing and deducing the type of Python values share: where a value stands, what counts as a list, the
+// What reading, writing and deducing the type of Python values share: where a value is, what counts as a list, the
 // keys of records.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace binding {
 
-/// Where a value stands in nested lists and records, for messages: ` at index (2, "x", 0)`. A chain of levels on the
+/// Where a value is in nested lists and records, for messages: ` at index (2, "x", 0)`. A chain of levels on the
 /// stack of whoever walks the values, so that knowing the place costs next to nothing.
 class place {
 public:
@@ -74,11 +74,11 @@ inline bool has_buffer(PyObject *object) {
   return PyObject_CheckBuffer(object) && !is_list(object) && !PyBytes_Check(object) && !PyUnicode_Check(object);
 }
 
-/// What stands for a list inside a list: an array, a buffer with dimensions, a range. A new list, the list itself, or
+/// What counts as a list inside a list: an array, a buffer with dimensions, a range. A new list, the list itself, or
 /// nothing.
 nb::object as_list(PyObject *object);
 
-/// An element of an array that is no number as the Python value it stands for; anything else as it is.
+/// An element of an array that is no number as the Python value it is; anything else as it is.
 nb::object without_array(PyObject *object);
 
 /// Text as UTF-8, valid as long as the object lives. A value error where it is half of a pair (a lone surrogate).
@@ -103,8 +103,9 @@ template <class F> void for_each_item(PyObject *list, F f) {
 void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where,
            error_mode mode = error_mode::fractional);
 
-/// A value in the other byte order.
-void swap_bytes(char *value, scalar_id scalar);
+/// The type of values. `element`: of their elements, where it is known; only the lists around them are looked at then.
+/// `if_none`: of the destination, for what has no type of its own. `mixtures`: text beside numbers is no error.
+ndt::type type_of_values(PyObject *values, ndt::type element, ndt::type if_none, bool mixtures);
 
 /// A copy as an element type or a whole type with the same dimensions.
 nd::array converted(const nd::array &from, ndt::type type, access_mode access);

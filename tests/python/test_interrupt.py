@@ -1,5 +1,6 @@
 """Ctrl-C stops an evaluation that runs for long: KeyboardInterrupt, nothing half-made, everything usable afterwards."""
 
+import gc
 import math
 import os
 import signal
@@ -108,6 +109,29 @@ def test_what_waits_is_computed_later(threads):
     late, raised = interrupted_after(0.04, a.eval)
     assert type(raised) is KeyboardInterrupt and late < 0.5
     assert a[0].tolist() == value and a[size - 1].tolist() == value
+
+
+@pytest.mark.parametrize("elements", ["numbers", "short rows", "structs"])
+def test_tolist_stops(elements):
+    numbers = nd.asarray(np.broadcast_to(np.arange(1 << 20), (64, 1 << 20)))
+    rows = nd.asarray(np.broadcast_to(np.zeros(3), (1 << 23, 3)))
+    pair = np.zeros(1, dtype=[("x", "i4"), ("y", "f8")])
+    structs = nd.asarray(np.lib.stride_tricks.as_strided(pair, (1 << 23,), (0,)))
+    source = {"numbers": numbers, "short rows": rows, "structs": structs}[elements]
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # no thread of ours gets to send one
+    gc.disable()  # a callback of its own, as Hypothesis has one, would swallow the exception
+    try:
+        start = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            source.tolist()
+        late = time.perf_counter() - start - 0.1
+    finally:
+        gc.enable()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert late < 0.5  # what was made is released too
+    assert numbers[0, :3].tolist() == [0, 1, 2]
 
 
 def test_another_handlers_exception_comes_through():

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "dynd/plan/nest.h"
@@ -12,6 +13,15 @@
 namespace dynd::plan_test {
 
 using numbers = std::vector<intptr_t>;
+
+/// As messages show a shape: "(3, 4)".
+inline std::string shape_text(const numbers &sizes) {
+  std::string text;
+  for (intptr_t size : sizes) {
+    text += (text.empty() ? "" : ", ") + std::to_string(size);
+  }
+  return "(" + text + ")";
+}
 
 /// An operand by its own sizes and strides, before broadcasting.
 struct operand {

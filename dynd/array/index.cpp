@@ -1,0 +1,305 @@
+// Indexing: a[i, 1:2, ..., None].
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "dynd/array/rows.h"
+#include "dynd/array/view.h"
+#include "dynd/array/view_parts.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// Python's rule for a slice over `size` elements: the first, how many, and the step.
+struct slice_extent {
+  intptr_t first, count, step;
+};
+
+slice_extent resolve(const index &i, intptr_t size) {
+  intptr_t step = i.step.value_or(1);
+  if (step == 0) {
+    fail(error_kind::value, "index: slice step cannot be zero");
+  }
+  intptr_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? size - 1 : size;
+  auto clamp = [&](intptr_t at) {
+    at += at < 0 ? size : 0;
+    return std::clamp(at, lowest, highest);
+  };
+  intptr_t start = i.start ? clamp(*i.start) : (step < 0 ? size - 1 : 0);
+  intptr_t stop = i.stop ? clamp(*i.stop) : (step < 0 ? -1 : size);
+  intptr_t count = 0;
+  if (step > 0 && start < stop) {
+    count = (stop - start - 1) / step + 1;
+  } else if (step < 0 && stop < start) {
+    count = step == INTPTR_MIN ? 1 : (start - stop - 1) / -step + 1;
+  }
+  return {start, count, step};
+}
+
+bool is_whole(const index &i) { return i.kind == index::slice && !i.start && !i.stop && i.step.value_or(1) == 1; }
+
+class indexer {
+public:
+  indexer(const array &a, std::span<const index> indices) : a_(a), parts_(a), indices_(indices) {}
+
+  array run() {
+    int consumed = 0, ellipses = 0;
+    for (const index &i : indices_) {
+      consumed += i.kind == index::integer || i.kind == index::slice;
+      ellipses += i.kind == index::ellipsis;
+    }
+    if (ellipses > 1) {
+      fail(error_kind::index, "index: more than one ellipsis");
+    }
+    if (consumed > parts_.ndim) {
+      fail(error_kind::index, "index: too many indices: " + std::to_string(consumed) + " for " +
+                                  std::to_string(parts_.ndim) + " dimension(s)");
+    }
+    int skipped = parts_.ndim - consumed;
+    for (const index &i : indices_) {
+      switch (i.kind) {
+      case index::ellipsis:
+        at_ += skipped;
+        axis_ += skipped;
+        break;
+      case index::new_axis:
+        resolve_taken_row();
+        parts_.insert_axis(at_++);
+        break;
+      case index::integer:
+        take(i.at);
+        break;
+      case index::slice:
+        cut(i);
+        break;
+      }
+      changed_ |= i.kind != index::ellipsis && !is_whole(i);
+    }
+    resolve_taken_row();
+    return parts_.build();
+  }
+
+private:
+  // A row that was picked out of a ragged array has one size.
+  void resolve_taken_row() {
+    if (!taken_.empty() && parts_.ndim > 0 && parts_.is_var(0)) {
+      parts_.resolve_row();
+    }
+  }
+
+  // Rows of which every one is to be indexed. With nothing outside, a `var` dimension is one row, of one size.
+  bool inside_rows() {
+    if (parts_.is_var(at_) && at_ == 0) {
+      parts_.resolve_row();
+    }
+    return parts_.is_var(at_);
+  }
+
+  // The array as the indices before this one made it.
+  const array_block &so_far() {
+    if (changed_) {
+      so_far_ = parts_.build();
+    }
+    return changed_ ? *so_far_.get() : *a_.get();
+  }
+
+  buffer *keep(const void *data, size_t bytes) {
+    memory_.push_back(allocate_buffer(bytes));
+    if (bytes) {
+      std::memcpy(memory_.back()->data, data, bytes);
+    }
+    return memory_.back().get();
+  }
+
+  // New slots for the `var` dimensions outside of axis at_, as if everything followed each other in C order: offsets,
+  // unless some row has no memory, which only a pair can say.
+  void pack_outside(const cursor &whole) {
+    for (int d = 0, s = 0; d < at_; d++) {
+      if (!whole.block().is_var(d)) {
+        continue;
+      }
+      std::vector<int64_t> offsets = {0};
+      std::vector<row_extent> pairs;
+      bool all_have_memory = true;
+      if (offsets_run rows = rows_of(whole.block(), s)) { // they do already
+        offsets.resize(size_t(rows.rows) + 1);
+        widen(rows, offsets.data());
+        std::transform(offsets.begin(), offsets.end(), offsets.begin(), [&](int64_t at) { return at - rows.first(); });
+      } else {
+        for_each_place(whole, d, [&](const cursor &place, const intptr_t *) {
+          row_extent row = place.row();
+          all_have_memory &= !has_no_memory(row);
+          pairs.push_back(has_no_memory(row) ? row : row_extent{offsets.back(), row.size});
+          offsets.push_back(offsets.back() + row.size);
+        });
+      }
+      if (all_have_memory) {
+        parts_.pack(s, d, sizeof(int64_t), keep(offsets.data(), offsets.size() * sizeof(int64_t)),
+                    slot_kind::offsets64);
+      } else {
+        parts_.pack(s, d, sizeof(row_extent), keep(pairs.data(), pairs.size() * sizeof(row_extent)),
+                    slot_kind::pairs64);
+      }
+      s++;
+    }
+  }
+
+  // a[:, i:j:k]: new slots, one for each row; the content is shared.
+  void cut_rows(const index &i) {
+    stream_room room;
+    cursor whole = cursor::over_rows(so_far(), room);
+    int s = whole.block().slot_stream(at_);
+    intptr_t own = parts_.step[s], longest = 0;
+    std::vector<row_extent> slots;
+    slots.reserve(size_t(rows_of(whole.block(), s).rows)); // 0 where they do not follow each other
+    for_each_place(whole, at_, [&](const cursor &place, const intptr_t *) {
+      row_extent row = place.row();
+      slice_extent extent = resolve(i, row.size);
+      longest = std::max(longest, extent.count);
+      // Of a row without memory (start -1) every slice is one too. It gets no memory through the slice.
+      slots.push_back({extent.count ? row.start + extent.first * own : has_no_memory(row) ? -1 : 0, extent.count});
+    });
+    intptr_t step = i.step.value_or(1), all;
+    if (longest <= 1) {
+      step = 1; // no row has a second element to step to
+    }
+    if (__builtin_mul_overflow(own, step, &all) || all != int32_t(all)) {
+      fail(error_kind::index, "index: inside the rows of axis " + std::to_string(axis_) +
+                                  " the step of a slice must fit 32 bits, not " + std::to_string(step));
+    }
+    pack_outside(whole);
+    buffer *memory = keep(slots.data(), slots.size() * sizeof(row_extent));
+    parts_.pack(s, at_, sizeof(row_extent), memory, slot_kind::pairs64);
+    parts_.step[s] = int32_t(all);
+    for (int below = s + 1; below < parts_.nstreams; below++) {
+      parts_.stride(below)[at_] *= step;
+    }
+  }
+
+  // a[:, i]: one element of every row. They are anywhere in the content: values are copied; of rows below, the slots
+  // are copied and the content is shared.
+  void take_from_rows(intptr_t i) {
+    int end = at_ + 1;
+    while (end < parts_.ndim && !parts_.is_var(end)) {
+      end++;
+    }
+    bool values = end == parts_.ndim;
+    if (values && !a_->has_scalars()) {
+      fail(error_kind::index, "index: an integer inside the rows of axis " + std::to_string(axis_) +
+                                  ", of elements of " + std::string(parts_.dtype.str()) +
+                                  ": index the axes before it with integers");
+    }
+    stream_room room;
+    cursor whole(so_far(), room);
+    intptr_t item = values ? intptr_t(a_->item_size()) : intptr_t(sizeof(row_extent));
+    std::vector<char> taken = take_from_each(whole, i, end, values, size_t(item));
+    pack_outside(whole);
+    int s = whole.block().slot_stream(at_);
+    int32_t step = parts_.step[s + 1];
+    parts_.remove_stream(s);
+    parts_.remove_axis(at_);
+    parts_.pack(s, end - 1, item, keep(taken.data(), taken.size()), values ? slot_kind::none : slot_kind::pairs64);
+    parts_.step[s] = step;
+    if (values) {
+      parts_.access = access_mode::immutable;
+      parts_.ours = true;
+    }
+    axis_++;
+  }
+
+  // The bytes of element i of every row of axis at_, down to the axis `end`: values, or slots.
+  std::vector<char> take_from_each(const cursor &whole, intptr_t i, int end, bool values, size_t item) {
+    std::vector<char> taken;
+    taken.reserve(size_t(rows_of(whole.block(), whole.block().slot_stream(at_)).rows) * item);
+    auto add = [&](const char *from) { taken.insert(taken.end(), from, from + item); };
+    stream_room room;
+    for_each_place(whole, at_, [&](const cursor &place, const intptr_t *index) {
+      dimension row(place);
+      if (i < -row.size() || i >= row.size()) {
+        fail_in_row(i, {index, size_t(at_)}, row.size());
+      }
+      intptr_t positive = i < 0 ? i + row.size() : i;
+      if (values && end == at_ + 1) { // the usual case
+        return add(row.first() + positive * row.stride());
+      }
+      for_each_place(row.enter(positive, room), end - at_ - 1, [&](const cursor &part, const intptr_t *) {
+        row_extent slot = values ? row_extent() : part.row();
+        add(values ? part.address() : reinterpret_cast<const char *>(&slot));
+      });
+    });
+    return taken;
+  }
+
+  [[noreturn]] void fail_in_row(intptr_t i, std::span<const intptr_t> index, intptr_t size) {
+    fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
+                                " of " + row_text(index) + " with size " + std::to_string(size));
+  }
+
+  void take(intptr_t i) {
+    if (inside_rows()) {
+      take_from_rows(i);
+      return;
+    }
+    intptr_t size = parts_.size[at_];
+    if (i < -size || i >= size) {
+      std::string row;
+      if (a_->is_var(axis_)) {
+        row = " of row " + taken_;
+      }
+      fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
+                                  row + " with size " + std::to_string(size));
+    }
+    intptr_t positive = i < 0 ? i + size : i;
+    parts_.shift(at_, positive);
+    parts_.remove_axis(at_);
+    taken_ += (taken_.empty() ? "" : ", ") + std::to_string(positive);
+    axis_++;
+  }
+
+  void cut(const index &i) {
+    if (!is_whole(i) && inside_rows()) {
+      cut_rows(i);
+    } else if (!is_whole(i)) {
+      slice_extent extent = resolve(i, parts_.size[at_]);
+      if (extent.count > 0) {
+        parts_.shift(at_, extent.first);
+      }
+      for (int s = 0; s < parts_.nstreams; s++) {
+        intptr_t &stride = parts_.stride(s)[at_];
+        stride = intptr_t(size_t(stride) * size_t(extent.count > 1 ? extent.step : 1));
+      }
+      bool changed = extent.count != parts_.size[at_];
+      parts_.size[at_] = extent.count;
+      if (changed) {
+        parts_.kind[at_] = type_kind::strided_dim; // `3 * T` cut to 2 is not `3 * T` any more
+      }
+    }
+    at_++;
+    axis_++;
+  }
+
+  const array &a_;
+  view_parts parts_;
+  std::span<const index> indices_;
+  int at_ = 0;                      // the dimension of the view that is next
+  int axis_ = 0;                    // the axis of the array that it was
+  bool changed_ = false;            // by the indices so far
+  array so_far_;                    // what they made, where rows had to be walked
+  std::string taken_;               // the integers so far, for messages
+  std::vector<ref<buffer>> memory_; // of new streams, until the view owns them
+};
+
+} // namespace
+
+array at(const array &a, std::span<const index> indices) {
+  force(a.get());
+  return indexer(a, indices).run();
+}
+
+array at(const array &a, intptr_t i) {
+  index one{index::integer, i, {}, {}, {}};
+  return at(a, {&one, 1});
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,157 @@
+// An array taken apart, for views to be made of: sizes and strides that can be changed, and an array built of them
+// again.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "dynd/array/array.h"
+#include "dynd/array/cursor.h"
+#include "dynd/base/errors.h"
+
+namespace dynd::nd {
+
+/// The dimensions from the outside in, and the streams with strides for each of them. Dimensions inside of the elements
+/// come behind those outside.
+struct view_parts {
+  int ndim = 0, all_ndim = 0, nstreams = 0;
+  intptr_t size[max_type_streams + max_ndim];
+  type_kind kind[max_ndim];
+  char *address[max_type_streams];
+  slot_kind slots[max_type_streams];
+  int32_t step[max_type_streams];
+  counted *owner[max_type_streams];
+  ndt::type dtype;
+  access_mode access;
+  bool ours;
+
+  explicit view_parts(const array &a) {
+    array_block *block = a.get();
+    ndim = block->ndim;
+    all_ndim = block->all_ndim;
+    nstreams = block->nstreams;
+    access = block->access;
+    ours = block->flags & flag_ours;
+    pitch_ = size_t(all_ndim + max_ndim - ndim); // an index may add axes
+    if (pitch_ * size_t(nstreams) > std::size(few_)) {
+      many_.resize(pitch_ * size_t(nstreams));
+    }
+    const type_data *type = block->type;
+    for (int d = 0; d < ndim; d++, type = type->element) {
+      kind[d] = type->kind;
+    }
+    dtype = ndt::type(type);
+    std::copy_n(block->size(), all_ndim, size);
+    for (int s = 0; s < nstreams; s++) {
+      const stream &from = block->streams()[s];
+      address[s] = from.address;
+      slots[s] = from.kind;
+      step[s] = from.step;
+      owner[s] = from.owner ? from.owner : block;
+      std::copy_n(block->strides(s), all_ndim, stride(s));
+    }
+  }
+
+  intptr_t *stride(int s) { return (many_.empty() ? few_ : many_.data()) + size_t(s) * pitch_; }
+  const intptr_t *stride(int s) const { return (many_.empty() ? few_ : many_.data()) + size_t(s) * pitch_; }
+
+  void remove_axis(int d) {
+    for (int s = 0; s < nstreams; s++) {
+      std::copy(stride(s) + d + 1, stride(s) + all_ndim, stride(s) + d);
+    }
+    std::copy(size + d + 1, size + all_ndim, size + d);
+    std::copy(kind + d + 1, kind + ndim, kind + d);
+    ndim--;
+    all_ndim--;
+  }
+
+  void insert_axis(int d) {
+    if (ndim == max_ndim) {
+      fail(error_kind::value, "index: more than 32 dimensions");
+    }
+    for (int s = 0; s < nstreams; s++) {
+      std::copy_backward(stride(s) + d, stride(s) + all_ndim, stride(s) + all_ndim + 1);
+      stride(s)[d] = 0;
+    }
+    std::copy_backward(size + d, size + all_ndim, size + all_ndim + 1);
+    std::copy_backward(kind + d, kind + ndim, kind + ndim + 1);
+    size[d] = 1;
+    kind[d] = type_kind::strided_dim;
+    ndim++;
+    all_ndim++;
+  }
+
+  void remove_stream(int s) {
+    for (; s + 1 < nstreams; s++) {
+      std::copy_n(stride(s + 1), all_ndim, stride(s));
+      address[s] = address[s + 1];
+      slots[s] = slots[s + 1];
+      step[s] = step[s + 1];
+      owner[s] = owner[s + 1];
+    }
+    nstreams--;
+  }
+
+  bool is_var(int d) const { return kind[d] == type_kind::var_dim; }
+
+  // Stream s becomes items that follow each other over the dimensions from the `var` one outside of it (or the first)
+  // up to `end`.
+  //   slots of (2, var, 3, var), end 3, 16 bytes each: strides 0 48 16 0
+  void pack(int s, int end, intptr_t item, buffer *memory, slot_kind kind_of_slots) {
+    address[s] = memory->data;
+    owner[s] = memory;
+    slots[s] = kind_of_slots;
+    step[s] = 1;
+    bool outside = false; // of the `var` dimension that the stream is in
+    for (int d = all_ndim - 1; d >= 0; d--) {
+      stride(s)[d] = d >= end || outside ? 0 : item;
+      if (d < end && !outside) {
+        outside = is_var(d);
+        item *= outside ? 1 : size[d];
+      }
+    }
+  }
+
+  // The outermost dimension is `var` and nothing is outside of it: it is one row, and so has one size.
+  void resolve_row() {
+    row_extent row = read_slot(address[0], slots[0]);
+    for (int s = 1; s < nstreams; s++) {
+      address[s] += row.start * start_unit(stride(s)[0], step[0]);
+    }
+    remove_stream(0);
+    size[0] = row.size;
+    kind[0] = type_kind::strided_dim;
+  }
+
+  void shift(int d, intptr_t elements) {
+    for (int s = 0; s < nstreams; s++) {
+      address[s] += elements * stride(s)[d];
+    }
+  }
+
+  array build() const {
+    ndt::type type = dtype;
+    for (int d = ndim - 1; d >= 0; d--) {
+      type = is_var(d)                         ? ndt::make_var_dim(type)
+             : kind[d] == type_kind::fixed_dim ? ndt::make_fixed_dim(size[d], type)
+                                               : ndt::make_strided_dim(type);
+    }
+    ref<array_block> block = new_block(type.get(), access, ours ? flag_ours : 0);
+    std::copy_n(size, all_ndim, block->size());
+    for (int s = 0; s < nstreams; s++) {
+      std::copy_n(stride(s), all_ndim, block->strides(s));
+      retain(owner[s]);
+      block->streams()[s] = {address[s], owner[s], slots[s], step[s]};
+    }
+    note_density(*block);
+    return array(std::move(block));
+  }
+
+private:
+  size_t pitch_;
+  intptr_t few_[(max_ndim + 1) * max_ndim]; // all that arrays of scalars need
+  std::vector<intptr_t> many_;
+};
+
+} // namespace dynd::nd

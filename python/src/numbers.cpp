@@ -1,0 +1,179 @@
+#include "numbers.h"
+
+#include <cstring>
+
+#include "dynd/kernel/conversion.h"
+#include "dynd/ops/isa.h"
+
+namespace binding {
+
+namespace {
+
+[[noreturn]] void too_large(PyObject *number, const place &where) {
+  throw error(error_kind::overflow, "array: the integer " + std::string(nb::str(nb::handle(number)).c_str()) +
+                                        " does not fit in 64 bits" + where.text());
+}
+
+// NumPy's scalars have a buffer too.
+value_kind kind_of_numpy_scalar(PyObject *object) {
+  nb::object name = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
+  if (!name.is_valid()) {
+    PyErr_Clear();
+  } else if (std::string_view(nb::str(name).c_str()).starts_with("bool")) {
+    return a_bool;
+  } else if (std::string_view(nb::str(name).c_str()).starts_with("complex")) {
+    return a_complex;
+  }
+  return PyIndex_Check(object) ? an_int64 : a_float;
+}
+
+} // namespace
+
+value_kind kind_of(PyObject *object, const place &where) {
+  if (PyBool_Check(object)) {
+    return a_bool;
+  }
+  if (PyFloat_Check(object)) {
+    return a_float;
+  }
+  if (PyLong_Check(object)) {
+    int overflow;
+    long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow > 0) {
+      unsigned long long large = PyLong_AsUnsignedLongLong(object);
+      if (large == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        too_large(object, where);
+      }
+      return a_uint64;
+    }
+    if (overflow < 0) {
+      too_large(object, where);
+    }
+    return value == int32_t(value) ? an_int32 : an_int64;
+  }
+  if (PyComplex_Check(object)) {
+    return a_complex;
+  }
+  if (PyUnicode_Check(object) || PyBytes_Check(object)) {
+    return no_value;
+  }
+  if (is_array(object)) {
+    const nd::array &a = unwrap(object);
+    if (a.ndim() != 0 || !a->has_scalars()) {
+      return no_value;
+    }
+    scalar_id s = a->scalar();
+    return s == scalar_id::bool_    ? a_bool
+           : is_complex(s)          ? a_complex
+           : is_floating(s)         ? a_float
+           : s == scalar_id::uint64 ? a_uint64
+                                    : an_int64;
+  }
+  if (PyObject_CheckBuffer(object) == 0 && PyNumber_Check(object)) {
+    return PyIndex_Check(object) ? an_int64 : a_float;
+  }
+  return PyNumber_Check(object) && !PySequence_Check(object) ? kind_of_numpy_scalar(object) : no_value;
+}
+
+scalar_id scalar_for(value_kind kind) {
+  switch (kind) {
+  case a_bool:
+    return scalar_id::bool_;
+  case an_int64:
+    return scalar_id::int64;
+  case a_uint64:
+    return scalar_id::uint64;
+  case a_float:
+    return scalar_id::float64;
+  case a_complex:
+    return scalar_id::complex128;
+  default:
+    return scalar_id::int32;
+  }
+}
+
+scalar_id weakly_promoted(value_kind kind, scalar_id own) {
+  bool fits =
+      kind <= a_bool || is_complex(own) || (kind <= a_float && is_floating(own)) || (kind < a_float && is_integer(own));
+  return fits ? own : kind == a_complex && is_floating(own) ? complex_type(own) : promote(own, scalar_for(kind));
+}
+
+namespace {
+
+double to_double(PyObject *object) {
+  double value = PyFloat_AsDouble(object);
+  if (value == -1.0 && PyErr_Occurred()) {
+    throw nb::python_error();
+  }
+  return value;
+}
+
+// The number as the type that its kind has, for the conversion to start from.
+scalar_id number_of(PyObject *object, value_kind kind, void *value) {
+  auto put = [&](auto number) { std::memcpy(value, &number, sizeof(number)); };
+  if (kind == a_bool) {
+    int truth = PyObject_IsTrue(object);
+    if (truth < 0) {
+      throw nb::python_error();
+    }
+    put((unsigned char)truth);
+    return scalar_id::bool_;
+  }
+  if (kind == a_float) {
+    put(to_double(object));
+    return scalar_id::float64;
+  }
+  if (kind == a_complex) {
+    Py_complex number = PyComplex_AsCComplex(object);
+    if (number.real == -1.0 && PyErr_Occurred()) {
+      throw nb::python_error();
+    }
+    put(complex_of<double>{number.real, number.imag});
+    return scalar_id::complex128;
+  }
+  nb::object number = nb::steal(PyNumber_Index(object));
+  if (!number.is_valid()) {
+    throw nb::python_error();
+  }
+  int overflow;
+  long long integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow) {
+    put(PyLong_AsUnsignedLongLong(number.ptr()));
+    if (PyErr_Occurred()) {
+      throw nb::python_error();
+    }
+    return scalar_id::uint64;
+  }
+  put(integer);
+  if (integer != int32_t(integer)) {
+    return scalar_id::int64;
+  }
+  put(int32_t(integer));
+  return scalar_id::int32;
+}
+
+} // namespace
+
+void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where, error_mode mode) {
+  int too_large = 0; // for 64 bits; a floating type holds it nevertheless
+  if (PyLong_Check(object) && (is_floating(scalar) || is_complex(scalar))) {
+    PyLong_AsLongLongAndOverflow(object, &too_large);
+  }
+  value_kind kind = too_large ? a_float : kind_of(object, where);
+  if (kind == no_value) {
+    bool text = PyUnicode_Check(object) || PyBytes_Check(object);
+    throw error(error_kind::type, std::string(operation ? operation : "assign") + ": cannot make " +
+                                      scalar_name[size_t(scalar)] + " from " + type_name(object) + where.text() +
+                                      (text ? "; text becomes numbers by assignment or astype" : ""));
+  }
+  alignas(16) char value[max_scalar_size];
+  scalar_id from = number_of(object, kind, value);
+  block_fn convert = isa().convert_checked(mode, scalar, from);
+  if (convert(dst, value, nullptr, nullptr, 1, nullptr) != 0) {
+    refusal why = why_refused(scalar, from, value);
+    throw error(why.kind, (operation ? std::string(operation) + ": " : "") + why.text + where.text());
+  }
+}
+
+} // namespace binding

@@ -1,0 +1,21 @@
+// Python numbers: what kind a value is, and which scalar type it takes.
+#pragma once
+
+#include "values.h"
+
+namespace binding {
+
+/// A scalar's kind: bool, integer (fits 32 bits, 64, unsigned 64), floating, complex.
+enum value_kind { no_value = -1, a_bool, an_int32, an_int64, a_uint64, a_float, a_complex };
+
+/// no_value for what is no number; an error for an integer that 64 bits do not hold.
+value_kind kind_of(PyObject *object, const place &where);
+
+/// The type of a number that is alone.
+scalar_id scalar_for(value_kind kind);
+
+/// A Python number beside an element type: within its kind the type wins, and a complex number only adds the imaginary
+/// component to a floating type.
+scalar_id weakly_promoted(value_kind kind, scalar_id own);
+
+} // namespace binding
