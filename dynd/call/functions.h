@@ -14,8 +14,8 @@ namespace dynd::nd {
 
 namespace detail {
 
-// A handle that is passed as an rvalue is dropped here: what waits in it need not be kept. (Left to the caller, the
-// temporaries of (a * b + c) / d would live to the end of the whole expression, and look as if somebody wanted them.)
+// A handle that is passed as an rvalue is dropped here: if it is lazy its values need not be kept. (Left to the caller,
+// the temporaries of (a * b + c) / d would live to the end of the whole expression, as owners of their own.)
 template <class A> void drop_rvalue([[maybe_unused]] A &&operand) {
   if constexpr (!std::is_lvalue_reference_v<A>) {
     operand = array();
@@ -38,12 +38,12 @@ template <class A> decltype(auto) to_array(A &&operand) {
 
 template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
   array_block *blocks[] = {operands.get()...};
-  unsigned dying = 0, bit = 1;
-  ((dying |= std::is_lvalue_reference_v<A> ? 0 : bit, bit *= 2), ...);
-  call_operands all = {blocks, int(sizeof...(A)), dying};
+  unsigned last_use = 0, bit = 1;
+  ((last_use |= std::is_lvalue_reference_v<A> ? 0 : bit, bit *= 2), ...);
+  call_operands all = {blocks, int(sizeof...(A)), last_use};
   if constexpr (noutputs == 2) {
     ref<array_block> results[2];
-    evaluate2(op, all, results);
+    evaluate(op, all, results);
     return std::pair(array(std::move(results[0])), array(std::move(results[1])));
   } else {
     array result(evaluate(op, all));
@@ -64,10 +64,10 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #undef DYND_OPERATION_NAME
 
 #define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  inline array name(const array &a, int axis = all_axes, bool keepdims = false) {                                      \
+  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                                      \
     return array(evaluate(reduction_id::name, a.get(), false, axis, keepdims));                                        \
   }                                                                                                                    \
-  inline array name(array &&a, int axis = all_axes, bool keepdims = false) {                                           \
+  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                                           \
     return array(evaluate(reduction_id::name, a.get(), true, axis, keepdims));                                         \
   }
 #include "dynd/ops/reductions.def"

@@ -5,31 +5,46 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/foreign.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
 #include "dynd/type/utf8.h"
 
 namespace dynd::nd {
 
-struct lifted_state {
-  kernel function;
-  foreign_types types;
+struct lifted_state : external_function {
+  nd::kernel function;
   std::once_flag once;
-  ckernel_builder leaf; // made when it is first called
+  ckernel_builder built_leaf; // made when it is first called
 
+  lifted_state(nd::kernel k, const external_types &t) : function(std::move(k)) {
+    refs = 1;
+    destroy = [](counted *self) noexcept { delete static_cast<lifted_state *>(self); };
+    kernel = function.get();
+    types = t;
+  }
   ~lifted_state() {
     with_interpreter locked(needs_lock());
-    leaf.reset();
+    built_leaf.reset();
   }
-  bool needs_lock() const { return function && (function->flags & dynd_callable_python_lock); }
+  bool needs_lock() const { return has(dynd_callable_python_lock); }
 
-  const ckernel_builder *built() {
+  void build() {
     std::call_once(once, [this] {
-      leaf.reset(); // of an attempt that failed
-      make_foreign(leaf, 0, *function, types);
+      built_leaf.reset(); // of an attempt that failed
+      make_external(built_leaf, 0, *kernel, types);
+      leaf = &built_leaf;
     });
-    return &leaf;
   }
 };
+
+lifted::lifted(ref<lifted_state> state) : state_(std::move(state)) {}
+lifted::lifted(const lifted &) = default;
+lifted::lifted(lifted &&) noexcept = default;
+lifted &lifted::operator=(lifted other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+lifted::~lifted() = default;
 
 namespace {
 
@@ -42,22 +57,22 @@ public:
   explicit signature_reader(const deferred_ckernel &kernel) : kernel_(kernel), text_(kernel.signature) {}
 
   // "(int32, float64) -> int32" or "(int32) -> (int32, int32)". Scalars only; arrays are what lifting adds.
-  foreign_types read() {
+  external_types read() {
     size_t arrow = text_.find("->");
     if (arrow == text_.npos) {
       wrong("is not of the form (T, ...) -> R");
     }
     std::vector<scalar_id> sources = list(trimmed(text_.substr(0, arrow)), true);
     std::vector<scalar_id> outputs = list(trimmed(text_.substr(arrow + 2)), false);
-    if (sources.empty() || sources.size() > max_foreign_sources) {
-      wrong("has " + std::to_string(sources.size()) + " operands; 1 to " + std::to_string(max_foreign_sources) +
+    if (sources.empty() || sources.size() > max_external_sources) {
+      wrong("has " + std::to_string(sources.size()) + " operands; 1 to " + std::to_string(max_external_sources) +
             " can be lifted");
     }
-    if (outputs.empty() || outputs.size() > max_foreign_outputs) {
-      wrong("has " + std::to_string(outputs.size()) + " results; 1 to " + std::to_string(max_foreign_outputs) +
+    if (outputs.empty() || outputs.size() > max_external_outputs) {
+      wrong("has " + std::to_string(outputs.size()) + " results; 1 to " + std::to_string(max_external_outputs) +
             " can be lifted");
     }
-    foreign_types types;
+    external_types types;
     types.noutputs = int(outputs.size());
     types.nsources = int(sources.size());
     std::copy(outputs.begin(), outputs.end(), types.type);
@@ -100,7 +115,7 @@ private:
     return type->scalar;
   }
 
-  void check_prototype(const foreign_types &types) {
+  void check_prototype(const external_types &types) {
     if (kernel_.prototype != multi_operation_funcproto_id && types.noutputs != 1) {
       wrong("has several results: that takes the multi prototype");
     }
@@ -130,22 +145,27 @@ void check_count(const lifted_state &state, size_t count) {
 }
 
 void check_types(const lifted_state &state, array_block *const *blocks, size_t count) {
-  const foreign_types &types = state.types;
+  const external_types &types = state.types;
   for (size_t i = 0; i < count; i++) {
-    if (!blocks[i]->has_scalars()) {
+    const type_data *dtype = blocks[i]->type->dtype;
+    while (dtype->kind == type_kind::pointer) {
+      dtype = dtype->element;
+    }
+    element_kind from;
+    if (!find_element_kind(dtype, from)) {
       refuse(*state.function, "operand " + std::to_string(i) + " has elements of type " + blocks[i]->type->dtype->text +
                                   "; it takes " + state.function->signature);
     }
-    scalar_id from = blocks[i]->scalar(), to = types.type[size_t(types.noutputs) + i];
-    if (from != to && !is_widening(from, to)) {
-      refuse(*state.function, "operand " + std::to_string(i) + " is " + scalar_name[size_t(from)] +
+    scalar_id to = types.type[size_t(types.noutputs) + i];
+    if (from.scalar != to && !is_widening(from.scalar, to)) {
+      refuse(*state.function, "operand " + std::to_string(i) + " is " + scalar_name[size_t(from.scalar)] +
                                   ", which does not convert to " + scalar_name[size_t(to)] + " without loss");
     }
   }
 }
 
 // The handle that find_kernel gives for a name that is not there.
-lifted_state &checked(const std::shared_ptr<lifted_state> &state) {
+lifted_state &checked(const ref<lifted_state> &state) {
   if (!state) {
     fail(error_kind::type, "call: there is no kernel");
   }
@@ -154,17 +174,13 @@ lifted_state &checked(const std::shared_ptr<lifted_state> &state) {
 
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
   check_count(state, count);
-  if (call_operands given{blocks, int(count)}; !have_scalars(given)) [[unlikely]] {
-    read_operands read(given);
-    check_types(state, read.block, count);
-    return run(state, read.block, count, results);
-  }
   check_types(state, blocks, count);
   if (state.needs_lock() && !the_interpreter.enter) {
     refuse(*state.function, "needs Python's lock, and the Python package is not loaded");
   }
   with_interpreter locked(state.needs_lock());
-  evaluate(foreign_function{state.function.get(), state.types, state.built()}, {blocks, int(count)}, results);
+  state.build();
+  evaluate(state, {blocks, int(count)}, results);
 }
 
 array run_one(lifted_state &state, array_block *const *blocks, size_t count) {
@@ -178,10 +194,10 @@ array run_one(lifted_state &state, array_block *const *blocks, size_t count) {
 
 // As many as a kernel can have; more are refused before they are looked at.
 struct block_list {
-  array_block *block[max_foreign_sources];
+  array_block *block[max_external_sources];
   size_t count;
   explicit block_list(std::span<const array> operands) : count(operands.size()) {
-    for (size_t i = 0; i < std::min(count, size_t(max_foreign_sources)); i++) {
+    for (size_t i = 0; i < std::min(count, size_t(max_external_sources)); i++) {
       block[i] = operands[i].get();
     }
   }
@@ -232,18 +248,15 @@ void check_kernel(const deferred_ckernel &kernel) {
 }
 
 const deferred_ckernel &lifted::deferred() const { return *state_->function; }
-const foreign_types &lifted::types() const { return state_->types; }
+const external_types &lifted::types() const { return state_->types; }
 
 lifted lift(kernel k) {
   if (!k) {
     fail(error_kind::type, "lift: there is no kernel");
   }
   check_kernel(*k);
-  foreign_types types = signature_reader(*k).read();
-  auto state = std::make_shared<lifted_state>();
-  state->types = types;
-  state->function = std::move(k);
-  return lifted(std::move(state));
+  external_types types = signature_reader(*k).read();
+  return lifted(ref<lifted_state>::adopt(new lifted_state(std::move(k), types)));
 }
 
 lifted lift(const deferred_ckernel &deferred) {
@@ -253,7 +266,7 @@ lifted lift(const deferred_ckernel &deferred) {
 
 std::vector<array> lifted::call_all(std::span<const array> operands) const {
   block_list list(operands);
-  ref<array_block> results[max_foreign_outputs];
+  ref<array_block> results[max_external_outputs];
   run(checked(state_), list.block, list.count, results);
   std::vector<array> all;
   for (int o = 0; o < state_->types.noutputs; o++) {

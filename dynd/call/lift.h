@@ -1,11 +1,10 @@
 // Lifting: a deferred kernel on scalars applies to arrays of any dimensions, strided, ragged, broadcast.
 //
-//   nd::lift(triple)(a)                 a deferred_ckernel that somebody wrote in C
+//   nd::lift(triple)(a)                 a deferred_ckernel that is written in C
 //   nd::lift(nd::make_kernel("hypot", [](double x, double y) { ... }))(a, b)       see wrap.h
 #pragma once
 
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,7 +14,7 @@
 #include "dynd/array/array.h"
 
 namespace dynd {
-struct foreign_types;
+struct external_types;
 }
 
 namespace dynd::nd {
@@ -62,9 +61,14 @@ struct lifted_state;
 class lifted {
 public:
   lifted() = default; ///< no function
-  explicit lifted(std::shared_ptr<lifted_state> state) : state_(std::move(state)) {}
+  explicit lifted(ref<lifted_state> state);
+  lifted(const lifted &);
+  lifted(lifted &&) noexcept;
+  lifted &operator=(lifted) noexcept;
+  ~lifted();
 
-  /// Runs at once. Operands of other types are converted where nothing is lost, else it is a type error.
+  /// Operands of other types are converted where nothing is lost, else it is a type error. Runs at once, but that a
+  /// kernel with one result that says it is pure and total may be lazy.
   std::vector<array> call_all(std::span<const array> operands) const;
   /// The same for a kernel with one output.
   array call(std::span<const array> operands) const;
@@ -74,13 +78,13 @@ public:
   }
 
   const deferred_ckernel &deferred() const;
-  const foreign_types &types() const;
+  const external_types &types() const;
   explicit operator bool() const { return bool(state_); }
 
 private:
   array call_blocks(std::initializer_list<array_block *> operands) const;
 
-  std::shared_ptr<lifted_state> state_;
+  ref<lifted_state> state_;
 };
 
 /// Checks the struct and its signature, "(T, ...) -> R" or "(T, ...) -> (R, ...)" with scalar types: one to eight

@@ -1,19 +1,13 @@
 #include "dynd/eval/move_axis.h"
 
 #include <cstring>
+#include <vector>
 
+#include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/fusion.h"
 
 namespace dynd {
-
-std::string row_text(const std::vector<intptr_t> &path) {
-  std::string text;
-  for (intptr_t i : path) {
-    text += (text.empty() ? "" : ", ") + std::to_string(i);
-  }
-  return path.size() > 1 ? "(" + text + ")" : text;
-}
 
 namespace {
 
@@ -96,7 +90,7 @@ private:
       if (i > 0 && inner[i].size() != length) {
         fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
                                         " must be equally long below it" +
-                                        (path_.empty() ? "" : ", at " + row_text(path_)) + ": lengths " +
+                                        (path_.empty() ? "" : ", at " + row_text(path_).substr(4)) + ": lengths " +
                                         std::to_string(length) + " and " + std::to_string(inner[i].size()));
       }
       length = inner[i].size();

@@ -1,8 +1,6 @@
 // Reducing an axis that is outside of ragged rows.
 #pragma once
 
-#include <vector>
-
 #include "dynd/array/array.h"
 
 namespace dynd {
@@ -11,8 +9,5 @@ namespace dynd {
 /// may be missing. What is below must have the same shape along the axis: rows are reduced element by element, so they
 /// have to be equally long; else it is an error that names the operation.
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis);
-
-/// "1", "(2, 0)".
-std::string row_text(const std::vector<intptr_t> &path);
 
 } // namespace dynd

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
@@ -46,7 +47,7 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
     while (row < run.rows && run[row + 1] > run[row]) {
       row++;
     }
-    where = "row " + row_text(index_of_row(shape, row)) + " is empty";
+    where = row_text(index_of_row(shape, row)) + " is empty";
   }
   fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
 }
