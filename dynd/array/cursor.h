@@ -2,7 +2,7 @@
 //
 // Every walk over an array that is not a kernel uses it. What a kind of dimension is (slots, steps, rows without
 // memory) is known here and in one kernel level, nowhere else. A cursor owns nothing: the addresses of the streams are
-// in an array of the caller (stream_room), one for each dimension or pointer that it enters.
+// in an array of the caller, a stream_room for each dimension or pointer that is entered.
 //
 //   strided * {id: int32, hits: var * float32}
 //
@@ -107,6 +107,7 @@ private:
     std::memcpy(&index, at_[0], sizeof(index));
     return index;
   }
+
   const array_block *block_;
   type_part part_;
   char *const *at_;
@@ -118,6 +119,7 @@ class dimension {
 public:
   explicit dimension(const cursor &at) : dimension(at, at.row(), at.is_var() ? at.slots().step : 1) {}
 
+  const row_extent &row() const { return row_; }
   int64_t size() const { return row_.size; }
   type_part element() const { return inner_.part_; }
   cursor enter(int64_t i, char **room) const {

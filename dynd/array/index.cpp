@@ -119,7 +119,7 @@ private:
       if (!whole.block().is_var(d)) {
         continue;
       }
-      std::vector<int64_t> offsets = {0};
+      std::vector<int64_t> offsets;
       std::vector<row_extent> pairs;
       bool all_have_memory = true;
       if (offsets_run rows = rows_of(whole.block(), s)) { // they do already
@@ -127,12 +127,15 @@ private:
         widen(rows, offsets.data());
         std::transform(offsets.begin(), offsets.end(), offsets.begin(), [&](int64_t at) { return at - rows.first(); });
       } else {
+        int64_t next = 0;
         for_each_place(whole, d, [&](const cursor &place, const intptr_t *) {
           row_extent row = place.row();
           all_have_memory &= !has_no_memory(row);
-          pairs.push_back(has_no_memory(row) ? row : row_extent{offsets.back(), row.size});
-          offsets.push_back(offsets.back() + row.size);
+          pairs.push_back({has_no_memory(row) ? -1 : next, row.size});
+          next += row.size;
         });
+        offsets.resize(pairs.size() + 1, next);
+        std::transform(pairs.begin(), pairs.end(), offsets.begin(), [](const row_extent &row) { return row.start; });
       }
       if (all_have_memory) {
         parts_.pack(s, d, sizeof(int64_t), keep(offsets.data(), offsets.size() * sizeof(int64_t)),
