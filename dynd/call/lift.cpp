@@ -11,6 +11,9 @@
 
 namespace dynd::nd {
 
+namespace {
+
+/// The function, and what it takes to call it.
 struct lifted_state : external_function {
   nd::kernel function;
   std::once_flag once;
@@ -36,17 +39,6 @@ struct lifted_state : external_function {
     });
   }
 };
-
-lifted::lifted(ref<lifted_state> state) : state_(std::move(state)) {}
-lifted::lifted(const lifted &) = default;
-lifted::lifted(lifted &&) noexcept = default;
-lifted &lifted::operator=(lifted other) noexcept {
-  std::swap(state_, other.state_);
-  return *this;
-}
-lifted::~lifted() = default;
-
-namespace {
 
 [[noreturn]] void refuse(const deferred_ckernel &kernel, const std::string &why) {
   fail(error_kind::type, std::string(kernel.name ? kernel.name : "kernel") + ": " + why);
@@ -165,11 +157,11 @@ void check_types(const lifted_state &state, array_block *const *blocks, size_t c
 }
 
 // The handle that find_kernel gives for a name that is not there.
-lifted_state &checked(const ref<lifted_state> &state) {
-  if (!state) {
+lifted_state &checked(const ref<external_function> &function) {
+  if (!function) {
     fail(error_kind::type, "call: there is no kernel");
   }
-  return *state;
+  return static_cast<lifted_state &>(*function);
 }
 
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
@@ -247,16 +239,13 @@ void check_kernel(const deferred_ckernel &kernel) {
   }
 }
 
-const deferred_ckernel &lifted::deferred() const { return *state_->function; }
-const external_types &lifted::types() const { return state_->types; }
-
 lifted lift(kernel k) {
   if (!k) {
     fail(error_kind::type, "lift: there is no kernel");
   }
   check_kernel(*k);
   external_types types = signature_reader(*k).read();
-  return lifted(ref<lifted_state>::adopt(new lifted_state(std::move(k), types)));
+  return lifted(ref<external_function>::adopt(new lifted_state(std::move(k), types)));
 }
 
 lifted lift(const deferred_ckernel &deferred) {
@@ -267,9 +256,9 @@ lifted lift(const deferred_ckernel &deferred) {
 std::vector<array> lifted::call_all(std::span<const array> operands) const {
   block_list list(operands);
   ref<array_block> results[max_external_outputs];
-  run(checked(state_), list.block, list.count, results);
+  run(checked(function_), list.block, list.count, results);
   std::vector<array> all;
-  for (int o = 0; o < state_->types.noutputs; o++) {
+  for (int o = 0; o < types().noutputs; o++) {
     all.emplace_back(std::move(results[o]));
   }
   return all;
@@ -277,11 +266,11 @@ std::vector<array> lifted::call_all(std::span<const array> operands) const {
 
 array lifted::call(std::span<const array> operands) const {
   block_list list(operands);
-  return run_one(checked(state_), list.block, list.count);
+  return run_one(checked(function_), list.block, list.count);
 }
 
 array lifted::call_blocks(std::initializer_list<array_block *> operands) const {
-  return run_one(checked(state_), operands.begin(), operands.size());
+  return run_one(checked(function_), operands.begin(), operands.size());
 }
 
 } // namespace dynd::nd

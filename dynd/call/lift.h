@@ -12,10 +12,7 @@
 
 #include "dynd/abi/callable.h"
 #include "dynd/array/array.h"
-
-namespace dynd {
-struct external_types;
-}
+#include "dynd/kernel/external.h"
 
 namespace dynd::nd {
 
@@ -55,17 +52,11 @@ private:
   const deferred_ckernel *deferred_ = nullptr;
 };
 
-struct lifted_state;
-
 /// A deferred kernel as a function of arrays. Copies share it; any number of threads may call it.
 class lifted {
 public:
   lifted() = default; ///< no function
-  explicit lifted(ref<lifted_state> state);
-  lifted(const lifted &);
-  lifted(lifted &&) noexcept;
-  lifted &operator=(lifted) noexcept;
-  ~lifted();
+  explicit lifted(ref<external_function> function) : function_(std::move(function)) {}
 
   /// Operands of other types are converted where nothing is lost, else it is a type error. Runs at once, but that a
   /// kernel with one result that says it is pure and total may be lazy.
@@ -77,14 +68,14 @@ public:
     return call_blocks({static_cast<const array &>(operands).get()...});
   }
 
-  const deferred_ckernel &deferred() const;
-  const external_types &types() const;
-  explicit operator bool() const { return bool(state_); }
+  const deferred_ckernel &deferred() const { return *function_->kernel; }
+  const external_types &types() const { return function_->types; }
+  explicit operator bool() const { return bool(function_); }
 
 private:
   array call_blocks(std::initializer_list<array_block *> operands) const;
 
-  ref<lifted_state> state_;
+  ref<external_function> function_; // a lifted_state (lift.cpp)
 };
 
 /// Checks the struct and its signature, "(T, ...) -> R" or "(T, ...) -> (R, ...)" with scalar types: one to eight

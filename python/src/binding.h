@@ -30,13 +30,19 @@ inline nd::array &unwrap(PyObject *object) { return reinterpret_cast<array_objec
 PyObject *wrap(nd::array array);
 inline PyObject *wrap(ref<array_block> block) { return wrap(nd::array(std::move(block))); }
 
+/// The results of an operation that has two, as a tuple.
+PyObject *wrap_pair(ref<array_block> *results);
+
 /// Sets the Python exception for the C++ exception that is being handled. Returns null.
 PyObject *raise_current();
 
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
 /// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
-/// An integer that is only compared need not fit that type, and None is a missing value of it.
+/// An integer that is only compared need not fit that type. None is a missing value of it.
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
+
+/// A missing value of ?T, without dimensions.
+nd::array missing_value(scalar_id scalar);
 
 /// What is assigned has its own type too, but for what Python has no type for: records by position, None alone, text
 /// beside numbers. Those take the target's, and every value is converted to it as the mode says.

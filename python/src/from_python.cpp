@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
 
 namespace binding {
@@ -113,25 +114,31 @@ bool holds(scalar_id scalar, PyObject *number) {
 
 } // namespace
 
+nd::array missing_value(scalar_id scalar) {
+  array_writer writer(ndt::make_option(ndt::make_scalar(scalar)));
+  writer.add_nothing({ndt::make_option(ndt::make_scalar(scalar)).get()});
+  return nd::array(writer.finish(access_mode::immutable));
+}
+
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared) {
   if (is_array(object)) {
     return unwrap(object);
   }
-  ndt::type element; // what None alone is one of
-  if (like && (compared || !(*like)->has_scalars())) {
+  ndt::type element; // of the other operand
+  const type_data *other = nullptr; // the same below options: numbers are weak beside a number
+  if (like) {
     element = like->type().dtype();
+    other = below_options(element.get());
+    other = other->kind == type_kind::byteswap ? other->element : other;
   }
-  if (like && !(*like)->has_scalars()) {
-    like = nullptr;
-  }
+  bool beside_number = other && other->kind == type_kind::scalar;
   auto scalar_operand = [&](scalar_id scalar) { // what is too large for a floating type is its infinity
     error_mode mode = is_floating(scalar) || is_complex(scalar) ? error_mode::nocheck : error_mode::fractional;
     alignas(16) char value[max_scalar_size];
     store(value, scalar, object, operation, {}, mode);
     return nd::scalar_of(scalar, value);
   };
-  const type_data *other = element ? below_options(element.get()) : nullptr;
-  if (compared && PyLong_CheckExact(object) && other && other->kind == type_kind::scalar) {
+  if (compared && PyLong_CheckExact(object) && beside_number) {
     bool number = is_integer(other->scalar) || is_floating(other->scalar);
     if (!number || !holds(other->scalar, object)) {
       return to_comparand(object);
@@ -141,10 +148,13 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
   if (number && !PyObject_CheckBuffer(object)) {
     value_kind kind = kind_of(object, {});
-    return scalar_operand(like && kind != a_bool ? weakly_promoted(kind, (*like)->scalar()) : scalar_for(kind));
+    return scalar_operand(beside_number && kind != a_bool ? weakly_promoted(kind, other->scalar) : scalar_for(kind));
   }
   if (has_buffer(object)) {
     return view_of_buffer(object);
+  }
+  if (object == Py_None && beside_number) {
+    return missing_value(other->scalar);
   }
   bool missing = object == Py_None && element;
   if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || missing) {
@@ -153,7 +163,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
     return from_python(object, tuples ? element : ndt::type(), access_mode::immutable, element);
   }
   if (object == Py_None) {
-    throw error(error_kind::type, std::string(operation) + ": None is no operand; tolist() shows what is missing");
+    throw error(error_kind::type, std::string(operation) + ": None alone has no type; give one operand that has");
   }
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
 }

@@ -42,24 +42,31 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
     }
     nd::array operands[3];
     array_block *blocks[3];
-    unsigned dying = 0;
+    unsigned last_use = 0;
+    auto convert = [&](Py_ssize_t i) {
+      bool condition = r.operand[i] == value_rule::boolean;
+      operands[i] = arguments[i] == Py_None && condition
+                        ? missing_value(scalar_id::bool_)
+                        : to_operand(arguments[i], condition ? nullptr : like, r.name, r.compares);
+      blocks[i] = operands[i].get();
+    };
     for (Py_ssize_t i = 0; i < count; i++) {
       if (is_array(arguments[i])) {
         blocks[i] = unwrap(arguments[i]).get();
-        dying |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
-      } else {
-        bool condition = r.operand[i] == value_rule::boolean;
-        operands[i] = to_operand(arguments[i], condition ? nullptr : like, r.name, r.compares);
-        blocks[i] = operands[i].get();
+        last_use |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
+      } else if (arguments[i] != Py_None) {
+        convert(i);
+        like = like || r.operand[i] == value_rule::boolean ? like : &operands[i];
       }
     }
-    if (r.noutputs == 1) {
-      return wrap(evaluate(op, {blocks, int(count), dying}));
+    for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the others
+      if (arguments[i] == Py_None) {
+        convert(i);
+      }
     }
     ref<array_block> results[2];
-    evaluate2(op, {blocks, int(count), dying}, results);
-    nb::object first = nb::steal(wrap(std::move(results[0]))), second = nb::steal(wrap(std::move(results[1])));
-    return PyTuple_Pack(2, first.ptr(), second.ptr());
+    evaluate(op, {blocks, int(count), last_use}, results);
+    return r.noutputs == 1 ? wrap(std::move(results[0])) : wrap_pair(results);
   } catch (...) {
     return raise_current();
   }
@@ -115,7 +122,7 @@ std::string example(const operation &r) {
     return call + nd::array(evaluate(r.id, {blocks, r.noperands})).str();
   }
   ref<array_block> results[2];
-  evaluate2(r.id, {blocks, r.noperands}, results);
+  evaluate(r.id, {blocks, r.noperands}, results);
   return call + "(" + nd::array(results[0]).str() + ", " + nd::array(results[1]).str() + ")";
 }
 
@@ -144,7 +151,7 @@ std::string document(const operation &r) {
 PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *keepdims) {
   try {
     const char *name = reduction_of(id).name;
-    int axis_number = all_axes;
+    std::optional<int> axis_number;
     if (axis && axis != Py_None) {
       if (!PyIndex_Check(axis)) {
         throw error(error_kind::type,
@@ -166,8 +173,8 @@ PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *k
     }
     nd::array other = is_array(operand) ? nd::array() : to_operand(operand, nullptr, name);
     array_block *block = other ? other.get() : unwrap(operand).get();
-    bool dying = !other && Py_REFCNT(operand) == 1;
-    return wrap(evaluate(id, block, dying, axis_number, keep));
+    bool last_use = !other && Py_REFCNT(operand) == 1;
+    return wrap(evaluate(id, block, last_use, axis_number, keep));
   } catch (...) {
     return raise_current();
   }
@@ -307,16 +314,13 @@ nb::object shape_of(nb::handle self) {
 observation *observe(nb::callable f, nb::tuple arguments, bool tracing) {
   auto seen = std::make_unique<observation>();
   seen->tracing = tracing;
-  struct restore {
-    observation *previous;
-    ~restore() { current_observation() = previous; }
-  } guard{std::exchange(current_observation(), seen.get())};
+  observed_scope watched(seen.get());
   std::optional<eager_scope> eager;
   if (tracing) {
     eager.emplace();
   }
   nb::object result = f(*arguments);
-  if (is_array(result.ptr())) { // what still waits belongs to it
+  if (is_array(result.ptr())) { // what is still lazy belongs to it
     unwrap(result.ptr()).eval();
   }
   return seen.release();
@@ -350,7 +354,7 @@ nb::object reduced_to_bytes(const nd::array &a) {
     }
   }
   static const char *const names[] = {"immutable", "readonly", "readwrite"};
-  nb::bytes values(as_buffer(block->values().owner)->data, value_bytes(shape, block->scalar()));
+  nb::bytes values(as_buffer(block->values().owner)->data, value_bytes(shape, ndt::type(block->type->dtype)));
   nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
   return nb::make_tuple(restore,
                         nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
@@ -403,7 +407,7 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
     fail_restore("wrong number of values");
   }
   make_slots(shape, row_offsets);
-  ref<array_block> block = new_result(shape, type->scalar);
+  ref<array_block> block = new_result(shape, type.dtype());
   allocate_values(block.get(), shape);
   if (values.size()) {
     std::memcpy(block->values().address, values.c_str(), values.size());

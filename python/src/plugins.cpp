@@ -7,7 +7,7 @@
 #include <string>
 
 #include "dynd/call/registry.h"
-#include "dynd/kernel/foreign.h"
+#include "dynd/kernel/external.h"
 
 namespace binding {
 
@@ -18,7 +18,7 @@ struct kernel_function {
   nd::registered_kernel kernel;
   std::string text;
   PyMethodDef method;
-  nd::array like[max_foreign_sources]; // what Python scalars take their type from: the operand's in the signature
+  nd::array like[max_external_sources]; // what Python scalars take their type from: the operand's in the signature
 };
 
 nb::object owned(PyObject *made) {
@@ -30,14 +30,14 @@ nb::object owned(PyObject *made) {
 
 PyObject *call_kernel(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   const kernel_function *f = *static_cast<kernel_function **>(PyModule_GetState(self));
-  const foreign_types &types = f->kernel.function.types();
+  const external_types &types = f->kernel.function.types();
   try {
     if (count != types.nsources) {
       throw error(error_kind::type, f->kernel.name + ": takes " + std::to_string(types.nsources) +
                                         (types.nsources == 1 ? " operand" : " operands") + ", not " +
                                         std::to_string(count));
     }
-    nd::array operands[max_foreign_sources];
+    nd::array operands[max_external_sources];
     for (Py_ssize_t i = 0; i < count; i++) {
       operands[i] = to_operand(arguments[i], &f->like[i], f->kernel.name.c_str());
     }
@@ -57,7 +57,7 @@ PyObject *call_kernel(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
 
 nb::object make_function(const nd::registered_kernel &kernel) {
   auto *f = new kernel_function{kernel, "", {}, {}};
-  const foreign_types &types = kernel.function.types();
+  const external_types &types = kernel.function.types();
   std::string parameters;
   for (int i = 0; i < types.nsources; i++) {
     parameters += (i ? ", " : "") + std::string(1, char('a' + i));

@@ -87,7 +87,7 @@ private:
     if (!assigned_ || value.is_none() || !is_other_kind(type, value.ptr())) {
       return value;
     }
-    unwatched_scope unwatched; // a value on the way is not what is watched
+    observed_scope unwatched(nullptr); // a value on the way is not what is watched
     try {
       nd::array own = from_python(value.ptr(), {}, access_mode::immutable);
       if (own.ndim() > 0) {

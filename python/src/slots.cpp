@@ -52,6 +52,11 @@ PyObject *wrap(nd::array array) {
   return self;
 }
 
+PyObject *wrap_pair(ref<array_block> *results) {
+  nb::object first = nb::steal(wrap(std::move(results[0]))), second = nb::steal(wrap(std::move(results[1])));
+  return PyTuple_Pack(2, first.ptr(), second.ptr());
+}
+
 namespace {
 
 template <class F> PyObject *guarded(F f) noexcept {
@@ -72,20 +77,20 @@ template <class F> int guarded_int(F f) noexcept {
 }
 
 // An operand whose Python object has one reference, the evaluation stack's, is dropped right after the operation.
-bool dies(PyObject *object) { return Py_REFCNT(object) == 1; }
+bool is_last_use(PyObject *object) { return Py_REFCNT(object) == 1; }
 
 PyObject *binary(op_id op, PyObject *left, PyObject *right) {
   return guarded([&] {
     if (is_array(left) && is_array(right)) [[likely]] {
       array_block *blocks[2] = {unwrap(left).get(), unwrap(right).get()};
-      return wrap(evaluate(op, {blocks, 2, unsigned(dies(left)) | unsigned(dies(right)) << 1}));
+      return wrap(evaluate(op, {blocks, 2, unsigned(is_last_use(left)) | unsigned(is_last_use(right)) << 1}));
     }
     const char *name = operation_of(op).name;
     bool left_is = is_array(left);
     bool compared = operation_of(op).compares;
     nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name, compared);
     array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
-    return wrap(evaluate(op, {blocks, 2, unsigned(dies(left_is ? left : right)) << (left_is ? 0 : 1)}));
+    return wrap(evaluate(op, {blocks, 2, unsigned(is_last_use(left_is ? left : right)) << (left_is ? 0 : 1)}));
   });
 }
 
@@ -94,7 +99,7 @@ template <op_id op> PyObject *binary_slot(PyObject *left, PyObject *right) { ret
 template <op_id op> PyObject *unary_slot(PyObject *self) {
   return guarded([&] {
     array_block *block = unwrap(self).get();
-    return wrap(evaluate(op, {&block, 1, dies(self)}));
+    return wrap(evaluate(op, {&block, 1, is_last_use(self)}));
   });
 }
 
@@ -113,9 +118,8 @@ PyObject *divmod_slot(PyObject *left, PyObject *right) {
     nd::array b = to_operand(right, is_array(left) ? &unwrap(left) : nullptr, "divmod");
     array_block *blocks[2] = {a.get(), b.get()};
     ref<array_block> results[2];
-    evaluate2(op_id::divmod, {blocks, 2}, results);
-    nb::object first = nb::steal(wrap(std::move(results[0]))), second = nb::steal(wrap(std::move(results[1])));
-    return PyTuple_Pack(2, first.ptr(), second.ptr());
+    evaluate(op_id::divmod, {blocks, 2}, results);
+    return wrap_pair(results);
   });
 }
 
