@@ -137,7 +137,7 @@ first_failure locate_failure(task t) {
   first_failure found;
   found.status = call_root(kernel, call, 0, call.count, frame);
   found.text.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
-  std::string path = frame.state.path;
+  const std::string &path = frame.state.path;
   where += where.empty() && !path.empty() ? path.substr(2) : path;
   bool one = ndim == 1 ? path.empty() : ndim == 0 && path.find(", ", 2) == path.npos;
   found.where = where.empty() ? "" : "(" + where + (one ? ",)" : ")");

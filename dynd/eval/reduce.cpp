@@ -113,9 +113,10 @@ void fill_empty(array_block *result, const space &shape) {
 
 // ---- one axis -----------------------------------------------------------------------------------------------------
 
+// Whether the axis is not the last one, and it or one below it has rows.
 bool is_ragged_below(const array_block *block, int axis) {
   bool ragged = false;
-  for (int d = axis + 1; d < block->ndim; d++) {
+  for (int d = axis; d < block->ndim && axis != block->ndim - 1; d++) {
     ragged |= block->is_var(d);
   }
   return ragged;
@@ -196,8 +197,8 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
 bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, array_block *result,
                     const settings &how) {
   fused_task fused(typed.of.name, how);
-  add_reduction(fused, typed, operand, last_use, result);
   space_of(operand, fused.t.shape);
+  add_reduction(fused, typed, operand, last_use, result);
   fused.t.nreduced = fused.t.shape.ndim;
   fused.t.one_row = true;
   fused.lower_operands();

@@ -31,6 +31,17 @@ inline void store_fence() {
 #endif
 }
 
+// All the elements of the space. Rows that do not follow each other are counted where an operand has them.
+intptr_t count_elements(const task &t) {
+  intptr_t count = t.shape.count();
+  for (int o = 0; o < t.operands.size() && count < 0; o++) {
+    const space_operand &operand = t.operands[o];
+    bool has_rows = operand.ndim == t.shape.ndim && operand.var_count() == t.shape.nvar;
+    count = has_rows ? nd::count_elements(*operand.block) : count;
+  }
+  return count;
+}
+
 // Bytes that the ports touch which move with all axes.
 size_t touched_bytes(const task &t, intptr_t elements) {
   size_t bytes = 0;
@@ -203,7 +214,7 @@ bool run_task(task &t) {
     return true;
   }
   align(t);
-  intptr_t elements = t.shape.count();
+  intptr_t elements = count_elements(t);
   if (elements == 0 && !t.nreduced) {
     return true;
   }
@@ -218,11 +229,12 @@ bool run_task(task &t) {
     return false;
   }
   if (watching) {
-    explain(t, kernel, call.elements, std::move(operands), std::move(levels));
+    explain(t, kernel, elements, std::move(operands), std::move(levels));
     if (t.one_row && watching->tracing) {
       trace_one_row(t, *watching);
     }
   }
+  call.elements = elements;
   without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);
   piece_runner run(kernel, call, options.streaming);
   if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, call, t.one_thread)) {

@@ -33,7 +33,7 @@ struct space {
   std::vector<space_slots> slots; ///< nvar of them
 
   bool is_var(int axis) const { return size[axis] < 0; }
-  /// Number of elements; the slots of `var` axes are looked at.
+  /// Number of elements; -1 where rows do not follow each other.
   intptr_t count() const;
 };
 

@@ -1,15 +1,16 @@
 #include "dynd/kernel/level.h"
 
-#include <cstring>
+#include <new>
 
 namespace dynd {
 
 namespace {
 
 void put_before_path(frame_state &state, const char *what) {
-  char path[sizeof(state.path)];
-  std::snprintf(path, sizeof(path), ", %.60s%.120s", what, state.path);
-  std::memcpy(state.path, path, sizeof(path));
+  try {
+    state.path = std::string(", ") + what + state.path;
+  } catch (const std::bad_alloc &) { // the path lacks a part
+  }
 }
 
 } // namespace
@@ -17,7 +18,7 @@ void put_before_path(frame_state &state, const char *what) {
 void fail_element(dynd_frame *frame, size_t index, const char *field) {
   if (frame_state *state = state_of(frame)) {
     state->index = index;
-    state->path[0] = 0;
+    state->path.clear();
     if (field) {
       put_before_path(*state, field);
     }
