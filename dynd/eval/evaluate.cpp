@@ -50,8 +50,8 @@ bool keeps_type(op_id op, scalar_id scalar) {
 array_block *try_direct_scalar(op_id op, const call_operands &operands) {
   array_block *left = operands.block[0], *right = operands.block[1];
   array_block *shape = left->ndim ? left : right, *number = left->ndim ? right : left;
-  if (!keeps_type(op, shape->scalar()) || operands.count != 2 || number->ndim != 0 || !is_plain(shape) || shape->count > 512 ||
-      number->scalar() != shape->scalar()) {
+  if (!keeps_type(op, shape->scalar()) || operands.count != 2 || number->ndim != 0 || !is_plain(shape) ||
+      shape->count > 512 || number->scalar() != shape->scalar()) {
     return nullptr;
   }
   strided_fn function = strided_loop(op, shape->scalar());

@@ -16,7 +16,7 @@ namespace dynd {
 
 /// What an evaluation computes: a program from sources to outputs. Operands are the outputs, then the sources.
 struct task {
-  const char *name = ""; ///< of the operation that asked, for messages
+  const char *name = "";         ///< of the operation that asked, for messages
   const char *failure = nullptr; ///< what it says of an element on which it fails
   program p;
   space shape;             ///< with the reduced axis, which is then the last

@@ -299,8 +299,7 @@ private:
     program p;
     p.add_source(src.type()->scalar);
     program_step step = {
-        convert,    isa().convert_stream(mode_, to, from), nullptr, "copy", 0, no_register, no_register, 0,
-        no_register};
+        convert, isa().convert_stream(mode_, to, from), nullptr, "copy", 0, no_register, no_register, 0, no_register};
     p.output[0] = p.add_step(step, dst.type()->scalar);
     p.noutputs = 1;
     chain_layout layout;
