@@ -41,7 +41,28 @@ def run(*command, **options):
     return done.stdout
 
 
+def compiles(entry):
+    """Whether a family with this entry only does."""
+    entries = BUILD / "entry.def"
+    entries.parent.mkdir(parents=True, exist_ok=True)
+    entries.write_text(entry)
+    unit = f'#define DYND_FAMILY "{entries}"\n#include "dynd/ops/isa_family.inc"\n'
+    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-fsyntax-only", "-DDYND_LEVEL=baseline", "-I", ROOT, "-x", "c++", "-"]
+    return subprocess.run([str(part) for part in command], input=unit, text=True, capture_output=True).returncode == 0
+
+
 assert ENTRY.count("DYND_OPERATION(") == 1, "one entry"
+assert compiles(ENTRY)
+
+# What an entry must say, or it does not compile: how it fails, where, and in which words; one expression for each output.
+HALVED = 'DYND_OPERATION(halved, "(T, T) -> T", integers, each, {failure}, ({results}), "Half.")\n'
+assert compiles(HALVED.format(failure='fails(b == 0, integers, "no half")', results="a / 2"))
+for failure in ["fails", "fails(b == 0)", "fails(b == 0, integers)", 'fails(b == 0, integers, "")', "fallible", ""]:
+    assert not compiles(HALVED.format(failure=failure, results="a / 2")), failure
+assert not compiles(HALVED.format(failure="total", results="a / 2, a % 2"))
+for signature in ["(T, T) -> (T, T)", "(T, T)", "(U, T) -> T", "(T, T, T, T) -> T", "(T, T) -> ?T", "(T, T) -> T T"]:
+    assert not compiles(HALVED.format(failure="total", results="a / 2").replace("(T, T) -> T", signature)), signature
+
 copy_sources()
 if not (BUILD / "build.ninja").exists():
     flags = "-O0 -g0"

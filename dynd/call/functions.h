@@ -56,7 +56,8 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 
 #define DYND_OPERATION_NAME(name, signature)                                                                           \
   template <detail::operand... A>                                                                                      \
-  requires(detail::has_array<A...> && sizeof...(A) == parse_signature(signature).noperands) auto name(A &&...operands) { \
+  requires(detail::has_array<A...> && sizeof...(A) == parse_signature(signature).noperands) auto name(                 \
+      A &&...operands) {                                                                                               \
     return detail::call<op_id::name, parse_signature(signature).noutputs>(                                             \
         detail::to_array(std::forward<A>(operands))...);                                                               \
   }
@@ -74,7 +75,8 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #undef DYND_REDUCTION
 
 #define DYND_OPERATOR(symbol, name)                                                                                    \
-  template <class A, class B> requires(detail::has_array<A, B>) array operator symbol(A &&a, B &&b) {                  \
+  template <class A, class B>                                                                                          \
+  requires(detail::has_array<A, B>) array operator symbol(A &&a, B &&b) {                                              \
     return name(std::forward<A>(a), std::forward<B>(b));                                                               \
   }
 DYND_OPERATOR(+, add)
@@ -89,7 +91,8 @@ DYND_OPERATOR(<<, bitwise_left_shift)
 DYND_OPERATOR(>>, bitwise_right_shift)
 #undef DYND_OPERATOR
 
-template <class A> requires(detail::is_array<A>) array operator~(A &&a) { return bitwise_invert(std::forward<A>(a)); }
+template <class A>
+requires(detail::is_array<A>) array operator~(A &&a) { return bitwise_invert(std::forward<A>(a)); }
 
 /// A copy in C order (rows one after another) with its own memory.
 inline array copy(const array &a, access_mode access) { return array(copy_values(a.get(), access)); }

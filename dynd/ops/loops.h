@@ -2,9 +2,9 @@
 //
 // The loops are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided,
 // ragged or of another type is brought into scratch by the fetch functions first. The units hold nothing but static
-// functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere. So there
-// is none in this header. Results are bitwise the same at every level: no contraction, the same order of summation.
-// (Which NaN an operation on two of them gives is not part of that.)
+// functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere. So
+// there is none in this header. Results are bitwise the same at every level: no contraction, the same order of
+// summation. (Which NaN an operation on two of them gives is not part of that.)
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace dynd {
 
-/// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of operations that have one. Unused
-/// arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment. Returns
-/// 0, or 1 where some element failed (the results are then unspecified). All arguments travel in registers.
+/// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of operations that have one.
+/// Unused arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment.
+/// Returns 0, or 1 where some element failed (the results are then unspecified). All arguments travel in registers.
 using block_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
 
 /// The same, single elements at any stride (sources in order; destinations first). Baseline only.

@@ -14,14 +14,17 @@ struct failure_rule {
   const char *message;
   type_set types;
 };
-#define DYND_RULE_total failure_rule{nullptr, type_set::all}
-#define DYND_RULE_fails(condition, types, message) failure_rule{message, type_set::types}
+#define DYND_RULE_total                                                                                                \
+  failure_rule { nullptr, type_set::all }
+#define DYND_RULE_fails(condition, types, message)                                                                     \
+  failure_rule { message, type_set::types }
 
 consteval operation make_operation(const char *name, op_id id, const char *signature, type_set set,
                                    failure_rule failure, const char *doc) {
   operation_shape shape = parse_signature(signature);
-  operation made = {name, id, set, shape.noperands, shape.noutputs, {}, {}, shape.compares(), failure.message,
-                    failure.types, signature, doc};
+  operation made = {
+      name,          id,        set, shape.noperands, shape.noutputs, {}, {}, shape.compares(), failure.message,
+      failure.types, signature, doc};
   for (int i = 0; i < shape.noperands; i++) {
     made.operand[i] = shape.operand[i];
   }

@@ -189,21 +189,21 @@ template <class T> DYND_ISA_INLINE complex_of<T> square_root(complex_of<T> x) {
 #if defined(__AVX512F__)
 constexpr size_t widest = 64;
 #define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                           \
+  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                             \
     return _mm512_mask_##name##_##letters(b, _mm512_cmp_##letters##_mask(b, b, _CMP_ORD_Q), b, a);                     \
   }
 #define DYND_WIDE(name) DYND_WIDE_(name, __m512d, pd) DYND_WIDE_(name, __m512, ps)
 #elif defined(__AVX2__)
 constexpr size_t widest = 32;
 #define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                           \
+  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                             \
     return _mm256_blendv_##letters(_mm256_##name##_##letters(b, a), b, _mm256_cmp_##letters(b, b, _CMP_UNORD_Q));      \
   }
 #define DYND_WIDE(name) DYND_WIDE_(name, __m256d, pd) DYND_WIDE_(name, __m256, ps)
 #else
 constexpr size_t widest = 16;
 #define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                           \
+  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                             \
     vector nan = _mm_cmpunord_##letters(b, b);                                                                         \
     return _mm_or_##letters(_mm_and_##letters(nan, b), _mm_andnot_##letters(nan, _mm_##name##_##letters(b, a)));       \
   }

@@ -23,15 +23,8 @@ enum class type_set : uint8_t {
 constexpr bool is_in(type_set set, scalar_id id) {
   constexpr unsigned boolean = 1, unsigned_integer = 2, signed_integer = 4, floating = 8, complex = 16;
   constexpr unsigned integer = unsigned_integer | signed_integer, any = boolean | integer | floating | complex;
-  constexpr unsigned kinds[] = {any,
-                                any & ~complex,
-                                any & ~boolean,
-                                integer | floating,
-                                floating | complex,
-                                floating,
-                                integer,
-                                signed_integer,
-                                integer | boolean};
+  constexpr unsigned kinds[] = {any,      any & ~complex, any & ~boolean, integer | floating, floating | complex,
+                                floating, integer,        signed_integer, integer | boolean};
   return kinds[size_t(set)] >> unsigned(scalar_kind[size_t(id)]) & 1;
 }
 static_assert(unsigned(number_kind::boolean) == 0 && unsigned(number_kind::unsigned_integer) == 1 &&

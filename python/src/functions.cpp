@@ -79,7 +79,8 @@ template <op_id op> PyObject *call_by_id(PyObject *, PyObject *const *arguments,
 using operation_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
 constexpr auto operation_functions = []<size_t... I>(std::index_sequence<I...>) {
   return std::array<operation_function, op_count>{call_by_id<op_id(I)>...};
-}(std::make_index_sequence<op_count>());
+}
+(std::make_index_sequence<op_count>());
 
 // What T may be, for help().
 const char *set_text(type_set set) {
@@ -509,8 +510,9 @@ void add_functions(nb::module_ &m) {
     const operation &r = operation_of(op_id(i));
     // Leaked, like the function it describes.
     auto *text = new std::string(document(r));
-    auto *method = new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(operation_functions[i])),
-                                   METH_FASTCALL, text->c_str()};
+    auto *method =
+        new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(operation_functions[i])),
+                        METH_FASTCALL, text->c_str()};
     m.attr(r.name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
     rows.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
   }

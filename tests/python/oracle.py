@@ -4,6 +4,7 @@ Broadcasting walks the lists row by row by the rules of the design; the leaves a
 each operand, for its exact arithmetic. It knows nothing of the library under test: it must never import dynd.
 """
 
+import ctypes
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,10 +203,51 @@ def refill(structure, ndim, flat):
 # ---- elementwise operations
 
 
-def floor_divmod(a, b):
-    if a.dtype.kind in "iu" and np.any(b == 0):
-        raise ZeroDivisionError("divmod: integer division by zero")
-    return np.divmod(a, b)
+def by_nonzero(name, function):
+    """A division: of integers, by zero it is an error."""
+
+    def checked(a, b):
+        if a.dtype.kind in "iu" and np.any(b == 0):
+            raise ZeroDivisionError(f"{name}: integer division by zero")
+        return function(a, b)
+
+    return checked
+
+
+class NegativeError(ValueError):
+    """A power of an integer or a shift count that is negative."""
+
+
+def not_negative(function):
+    """An operation on integers whose second operand must not be negative."""
+
+    def checked(a, b):
+        if a.dtype.kind == "i" and np.any(b < 0):
+            raise NegativeError
+        return function(a, b)
+
+    return checked
+
+
+LIBM = ctypes.CDLL("libm.so.6")
+LIBM.pow.argtypes, LIBM.pow.restype = [ctypes.c_double] * 2, ctypes.c_double
+LIBM.powf.argtypes, LIBM.powf.restype = [ctypes.c_float] * 2, ctypes.c_float
+
+
+def power(a, b):
+    """Integers wrap; floating-point powers are the system's, a float16's those of a float32. (NumPy has its own.)"""
+    if a.dtype.kind == "f":
+        function = LIBM.pow if a.dtype == "float64" else LIBM.powf
+        return np.array([function(x, y) for x, y in zip(a.tolist(), b.tolist())], "float64").astype(a.dtype)
+    bits = 8 * a.dtype.itemsize
+    wrapped = [pow(x, y, 2**bits) for x, y in zip(a.tolist(), b.tolist())]
+    return np.array(wrapped, "uint64").astype(a.dtype)
+
+
+def frexp(a):
+    """NumPy's, but the exponent of what is not finite is 0."""
+    mantissa, exponent = np.frexp(a)
+    return mantissa, np.where(np.isfinite(a), exponent, 0).astype("int32")
 
 
 def multiply(a, b):
@@ -254,28 +296,54 @@ ELEMENTWISE = {
     "not_equal": (2, "all", np.not_equal),
     "equal": (2, "all", np.equal),
     "where": (3, "all", np.where),
-    "divmod": (2, "reals", floor_divmod),
+    "divmod": (2, "reals", by_nonzero("divmod", np.divmod)),
+    "floor_divide": (2, "reals", by_nonzero("floor_divide", np.floor_divide)),
+    "remainder": (2, "reals", by_nonzero("remainder", np.remainder)),
+    "pow": (2, "reals", not_negative(power)),
+    "clip": (3, "reals", lambda a, low, high: np.minimum(np.maximum(a, low), high)),
+    "isnan": (1, "numbers", np.isnan),
+    "signbit": (1, "reals", np.signbit),
+    "modf": (1, "real_floats", np.modf),
+    "frexp": (1, "real_floats", frexp),
+    "bitwise_and": (2, "bits", np.bitwise_and),
+    "bitwise_or": (2, "bits", np.bitwise_or),
+    "bitwise_xor": (2, "bits", np.bitwise_xor),
+    "bitwise_invert": (1, "bits", np.invert),
+    "bitwise_left_shift": (2, "integers", not_negative(np.left_shift)),
+    "bitwise_right_shift": (2, "integers", not_negative(np.right_shift)),
+    "gcd": (2, "integers", np.gcd),
 }
 COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+FALLIBLE = ["divmod", "floor_divide", "remainder", "pow", "bitwise_left_shift", "bitwise_right_shift"]
 UNARY = [name for name, row in ELEMENTWISE.items() if row[0] == 1]
-BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name != "divmod"]
+BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name not in FALLIBLE]
+
+#: the kinds of NumPy's types that a set has
+SETS = {
+    "all": "biufc",
+    "ordered": "biuf",
+    "numbers": "iufc",
+    "reals": "iuf",
+    "floats": "fc",
+    "real_floats": "f",
+    "integers": "iu",
+    "bits": "biu",
+}
 
 
 def promote(operands, allowed):
     """The one type that operands are converted to. Python's own scalars are weak."""
     parts = [np.dtype(x.scalar) if isinstance(x, Array) else x for x in operands]
     common = np.result_type(*parts)
-    if common.kind == "b" and allowed not in ("all", "ordered"):
-        raise TypeError("arithmetic on bool")
-    if common.kind == "c" and allowed in ("ordered", "reals"):
-        raise TypeError("complex numbers have no order")
-    if common.kind in "iu" and allowed == "floats":
-        common = np.dtype("float64")
+    if common.kind in "iu" and allowed in ("floats", "real_floats"):
+        return np.dtype("float64")
+    if common.kind not in SETS[allowed]:
+        raise TypeError(f"{common} is not one of the {allowed}")
     return common
 
 
 def elementwise(name, *operands):
-    """The result of an operation on Arrays and Python scalars: an Array, or a tuple of them for divmod."""
+    """The result of an operation on Arrays and Python scalars: an Array, or a tuple of them where it has two."""
     arity, allowed, function = ELEMENTWISE[name]
     if len(operands) != arity:
         raise TypeError(f"{name} takes {arity} operands")

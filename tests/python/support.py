@@ -59,7 +59,7 @@ def assert_is(result, expected, zeros=True, dims=True, exact=True):
 APPROXIMATE = {"sqrt", "abs"}
 
 #: operations whose result's zero may have either sign (which of 0.0 and -0.0 is smaller is nobody's promise)
-SIGNLESS = {"minimum", "maximum", "min", "max"}
+SIGNLESS = {"minimum", "maximum", "clip", "min", "max"}
 
 
 # ---- ways to make an array

@@ -31,7 +31,10 @@ def agree(name, operands, rng, call=None):
             assert f"row {error.row[0]}" in text
             assert all(str(length) in text for length in error.lengths)
     except ZeroDivisionError:
-        with pytest.raises((ValueError, ZeroDivisionError), match="divmod"):
+        with pytest.raises((ValueError, ZeroDivisionError), match=f"{name}: integer division by zero"):
+            call(*inputs)
+    except oracle.NegativeError:
+        with pytest.raises(ValueError, match=f"{name}: negative (integer power|shift count)"):
             call(*inputs)
     except TypeError:
         with pytest.raises(TypeError):
@@ -92,15 +95,40 @@ def test_divmod(operands, seed):
     agree("divmod", operands, random.Random(seed))
 
 
+def with_leaves(array, f):
+    """The array with f of every value."""
+
+    def walk(node, ndim):
+        return f(node) if ndim == 0 else [walk(inner, ndim - 1) for inner in node]
+
+    return Array(array.dims, array.scalar, walk(array.values, array.ndim))
+
+
 @settings(max_examples=SOME)
 @given(operand_sets(2, 2, finite=True, spoiled=False), seeds)
 def test_divmod_without_zeros(operands, seed):
+    agree("divmod", [operands[0], with_leaves(operands[1], lambda x: x or 1)], random.Random(seed))
+
+
+@settings(max_examples=MANY)
+@given(
+    st.booleans().flatmap(lambda ragged: operand_sets(2, 2, ragged=ragged, scalars=oracle.SCALARS)),
+    st.sampled_from(oracle.FALLIBLE),
+    st.booleans(),
+    seeds,
+)
+def test_what_may_fail(operands, name, tame, seed):
+    """As it comes, and with values on which nothing fails."""
     a, b = operands
+    if tame and b.scalar in oracle.REALS:
+        b = with_leaves(b, lambda x: (x if x > 0 else 1) if b.scalar in oracle.INTEGERS else x or 1.0)
+    agree(name, [a, b], random.Random(seed))
 
-    def walk(node, ndim):
-        return (node or 1) if ndim == 0 else [walk(inner, ndim - 1) for inner in node]
 
-    agree("divmod", [a, Array(b.dims, b.scalar, walk(b.values, b.ndim))], random.Random(seed))
+@settings(max_examples=SOME)
+@given(st.booleans().flatmap(lambda ragged: operand_sets(3, 3, ragged=ragged)), seeds)
+def test_clip(operands, seed):
+    agree("clip", operands, random.Random(seed))
 
 
 @settings(max_examples=SOME)
@@ -141,6 +169,15 @@ OPERATORS = {
     "divmod": divmod,
     "negative": lambda a: -a,
     "abs": abs,
+    "floor_divide": lambda a, b: a // b,
+    "remainder": lambda a, b: a % b,
+    "pow": lambda a, b: a**b,
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+    "bitwise_left_shift": lambda a, b: a << b,
+    "bitwise_right_shift": lambda a, b: a >> b,
+    "bitwise_invert": lambda a: ~a,
 }
 
 

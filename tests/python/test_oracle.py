@@ -41,7 +41,12 @@ def test_strided_broadcasting_is_numpy(operands):
 @settings(max_examples=MANY)
 @given(operand_sets(2, 2, ragged=False, scalars=oracle.REALS), st.sampled_from(oracle.BINARY))
 def test_strided_arithmetic_is_numpy(operands, name):
-    common = oracle.promote(operands, oracle.ELEMENTWISE[name][1])
+    try:
+        common = oracle.promote(operands, oracle.ELEMENTWISE[name][1])
+    except TypeError:
+        with pytest.raises(TypeError):
+            numpy_elementwise(name, np.result_type(*[x.scalar for x in operands]), [np.ones(1, x.scalar) for x in operands])
+        return
     try:
         expected = numpy_elementwise(name, common, [x.numpy() for x in operands])
     except ValueError:

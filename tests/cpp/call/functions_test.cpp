@@ -18,9 +18,8 @@ using testing::text;
 using testing::type_text;
 
 bool takes_options(const operation &r) {
-  return std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) {
-    return rule == value_rule::optional || rule == value_rule::presence;
-  });
+  return std::any_of(r.operand, r.operand + r.noperands,
+                     [](value_rule rule) { return rule == value_rule::optional || rule == value_rule::presence; });
 }
 
 nd::array operand(const char *shape, const operation &r, int i) {

@@ -474,8 +474,8 @@ TEST(AllocationFailure, EveryReduction) {
             continue;
           }
           bool all = axis == 0, ragged = std::string(l.shape[1]).find("var") != std::string::npos;
-          scenario s = {reduction_of(reduction_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] + ", " +
-                            l.name + ", " + (all ? "all axes" : "axis " + std::to_string(axis)),
+          scenario s = {reduction_of(reduction_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] +
+                            ", " + l.name + ", " + (all ? "all axes" : "axis " + std::to_string(axis)),
                         any,
                         {laid_out(l, 1, scalar)},
                         [&](const arrays &x) {
@@ -687,7 +687,8 @@ TEST(AllocationFailure, ComparisonOfEveryKindOfType) {
         array_block *blocks[] = {x[0].get(), x[1].get()};
         return result{nd::array(evaluate(op_id(op), {blocks, 2}))};
       };
-      std::string name = operation_of(op_id(op)).name + std::string(", ") + left.str().data() + " and " + right.str().data();
+      std::string name =
+          operation_of(op_id(op)).name + std::string(", ") + left.str().data() + " and " + right.str().data();
       expect_to_survive({name, any, {three_of(left), three_of(right)}, compares, left != right});
     }
     if (left == right) {

@@ -345,7 +345,7 @@ TEST(AssignFactory, AllocatesNothing) {
   double dst[12];
   int32_t src[3] = {1, 2, 3};
   work_frame frame(1 << 16); // a thread has one and uses it again
-  isa();                   // chosen at first use
+  isa();                     // chosen at first use
   int64_t before = testing::allocation_count();
   for (kernel_request_t request : {kernel_request_single, kernel_request_single_multistride}) {
     ckernel_builder kernel;

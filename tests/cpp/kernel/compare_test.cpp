@@ -99,8 +99,7 @@ template <class T> T number_as(const value &v) {
   } else if constexpr (std::is_same_v<T, float16>) {
     double wide = static_cast<double>(v.n);
     float16 narrow;
-    isa().convert(scalar_id::float16, scalar_id::float64)(&narrow, &wide, nullptr, nullptr, 1,
-                                                                            nullptr);
+    isa().convert(scalar_id::float16, scalar_id::float64)(&narrow, &wide, nullptr, nullptr, 1, nullptr);
     return narrow;
   } else {
     return static_cast<T>(v.n);

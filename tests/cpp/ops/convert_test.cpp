@@ -204,9 +204,9 @@ std::vector<value> edges(scalar_id to, scalar_id from) {
     };
     long double smallest = narrow ? (long double)0x1p-149f : (long double)0x1p-1074;
     long double smallest_normal = narrow ? (long double)0x1p-126f : (long double)0x1p-1022;
-    for (long double x : {(long double)INFINITY, (long double)NAN, high, smallest, smallest_normal, -0.0L, 0x1.ffffffp127L,
-                          next(0x1.ffffffp127, 0), next(65520, 0), 0x1p-25L, next(0x1p-25, 1), next(1, 2),
-                          next(0x1p63, 0)}) {
+    for (long double x :
+         {(long double)INFINITY, (long double)NAN, high, smallest, smallest_normal, -0.0L, 0x1.ffffffp127L,
+          next(0x1.ffffffp127, 0), next(65520, 0), 0x1p-25L, next(0x1p-25, 1), next(1, 2), next(0x1p63, 0)}) {
       numbers.push_back(x);
       numbers.push_back(-x);
     }

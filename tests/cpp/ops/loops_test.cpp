@@ -201,26 +201,26 @@ struct kinds {
   bool truth, integers, signed_integers, floats, complex;
 };
 constexpr kinds kinds_of_set[] = {
-    {true, true, true, true, true},       // all
-    {true, true, true, true, false},      // ordered
-    {false, true, true, true, true},      // numbers
-    {false, true, true, true, false},     // reals
-    {false, false, false, true, true},    // floats
-    {false, false, false, true, false},   // real_floats
-    {false, true, true, false, false},    // integers
-    {false, false, true, false, false},   // signed_integers
-    {true, true, true, false, false},     // bits
+    {true, true, true, true, true},     // all
+    {true, true, true, true, false},    // ordered
+    {false, true, true, true, true},    // numbers
+    {false, true, true, true, false},   // reals
+    {false, false, false, true, true},  // floats
+    {false, false, false, true, false}, // real_floats
+    {false, true, true, false, false},  // integers
+    {false, false, true, false, false}, // signed_integers
+    {true, true, true, false, false},   // bits
 };
 
 TEST(Loops, TypesOfAnOperationAreThoseOfItsSet) {
   for (size_t op = 0; op < op_count; ++op) {
     for_each_scalar([&]<class T>(tag<T>, scalar_id type) {
       kinds set = kinds_of_set[size_t(operation_of(op_id(op)).set)];
-      bool expected = type == scalar_id::bool_  ? set.truth
-                      : is_complex_type<T>      ? set.complex
+      bool expected = type == scalar_id::bool_                       ? set.truth
+                      : is_complex_type<T>                           ? set.complex
                       : std::is_signed_v<T> && std::is_integral_v<T> ? set.signed_integers
-                      : std::is_integral_v<T>   ? set.integers
-                                                : set.floats;
+                      : std::is_integral_v<T>                        ? set.integers
+                                                                     : set.floats;
       EXPECT_EQ(strided_loop(op_id(op), type) != nullptr, expected);
       for_each_level([&](const isa_table &table) { EXPECT_EQ(table.loop(op_id(op), type) != nullptr, expected); });
     });
