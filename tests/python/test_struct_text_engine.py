@@ -1,6 +1,6 @@
 """Structs, tuples, text and nested elements in large arrays: comparison and assignment against Python's own values.
 
-The arrays are long enough for several threads (more than 200,000 elements); small random ones cover what types there are.
+The arrays are long enough for several threads (more than 200,000 elements); small random ones cover the other types.
 """
 
 import functools
@@ -72,7 +72,8 @@ def test_structs_of_numbers(threads, name):
 def nested():
     """-> two arrays of nested structs, and what Python orders as their elements are ordered."""
     rng = random.Random(3)
-    draw = lambda: (rng.randrange(2), (rng.choice(["", "a", "ab", "é", "a" * 40]), rng.choice([None, 0, 1])))  # noqa: E731
+    words = ["", "a", "ab", "é", "a" * 40]
+    draw = lambda: (rng.randrange(2), (rng.choice(words), rng.choice([None, 0, 1])))  # noqa: E731
     left, right = ([draw() for _ in range(COUNT)] for _ in range(2))
     kind = "{k: int32, in: {s: string, m: ?int16}}"
     arrays = nd.array(left, type=kind), nd.array(right, type=kind.replace("int16", "int64"))
