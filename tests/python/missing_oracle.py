@@ -12,7 +12,7 @@ import conversions
 import oracle
 from oracle import Array, strided
 
-FALLIBLE = {"floor_divide", "remainder", "divmod", "pow", "left_shift", "right_shift"}
+FALLIBLE = {"floor_divide", "remainder", "divmod", "pow", "bitwise_left_shift", "bitwise_right_shift"}
 KLEENE = {"bitwise_and": operator.and_, "bitwise_or": operator.or_}
 COMPARISONS = {
     "less": operator.lt,
@@ -82,7 +82,7 @@ def integer_leaf(name, a, b):
         return divmod(a, b) if name == "divmod" else (a // b,) if name == "floor_divide" else (a % b,)
     if b < 0:
         return None
-    return (pow(a, b, 2**64) if name == "pow" else a << b if name == "left_shift" else a >> b,)
+    return (pow(a, b, 2**64) if name == "pow" else a << b if name == "bitwise_left_shift" else a >> b,)
 
 
 FLOATING = {"floor_divide": np.floor_divide, "remainder": np.remainder, "divmod": np.divmod, "pow": np.power}
@@ -112,13 +112,13 @@ def kleene(name, row):
 
 
 BITS = {"bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor}
-NAMES = [*oracle.ELEMENTWISE, *FALLIBLE - {"divmod"}, *BITS, "invert"]
+NAMES = [*oracle.ELEMENTWISE, *FALLIBLE - {"divmod"}, *BITS, "bitwise_invert"]
 
 
 def type_set(name):
     if name in oracle.ELEMENTWISE:
         return oracle.ELEMENTWISE[name][1]
-    return "all" if name in BITS or name == "invert" else "numbers" if name == "pow" else "reals"
+    return "all" if name in BITS or name == "bitwise_invert" else "numbers" if name == "pow" else "reals"
 
 
 def in_type(values, own, common):
@@ -132,7 +132,7 @@ def elementwise(name, *operands):
     valued = [x for x in (operands[1:] if name == "where" else operands) if x is not None]
     plain = [Array(x.dims, bare(x.scalar), x.values) if isinstance(x, Array) else x for x in valued]
     common = oracle.promote(plain, type_set(name))
-    if common.kind not in "iub" and (name in BITS or name == "invert" or name.endswith("shift")):
+    if common.kind not in "iub" and (name in BITS or name == "bitwise_invert" or name.endswith("shift")):
         raise TypeError(f"{name} of {common}")
     arrays = [x if isinstance(x, Array) else Array((), "python", x) for x in operands]
     option = any(x is None or isinstance(x, Array) and is_option(x.scalar) for x in operands)
@@ -181,7 +181,7 @@ def compute(name, common, owns, rows, index):
         return fallible(name, common, list(zip(*columns)), index), common.name
     if name in BITS:
         return [[BITS[name](*row) for row in zip(*columns)]], common.name
-    if name == "invert":
+    if name == "bitwise_invert":
         (column,) = columns
         if common.kind == "b":
             return [[not x for x in column]], "bool"

@@ -139,9 +139,9 @@ SIGNS = {
     "bitwise_and": operator.and_,
     "bitwise_or": operator.or_,
     "bitwise_xor": operator.xor,
-    "invert": operator.invert,
-    "left_shift": operator.lshift,
-    "right_shift": operator.rshift,
+    "bitwise_invert": operator.invert,
+    "bitwise_left_shift": operator.lshift,
+    "bitwise_right_shift": operator.rshift,
 }
 
 
@@ -201,10 +201,18 @@ def test_two_operands(seed, name):
 
 
 @settings(max_examples=SOME)
-@given(seeds, st.sampled_from(oracle.UNARY))
+@given(seeds, st.sampled_from(sorted(set(oracle.UNARY) - {"modf", "frexp"})))
 def test_one_operand(seed, name):
     rng = random.Random(seed)
     agree(name, some_missing(rng, draw_operands(rng, 1, oracle.NUMBERS)), rng)
+
+
+def test_both_results_are_missing_where_the_operand_is():
+    fraction, whole = nd.modf(nd.array([1.5, None, -2.25]))
+    assert fraction.tolist() == [0.5, None, -0.25] and whole.tolist() == [1.0, None, -2.0]
+    mantissa, exponent = nd.frexp(nd.array([[8.0], [None, 3.0]]))
+    assert mantissa.tolist() == [[0.5], [None, 0.75]] and exponent.tolist() == [[4], [None, 2]]
+    assert str(nd.type_of(exponent)) == "strided * var * ?int32"
 
 
 @settings(max_examples=2 * SOME)
@@ -344,7 +352,7 @@ def test_bits_and_logic(seed, name, logic):
 @given(seeds)
 def test_invert(seed):
     rng = random.Random(seed)
-    agree("invert", some_missing(rng, draw_operands(rng, 1, ["bool"] + oracle.INTEGERS)), rng)
+    agree("bitwise_invert", some_missing(rng, draw_operands(rng, 1, ["bool"] + oracle.INTEGERS)), rng)
 
 
 # ---- operations that fail
@@ -403,7 +411,7 @@ def test_a_division_by_zero_names_its_element(call, name):
 
 
 @pytest.mark.parametrize(
-    "call, name", [(operator.pow, "pow"), (operator.lshift, "left_shift"), (operator.rshift, "right_shift")]
+    "call, name", [(operator.pow, "pow"), (operator.lshift, "bitwise_left_shift"), (operator.rshift, "bitwise_right_shift")]
 )
 def test_a_negative_power_or_count_names_its_element(call, name):
     for left, right, where in [
