@@ -110,7 +110,8 @@ struct lazy_bounds {
 // May the result be lazy? Only of what cannot fail, over memory that nobody can write, and not without bounds.
 bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
                  lazy_bounds &bounds) {
-  if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager) {
+  if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager ||
+      size_t(shape.count()) * max_scalar_size < lazy_from) {
     return false;
   }
   size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));

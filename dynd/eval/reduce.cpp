@@ -274,8 +274,14 @@ bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool las
 }
 
 ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
-  ref<array_block> result = new_result({}, typed.result);
-  allocate_values(result.get(), {}, true);
+  ref<array_block> result;
+  if (typed.missing) {
+    result = new_result({}, typed.result);
+    allocate_values(result.get(), {}, true);
+  } else {
+    const char zero[max_scalar_size] = {};
+    result = new_scalar(typed.accumulator, zero);
+  }
   if (nd::count_elements(*operand) == 0) {
     if (typed.empty_fails()) {
       fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);
