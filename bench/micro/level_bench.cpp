@@ -92,7 +92,7 @@ void sum_by_hand(benchmark::State &state) {
 
 void reduce_row(benchmark::State &state, reduction_id id) {
   vectors v(size_t(state.range(0)));
-  const reduce_functions &f = table().reduce[size_t(id)][f64];
+  const reduce_functions &f = table().reduce(id, scalar_id(f64));
   for (auto _ : state) {
     alignas(64) double lanes[8], result;
     f.lanes(lanes, v.a, size_t(state.range(0)));
@@ -130,7 +130,7 @@ template <class T> struct ragged {
 /// Nanoseconds a row are time / rows.
 template <class T> void reduce_rows(benchmark::State &state, reduction_id id, scalar_id type, size_t rows) {
   ragged<T> v(rows, double(state.range(0)));
-  const reduce_functions &f = table().reduce[size_t(id)][size_t(type)];
+  const reduce_functions &f = table().reduce(id, type);
   for (auto _ : state) {
     f.rows(reinterpret_cast<char *>(v.d), sizeof(T), v.content, v.offsets.data(), v.rows, row_prefetch_distance);
     benchmark::ClobberMemory();
@@ -175,7 +175,7 @@ void rows_memory_floor(benchmark::State &state, size_t rows) {
 template <class T> void rows_of_one_length(benchmark::State &state, scalar_id type) {
   size_t rows = 8192 / size_t(state.range(0));
   T *x = allocate<T>(8192), *d = allocate<T>(8192);
-  const reduce_functions &f = table().reduce[size_t(reduction_id::sum)][size_t(type)];
+  const reduce_functions &f = table().reduce(reduction_id::sum, type);
   for (auto _ : state) {
     f.rows_fixed(reinterpret_cast<char *>(d), sizeof(T), x, size_t(state.range(0)), rows);
     benchmark::ClobberMemory();
