@@ -262,7 +262,7 @@ private:
     if (to->kind != type_kind::scalar || from->kind != type_kind::scalar) {
       cannot_assign(dst, src);
     }
-    may_refuse |= isa().convert_checked(mode_, to->scalar, from->scalar) != isa().convert(to->scalar, from->scalar);
+    may_refuse |= isa().refuses(mode_, to->scalar, from->scalar);
     return note(offset, make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_),
                 [&] { return "convert " + pair_text(dst, src); });
   }
