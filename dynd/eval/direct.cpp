@@ -103,8 +103,9 @@ bool try_direct(const external_function &f, const call_operands &operands, const
     }
   }
   shape = shape ? shape : operands.block[0];
-  if (shape->count >= threads_from) {
-    return false;
+  bool large = size_t(shape->count) * scalar_size[size_t(f.types.type[0])] >= lazy_from;
+  if (shape->count >= threads_from || (large && f.has(dynd_callable_pure | dynd_callable_total))) {
+    return false; // the latter may be lazy
   }
   for (int o = 0; o < f.types.noutputs; o++) {
     results[o] = new_dense(with_scalar(shape->type, f.types.type[o]), shape->size());

@@ -1,11 +1,11 @@
 // Every allocation is made to fail in turn while kernels are built and run: an error of kind memory, nothing leaked,
 // nothing changed, and the same evaluation then succeeds.
 //
-// What is evaluated comes from the tables: every elementwise row and reduction in every type, every conversion under
+// What is evaluated comes from the tables: every elementwise operation and reduction in every type, of missing values too, every conversion under
 // every mode, every kernel that is registered (plug-ins in examples/ among them), over every kind of layout; assignment
-// and comparison of every kind of type, and of every kind inside of every other. So a row, a plug-in or a kind that is
-// added later is here without anyone remembering. What is no row of a table (the levels of a kernel, waiting, errors)
-// is a line in allocation_failure.def.
+// and comparison of every kind of type, and of every kind inside of every other. So an operation, a plug-in or a kind that
+// is added later is here without a change. What is in no table (the levels of a kernel, lazy arrays, errors) is a line
+// in allocation_failure.def.
 //
 // Each attempt runs on a thread of its own, so that what a thread keeps (scratch, small blocks) is allocated anew; what
 // the process keeps for reuse is given back first.
@@ -34,7 +34,7 @@
 #include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
 #include "dynd/kernel/compare.h"
-#include "dynd/kernel/foreign.h"
+#include "dynd/kernel/external.h"
 #include "dynd/memory/buffer.h"
 #include "fixture.h"
 
@@ -42,7 +42,7 @@ namespace dynd::testing {
 namespace {
 
 using arrays = std::vector<nd::array>;
-using result = std::array<nd::array, max_foreign_outputs>; // no allocation of our own after an assignment was made
+using result = std::array<nd::array, max_external_outputs>; // no allocation of our own after an assignment was made
 
 /// ramp(type), or parse(type, values); writable ones for destinations. Then seen through `view`, if there is one.
 struct operand {
@@ -104,16 +104,11 @@ template <class F> result expecting(error_kind kind, F f) {
 }
 
 template <class F> result traced(F f) {
-  struct scope {
-    observation seen;
-    scope() {
-      seen.tracing = true;
-      current_observation() = &seen;
-    }
-    ~scope() { current_observation() = nullptr; }
-  } watching;
+  observation seen;
+  seen.tracing = true;
+  observed_scope watched(&seen);
   result traced = {f()};
-  trace_text(watching.seen);
+  trace_text(seen);
   return traced;
 }
 
@@ -153,10 +148,10 @@ template <class F, class... A> result lifted(F f, const A &...operands) {
   return all_of(nd::lift(nd::make_kernel("lambda", f)).call_all(all));
 }
 
-// ---- strangers' kernels, one of each prototype: they own memory and ask for more while they run ---------------------
+// ---- external kernels, one of each prototype: they own memory and ask for more while they run ----------------------
 
-int foreign_owners = 0;
-int64_t foreign_memory = 0;
+int external_owners = 0;
+int64_t external_memory = 0;
 
 struct sample_kernel {
   ckernel_prefix base;
@@ -172,9 +167,9 @@ intptr_t make_sample(const deferred_ckernel *self, ckernel_builder_struct *out, 
   auto *k = reinterpret_cast<sample_kernel *>(out->data + offset);
   k->base.destructor = [](ckernel_prefix *self) {
     delete[] reinterpret_cast<sample_kernel *>(self)->memory;
-    foreign_memory--;
+    external_memory--;
   };
-  foreign_memory++;
+  external_memory++;
   k->memory = new (std::nothrow) char[100];
   if (!k->memory) {
     return dynd_error_memory;
@@ -229,8 +224,8 @@ template <class F> deferred_ckernel sample(uint32_t prototype, const char *name,
           nullptr,
           reinterpret_cast<void *>(function),
           make_sample,
-          [](const deferred_ckernel *) { foreign_owners++; },
-          [](const deferred_ckernel *) { foreign_owners--; }};
+          [](const deferred_ckernel *) { external_owners++; },
+          [](const deferred_ckernel *) { external_owners--; }};
 }
 
 const deferred_ckernel samples[] = {
@@ -245,7 +240,7 @@ nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_
 
 // ---- the scenarios ------------------------------------------------------------------------------------------------
 
-constexpr const char *large = "100 * 100 * float64";                      // waits
+constexpr const char *large = "100 * 100 * float64";                      // lazy
 constexpr const char *ragged = "30 * var * float64";                      // rows of 2, 0, 1, 3 ...
 constexpr const char *nested = "[[[1, 2], [3]], [[4]], [[], [5, 6, 7]]]"; // 3 * var * var
 constexpr const char *words = "[[\"a\", \"\", \"b\"], [\"c\"]]";
@@ -348,14 +343,15 @@ void expect_to_survive(const scenario &s) {
   ASSERT_TRUE(s.may_fail || expected.rfind("error", 0) != 0) << expected;
   if (s.kernel[0]) {
     observation seen;
-    current_observation() = &seen;
-    run(s, make_operands(s));
-    current_observation() = nullptr;
+    {
+      observed_scope watched(&seen);
+      run(s, make_operands(s));
+    }
     EXPECT_NE(explanation_text(seen).find(s.kernel), std::string::npos) << explanation_text(seen);
   }
   trim_blocks();
   trim_memory();
-  int owners = foreign_owners;
+  int owners = external_owners;
   for (bool all_after : {false, true}) {
     bool happened = true;
     for (int64_t n = 0; happened; n++) {
@@ -371,8 +367,8 @@ void expect_to_survive(const scenario &s) {
       }
       ASSERT_EQ(live_allocations(), live) << "leaked";
       ASSERT_EQ(waiting_bytes.load(), waiting);
-      ASSERT_EQ(foreign_owners, owners);
-      ASSERT_EQ(foreign_memory, 0);
+      ASSERT_EQ(external_owners, owners);
+      ASSERT_EQ(external_memory, 0);
     }
   }
 }
@@ -430,7 +426,7 @@ bool reduces(reduction_id reduction, scalar_id scalar) {
   }
 }
 
-TEST(AllocationFailure, EveryElementwiseRow) {
+TEST(AllocationFailure, EveryElementwiseOperation) {
   int scenarios = 0;
   for (size_t op = 0; op < op_count; op++) {
     const operation &r = operation_of(op_id(op));
@@ -450,11 +446,8 @@ TEST(AllocationFailure, EveryElementwiseRow) {
             blocks[i] = x[i].get();
           }
           ref<array_block> results[2];
-          if (r.noutputs == 2) {
-            evaluate2(op_id(op), {blocks, r.noperands}, results);
-            return result{nd::array(std::move(results[0])), nd::array(std::move(results[1]))};
-          }
-          return result{nd::array(evaluate(op_id(op), {blocks, r.noperands}))};
+          evaluate(op_id(op), {blocks, r.noperands}, results);
+          return result{nd::array(std::move(results[0])), nd::array(std::move(results[1]))};
         };
         expect_to_survive(s);
         scenarios++;
@@ -480,7 +473,7 @@ TEST(AllocationFailure, EveryReduction) {
                         {laid_out(l, 1, scalar)},
                         [&](const arrays &x) {
                           return result{nd::array(
-                              evaluate(reduction_id(reduction), x[0].get(), false, all ? all_axes : axis, all))};
+                              evaluate(reduction_id(reduction), x[0].get(), false, all ? std::nullopt : std::optional(axis), all))};
                         },
                         // an empty row; rows of different lengths that are to be one row
                         ragged && (reduction_of(reduction_id(reduction)).empty == empty_rule::none || axis < -1)};
@@ -710,7 +703,7 @@ TEST(AllocationFailure, EveryRegisteredKernel) {
     }
   }
   for (const nd::registered_kernel &k : nd::kernels()) {
-    const foreign_types &types = k.function.types();
+    const external_types &types = k.function.types();
     for (const layout &l : layouts) {
       scenario s = {k.name + ", " + l.name, any, {}, {}, true};
       for (int i = 0; i < types.nsources; i++) {

@@ -10,6 +10,7 @@
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
 #include "dynd/eval/frame.h"
+#include "dynd/ops/isa.h"
 #include "dynd/kernel/assign.h"
 #include "fixture.h"
 
@@ -345,7 +346,7 @@ TEST(AssignFactory, AllocatesNothing) {
   double dst[12];
   int32_t src[3] = {1, 2, 3};
   work_frame frame(1 << 16); // a thread has one and uses it again
-  isa();                     // chosen at first use
+  isa();                     // the ISA level is chosen at first use
   int64_t before = testing::allocation_count();
   for (kernel_request_t request : {kernel_request_single, kernel_request_single_multistride}) {
     ckernel_builder kernel;
