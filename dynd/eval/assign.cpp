@@ -40,7 +40,7 @@ bool is_element_with_dims(const split &at, const array_block *dst, const array_b
 
 class assignment_leaf : public element_leaf {
 public:
-  explicit assignment_leaf(error_mode mode) : mode_(mode) {}
+  explicit assignment_leaf(error_mode mode, bool skips_missing = false) : mode_(mode), skips_missing_(skips_missing) {}
   size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
               std::vector<explained_level> *levels) const override {
     size_t before = levels ? levels->size() : 0;
@@ -52,11 +52,12 @@ public:
   }
   element_assignment of(const kernel_operand *operands) const {
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    return {operands[0], operands[1], first_pool, mode_};
+    return {operands[0], operands[1], first_pool, mode_, skips_missing_};
   }
 
 private:
   error_mode mode_;
+  bool skips_missing_;
 };
 
 void add_operand(task &t, array_block *block, int ndim) {
@@ -90,12 +91,12 @@ bool check_types(array_block *dst, array_block *src, error_mode mode) {
   }
 }
 
-void run_kernel(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+void run_kernel(array_block *dst, array_block *src, error_mode mode, const settings &how, bool skips_missing = false) {
   task t;
   t.name = "assign";
   t.how = how;
   t.assigns = true;
-  assignment_leaf leaf(mode);
+  assignment_leaf leaf(mode, skips_missing);
   t.leaf = &leaf;
   split at(dst->type, src->type);
   space_of({dst, at.dst}, t.shape);
@@ -217,6 +218,22 @@ ref<array_block> convert(array_block *src, const type_data *type, access_mode ac
 }
 
 } // namespace
+
+ref<array_block> fill_elements(array_block *source, array_block *fill, const settings &how) {
+  force(source);
+  force(fill);
+  ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
+  intptr_t size[max_type_streams];
+  find_sizes(type.get(), *source, size);
+  ref<array_block> result = new_empty(type.get(), size);
+  given_rows rows;
+  rows.give(result.get(), source);
+  assign_now(result.get(), fill, error_mode::fractional, how);
+  run_kernel(result.get(), source, error_mode::nocheck, how, true);
+  rows.keep();
+  settle(*result);
+  return result;
+}
 
 void assign(array_block *dst, array_block *src, error_mode mode) {
   if (dst->access != access_mode::readwrite) {

@@ -110,14 +110,15 @@ struct lazy_bounds {
 // May the result be lazy? Only of what cannot fail, over memory that nobody can write, and not without bounds.
 bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
                  lazy_bounds &bounds) {
-  if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager) {
-    return false;
-  }
-  size_t bytes = value_bytes(shape, typed.result[0]);
-  if (bytes < lazy_from) {
+  if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager ||
+      size_t(shape.count()) * max_scalar_size < lazy_from) {
     return false;
   }
   size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
+  size_t bytes = std::max(value_bytes(shape, typed.result[0]), elements * sizeof(double)); // of bools too, or a < b never
+  if (bytes < lazy_from) {
+    return false;
+  }
   for (int i = 0; i < operands.count; i++) {
     const array_block *block = operands.block[i];
     if (!(block->flags & flag_ours)) {
@@ -255,6 +256,13 @@ bool is_about_nothing_missing(op_id op, const call_operands &operands) {
   return looks && operands.block[0]->type->dtype->kind != type_kind::option;
 }
 
+bool fills_elements(op_id op, const call_operands &operands) {
+  element_kind kind;
+  const type_data *dtype = operands.block[0]->type->dtype;
+  return operation_of(op).operand[0] == value_rule::optional && dtype->kind == type_kind::option &&
+         !find_element_kind(dtype, kind);
+}
+
 // Nothing can be missing: is_missing is False everywhere, fill_missing the array itself, of the promoted type.
 ref<array_block> answer_without_missing(op_id op, const call_operands &operands) {
   array_block *block = operands.block[0];
@@ -294,6 +302,10 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     return;
   }
   if (without_pointers(operands, [&](const call_operands &read) { evaluate(op, read, results); })) {
+    return;
+  }
+  if (fills_elements(op, operands)) {
+    *results = fill_elements(operands.block[0], operands.block[1], how);
     return;
   }
   if (is_about_nothing_missing(op, operands)) {

@@ -42,6 +42,10 @@ ref<array_block> copies_to_scalars(array_block *operand);
 ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool last_use, std::optional<int> axis,
                           bool keepdims);
 
+/// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of any
+/// type.
+ref<array_block> fill_elements(array_block *source, array_block *fill, const settings &how);
+
 /// dst[...] = src, with broadcasting, for any types. What the mode checks and does not hold is an error that names the
 /// first bad element (overflow, or value); every element is then as before or new, the bad ones as before, a struct
 /// whole. After any other error all are as before.

@@ -87,6 +87,63 @@ void flatten_rows(task &t) {
   }
 }
 
+namespace {
+
+// The one length of all rows; -1 where they differ. What has no rows has rows of none.
+int64_t length_of_rows(const offsets_run &run) {
+  int64_t length = run.rows ? run[1] - run[0] : 0;
+  bool equal = true;
+  for (intptr_t r = 1; r < run.rows && equal; r++) {
+    equal = run[r + 1] - run[r] == length;
+  }
+  return equal ? length : -1;
+}
+
+} // namespace
+
+bool has_equal_rows(const space &shape) {
+  return std::all_of(shape.slots.begin(), shape.slots.end(),
+                     [](const space_slots &slots) { return slots.run && length_of_rows(slots.run) >= 0; });
+}
+
+bool make_rows_regular(task &t) {
+  for (const lowered_operand &operand : t.lowered) {
+    if (std::any_of(operand.slots, operand.slots + t.shape.ndim, [](int s) { return s >= 0; })) {
+      return false;
+    }
+  }
+  for (int v; (v = first_var(t.shape)) >= 0;) { // the axes outside have one size each
+    offsets_run run = t.shape.slots[size_t(t.shape.slot_index[v])].run;
+    int64_t length = length_of_rows(run);
+    auto enter = [&](char *&address, intptr_t *stride) {
+      address += run.first() * stride[v];
+      intptr_t outer = length * stride[v];
+      for (int d = v - 1; d >= 0; d--) {
+        stride[d] = outer;
+        outer *= t.shape.size[d];
+      }
+    };
+    for (int p = 0; p < t.ports.size(); p++) {
+      int o = t.ports[p].operand;
+      if (o >= 0 && t.lowered[o].has_rows[v]) {
+        enter(t.port_stream(p).address, t.port_stream(p).stride);
+      }
+    }
+    for (int d = v + 1; d < t.shape.ndim; d++) { // where the rows further inside are does not matter: their number does
+      if (t.shape.is_var(d)) {
+        space_slots &below = t.shape.slots[size_t(t.shape.slot_index[d])];
+        enter(below.address, below.stride);
+      }
+    }
+    for (lowered_operand &operand : t.lowered) {
+      operand.has_rows[v] = false;
+    }
+    t.shape.size[v] = length;
+  }
+  t.shape.nvar = 0;
+  return true;
+}
+
 // Once for the evaluation: a small part of the work on the rows themselves, while reading narrow offsets row by row
 // would cost a call each.
 void widen_rows(task &t) {

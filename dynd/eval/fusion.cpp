@@ -82,14 +82,16 @@ value_registers fused_task::registers_of(array_block *block) {
     }
   }
   element_kind kind;
-  find_element_kind(block->type->dtype, kind);
+  bool has_value = find_element_kind(block->type->dtype, kind); // of anything that may be missing the validity is enough
   int stream = block->type->var_count;
   value_registers registers;
   if (kind.option) {
     registers.valid = source(block, stream++, scalar_id::bool_);
   }
-  registers.value = source(block, stream, kind.scalar);
-  registers.value = kind.swapped ? t.p.swapped(registers.value) : registers.value;
+  if (has_value) {
+    registers.value = source(block, stream, kind.scalar);
+    registers.value = kind.swapped ? t.p.swapped(registers.value) : registers.value;
+  }
   return registers;
 }
 

@@ -131,6 +131,16 @@ void permute(task &t, const int *axes) {
   };
   reorder(t.shape.size);
   reorder(t.shape.fixed);
+  reorder(t.shape.slot_index);
+  for (space_slots &slots : t.shape.slots) {
+    reorder(slots.stride);
+  }
+  for (lowered_operand &operand : t.lowered) {
+    reorder(operand.slots);
+    reorder(operand.kind);
+    reorder(operand.step);
+    reorder(operand.has_rows);
+  }
   for (lowered_stream &stream : t.streams) {
     reorder(stream.stride);
   }

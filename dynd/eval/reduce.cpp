@@ -8,6 +8,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/flatten.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/move_axis.h"
 #include "dynd/eval/observe.h"
@@ -17,10 +18,10 @@ namespace dynd {
 
 namespace {
 
-// The index, over the axes outside the last one, of its `row`-th row; rows of all `var` axes follow each other.
-std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
+// The index, over the axes outside of `axis`, of its `row`-th row; rows of all `var` axes follow each other.
+std::vector<intptr_t> index_of_row(const space &shape, int axis, intptr_t row) {
   std::vector<intptr_t> index;
-  for (int d = shape.ndim - 2; d >= 0; d--) {
+  for (int d = axis - 1; d >= 0; d--) {
     if (!shape.is_var(d)) {
       index.insert(index.begin(), row % shape.size[d]);
       row /= shape.size[d];
@@ -35,19 +36,19 @@ std::vector<intptr_t> index_of_row(const space &shape, intptr_t row) {
   return index;
 }
 
-// The first row that is empty, for a message; the last axis is the reduced one.
-[[noreturn]] void fail_empty(const reduction &r, array_block *operand, int axis) {
+// The first row that is empty, for a message. The operand's axis may have been another one before.
+[[noreturn]] void fail_empty(const reduction &r, array_block *operand, int axis, int shown_axis) {
   ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
   space shape;
   space_of(ordered.get(), shape);
-  std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(axis) + " is empty";
-  if (shape.ndim > 1 && shape.is_var(shape.ndim - 1)) {
-    const offsets_run &run = shape.slots[size_t(shape.slot_index[shape.ndim - 1])].run;
+  std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(shown_axis) + " is empty";
+  if (axis > 0 && shape.is_var(axis)) {
+    const offsets_run &run = shape.slots[size_t(shape.slot_index[axis])].run;
     intptr_t row = 0;
     while (row < run.rows && run[row + 1] > run[row]) {
       row++;
     }
-    where = row_text(index_of_row(shape, row)) + " is empty";
+    where = row_text(index_of_row(shape, axis, row)) + " is empty";
   }
   fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
 }
@@ -113,10 +114,9 @@ void fill_empty(array_block *result, const space &shape) {
 
 // ---- one axis -----------------------------------------------------------------------------------------------------
 
-// Whether the axis is not the last one, and it or one below it has rows.
 bool is_ragged_below(const array_block *block, int axis) {
   bool ragged = false;
-  for (int d = axis; d < block->ndim && axis != block->ndim - 1; d++) {
+  for (int d = axis + 1; d < block->ndim; d++) {
     ragged |= block->is_var(d);
   }
   return ragged;
@@ -142,11 +142,46 @@ space without_axis(const space &shape, int axis) {
     drop(slots.stride);
   }
   outside.ndim--;
-  if (shape.is_var(axis)) { // it is the last one then
+  if (shape.is_var(axis)) {
+    int removed = shape.slot_index[axis];
     outside.nvar--;
-    outside.slots.pop_back();
+    outside.slots.erase(outside.slots.begin() + removed);
+    for (int d = 0; d < outside.ndim; d++) {
+      outside.slot_index[d] -= outside.is_var(d) && outside.slot_index[d] > removed;
+    }
   }
   return outside;
+}
+
+// Rows of one length for every `var` axis: as many as the axes outside have.
+void make_equal_rows(space &shape, const space &regular) {
+  std::vector<std::vector<int64_t>> offsets(size_t(shape.nvar));
+  int64_t rows = 1;
+  for (int d = 0; d < shape.ndim; d++) {
+    for (int64_t r = 0; shape.is_var(d) && r <= rows; r++) {
+      offsets[size_t(shape.slot_index[d])].push_back(r * regular.size[d]);
+    }
+    rows *= regular.size[d];
+  }
+  make_slots(shape, offsets);
+}
+
+// The task of a reduction along `axis`, lowered and run.
+void run_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, int axis, int shown_axis) {
+  task &t = fused.t;
+  if (axis != t.shape.ndim - 1) {
+    move_axis_to_end(t, axis);
+  }
+  t.nreduced = 1;
+  try {
+    fused.run();
+  } catch (const error &e) {
+    if (e.kind() == error_kind::value) { // an empty row: which one?
+      fail_empty(typed.of, operand, axis, shown_axis);
+    }
+    throw;
+  }
+  fused.finish();
 }
 
 ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand, bool last_use, int axis,
@@ -168,7 +203,7 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
   }
   if (!t.shape.is_var(axis) && t.shape.size[axis] == 0) {
     if (typed.empty_fails()) {
-      fail_empty(typed.of, operand, shown_axis);
+      fail_empty(typed.of, operand, axis, shown_axis);
     }
     fill_empty(result.get(), outside);
     return result;
@@ -176,19 +211,48 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
   nd::array place = nd::with_unit_axis(nd::array(result), axis);
   add_reduction(fused, typed, operand, last_use, place.get());
   fused.lower_operands();
-  if (axis != t.shape.ndim - 1) {
-    move_axis_to_end(t, axis);
+  run_reduction(fused, typed, operand, axis, shown_axis);
+  return result;
+}
+
+// An axis outside of rows that all have one length: these are axes of that size. Null where it is not so.
+ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *operand, bool last_use, int axis,
+                                    const settings &how) {
+  fused_task fused(typed.of.name, how);
+  task &t = fused.t;
+  space_of(operand, t.shape);
+  if (how.watching && how.watching->tracing) {
+    return {};
   }
-  t.nreduced = 1;
-  try {
-    fused.run();
-  } catch (const error &e) {
-    if (e.kind() == error_kind::value) { // an empty row: which one?
-      fail_empty(typed.of, operand, shown_axis);
+  if (!has_equal_rows(t.shape) || t.shape.count() == 0) {
+    return {};
+  }
+  space regular = t.shape;
+  for (int d = 0; d < regular.ndim; d++) {
+    if (regular.is_var(d)) {
+      const offsets_run &run = t.shape.slots[size_t(t.shape.slot_index[d])].run;
+      regular.size[d] = run[1] - run[0];
     }
-    throw;
   }
-  fused.finish();
+  regular.nvar = 0;
+  regular.slots.clear();
+  space outside = without_axis(t.shape, axis);
+  make_equal_rows(outside, without_axis(regular, axis));
+  ref<array_block> result = new_result(outside, typed.result);
+  allocate_values(result.get(), outside);
+  // The values of the result as what they are here: of one size in every axis.
+  ref<array_block> flat = new_result(without_axis(regular, axis), typed.result);
+  for (int s = 0; s < typed.result->nstreams; s++) {
+    flat->streams()[s] = shared_stream(*result, outside.nvar + s);
+  }
+  nd::array place = nd::with_unit_axis(nd::array(flat), axis);
+  add_reduction(fused, typed, operand, last_use, place.get());
+  fused.lower_operands();
+  align(t);
+  if (!make_rows_regular(t)) {
+    return {};
+  }
+  run_reduction(fused, typed, operand, axis, axis);
   return result;
 }
 
@@ -210,8 +274,14 @@ bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool las
 }
 
 ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
-  ref<array_block> result = new_result({}, typed.result);
-  allocate_values(result.get(), {}, true);
+  ref<array_block> result;
+  if (typed.missing) {
+    result = new_result({}, typed.result);
+    allocate_values(result.get(), {}, true);
+  } else {
+    const char zero[max_scalar_size] = {};
+    result = new_scalar(typed.accumulator, zero);
+  }
   if (nd::count_elements(*operand) == 0) {
     if (typed.empty_fails()) {
       fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);
@@ -245,10 +315,14 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
   }
   at += at < 0 ? ndim : 0;
   ref<array_block> result;
-  if (is_ragged_below(operand, at)) {
+  bool ragged = is_ragged_below(operand, at);
+  if (ragged) {
+    result = try_reduce_regular(typed, operand, last_use, at, how);
+  }
+  if (ragged && !result) {
     ref<array_block> moved = move_axis_inside(typed.of.name, operand, at);
     result = reduce_axis(typed, moved.get(), false, ndim - 1, at, how);
-  } else {
+  } else if (!ragged) {
     result = reduce_axis(typed, operand, last_use, at, at, how);
   }
   if (keepdims) {

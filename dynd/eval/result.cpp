@@ -76,10 +76,12 @@ size_t value_bytes(const space &shape, ndt::type dtype) {
 axis_order order_like(const space &shape, const space_operands &operands) {
   axis_order order;
   bool found = false;
+  if (shape.nvar > 0) {
+    return order;
+  }
   for (const space_operand &operand : operands) {
     const array_block &block = *operand.block;
-    if (operand.ndim != shape.ndim || shape.nvar > 0 ||
-        !std::equal(shape.size, shape.size + shape.ndim, block.size())) {
+    if (operand.ndim != shape.ndim || !std::equal(shape.size, shape.size + shape.ndim, block.size())) {
       continue;
     }
     int8_t axis[max_ndim];

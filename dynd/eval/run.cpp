@@ -88,7 +88,16 @@ bool is_about_an_element(error_kind kind) {
 // the answer, in the frames of their pieces too.
 class interruption {
 public:
+  /// Work that is not long does not ask.
+  explicit interruption(bool asks) : asks_(asks) {
+    if (asks) {
+      asked_ = std::chrono::steady_clock::now();
+    }
+  }
   bool poll() {
+    if (!asks_) {
+      return false;
+    }
     if (!stop_.load(std::memory_order_relaxed) && std::this_thread::get_id() == caller_) {
       auto now = std::chrono::steady_clock::now();
       if (now - asked_ >= poll_interval) {
@@ -101,9 +110,10 @@ public:
   const int *flag() const { return reinterpret_cast<const int *>(&stop_); }
 
 private:
+  bool asks_;
   std::atomic<int> stop_ = 0;
   std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point asked_;
 };
 static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
 
@@ -111,7 +121,7 @@ static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_al
 class piece_runner {
 public:
   piece_runner(const ckernel_builder &kernel, const root_call &call, bool streaming)
-      : kernel_(kernel), call_(call), streaming_(streaming) {}
+      : kernel_(kernel), call_(call), streaming_(streaming), interruption_(call.elements > unlocked_from) {}
 
   int operator()(intptr_t begin, intptr_t end) { return run(call_, begin, end); }
 
@@ -170,34 +180,49 @@ struct alignas(64) lanes_of_piece {
   char bytes[64];
 };
 
+// The elements begin .. end of the row; the lanes of reduced output r go to lanes[r * stride].
+int run_lanes(piece_runner &run, const task &t, const root_call &call, int first, intptr_t begin, intptr_t end,
+              lanes_of_piece *lanes, size_t stride) {
+  root_call part = call;
+  for (int r = first; r < t.p.noutputs; r++) {
+    part.stream[r] = lanes[size_t(r - first) * stride].bytes;
+    part.stride[r] = 0;
+  }
+  return run.run(part, begin, end);
+}
+
 int run_one_row(piece_runner &run, const task &t, const root_call &call) {
-  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
-  even_pieces pieces(call.count, call.count < threads_from ? std::max<intptr_t>(call.count, 1) * 2 : elements_of_piece());
-  int first = 0;
+  int first = 0; // of the reduced outputs
   while (!t.p.output[first].reduced) {
     first++;
   }
-  size_t reduced = size_t(t.p.noutputs - first), count = size_t(pieces.count());
-  std::vector<lanes_of_piece> lanes(reduced * count);
-  int status = for_each_piece(pieces.count(), [&](intptr_t i) {
-    root_call part = call;
-    for (size_t r = 0; r < reduced; r++) {
-      part.stream[first + int(r)] = lanes[r * count + size_t(i)].bytes;
-      part.stride[first + int(r)] = 0;
+  auto functions_of = [&](int r) -> const reduce_functions & {
+    return isa().reduce(t.p.output[r].reduction, t.p.type[t.p.output[r].reg]);
+  };
+  if (call.count < threads_from) {
+    lanes_of_piece lanes[max_reductions];
+    int status = run_lanes(run, t, call, first, 0, call.count, lanes, 1);
+    for (int r = first; r < t.p.noutputs && !status; r++) {
+      functions_of(r).fold(call.stream[r], lanes[r - first].bytes);
     }
-    return run.run(part, pieces[i].begin, pieces[i].end);
+    return status;
+  }
+  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
+  even_pieces pieces(call.count, elements_of_piece());
+  size_t count = size_t(pieces.count());
+  std::vector<lanes_of_piece> lanes(size_t(t.p.noutputs - first) * count);
+  int status = for_each_piece(pieces.count(), [&](intptr_t i) {
+    return run_lanes(run, t, call, first, pieces[i].begin, pieces[i].end, &lanes[size_t(i)], count);
   });
-  for (size_t r = 0; r < reduced && !status; r++) {
-    const program_output &output = t.p.output[size_t(first) + r];
-    const reduce_functions &functions = isa().reduce(output.reduction, t.p.type[output.reg]);
-    lane_stack stack(functions);
+  for (int r = first; r < t.p.noutputs && !status; r++) {
+    lane_stack stack(functions_of(r));
     for (size_t i = 0; i < count; i++) {
-      std::memcpy(stack.top(), lanes[r * count + i].bytes, 64);
+      std::memcpy(stack.top(), lanes[size_t(r - first) * count + i].bytes, 64);
       stack.push(i + 1 < count ? size_t(pieces.piece_size()) / 64 : 1);
     }
     alignas(64) char total[64];
     stack.finish(total);
-    functions.fold(call.stream[first + int(r)], total);
+    functions_of(r).fold(call.stream[r], total);
   }
   return status;
 }

@@ -86,7 +86,8 @@ void lower(task &t);
 /// Finds the operands whose rows are the space's rows: their slots are not looked at again.
 void align(task &t);
 
-/// The axes in another order; none is `var`. `axes[k]` is the old number of axis k.
+/// The axes in another order: `axes[k]` is the old number of axis k. A `var` axis may move inwards, past axes of one
+/// size: its rows do not depend on these.
 void permute(task &t, const int *axes);
 
 } // namespace dynd

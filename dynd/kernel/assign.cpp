@@ -55,7 +55,8 @@ class assignment {
 public:
   assignment(ckernel_builder &out, const element_assignment &what, bool planned)
       : out_(out), mode_(what.mode), dst_(what.dst), src_(what.src), first_pool_(what.first_pool),
-        nstreams_(what.first_pool + pool_count(what.dst.type())), planned_(planned) {}
+        nstreams_(what.first_pool + pool_count(what.dst.type())), planned_(planned),
+        skips_missing_(what.skips_missing) {}
 
   bool may_refuse = false;
   std::vector<explained_level> *levels = nullptr; ///< told of every level
@@ -282,7 +283,7 @@ private:
     }
     if (from) {
       spec.src = src.stream();
-      spec.rule = to ? missing_rule::kept : missing_rule::refused;
+      spec.rule = to || skips_missing_ ? missing_rule::kept : missing_rule::refused;
       may_refuse |= !to;
     }
     kernel_operand there = from ? src.element() : src;
@@ -408,7 +409,7 @@ private:
   error_mode mode_;
   kernel_operand dst_, src_;
   int first_pool_, nstreams_, depth_ = 0;
-  bool planned_;
+  bool planned_, skips_missing_;
 };
 
 } // namespace

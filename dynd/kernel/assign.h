@@ -42,6 +42,7 @@ struct element_assignment {
   kernel_operand dst, src;
   int first_pool;
   error_mode mode;
+  bool skips_missing = false; ///< a missing element leaves a destination that is no option as it was
 };
 size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
                                std::vector<explained_level> *levels = nullptr);

@@ -139,7 +139,7 @@ private:
 
   size_t lay_out() {
     auto reduced = std::count_if(p_.output, p_.output + p_.noutputs, [](const auto &o) { return o.reduced; });
-    if (reduced > most_reductions) {
+    if (reduced > max_reductions) {
       fail(error_kind::internal, "chain: too many reductions");
     }
     size_t nports = size_t(p_.noutputs - reduced + p_.nsources);

@@ -142,7 +142,7 @@ namespace {
 // One logical row along the call: its lanes, then folded to the element `row` of each output.
 int reduce_row(char *const *stream, const intptr_t *stride, size_t count, const chain_kernel *k, char *const *to,
                const intptr_t *to_stride, size_t row, dynd_frame *frame) {
-  alignas(64) char lanes[most_reductions][64];
+  alignas(64) char lanes[max_reductions][64];
   char *at[max_call_streams];
   std::copy(stream, stream + k->nstreams, at);
   std::span<const reduced_output> reduced = k->reduced();

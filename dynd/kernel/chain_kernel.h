@@ -17,7 +17,6 @@ constexpr size_t window = 256;       // elements of a batch of ragged rows: a po
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
 constexpr size_t columns_at_once = 128; // that are reduced side by side
-constexpr int most_reductions = 8;      // of one chain
 
 struct chain_step {
   block_fn function; // null: an external kernel, at `child`
@@ -174,7 +173,7 @@ private:
   lane_stack &stack(size_t i) { return *reinterpret_cast<lane_stack *>(memory_ + i * sizeof(lane_stack)); }
 
   std::span<const reduced_output> reduced_;
-  alignas(64) char memory_[most_reductions * sizeof(lane_stack)];
+  alignas(64) char memory_[max_reductions * sizeof(lane_stack)];
 };
 
 // The walks, by chain_kind; requests strided.

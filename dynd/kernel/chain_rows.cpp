@@ -146,7 +146,7 @@ struct column_group {
   const intptr_t *stride;
   dynd_frame *frame;
   char *reg[256];
-  column_stack stacks[most_reductions];
+  column_stack stacks[max_reductions];
 
   int run(size_t j, size_t width) {
     std::span<const reduced_output> reduced = k->reduced();

@@ -12,9 +12,7 @@ program_step &program::add_step(step_kind kind, scalar_id type) {
     fail(error_kind::internal, "program: more than " + std::to_string(max_steps) + " steps");
   }
   program_step &step = steps[nsteps++];
-  step = program_step{};
-  step.kind = kind;
-  step.type = type;
+  step = {kind, {}, type, error_mode::nocheck, 0, 0, no_register, 0, {}, {}, nullptr, nullptr};
   return step;
 }
 

@@ -19,7 +19,7 @@ namespace dynd {
 
 inline constexpr int max_registers = 250;
 inline constexpr int max_steps = 200;
-inline constexpr int max_outputs = 100, max_sources = 120;
+inline constexpr int max_outputs = 100, max_sources = 120, max_reductions = 8;
 inline constexpr uint8_t no_register = 255;
 
 enum class step_kind : uint8_t {
@@ -32,16 +32,16 @@ enum class step_kind : uint8_t {
 
 struct program_step {
   step_kind kind;
-  op_id op = {};
+  op_id op;
   scalar_id type;
-  error_mode mode = error_mode::nocheck;
-  uint8_t nreads = 0, nwrites = 0;
+  error_mode mode;
+  uint8_t nreads, nwrites;
   /// A register of bools: an element fails only where it is true. no_register: everywhere.
-  uint8_t valid = no_register;
-  uint8_t first_operand = 0; ///< of an external kernel: where its registers begin in program::external_registers
+  uint8_t valid;
+  uint8_t first_operand; ///< of an external kernel: where its registers begin in program::external_registers
   uint8_t reads[3], writes[2];
-  const external_function *external = nullptr;
-  const char *field = nullptr; ///< what a failure adds to the index of the element; lives as long as the evaluation
+  const external_function *external;
+  const char *field; ///< what a failure adds to the index of the element; lives as long as the evaluation
 };
 
 /// A register that leaves the program: its elements, or what a reduction makes of each logical row of them.

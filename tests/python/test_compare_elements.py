@@ -97,4 +97,4 @@ def test_explain_shows_the_levels():
     text = str(nd.explain(lambda: words == nd.array([["a"], ["c"]])))
     assert "from strided * var * string (2, var)" in text
     levels = [line.split("  ")[-1].strip() for line in text.splitlines() if "offset" in line]
-    assert levels == ["strided_dim size 2", "var_dim", "string, string to bool"]
+    assert levels == ["var_dim rows of 1 operand(s), strides 1 8 0 0 0 0", "string, string to bool"]
