@@ -310,8 +310,9 @@ TEST(Lift, OperandsAreChecked) {
             "type: twice: operand 0 is float64, which does not convert to int32 without loss");
   EXPECT_EQ(failure([&] { f(1, 2); }), "type: twice: takes 1 operand, not 2");
   EXPECT_EQ(failure([&] { f("1"); }), "type: twice: operand 0 has elements of type string; it takes (int32) -> int32");
-  EXPECT_EQ(failure([&] { f(parse("2 * pointer[?int32]", "[1, null]")); }),
-            "type: twice: operand 0 has elements of type pointer[?int32]; it takes (int32) -> int32");
+  EXPECT_EQ(failure([&] { f(parse("2 * pointer[string]", R"(["1", "2"])")); }),
+            "type: twice: operand 0 has elements of type pointer[string]; it takes (int32) -> int32");
+  EXPECT_EQ(text(f(parse("2 * pointer[?int32]", "[1, null]"))), "[2, None]");
   EXPECT_EQ(failure([&] { f(parse("2 * byteswap[int64]", "[1, 2]")); }),
             "type: twice: operand 0 is int64, which does not convert to int32 without loss");
 }

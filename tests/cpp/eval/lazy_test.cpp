@@ -165,8 +165,16 @@ TEST(Lazy, ManySourcesAreCut) {
 }
 
 TEST(Lazy, KeepsAliveNoMoreThanFourTimesItself) {
-  nd::array wide = ramp("200 * 100 * float64"), narrow = nd::less(wide, wide);
-  EXPECT_FALSE(is_lazy(narrow)) << "20 KB that would hold 160 KB";
+  nd::array a[5];
+  for (nd::array &each : a) {
+    each = ramp(large);
+  }
+  nd::array sum = a[0] + a[1] + a[2] + a[3];
+  EXPECT_TRUE(is_lazy(sum)) << "80 KB that hold 320 KB";
+  EXPECT_FALSE(is_lazy(sum + a[4])) << "80 KB that would hold 400 KB";
+  nd::array small = ramp("100 * 100 * int8") + ramp("100 * 100 * int8");
+  EXPECT_TRUE(is_lazy(small)) << "elements count as 8 bytes at least, or a comparison would never be lazy";
+  EXPECT_TRUE(is_lazy(nd::less(a[0], a[1])));
 }
 
 TEST(Lazy, MixedTypesAndConversionsInOnePass) {

@@ -286,7 +286,7 @@ TEST(AssignFactory, UnaryPrototypesForOneStream) {
   EXPECT_EQ(bytes[0], 0);
 }
 
-TEST(AssignFactory, RequestsAndModesThatAreNone) {
+TEST(AssignFactory, InvalidRequestsAndModes) {
   auto make = [](int request, int mode) {
     return failure([&] {
       ckernel_builder kernel;
@@ -294,9 +294,9 @@ TEST(AssignFactory, RequestsAndModesThatAreNone) {
                              kernel_request_t(request), error_mode(mode));
     });
   };
-  EXPECT_EQ(make(9, 2), "value: assignment: there is no kernel request 9");
-  EXPECT_EQ(make(-1, 2), "value: assignment: there is no kernel request -1");
-  EXPECT_EQ(make(0, 9), "value: assignment: there is no error mode 9");
+  EXPECT_EQ(make(9, 2), "value: assignment: invalid kernel request 9");
+  EXPECT_EQ(make(-1, 2), "value: assignment: invalid kernel request -1");
+  EXPECT_EQ(make(0, 9), "value: assignment: invalid error mode 9");
 }
 
 // Every request gives the same values, for every order of the axes.
