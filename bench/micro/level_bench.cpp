@@ -1,4 +1,4 @@
-// The compiled loops of the best level against loops written by hand with intrinsics (AVX-512 only). Time is what one
+// The compiled loops of the best ISA level against loops written by hand with intrinsics (AVX-512 only). Time is what one
 // call takes; `floor/...` is the loop by hand that `level/...` is to be compared with.
 #include <benchmark/benchmark.h>
 #include <immintrin.h>
@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "dynd/ops/isa.h"
+#include "dynd/ops/operation.h"
 
 namespace {
 
 using namespace dynd;
 
-constexpr size_t f64 = size_t(scalar_id::float64);
 constexpr size_t f32 = size_t(scalar_id::float32);
 
 const isa_table &table() { return isa(); }
@@ -91,7 +91,7 @@ void sum_by_hand(benchmark::State &state) {
 
 void reduce_row(benchmark::State &state, reduction_id id) {
   vectors v(size_t(state.range(0)));
-  const reduce_functions &f = table().reduce[size_t(id)][f64];
+  const reduce_functions &f = table().reduce(id, scalar_id::float64);
   for (auto _ : state) {
     alignas(64) double lanes[8], result;
     f.lanes(lanes, v.a, size_t(state.range(0)));
@@ -129,7 +129,7 @@ template <class T> struct ragged {
 /// Nanoseconds a row are time / rows.
 template <class T> void reduce_rows(benchmark::State &state, reduction_id id, scalar_id type, size_t rows) {
   ragged<T> v(rows, double(state.range(0)));
-  const reduce_functions &f = table().reduce[size_t(id)][size_t(type)];
+  const reduce_functions &f = table().reduce(id, type);
   for (auto _ : state) {
     f.rows(reinterpret_cast<char *>(v.d), sizeof(T), v.content, v.offsets.data(), v.rows, row_prefetch_distance);
     benchmark::ClobberMemory();
@@ -174,7 +174,7 @@ void rows_memory_floor(benchmark::State &state, size_t rows) {
 template <class T> void rows_of_one_length(benchmark::State &state, scalar_id type) {
   size_t rows = 8192 / size_t(state.range(0));
   T *x = allocate<T>(8192), *d = allocate<T>(8192);
-  const reduce_functions &f = table().reduce[size_t(reduction_id::sum)][size_t(type)];
+  const reduce_functions &f = table().reduce(reduction_id::sum, type);
   for (auto _ : state) {
     f.rows_fixed(reinterpret_cast<char *>(d), sizeof(T), x, size_t(state.range(0)), rows);
     benchmark::ClobberMemory();
@@ -190,7 +190,7 @@ template <class T> void repeat(benchmark::State &state) {
   ragged<T> v(size_t(16384 / mean), mean);
   T scratch[1024];
   size_t group = size_t(128 / mean);
-  const fetch_functions &f = table().fetch[sizeof(T) == 8 ? 3 : 2];
+  const fetch_functions &f = table().fetch(sizeof(T) == 8 ? 3 : 2);
   for (auto _ : state) {
     for (size_t r = 0; r + group <= v.rows; r += group) {
       row_window window = {v.offsets.data() + r, v.rows - r, v.offsets[r], v.offsets[r + group]};
@@ -204,7 +204,7 @@ template <class T> void repeat(benchmark::State &state) {
 template <class T> void repeat_fixed(benchmark::State &state) {
   size_t length = size_t(state.range(0));
   T values[128] = {}, scratch[1024];
-  const fetch_functions &f = table().fetch[sizeof(T) == 8 ? 3 : 2];
+  const fetch_functions &f = table().fetch(sizeof(T) == 8 ? 3 : 2);
   for (auto _ : state) {
     f.repeat_fixed(reinterpret_cast<char *>(scratch), reinterpret_cast<char *>(values), sizeof(T), length,
                    128 / length);
@@ -218,7 +218,7 @@ void gather_rows(benchmark::State &state) {
   ragged<double> v(size_t(16384 / mean), mean);
   double scratch[1024];
   size_t group = size_t(128 / mean);
-  const fetch_functions &f = table().fetch[3];
+  const fetch_functions &f = table().fetch(3);
   for (auto _ : state) {
     for (size_t r = 0; r + group <= v.rows; r += group) {
       row_window window = {v.offsets.data() + r, v.rows - r, v.offsets[r], v.offsets[r + group]};
@@ -234,7 +234,7 @@ void gather_rows(benchmark::State &state) {
 template <class T> void transpose_panel(benchmark::State &state) {
   constexpr size_t side = 4096, rows = 64, columns = 256;
   T *x = allocate<T>(side * side), *d = allocate<T>(rows * columns);
-  const fetch_functions &f = table().fetch[__builtin_ctz(sizeof(T))];
+  const fetch_functions &f = table().fetch(__builtin_ctz(sizeof(T)));
   size_t panel = 0;
   size_t panels = state.range(0) ? side / rows * (side / columns) : 1;
   for (auto _ : state) {
@@ -268,7 +268,7 @@ template <class T> void copy_panel(benchmark::State &state) {
 template <class T> void load_strided(benchmark::State &state) {
   T *x = allocate<T>(128 * 16);
   T scratch[256];
-  const fetch_functions &f = table().fetch[__builtin_ctz(sizeof(T))];
+  const fetch_functions &f = table().fetch(__builtin_ctz(sizeof(T)));
   for (auto _ : state) {
     f.load_strided(reinterpret_cast<char *>(scratch), reinterpret_cast<char *>(x), state.range(0) * sizeof(T), 128);
     benchmark::ClobberMemory();
@@ -279,7 +279,7 @@ template <class T> void load_strided(benchmark::State &state) {
 void convert(benchmark::State &state, scalar_id to, scalar_id from) {
   size_t n = size_t(state.range(0));
   double *x = allocate<double>(n), *d = allocate<double>(n);
-  block_fn f = table().convert[size_t(to)][size_t(from)];
+  block_fn f = table().convert(to, from);
   for (auto _ : state) {
     f(d, x, nullptr, nullptr, n, nullptr);
     benchmark::ClobberMemory();
@@ -289,11 +289,11 @@ void convert(benchmark::State &state, scalar_id to, scalar_id from) {
 }
 
 /// Every row in one type over 128 elements in the L1 cache.
-void row_block(benchmark::State &state, size_t op, size_t type) {
+void operation_block(benchmark::State &state, size_t op, size_t type) {
   size_t n = 128;
   alignas(64) static char x[3][2048], d[2][2048];
   std::memset(x, 1, sizeof x);
-  block_fn f = table().elementwise[op][type];
+  block_fn f = table().loop(op_id(op), scalar_id(type));
   for (auto _ : state) {
     f(d[0], x[0], x[1], x[2], n, d[1]);
     benchmark::ClobberMemory();
@@ -304,14 +304,14 @@ void row_block(benchmark::State &state, size_t op, size_t type) {
   auto name = [](auto... text) { return (std::string() + ... + text); };
   for (op_id op : {op_id::add, op_id::multiply}) {
     const char *op_name = op == op_id::add ? "add" : "multiply";
-    benchmark::RegisterBenchmark(name("level/", op_name).c_str(), binary, table().elementwise[size_t(op)][f64])
+    benchmark::RegisterBenchmark(name("level/", op_name).c_str(), binary, table().loop(op, scalar_id::float64))
         ->Arg(8)
         ->Arg(64)
         ->Arg(67)
         ->Arg(10000)
         ->Arg(16 << 20);
     benchmark::RegisterBenchmark(name("level/", op_name, "_stream").c_str(), binary,
-                                 table().elementwise_stream[size_t(op)][f64])
+                                 table().stream_loop(op, scalar_id::float64))
         ->Arg(10000)
         ->Arg(16 << 20);
   }
@@ -373,15 +373,10 @@ void row_block(benchmark::State &state, size_t op, size_t type) {
   benchmark::RegisterBenchmark("level/float64_to_int32", convert, scalar_id::int32, scalar_id::float64)->Arg(10000);
   benchmark::RegisterBenchmark("level/int32_to_float64", convert, scalar_id::float64, scalar_id::int32)->Arg(10000);
   benchmark::RegisterBenchmark("level/int64_to_float64", convert, scalar_id::float64, scalar_id::int64)->Arg(10000);
-  const char *op_names[] = {
-#define DYND_ROW(name) #name,
-#include "dynd/ops/elementwise_rows.h"
-#undef DYND_ROW
-  };
   for (size_t op = 0; op < op_count; ++op) {
     for (size_t type = 0; type < scalar_count; ++type) {
-      if (table().elementwise[op][type]) {
-        benchmark::RegisterBenchmark(name("row128/", op_names[op], "/", scalar_name[type]).c_str(), row_block, op,
+      if (table().loop(op_id(op), scalar_id(type))) {
+        benchmark::RegisterBenchmark(name("operation128/", operation_of(op_id(op)).name, "/", scalar_name[type]).c_str(), operation_block, op,
                                      type);
       }
     }
