@@ -11,7 +11,6 @@ for object in "$1"/CMakeFiles/dynd_isa_*.dir/dynd/ops/units/*.cpp.o; do
   level=${object#*dynd_isa_}
   level=${level%%.dir*}
   tables="[a-z0-9_]+_$level"
-  [ "$level" = baseline ] && tables="$tables|[a-z0-9_]+_strided"
   # Lower case is local, except u (unique); everything else must be data (D, R, B) with the name of a table.
   wrong=$(nm -C --defined-only "$object" |
     grep -E '^[0-9a-f]* [A-Zu] |_GLOBAL__sub_I_|__cxx_global_var_init' |

@@ -1,5 +1,5 @@
-// The compiled loops of the best ISA level against loops written by hand with intrinsics (AVX-512 only). Time is what one
-// call takes; `floor/...` is the loop by hand that `level/...` is to be compared with.
+// The compiled loops of the best ISA level against loops written by hand with intrinsics (AVX-512 only). Time is what
+// one call takes; `floor/...` is the loop by hand that `level/...` is to be compared with.
 #include <benchmark/benchmark.h>
 #include <immintrin.h>
 #include <sys/mman.h>
@@ -376,8 +376,9 @@ void operation_block(benchmark::State &state, size_t op, size_t type) {
   for (size_t op = 0; op < op_count; ++op) {
     for (size_t type = 0; type < scalar_count; ++type) {
       if (table().loop(op_id(op), scalar_id(type))) {
-        benchmark::RegisterBenchmark(name("operation128/", operation_of(op_id(op)).name, "/", scalar_name[type]).c_str(), operation_block, op,
-                                     type);
+        benchmark::RegisterBenchmark(
+            name("operation128/", operation_of(op_id(op)).name, "/", scalar_name[type]).c_str(), operation_block, op,
+            type);
       }
     }
   }

@@ -78,8 +78,6 @@ array scalar_of(scalar_id type, const void *value);
 /// Offsets that decrease or run past the content are an error.
 array from_offsets(const array &offsets, const array &content);
 
-/// A scalar as it is printed: "1", "0.5", "True".
-void append_scalar(std::string &text, scalar_id scalar, const char *value);
 /// Just the values of a printed array: `[[1, 2], [3]]`. Long ones are cut short in the middle.
 std::string values_text(const array &a);
 /// The same for a part of an array, or what is inside of the first `axis` dimensions, with the streams at one element

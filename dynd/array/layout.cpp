@@ -11,10 +11,13 @@
 
 namespace dynd {
 
-size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar) {
-  switch (role) {
-  case stream_role::values:
-    return scalar_size[size_t(scalar)];
+size_t stream_item(const type_data *type, int stream, slot_kind kind) {
+  switch (type->roles[stream]) {
+  case stream_role::values: {
+    const type_data *t = type->dtype;
+    t = t->kind == type_kind::option ? t->element : t; // the usual cases without a search
+    return scalar_size[size_t(t->kind == type_kind::scalar ? t->scalar : stream_scalar(type, stream))];
+  }
   case stream_role::chars:
   case stream_role::valid:
     return 1;
@@ -42,7 +45,7 @@ void set_c_order(array_block &block) {
       return;
     }
     int s = part.stream;
-    intptr_t chained = intptr_t(stream_item(block.type->roles[s], block.streams()[s].kind, part.scalar()));
+    intptr_t chained = intptr_t(stream_item(block, s));
     for (; path; path = path->outer) {
       block.strides(s)[path->dim] = chained;
       chained = intptr_t(size_t(chained) * size_t(block.size()[path->dim])); // of a content's own dimension: not used
@@ -106,7 +109,7 @@ private:
   void collect(const type_part &part, size_t count, container &all, std::vector<type_part> &rows) {
     const type_data *t = part.type;
     auto add = [&](pool_fill fill) {
-      size_t item = stream_item(type_->roles[part.stream], slot_kind::pairs64, part.scalar());
+      size_t item = stream_item(type_, part.stream);
       size_t bytes;
       if (__builtin_mul_overflow(count, item, &bytes) || bytes > size_t(INTPTR_MAX)) {
         fail(error_kind::memory, "empty: array is too large: " + std::string(type_->text));

@@ -10,8 +10,11 @@
 
 namespace dynd {
 
-/// Bytes of one element of a stream, by its role (and, for rows and texts, the kind of its slots).
-size_t stream_item(stream_role role, slot_kind kind, scalar_id scalar);
+/// Bytes of one element of a stream; of slots, of that kind.
+size_t stream_item(const type_data *type, int stream, slot_kind kind = slot_kind::pairs64);
+inline size_t stream_item(const array_block &block, int s) {
+  return stream_item(block.type, s, block.streams()[s].kind);
+}
 
 /// The scalar of a stream of values.
 scalar_id stream_scalar(const type_data *type, int stream);

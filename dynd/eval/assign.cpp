@@ -77,7 +77,7 @@ void add_pools(task &t, array_block *dst) {
 }
 
 // Whether some value may be refused. What the types and sizes refuse is an error here.
-bool check_types(array_block *dst, array_block *src, error_mode mode) {
+bool check_types(const char *name, array_block *dst, array_block *src, error_mode mode) {
   arrmeta_of to(*dst), from(*src);
   element_assignment whole{{{dst->type}, to.get(), 0},
                            {{src->type}, from.get(), dst->nstreams},
@@ -86,13 +86,14 @@ bool check_types(array_block *dst, array_block *src, error_mode mode) {
   try {
     return may_refuse(whole);
   } catch (const error &e) {
-    fail(e.kind(), "assign: " + std::string(e.what()));
+    fail(e.kind(), name + (": " + std::string(e.what())));
   }
 }
 
-void run_kernel(array_block *dst, array_block *src, error_mode mode, const settings &how, bool skips_missing = false) {
+void run_kernel(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how,
+                bool skips_missing = false) {
   task t;
-  t.name = "assign";
+  t.name = name;
   t.how = how;
   t.assigns = true;
   assignment_leaf leaf(mode, skips_missing);
@@ -120,8 +121,7 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
     element_kind to, from;
     find_element_kind(dst->type->dtype, to);
     find_element_kind(src->type->dtype, from);
-    bool checked = isa().convert_checked(mode, to.scalar, from.scalar) != isa().convert(to.scalar, from.scalar);
-    if (checked || (from.option && !to.option)) {
+    if (isa().refuses(mode, to.scalar, from.scalar) || (from.option && !to.option)) {
       force(src);
     }
     space_operands inputs;
@@ -148,16 +148,16 @@ settings unwatched(settings how) {
   return how;
 }
 
-ref<array_block> convert(array_block *src, const type_data *type, access_mode access, error_mode mode,
-                         const settings &how);
+ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access,
+                         error_mode mode, const settings &how);
 
 // A struct is assigned whole or not at all: first to an array like the destination, where nobody sees what was done
 // before a refusal. Its rows have the same lengths, so that a value is refused only where it has a place to go to.
-void try_elements(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+void try_elements(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
   ref<array_block> like = has_rows_to_check(dst->type, dst->type)
-                              ? convert(dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
+                              ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
                               : new_empty(dst->type, dst->size());
-  run_kernel(like.get(), src, mode, unwatched(how));
+  run_kernel(name, like.get(), src, mode, unwatched(how));
 }
 
 // The source with memory of its own where it may share the destination's.
@@ -165,50 +165,44 @@ ref<array_block> apart_from(array_block *dst, array_block *src, const settings &
   if (!may_share_memory(*dst, *src)) {
     return ref<array_block>::share(src);
   }
-  return convert(src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched(how));
+  return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched(how));
 }
 
 // All of an assignment but its direct step.
-void assign_now(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
   force(src);
   split at(dst->type, src->type);
   bool program = !is_element_with_dims(at, dst, src) &&
                  assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
-  bool pools = false;
-  for (int s = 0; s < dst->nstreams; s++) {
-    pools |= as_pool(dst->streams()[s].owner) != nullptr;
-  }
-  bool refuses = !program && check_types(dst, src, mode);
-  if (program && !pools) {
-    space shape;
-    space_of(dst, shape);
-    check_broadcasts_to("assign", src, shape);
+  bool refuses = false;
+  if (program) {
+    check_sizes(name, dst, src);
   } else {
-    check_types(dst, src, mode);
-    check_rows(dst, src);
+    refuses = check_types(name, dst, src, mode); // and sizes, through options and pointers
   }
+  check_rows(name, dst, src);
   ref<array_block> source = apart_from(dst, src, how);
   given_rows rows;
-  rows.give(dst, source.get());
+  rows.give(name, dst, source.get());
   if (program) {
-    run_program("assign", dst, source.get(), mode, how);
+    run_program(name, dst, source.get(), mode, how);
   } else {
     if (refuses && has_fields(dst->type)) {
-      try_elements(dst, source.get(), mode, how);
+      try_elements(name, dst, source.get(), mode, how);
     }
-    run_kernel(dst, source.get(), mode, how);
+    run_kernel(name, dst, source.get(), mode, how);
   }
   rows.keep();
 }
 
 // A new array of that whole type with the source's values.
-ref<array_block> convert(array_block *src, const type_data *type, access_mode access, error_mode mode,
-                         const settings &how) {
+ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access,
+                         error_mode mode, const settings &how) {
   force(src);
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
-  assign_now(result.get(), src, mode, how);
+  assign_now(name, result.get(), src, mode, how);
   if (access == access_mode::immutable) {
     settle(*result);
     note_density(*result);
@@ -218,7 +212,7 @@ ref<array_block> convert(array_block *src, const type_data *type, access_mode ac
 
 } // namespace
 
-ref<array_block> fill_elements(array_block *source, array_block *fill, const settings &how) {
+ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
   force(source);
   force(fill);
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
@@ -226,9 +220,9 @@ ref<array_block> fill_elements(array_block *source, array_block *fill, const set
   find_sizes(type.get(), *source, size);
   ref<array_block> result = new_empty(type.get(), size);
   given_rows rows;
-  rows.give(result.get(), source);
-  assign_now(result.get(), fill, error_mode::fractional, how);
-  run_kernel(result.get(), source, error_mode::nocheck, how, true);
+  rows.give(name, result.get(), source);
+  assign_now(name, result.get(), fill, error_mode::fractional, how);
+  run_kernel(name, result.get(), source, error_mode::nocheck, how, true);
   rows.keep();
   settle(*result);
   return result;
@@ -242,38 +236,48 @@ void assign(array_block *dst, array_block *src, error_mode mode) {
   }
   const settings &how = thread_settings();
   if (!try_direct_assign(dst, src, mode, how)) {
-    assign_now(dst, src, mode, how);
+    assign_now("assign", dst, src, mode, how);
   }
 }
 
-ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
-  if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
-    return copy_values(source, access, type.dtype(), mode);
-  }
-  return convert(source, type.get(), access, mode, thread_settings());
-}
+namespace {
 
-ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
-  const settings &how = thread_settings();
+// Converted to an element type; a program where the elements are made of numbers.
+ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
+                         const settings &how) {
   if (!assignment_program(mode).takes(dtype.get(), source->type->dtype)) {
     ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
-    return convert(source, type.get(), access, mode, how);
+    return convert(name, source, type.get(), access, mode, how);
   }
   space shape;
   space_operands operands;
   operands.push_back(source);
-  broadcast_space("copy", operands, shape);
+  broadcast_space(name, operands, shape);
   for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
     shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
   }
   ref<array_block> result = new_result(shape, dtype);
-  allocate_values(result.get(), shape);
+  allocate_values(result.get(), shape, how.watching && how.watching->tracing);
   result->access = access;
   if (access != access_mode::immutable) {
     result->flags &= uint8_t(~flag_ours);
   }
-  run_program("copy", result.get(), source, mode, unwatched(how));
+  run_program(name, result.get(), source, mode, how);
   return result;
+}
+
+} // namespace
+
+ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
+  const settings &how = thread_settings();
+  if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
+    return copy_as("astype", source, access, type.dtype(), mode, how);
+  }
+  return convert("astype", source, type.get(), access, mode, how);
+}
+
+ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
+  return copy_as("copy", source, access, dtype, mode, unwatched(thread_settings()));
 }
 
 } // namespace dynd

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "dynd/base/errors.h"
+#include "dynd/eval/row_lengths.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
 
@@ -26,7 +27,8 @@ namespace {
 
 class row_check {
 public:
-  row_check(array_block *dst, array_block *src, std::vector<char *> *given) : dst_(*dst), src_(*src), given_(given) {}
+  row_check(const char *name, array_block *dst, array_block *src, std::vector<char *> *given)
+      : name_(name), dst_(*dst), src_(*src), given_(given) {}
 
   void run() {
     side dst{dst_, {dst_.type}, false}, src{src_, {src_.type}, false};
@@ -128,7 +130,7 @@ private:
     bool var = dst.part.type->kind == type_kind::var_dim;
     bool fresh = var && (dst.fresh || has_no_memory(to));
     if (fresh && !as_pool(dst.block.streams()[dst.part.stream].owner) && from.size != 0) {
-      fail(error_kind::value, "assign: a part of a row that has no memory yet cannot get any, in " + where() +
+      fail(error_kind::value, name_ + ": a part of a row that has no memory yet cannot get any, in " + where() +
                                   "; assign to the whole row first");
     }
     if (given_ && fresh && dst.part.dim < dst_.ndim) {
@@ -137,8 +139,9 @@ private:
     }
     int64_t length = fresh ? from.size : to.size;
     if (from.size != length && (from.size != 1 || (var && dst.hidden))) {
-      fail(error_kind::broadcast, "assign: cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +
-                                      " and " + std::to_string(length));
+      bool meant = src_.ndim == 1 && !src_.is_var(0) && dst_.ndim > 1 && src_.size()[0] == dst_.size()[0];
+      fail(error_kind::broadcast, name_ + ": cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +
+                                      " and " + std::to_string(length) + (meant ? one_value_a_row_hint : ""));
     }
     for (int64_t i = 0; i < length; i++) {
       side inner_dst(dst), inner_src(src);
@@ -161,7 +164,7 @@ private:
     }
     row_extent row = {pool->take(from.size), from.size};
     if (row.start < 0) {
-      fail(error_kind::memory, "assign: no memory for a row of " + std::to_string(from.size));
+      fail(error_kind::memory, name_ + ": no memory for a row of " + std::to_string(from.size));
     }
     given_->push_back(dst.at[0]);
     std::memcpy(dst.at[0], &row, sizeof(row));
@@ -176,6 +179,7 @@ private:
     return path_.empty() ? "the rows" : "row " + (path_.size() > 1 ? "(" + text + ")" : text);
   }
 
+  const std::string name_;
   const array_block &dst_, &src_;
   std::vector<char *> *given_; // not null: rows without memory get it, and their slots are listed here
   std::vector<intptr_t> path_;
@@ -183,16 +187,46 @@ private:
 
 } // namespace
 
-void check_rows(array_block *dst, array_block *src) {
-  if (has_rows_to_check(dst->type, src->type)) {
-    row_check(dst, src, nullptr).run();
+namespace {
+
+// Rows outside of the elements that need no look: those of the same memory, or known to have the same lengths.
+bool has_same_rows(const array_block *dst, const array_block *src) {
+  const type_data *a = dst->type, *b = src->type;
+  bool same = dst->ndim == src->ndim && a->var_count == b->var_count &&
+              std::equal(dst->size(), dst->size() + dst->ndim, src->size()) &&
+              !has_rows_to_check(a->dtype, b->dtype);
+  for (int s = 0; s < a->var_count && same; s++) {
+    offsets_run to = rows_of(*dst, s), from = rows_of(*src, s);
+    same = to && from && same_row_lengths(to, dst->streams()[s].owner, from, src->streams()[s].owner);
+  }
+  return same;
+}
+
+} // namespace
+
+void check_sizes(const char *name, const array_block *dst, const array_block *src) {
+  bool fits = src->ndim <= dst->ndim;
+  for (int d = 0; d < src->ndim && fits; d++) {
+    int to = dst->ndim - src->ndim + d;
+    intptr_t own = src->size()[d];
+    fits = src->is_var(d) || dst->is_var(to) || own == 1 || own == dst->size()[to];
+  }
+  if (!fits) {
+    fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + space_text(const_cast<array_block *>(src)) + " to " +
+                                    space_text(const_cast<array_block *>(dst)));
   }
 }
 
-void given_rows::give(array_block *dst, array_block *src) {
+void check_rows(const char *name, array_block *dst, array_block *src) {
+  if (has_rows_to_check(dst->type, src->type) && !has_same_rows(dst, src)) {
+    row_check(name, dst, src, nullptr).run();
+  }
+}
+
+void given_rows::give(const char *name, array_block *dst, array_block *src) {
   for (int s = 0; s < dst->type->var_count; s++) {
     if (as_pool(dst->streams()[s].owner)) {
-      return row_check(dst, src, &slots_).run();
+      return row_check(name, dst, src, &slots_).run();
     }
   }
 }

@@ -1,4 +1,5 @@
 // The rows of an assignment, those inside of elements too: compared before anything is written, and given memory.
+// `name` is what messages say: assign, astype.
 #pragma once
 
 #include <vector>
@@ -10,9 +11,13 @@ namespace dynd {
 /// Whether there are rows to look at on either side, or pointers of the destination.
 bool has_rows_to_check(const type_data *dst, const type_data *src);
 
+/// Whether the sizes of the dimensions outside of the elements broadcast to those of the destination; a broadcast error
+/// where they do not. Rows are not looked at.
+void check_sizes(const char *name, const array_block *dst, const array_block *src);
+
 /// Compares the lengths of all rows, those inside of elements too, and looks for rows and pointers of the destination
 /// that have no memory and can get none. What does not fit is an error that names the row.
-void check_rows(array_block *dst, array_block *src);
+void check_rows(const char *name, array_block *dst, array_block *src);
 
 /// Rows of the destination, outside of its elements, that have no memory get it, and with it their lengths. After a
 /// failure they are taken back.
@@ -23,7 +28,7 @@ public:
   given_rows(const given_rows &) = delete;
   given_rows &operator=(const given_rows &) = delete;
 
-  void give(array_block *dst, array_block *src);
+  void give(const char *name, array_block *dst, array_block *src);
   /// The values are there.
   void keep() { slots_.clear(); }
 

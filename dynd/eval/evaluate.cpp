@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/compare.h"
 #include "dynd/eval/direct.h"
@@ -101,45 +102,39 @@ typed_operation type_operation(const external_function &function, const call_ope
 
 // ---- lazy results -------------------------------------------------------------------------------------------------
 
-// What a lazy array costs.
-struct lazy_bounds {
-  int operations = 1;
-  size_t held = 0;
-};
+size_t bytes_of(const array_block &block) {
+  size_t item = 0;
+  for (int s = block.type->var_count; s < block.nstreams; s++) {
+    item += stream_item(block, s);
+  }
+  return size_t(nd::count_elements(block)) * item;
+}
 
-// May the result be lazy? Only of what cannot fail, over memory that nobody can write, and not without bounds.
+// May the result be lazy? Only of what cannot fail, over memory that is not written any more, and not without bounds.
 bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
-                 lazy_bounds &bounds) {
+                 lazy_cost &cost) {
   if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager ||
       size_t(shape.count()) * max_scalar_size < lazy_from) {
     return false;
+  }
+  for (int i = 0; i < operands.count; i++) {
+    if (!(operands.block[i]->flags & flag_ours)) {
+      return false;
+    }
   }
   size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
   size_t bytes = std::max(value_bytes(shape, typed.result[0]), elements * sizeof(double)); // of bools too, or a < b never
   if (bytes < lazy_from) {
     return false;
   }
-  for (int i = 0; i < operands.count; i++) {
-    const array_block *block = operands.block[i];
-    if (!(block->flags & flag_ours)) {
-      return false;
-    }
-    if (std::find(operands.block, operands.block + i, block) != operands.block + i) {
-      continue; // a * a holds one array
-    }
-    bool lazy = block->state.load(std::memory_order_acquire) != array_state::ready;
-    element_kind kind;
-    bool known = find_element_kind(block->type->dtype, kind);
-    size_t item = known ? scalar_size[size_t(kind.scalar)] + kind.option : 16;
-    bounds.operations += lazy ? block->waiting->operations : 0;
-    bounds.held += lazy ? block->waiting->held : (block->count >= 0 ? size_t(block->count) : elements) * item;
-  }
-  return bounds.operations < max_group && bounds.held <= 4 * bytes &&
-         size_t(waiting_bytes.load(std::memory_order_relaxed)) + bounds.held < lazy_budget;
+  cost = cost_of(operands.block, operands.count, bytes_of);
+  cost.operations++;
+  return cost.operations < max_group && cost.held <= 4 * bytes &&
+         size_t(waiting_bytes.load(std::memory_order_relaxed)) + cost.held < lazy_budget;
 }
 
 ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
-                           const lazy_bounds &bounds) {
+                           const lazy_cost &bounds) {
   ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count),
                                        order_like(shape, operands_of(operands)));
   auto *lazy = reinterpret_cast<waiting_op *>(small_data(result.get()));
@@ -214,7 +209,7 @@ void run_now(const typed_operation &typed, const call_operands &operands, fused_
 void run_or_delay(const typed_operation &typed, const call_operands &operands, const settings &how, fused_task &fused,
                   ref<array_block> *results) {
   broadcast_space(typed.name, operands_of(operands), fused.t.shape);
-  lazy_bounds bounds;
+  lazy_cost bounds;
   if (may_be_lazy(typed, operands, fused.t.shape, how, bounds)) {
     *results = make_lazy(typed, operands, fused.t.shape, bounds);
     return;
@@ -305,7 +300,7 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     return;
   }
   if (fills_elements(op, operands)) {
-    *results = fill_elements(operands.block[0], operands.block[1], how);
+    *results = fill_elements(operation_of(op).name, operands.block[0], operands.block[1], how);
     return;
   }
   if (is_about_nothing_missing(op, operands)) {

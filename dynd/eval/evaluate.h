@@ -44,7 +44,7 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool las
 
 /// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of any
 /// type.
-ref<array_block> fill_elements(array_block *source, array_block *fill, const settings &how);
+ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how);
 
 /// dst[...] = src, with broadcasting, for any types. What the mode checks and does not hold is an error that names the
 /// first bad element (overflow, or value); every element is then as before or new, the bad ones as before, a struct
@@ -58,7 +58,7 @@ inline ref<array_block> copy_values(array_block *source, access_mode access) {
   return copy_values(source, access, ndt::type(source->type->dtype));
 }
 
-/// The same to a whole type, whose dimensions may be of other kinds: rows of one length to `strided`, and so on.
+/// astype: the same to a whole type, whose dimensions may be of other kinds: rows of one length to `strided`, and so on.
 ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type,
                                 error_mode mode = error_mode::fractional);
 

@@ -7,23 +7,12 @@ namespace dynd {
 
 namespace {
 
-intptr_t item_of(const array_block &block, int s) {
-  stream_role role = block.type->roles[s];
-  if (role != stream_role::values) {
-    return intptr_t(stream_item(role, block.streams()[s].kind, scalar_id::bool_));
-  }
-  const type_data *t = block.type->dtype;
-  t = t->kind == type_kind::option ? t->element : t;
-  scalar_id scalar = t->kind == type_kind::scalar ? t->scalar : stream_scalar(block.type, s);
-  return scalar_size[size_t(scalar)];
-}
-
 void add_stream(task &t, const space_operand &operand, int s) {
   const array_block &block = *operand.block;
   int missing = t.shape.ndim - operand.ndim;
   lowered_stream &stream = t.streams.add();
   stream.address = block.streams()[s].address;
-  stream.item = item_of(block, s);
+  stream.item = intptr_t(stream_item(block, s));
   for (int d = 0; d < t.shape.ndim; d++) {
     stream.stride[d] = d < missing ? 0 : broadcast_stride(block.size()[d - missing], block.strides(s)[d - missing]);
   }

@@ -78,7 +78,7 @@ private:
       for (const cursor &c : row) {
         for (size_t s = 0; s < values_.size(); s++) {
           const char *at = c[size_t(block_->type->var_count) + s];
-          values_[s].insert(values_[s].end(), at, at + item_of(s));
+          values_[s].insert(values_[s].end(), at, at + stream_item(block_->type->dtype, int(s)));
         }
       }
       return;
@@ -129,13 +129,6 @@ private:
       }
     }
     return result;
-  }
-
-  // Elements are scalars that may be missing: their validity, then their values.
-  size_t item_of(size_t s) const {
-    element_kind kind;
-    find_element_kind(block_->type->dtype, kind);
-    return s + 1 < values_.size() ? 1 : scalar_size[size_t(kind.scalar)];
   }
 
   const char *name_;

@@ -5,8 +5,8 @@
 
 namespace dynd {
 
-/// By the addresses that the streams of both may touch, rows looked at: different owners may lend the same memory. Where
-/// the elements have rows, texts or pointers inside, by owners: what is there may be anywhere in their memory.
+/// By the addresses that the streams of both may touch: different owners may lend the same memory. Where that cannot be
+/// told the answer is yes, and the price a copy.
 bool may_share_memory(const array_block &a, const array_block &b);
 
 } // namespace dynd

@@ -20,11 +20,6 @@ ndt::type type_over(const space &shape, ndt::type type) {
   return type;
 }
 
-intptr_t item_of(const type_data *dtype, int s) {
-  scalar_id scalar = dtype->kind == type_kind::scalar ? dtype->scalar : stream_scalar(dtype, s);
-  return intptr_t(stream_item(dtype->roles[s], slot_kind::none, scalar));
-}
-
 // The elements below the innermost `var` axis: [first, last), and the axis (-1: none).
 struct value_extent {
   int64_t first, last;
@@ -66,7 +61,7 @@ intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
 size_t value_bytes(const space &shape, ndt::type dtype) {
   size_t bytes = 0;
   for (int s = 0; s < dtype->nstreams; s++) {
-    intptr_t item = item_of(dtype.get(), s);
+    intptr_t item = intptr_t(stream_item(dtype.get(), s));
     bytes += shape.nvar == 0 ? size_t(checked_count(shape.size, shape.ndim, size_t(item))) * size_t(item)
                              : size_t(checked_bytes(extent_of(shape), item));
   }
@@ -129,7 +124,7 @@ ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, c
     innermost = d;
   }
   for (int s = 0; s < dtype->nstreams; s++) {
-    intptr_t stride = item_of(dtype.get(), s);
+    intptr_t stride = intptr_t(stream_item(dtype.get(), s));
     for (int i = shape.ndim - 1; i >= 0; i--) {
       int d = order.c_order ? i : order.axis[i];
       result->strides(shape.nvar + s)[d] = d < innermost ? 0 : stride;
@@ -137,7 +132,7 @@ ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, c
     }
   }
   if (shape.nvar == 0) {
-    result->count = checked_count(shape.size, shape.ndim, size_t(item_of(dtype.get(), dtype->nstreams - 1)));
+    result->count = checked_count(shape.size, shape.ndim, stream_item(dtype.get(), dtype->nstreams - 1));
   }
   return result;
 }
@@ -150,7 +145,7 @@ void allocate_values(array_block *result, const space &shape, bool zeros) {
     if (own.owner) { // from an attempt that failed
       continue;
     }
-    intptr_t item = item_of(dtype, s), bytes = checked_bytes(extent, item);
+    intptr_t item = intptr_t(stream_item(dtype, s)), bytes = checked_bytes(extent, item);
     ref<buffer> memory = allocate_buffer(size_t(bytes));
     if (zeros) {
       std::memset(memory->data, 0, size_t(bytes));

@@ -13,7 +13,4 @@ inline constexpr const char *one_value_a_row_hint =
 std::vector<std::vector<int64_t>> measure_rows(const char *operation, const space_operands &operands,
                                                const space &shape);
 
-/// That every row of the operand has the length of the destination's row, or 1.
-void check_rows(const char *operation, const space_operand &operand, const space &destination);
-
 } // namespace dynd

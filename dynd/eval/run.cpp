@@ -152,13 +152,16 @@ private:
   interruption interruption_;
 };
 
-intptr_t elements_of_piece() { return num_threads() == 1 ? lone_piece_elements : piece_elements; }
+// Elements that are not made of numbers may take long each.
+intptr_t elements_of_piece(const task &t) {
+  return num_threads() == 1 && !t.leaf ? lone_piece_elements : piece_elements;
+}
 
-int run_pieces(piece_runner &run, const root_call &call, bool one_thread) {
-  if (call.elements < threads_from || one_thread) {
+int run_pieces(piece_runner &run, const task &t, const root_call &call) {
+  if (call.elements < threads_from || t.one_thread) {
     return run(0, call.count);
   }
-  intptr_t target = elements_of_piece();
+  intptr_t target = elements_of_piece(t);
   if (call.row_offsets) {
     content_pieces<int64_t> pieces(call.row_offsets, call.count, target);
     return for_each_piece(pieces.count(), [&](intptr_t i) {
@@ -208,7 +211,7 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
     return status;
   }
   // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
-  even_pieces pieces(call.count, elements_of_piece());
+  even_pieces pieces(call.count, elements_of_piece(t));
   size_t count = size_t(pieces.count());
   std::vector<lanes_of_piece> lanes(size_t(t.p.noutputs - first) * count);
   int status = for_each_piece(pieces.count(), [&](intptr_t i) {
@@ -262,7 +265,7 @@ bool run_task(task &t) {
   call.elements = elements;
   without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);
   piece_runner run(kernel, call, options.streaming);
-  if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, call, t.one_thread)) {
+  if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, t, call)) {
     fail_task(t, run.failure, status);
   }
   return true;

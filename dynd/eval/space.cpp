@@ -254,46 +254,4 @@ void space_of(const space_operand &operand, space &result) {
   }
 }
 
-namespace {
-
-bool has_sizes_for(const space_operand &operand, const space &destination) {
-  bool fits = operand.ndim <= destination.ndim;
-  for (int d = 0; d < operand.ndim && fits; d++) {
-    int to = destination.ndim - operand.ndim + d;
-    intptr_t own = operand.block->size()[d];
-    fits = operand.block->is_var(d) || destination.is_var(to) || own == 1 || own == destination.size[to];
-  }
-  return fits;
-}
-
-// The very same rows need no look at their lengths.
-bool has_rows_of(const space_operand &operand, const space &destination) {
-  const array_block &block = *operand.block;
-  bool same = operand.ndim == 0 || (operand.ndim == destination.ndim && operand.var_count() == destination.nvar &&
-                                    std::equal(block.size(), block.size() + operand.ndim, destination.size));
-  for (int s = 0; s < operand.var_count() && same; s++) {
-    const stream &own = block.streams()[s];
-    const space_slots &slots = destination.slots[size_t(s)];
-    same = own.address == slots.address && own.kind == slots.kind &&
-           std::equal(block.strides(s), block.strides(s) + operand.ndim, slots.stride);
-  }
-  return same;
-}
-
-} // namespace
-
-void check_broadcasts_to(const char *operation, const space_operand &operand, const space &destination) {
-  if (!has_sizes_for(operand, destination)) {
-    std::string shape;
-    for (int d = 0; d < destination.ndim; d++) {
-      shape += (d ? ", " : "") + (destination.is_var(d) ? "var" : std::to_string(destination.size[d]));
-    }
-    fail(error_kind::broadcast, std::string(operation) + ": cannot broadcast " + space_text(operand) + " to (" + shape +
-                                    (destination.ndim == 1 ? ",)" : ")"));
-  }
-  if ((destination.nvar || operand.var_count()) && !has_rows_of(operand, destination)) {
-    check_rows(operation, operand, destination);
-  }
-}
-
 } // namespace dynd

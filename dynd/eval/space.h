@@ -60,9 +60,6 @@ void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offse
 /// The space of an array that is already there.
 void space_of(const space_operand &operand, space &result);
 
-/// That the operand can be assigned to the space of `destination`; row lengths are compared.
-void check_broadcasts_to(const char *operation, const space_operand &operand, const space &destination);
-
 /// The order of the axes in memory, outermost first, for a result that is like its operands.
 struct axis_order {
   bool c_order = true;

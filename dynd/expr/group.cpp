@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -131,6 +132,41 @@ private:
 
 } // namespace
 
+lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(const array_block &)) {
+  bool lazy = false;
+  for (int i = 0; i < ninputs; i++) {
+    lazy |= state_of(inputs[i]) != array_state::ready;
+  }
+  std::unique_lock lock(graph_mutex, std::defer_lock);
+  if (lazy) {
+    lock.lock();
+  }
+  lazy_cost cost;
+  const array_block *seen[4 * max_group];
+  int nseen = 0;
+  auto visit = [&](auto &self, array_block *const *blocks, int count) -> void {
+    for (int i = 0; i < count; i++) {
+      const array_block *block = blocks[i];
+      if (std::find(seen, seen + nseen, block) != seen + nseen) {
+        continue; // a * a holds one array
+      }
+      if (nseen == int(std::size(seen))) {
+        cost.operations = max_group; // more than a group takes
+        return;
+      }
+      seen[nseen++] = block;
+      if (state_of(block) == array_state::ready) {
+        cost.held += bytes_of(*block);
+      } else {
+        cost.operations++;
+        self(self, block->waiting->input, block->waiting->ninputs);
+      }
+    }
+  };
+  visit(visit, inputs, ninputs);
+  return cost;
+}
+
 bool claim_group(const group_request &request, claimed_group &group) {
   for (;;) {
     ref<array_block> first;
@@ -197,12 +233,17 @@ void finish_group(claimed_group &group) {
   for (int i = 0; i < count; i++) {
     waiting_op *op = done[i]->waiting;
     waiting_bytes.fetch_sub(intptr_t(op->held), std::memory_order_relaxed);
-    for (int j = 0; j < op->ninputs; j++) {
-      release(op->input[j]);
-      op->input[j] = nullptr;
+    array_block *inputs[256];
+    int ninputs;
+    counted *external;
+    {
+      std::lock_guard lock(graph_mutex); // cost_of walks them
+      ninputs = std::exchange(op->ninputs, uint8_t(0));
+      std::copy_n(op->input, ninputs, inputs);
+      external = std::exchange(op->external, nullptr);
     }
-    op->ninputs = 0;
-    if (counted *external = std::exchange(op->external, nullptr)) {
+    std::for_each(inputs, inputs + ninputs, [](array_block *input) { release(input); });
+    if (external) {
       release(external);
     }
   }

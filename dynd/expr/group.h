@@ -34,6 +34,14 @@ struct group_request {
   const void *context = nullptr;
 };
 
+/// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep alive.
+/// `bytes_of` says how many an array has.
+struct lazy_cost {
+  int operations = 0;
+  size_t held = 0;
+};
+lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(const array_block &));
+
 /// Claims the group. Returns false if `root` is not lazy any more: its values are there.
 bool claim_group(const group_request &request, claimed_group &group);
 

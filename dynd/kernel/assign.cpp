@@ -199,9 +199,8 @@ private:
   static void note_items(const kernel_operand &operand, intptr_t *item) {
     const type_data *t = operand.type();
     for (int s = 0; s < t->nstreams; s++) {
-      scalar_id scalar = t->dtype->kind == type_kind::scalar ? t->scalar : scalar_id::float64; // a guess is enough
       slot_kind kind = slot_kind(operand.meta->kind[operand.part.stream + s]);
-      item[operand.stream() + s] = intptr_t(stream_item(t->roles[s], kind, scalar));
+      item[operand.stream() + s] = intptr_t(stream_item(t, s, kind));
     }
   }
 
@@ -251,11 +250,11 @@ private:
 
   size_t element(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     const type_data *to = dst.type(), *from = src.type();
-    if (to->kind == type_kind::byteswap || from->kind == type_kind::byteswap) {
-      return swapped(offset, dst, src);
-    }
     if (is_text(to) || is_text(from)) {
       return text(offset, dst, src);
+    }
+    if (to->kind == type_kind::byteswap || from->kind == type_kind::byteswap) {
+      return swapped(offset, dst, src);
     }
     if (to->nfields && from->nfields) {
       return fields(offset, dst, src);
@@ -263,7 +262,7 @@ private:
     if (to->kind != type_kind::scalar || from->kind != type_kind::scalar) {
       cannot_assign(dst, src);
     }
-    may_refuse |= isa().convert_checked(mode_, to->scalar, from->scalar) != isa().convert(to->scalar, from->scalar);
+    may_refuse |= isa().refuses(mode_, to->scalar, from->scalar);
     return note(offset, make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_),
                 [&] { return "convert " + pair_text(dst, src); });
   }
@@ -295,36 +294,22 @@ private:
     return any(offset, to ? dst.element() : dst, there);
   }
 
+  // In the other order of bytes on one side or both: a chain that turns them around, through the types in between.
   size_t swapped(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    const type_data *to = dst.type(), *from = src.type();
-    bool to_swapped = to->kind == type_kind::byteswap, from_swapped = from->kind == type_kind::byteswap;
-    if (to == from) {
-      size_t size = scalar_size[size_t(to->element->scalar)];
-      return note(offset, make_copy_leaf(out_, offset, dst.stream(), src.stream(), size),
-                  [&] { return "copy " + std::to_string(size) + " bytes"; });
+    scalar_id to = dst.part.scalar(), from = src.part.scalar();
+    if (to == not_scalar || from == not_scalar) {
+      cannot_assign(dst, src);
     }
-    if (to->element == from || from->element == to) {
-      scalar_id scalar = to_swapped ? from->scalar : to->scalar;
-      return note(offset, make_swap_leaf(out_, offset, dst.stream(), src.stream(), scalar),
-                  [&] { return "swap bytes: " + pair_text(dst, src); });
-    }
-    const type_data *between = from_swapped ? from->element : to->element;
-    static const uint32_t no_kind[1] = {};
-    static const int32_t no_step[1] = {1};
-    static const dynd_arrmeta no_meta = {
-        sizeof(dynd_arrmeta), DYND_ABI_VERSION, 0, 1, nullptr, nullptr, no_kind, no_step};
-    kernel_operand scratch{{between}, &no_meta, nstreams_};
-    size_t through = offset;
-    offset = note(offset, begin_through(out_, offset, nstreams_, between->scalar),
-                  [&] { return std::string("through ") + between->text + " in scratch: " + pair_text(dst, src); });
-    nstreams_++;
-    int depth = depth_;
-    size_t second = from_swapped ? element(offset, scratch, src) : any(offset, scratch, src);
-    set_second_child(out_, through, second);
-    depth_ = depth;
-    size_t end = any(second, dst, scratch);
-    nstreams_--;
-    return end;
+    bool to_swapped = dst.type()->kind == type_kind::byteswap, from_swapped = src.type()->kind == type_kind::byteswap;
+    program p;
+    uint8_t value = p.add_source(from);
+    value = p.assigned(from_swapped ? p.swapped(value) : value, to, mode_);
+    may_refuse |= p.can_fail(p.steps[p.nsteps - 1]);
+    p.add_output(to_swapped ? p.swapped(value) : value);
+    chain_layout layout;
+    layout.ports.push_back({}).stream = uint16_t(dst.stream());
+    layout.ports.push_back({}).stream = uint16_t(src.stream());
+    return note(offset, make_chain(out_, offset, p, layout), [&] { return "swap bytes: " + pair_text(dst, src); });
   }
 
   size_t text(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -337,17 +322,20 @@ private:
           make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()}, checked),
           [&] { return "text " + pair_text(dst, src); });
     }
-    if (to->kind == type_kind::string && from->kind == type_kind::scalar) {
-      return note(offset,
-                  make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), src.stream(), from->scalar),
+    if (to->kind == type_kind::string && src.part.scalar() != not_scalar) {
+      return note(offset, make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), number_of(src)),
                   [&] { return "format " + pair_text(dst, src); });
     }
-    if (to->kind == type_kind::scalar && from->kind == type_kind::string) {
+    if (dst.part.scalar() != not_scalar && from->kind == type_kind::string) {
       may_refuse |= mode_ != error_mode::nocheck;
-      return note(offset, make_parse_leaf(out_, offset, dst.stream(), to->scalar, {src.stream(), src.slots()}, mode_),
+      return note(offset, make_parse_leaf(out_, offset, number_of(dst), {src.stream(), src.slots()}, mode_),
                   [&] { return "parse " + pair_text(dst, src); });
     }
     cannot_assign(dst, src);
+  }
+
+  static number_operand number_of(const kernel_operand &operand) {
+    return {operand.stream(), operand.part.scalar(), operand.type()->kind == type_kind::byteswap};
   }
 
   size_t fields(size_t offset, const kernel_operand &dst, const kernel_operand &src) {

@@ -14,10 +14,6 @@ namespace dynd {
 /// Scalars, converted and checked.
 size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, int src, scalar_id from,
                          error_mode mode);
-/// `size` bytes, at any address.
-size_t make_copy_leaf(ckernel_builder &out, size_t offset, int dst, int src, size_t size);
-/// Scalars with their bytes turned around.
-size_t make_swap_leaf(ckernel_builder &out, size_t offset, int dst, int src, scalar_id scalar);
 
 /// The slots of texts; their bytes are in the next stream.
 struct text_operand {
@@ -26,15 +22,16 @@ struct text_operand {
 };
 /// `pool`: the stream of the destination's pool. `checked`: the bytes must be UTF-8.
 size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, text_operand src, bool checked);
-size_t make_format_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, int src, scalar_id from);
-size_t make_parse_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, text_operand src, error_mode mode);
+/// Numbers that texts are made of, or become.
+struct number_operand {
+  int stream;
+  scalar_id scalar;
+  bool swapped; ///< in the other order of bytes
+};
+size_t make_format_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, number_operand src);
+size_t make_parse_leaf(ckernel_builder &out, size_t offset, number_operand dst, text_operand src, error_mode mode);
 
 // ---- levels -------------------------------------------------------------------------------------------------------
-
-/// Two children, the first from the source to a block of scratch, the second from there to the destination. The scratch
-/// is stream `nstreams` of both. The second child begins where the first ends: tell it with `set_second_child`.
-size_t begin_through(ckernel_builder &out, size_t offset, int nstreams, scalar_id between);
-void set_second_child(ckernel_builder &out, size_t through, size_t second);
 
 /// The child sees runs of elements that are there.
 enum class missing_rule : uint8_t { kept, refused, read_from_text };

@@ -1,10 +1,10 @@
-// Leaves of assignment for scalars, and the conversion through a third type.
+// The leaf of assignment for scalars.
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "dynd/kernel/assign_levels.h"
-#include "dynd/kernel/conversion.h"
+#include "dynd/ops/refusal.h"
 #include "dynd/kernel/level.h"
 
 namespace dynd {
@@ -79,102 +79,6 @@ int convert(char *const *stream, const intptr_t *stride, size_t count, const cke
   return dynd_ok;
 }
 
-// ---- bytes as they are, and turned around -------------------------------------------------------------------------
-
-struct bytes_leaf {
-  ckernel_prefix base;
-  uint16_t dst, src;
-  uint32_t size; // of an element; of what is turned around, one component
-  uint32_t components;
-};
-
-int copy_bytes(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
-  auto *k = reinterpret_cast<const bytes_leaf *>(self);
-  char *dst = stream[k->dst], *src = stream[k->src];
-  for (size_t i = 0; i < count; i++, dst += stride[k->dst], src += stride[k->src]) {
-    std::memcpy(dst, src, k->size);
-  }
-  return dynd_ok;
-}
-
-template <class Word> void swap_words(char *dst, const char *src, size_t components) {
-  for (size_t c = 0; c < components; c++) {
-    Word word;
-    std::memcpy(&word, src + c * sizeof(Word), sizeof(Word));
-    word = sizeof(Word) == 2   ? Word(__builtin_bswap16(uint16_t(word)))
-           : sizeof(Word) == 4 ? Word(__builtin_bswap32(uint32_t(word)))
-                               : Word(__builtin_bswap64(word));
-    std::memcpy(dst + c * sizeof(Word), &word, sizeof(Word));
-  }
-}
-
-template <class Word>
-int swap_bytes(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
-  auto *k = reinterpret_cast<const bytes_leaf *>(self);
-  char *dst = stream[k->dst], *src = stream[k->src];
-  for (size_t i = 0; i < count; i++, dst += stride[k->dst], src += stride[k->src]) {
-    swap_words<Word>(dst, src, k->components);
-  }
-  return dynd_ok;
-}
-
-size_t make_bytes_leaf(ckernel_builder &out, size_t offset, streams_strided_t function, int dst, int src, size_t size,
-                       size_t components) {
-  out.ensure_capacity_leaf(offset + sizeof(bytes_leaf));
-  auto *k = out.get_at<bytes_leaf>(offset);
-  k->dst = uint16_t(dst);
-  k->src = uint16_t(src);
-  k->size = uint32_t(size);
-  k->components = uint32_t(components);
-  k->base.function = reinterpret_cast<void *>(function);
-  return offset + sizeof(bytes_leaf);
-}
-
-// ---- through a third type -----------------------------------------------------------------------------------------
-
-struct through_kernel {
-  ckernel_prefix base;
-  size_t scratch; // offset into the frame's
-  uint32_t nstreams, item;
-  uint32_t second, unused; // where the second child begins, 0 before there is one
-
-  ckernel_prefix *child(size_t at) { return reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(this) + at); }
-};
-
-void destroy_through(ckernel_prefix *self) {
-  auto *k = reinterpret_cast<through_kernel *>(self);
-  destroy_child(k->child(sizeof(through_kernel)));
-  if (k->second) {
-    destroy_child(k->child(k->second));
-  }
-}
-
-int run_through(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                dynd_frame *frame) {
-  auto *k = reinterpret_cast<through_kernel *>(const_cast<ckernel_prefix *>(self)); // reads only
-  char *at[max_call_streams];
-  intptr_t step[max_call_streams];
-  std::memcpy(at, stream, k->nstreams * sizeof(char *));
-  std::memcpy(step, stride, k->nstreams * sizeof(intptr_t));
-  at[k->nstreams] = frame->scratch + k->scratch;
-  step[k->nstreams] = k->item;
-  for (size_t done = 0; done < count; done += batch) {
-    size_t n = std::min(batch, count - done);
-    if (int status = call_strided(k->child(sizeof(through_kernel)), at, step, n, frame)) {
-      add_to_failed_index(frame, done);
-      return status;
-    }
-    if (int status = call_strided(k->child(k->second), at, step, n, frame)) {
-      add_to_failed_index(frame, done);
-      return status;
-    }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += intptr_t(n) * step[s];
-    }
-  }
-  return dynd_ok;
-}
-
 } // namespace
 
 size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, int src, scalar_id from,
@@ -188,35 +92,6 @@ size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id
   k->from = from;
   k->base.function = reinterpret_cast<void *>(convert);
   return offset + sizeof(convert_leaf);
-}
-
-size_t make_copy_leaf(ckernel_builder &out, size_t offset, int dst, int src, size_t size) {
-  return make_bytes_leaf(out, offset, copy_bytes, dst, src, size, 1);
-}
-
-size_t make_swap_leaf(ckernel_builder &out, size_t offset, int dst, int src, scalar_id scalar) {
-  size_t components = component_count(scalar), size = scalar_size[size_t(scalar)] / components;
-  streams_strided_t function = size == 2   ? swap_bytes<uint16_t>
-                               : size == 4 ? swap_bytes<uint32_t>
-                                           : swap_bytes<uint64_t>;
-  return make_bytes_leaf(out, offset, function, dst, src, size, components);
-}
-
-size_t begin_through(ckernel_builder &out, size_t offset, int nstreams, scalar_id between) {
-  size_t end = offset + sizeof(through_kernel);
-  out.ensure_capacity(end);
-  auto *k = out.get_at<through_kernel>(offset);
-  k->base.destructor = destroy_through;
-  k->base.function = reinterpret_cast<void *>(run_through);
-  k->item = scalar_size[size_t(between)];
-  k->nstreams = uint32_t(nstreams);
-  k->scratch = ckernel_builder_reserve_scratch(&out, batch * k->item + 64);
-  return end;
-}
-
-void set_second_child(ckernel_builder &out, size_t through, size_t second) {
-  out.ensure_capacity(second); // its prefix is there, and zero, before it counts
-  out.get_at<through_kernel>(through)->second = uint32_t(second - through);
 }
 
 } // namespace dynd

@@ -5,7 +5,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/chain_kernel.h"
-#include "dynd/kernel/conversion.h"
+#include "dynd/ops/refusal.h"
 #include "dynd/plan/tile.h"
 
 namespace dynd {

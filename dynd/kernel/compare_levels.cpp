@@ -35,6 +35,20 @@ int run(char *const *stream, const intptr_t *stride, size_t count, const ckernel
   return count == 1 ? k->one(stream, frame) : run_many(stream, stride, count, k, frame);
 }
 
+// ---- numbers --------------------------------------------------------------------------------------------------------
+
+struct number_kernel {
+  ckernel_prefix base;
+  number_order order;
+  uint32_t nstreams;
+  uint16_t left, right; // streams
+  number_layout left_layout, right_layout;
+
+  int one(char *const *stream, dynd_frame *) const {
+    return order(stream[left], left_layout, stream[right], right_layout);
+  }
+};
+
 // ---- strings and bytes ----------------------------------------------------------------------------------------------
 
 struct text_kernel {
@@ -166,10 +180,8 @@ struct fields_kernel {
 bool is_wrapped(const type_data *t) { return t->kind == type_kind::option || t->kind == type_kind::pointer; }
 bool is_list(const type_data *t) { return t->kind >= type_kind::fixed_dim; }
 
-number_source number_of(const kernel_operand &operand) {
-  bool swapped = operand.type()->kind == type_kind::byteswap;
-  const type_data *scalar = swapped ? operand.type()->element : operand.type();
-  return {uint16_t(operand.stream()), scalar->scalar, swapped};
+number_layout number_of(const kernel_operand &operand) {
+  return {operand.part.scalar(), operand.type()->kind == type_kind::byteswap};
 }
 
 /// Builds the levels below the predicate, along the types of both operands.
@@ -203,14 +215,17 @@ private:
   }
 
   size_t build_numbers(size_t offset, const kernel_operand &left, const kernel_operand &right) {
-    number_source a = number_of(left), b = number_of(right);
+    number_layout a = number_of(left), b = number_of(right);
     if (!equality_ && which_ != comparison::order && (is_complex(a.scalar) || is_complex(b.scalar))) {
       refuse(left.type(), right.type(), ": there is no order of complex numbers");
     }
-    auto *k =
-        begin<number_kernel>(out_, offset, sizeof(number_kernel), number_function(a, b, which_ == comparison::order));
-    k->left = a;
-    k->right = b;
+    auto *k = begin<number_kernel>(out_, offset, sizeof(number_kernel), compare::run<number_kernel>);
+    k->nstreams = streams_up_to(left, right);
+    k->order = order_of_numbers(a, b, which_ == comparison::order);
+    k->left = uint16_t(left.stream());
+    k->right = uint16_t(right.stream());
+    k->left_layout = a;
+    k->right_layout = b;
     return offset + sizeof(number_kernel);
   }
 

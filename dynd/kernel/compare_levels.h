@@ -9,18 +9,14 @@
 
 #include "dynd/kernel/compare.h"
 #include "dynd/kernel/level.h"
+#include "dynd/ops/order.h"
 #include "dynd/type/slots.h"
 
 namespace dynd::compare {
 
-/// What every level returns. Its function is a streams_strided_t that compares `count` pairs, one after another, and
-/// returns what the first pair gives that is not equal: a list's elements are one call. Where only equality is asked
-/// for, anything else may be `unordered`. Nothing in a comparison fails at run time.
-enum outcome : int { less = 1, equal = 2, greater = 4, unordered = 8 };
-
-template <class T> outcome outcome_of(const T &left, const T &right) {
-  return left < right ? less : left > right ? greater : left == right ? equal : unordered;
-}
+// Every level returns an outcome (ops/order.h). Its function is a streams_strided_t that compares `count` pairs, one after
+// another, and returns what the first pair gives that is not equal: a list's elements are one call. Where only equality
+// is asked for, anything else may be `unordered`. Nothing in a comparison fails at run time.
 
 /// Builds the levels for two operands at `offset`; returns where they end.
 size_t build_levels(ckernel_builder &out, size_t offset, const kernel_operand &left, const kernel_operand &right,
@@ -36,21 +32,6 @@ struct text_source {
     return row.size ? std::string_view(bytes + row.start, size_t(row.size)) : std::string_view();
   }
 };
-
-/// A scalar of one operand, in this or the other order of bytes.
-struct number_source {
-  uint16_t stream;
-  scalar_id scalar;
-  bool swapped;
-};
-
-struct number_kernel {
-  ckernel_prefix base;
-  number_source left, right;
-};
-
-/// The function of a number_kernel. `total`: NaN comes last and equals NaN.
-streams_strided_t number_function(const number_source &left, const number_source &right, bool total);
 
 inline int call_one(const ckernel_prefix *kernel, char *const *stream, dynd_frame *frame) {
   return call_strided(kernel, stream, no_stride, 1, frame);

@@ -132,8 +132,7 @@ bool program::can_fail(const program_step &step) const {
   case step_kind::operation:
     return dynd::can_fail(step.op, step.type);
   case step_kind::conversion:
-    return isa().convert_checked(step.mode, step.type, type[step.reads[0]]) !=
-           isa().convert(step.type, type[step.reads[0]]);
+    return isa().refuses(step.mode, step.type, type[step.reads[0]]);
   case step_kind::swap_bytes:
     return false;
   case step_kind::require:

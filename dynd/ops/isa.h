@@ -30,6 +30,10 @@ struct isa_table {
   block_fn convert_checked(error_mode mode, scalar_id to, scalar_id from) const {
     return conversions->checked[size_t(mode)][size_t(to)][size_t(from)];
   }
+  /// Whether the checked conversion may refuse a value.
+  bool refuses(error_mode mode, scalar_id to, scalar_id from) const {
+    return convert_checked(mode, to, from) != convert(to, from);
+  }
   block_fn convert_stream(error_mode mode, scalar_id to, scalar_id from) const {
     return conversions->stream[size_t(mode)][size_t(to)][size_t(from)];
   }

@@ -4,8 +4,6 @@
 // smaller and larger also take GCC vectors of T, because reductions combine whole vectors: comparisons and ?: only.
 #pragma once
 
-#include <immintrin.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -184,45 +182,14 @@ template <class T> DYND_ISA_INLINE complex_of<T> square_root(complex_of<T> x) {
                 : complex_of<T>{T(little), T(__builtin_copysign(large, b))};
 }
 
-// Smaller and larger for the widest vectors, in the instructions that the compiler does not find. The CPU's minimum of
-// (b, a) is a where the two are equal or one is NaN; what remains is a NaN in b.
-#if defined(__AVX512F__)
-constexpr size_t widest = 64;
-#define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                             \
-    return _mm512_mask_##name##_##letters(b, _mm512_cmp_##letters##_mask(b, b, _CMP_ORD_Q), b, a);                     \
-  }
-#define DYND_WIDE(name) DYND_WIDE_(name, __m512d, pd) DYND_WIDE_(name, __m512, ps)
-#elif defined(__AVX2__)
-constexpr size_t widest = 32;
-#define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                             \
-    return _mm256_blendv_##letters(_mm256_##name##_##letters(b, a), b, _mm256_cmp_##letters(b, b, _CMP_UNORD_Q));      \
-  }
-#define DYND_WIDE(name) DYND_WIDE_(name, __m256d, pd) DYND_WIDE_(name, __m256, ps)
-#else
-constexpr size_t widest = 16;
-#define DYND_WIDE_(name, vector, letters)                                                                              \
-  DYND_ISA_INLINE vector wide_##name(vector a, vector b) {                                                             \
-    vector nan = _mm_cmpunord_##letters(b, b);                                                                         \
-    return _mm_or_##letters(_mm_and_##letters(nan, b), _mm_andnot_##letters(nan, _mm_##name##_##letters(b, a)));       \
-  }
-#define DYND_WIDE(name) DYND_WIDE_(name, __m128d, pd) DYND_WIDE_(name, __m128, ps)
-#endif
-DYND_WIDE(min)
-DYND_WIDE(max)
-#undef DYND_WIDE
-#undef DYND_WIDE_
-
-template <class T> constexpr bool is_wide = false;
-template <> constexpr bool is_wide<double __attribute__((vector_size(widest)))> = true;
-template <> constexpr bool is_wide<float __attribute__((vector_size(widest)))> = true;
+/// Minimum and maximum of vectors, where isa_vector.inc knows instructions for them.
+template <class T> struct order_of { static constexpr bool is_known = false; };
 
 /// NaN if either is NaN (the second one's if both are), the first one if they are equal. The test is for NaN in b, so
 /// that in a reduction, where a is the accumulator, it is off the critical path.
 template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
-  if constexpr (is_wide<T>) {
-    return wide_min(a, b);
+  if constexpr (order_of<T>::is_known) {
+    return order_of<T>::min(a, b);
   } else {
     T other = b < a ? b : a;
     return b != b ? b : other;
@@ -230,8 +197,8 @@ template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
 }
 
 template <class T> DYND_ISA_INLINE T larger(T a, T b) {
-  if constexpr (is_wide<T>) {
-    return wide_max(a, b);
+  if constexpr (order_of<T>::is_known) {
+    return order_of<T>::max(a, b);
   } else {
     T other = b > a ? b : a;
     return b != b ? b : other;

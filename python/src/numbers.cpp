@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "dynd/kernel/conversion.h"
+#include "dynd/ops/refusal.h"
 #include "dynd/ops/isa.h"
 
 namespace binding {

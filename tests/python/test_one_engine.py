@@ -126,7 +126,7 @@ def missing_chain():
 def missing_reduction():
     a = large_option()
     for _ in range(28):
-        a = nd.sqrt(a)
+        a = nd.sqrt(nd.sqrt(a) + 0.5)
     return lambda: a.sum()
 
 

@@ -250,7 +250,7 @@ def test_a_failure_names_the_operation_and_the_element(function, bad, text, scal
         assert str(caught.value) == f"{text} at index (2, 0)"
         with pytest.raises(ValueError) as caught:
             function(nd.array(1, type=scalar), nd.array(bad, type=scalar))
-        assert str(caught.value) == f"{text} at index ()"
+        assert str(caught.value) == text  # one value has no index
         empty = nd.array([], type=f"strided * {scalar}")
         assert len(function(empty, empty)) == (2 if function is nd.divmod else 0)
     finally:

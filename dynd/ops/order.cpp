@@ -1,4 +1,4 @@
-#include "dynd/kernel/compare_levels.h"
+#include "dynd/ops/order.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "dynd/ops/isa.h"
 
-namespace dynd::compare {
+namespace dynd {
 
 namespace {
 
@@ -24,25 +24,6 @@ template <bool Total> outcome nan_outcome(bool left_is_nan, bool right_is_nan) {
 template <bool Total, class T> outcome compare_same(T left, T right) {
   outcome found = outcome_of(left, right);
   return found == unordered ? nan_outcome<Total>(left != left, right != right) : found;
-}
-
-// ---- one type -------------------------------------------------------------------------------------------------------
-
-template <bool Total, class T>
-int same_type(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
-  auto *k = reinterpret_cast<const number_kernel *>(self);
-  const char *left = stream[k->left.stream], *right = stream[k->right.stream];
-  for (size_t i = 0; i < count; i++) {
-    T a = load<T>(left), b = load<T>(right);
-    if (a != b) {
-      if (outcome found = compare_same<Total>(a, b); found != equal) {
-        return found;
-      }
-    }
-    left += stride[k->left.stream];
-    right += stride[k->right.stream];
-  }
-  return equal;
 }
 
 // ---- any two types --------------------------------------------------------------------------------------------------
@@ -92,7 +73,7 @@ template <class T> T load_swapped(const char *at) {
   return load<T>(bytes);
 }
 
-number read_number(const number_source &source, const char *at) {
+number read_number(const number_layout &source, const char *at) {
   switch (source.scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id:                                                                                                  \
@@ -142,47 +123,43 @@ template <bool Total> outcome compare_real(const number &left, const number &rig
 }
 
 template <bool Total>
-int any_types(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
-  auto *k = reinterpret_cast<const number_kernel *>(self);
-  const char *left = stream[k->left.stream], *right = stream[k->right.stream];
-  for (size_t i = 0; i < count; i++) {
-    number a = read_number(k->left, left), b = read_number(k->right, right);
-    outcome found = compare_real<Total>(a, b);
-    found = found == equal ? compare_same<Total>(a.imag, b.imag) : found;
-    if (found != equal) {
-      return found;
-    }
-    left += stride[k->left.stream];
-    right += stride[k->right.stream];
-  }
-  return equal;
+outcome compare_any(const char *left, const number_layout &left_layout, const char *right,
+                    const number_layout &right_layout) {
+  number a = read_number(left_layout, left), b = read_number(right_layout, right);
+  outcome found = compare_real<Total>(a, b);
+  return found == equal ? compare_same<Total>(a.imag, b.imag) : found;
 }
 
-template <bool Total, class T> streams_strided_t same_function() {
+template <bool Total, class T>
+outcome compare_plain(const char *left, const number_layout &, const char *right, const number_layout &) {
+  return compare_same<Total>(load<T>(left), load<T>(right));
+}
+
+template <bool Total, class T> number_order plain_order() {
   if constexpr (std::is_arithmetic_v<T>) {
-    return same_type<Total, T>;
+    return compare_plain<Total, T>;
   } else {
-    return any_types<Total>;
+    return compare_any<Total>;
   }
 }
 
-template <bool Total> streams_strided_t function_of(const number_source &left, const number_source &right) {
+template <bool Total> number_order order_for(const number_layout &left, const number_layout &right) {
   if (left.scalar == right.scalar && !left.swapped && !right.swapped) {
     switch (left.scalar) {
 #define DYND_SCALAR(id, name, ctype)                                                                                   \
   case scalar_id::id:                                                                                                  \
-    return same_function<Total, ctype>();
+    return plain_order<Total, ctype>();
 #include "dynd/type/scalars.def"
 #undef DYND_SCALAR
     }
   }
-  return any_types<Total>;
+  return compare_any<Total>;
 }
 
 } // namespace
 
-streams_strided_t number_function(const number_source &left, const number_source &right, bool total) {
-  return total ? function_of<true>(left, right) : function_of<false>(left, right);
+number_order order_of_numbers(const number_layout &left, const number_layout &right, bool total) {
+  return total ? order_for<true>(left, right) : order_for<false>(left, right);
 }
 
-} // namespace dynd::compare
+} // namespace dynd

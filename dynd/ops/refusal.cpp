@@ -1,4 +1,4 @@
-#include "dynd/kernel/conversion.h"
+#include "dynd/ops/refusal.h"
 
 #include <cstdio>
 
