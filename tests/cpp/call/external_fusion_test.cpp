@@ -58,7 +58,8 @@ TEST(LazyExternalKernel, PureAndTotalIsLazy) {
 TEST(LazyExternalKernel, AllOthersAreEager) {
   nd::array a = ramp(large);
   auto lazy = [&](uint32_t flags) {
-    return is_lazy(nd::lift(nd::make_kernel("twice", [](double x) { return 2 * x; }, flags))(a));
+    return is_lazy(nd::lift(nd::make_kernel(
+        "twice", [](double x) { return 2 * x; }, flags))(a));
   };
   EXPECT_TRUE(lazy(dynd_callable_pure | dynd_callable_total));
   EXPECT_TRUE(lazy(dynd_callable_pure | dynd_callable_total | dynd_callable_harmless));
@@ -134,10 +135,9 @@ double weighted(double a, double b, double c, double d, double e, double f, doub
 
 TEST(SeveralExternalKernels, OfEightOperandsAndEightResultsInOneProgram) {
   nd::lifted w = nd::lift(nd::make_kernel("weighted", weighted, dynd_callable_pure));
-  nd::lifted rotate = nd::lift(nd::make_kernel("rotate", [](double a, double b, double c, double d, double e, double f,
-                                                            double g, double h) {
-    return std::tuple(b, c, d, e, f, g, h, a);
-  }));
+  nd::lifted rotate =
+      nd::lift(nd::make_kernel("rotate", [](double a, double b, double c, double d, double e, double f, double g,
+                                            double h) { return std::tuple(b, c, d, e, f, g, h, a); }));
   for (const char *shape : {"100 * 100 * ", "9000 * var * "}) {
     nd::array x = ramp(shape + std::string("float64")), i = ramp(shape + std::string("int32"));
     auto operands = [&] {
@@ -162,8 +162,8 @@ TEST(SeveralExternalKernels, OfEightOperandsAndEightResultsInOneProgram) {
 
 TEST(SeveralExternalKernels, MoreThanOnePassTakes) {
   nd::lifted w = nd::lift(nd::make_kernel("weighted", weighted, dynd_callable_pure));
-  nd::lifted mean = nd::lift(
-      nd::make_kernel("mean", [](double a, double b) noexcept { return (a + b) / 2; }, dynd_callable_pure));
+  nd::lifted mean = nd::lift(nd::make_kernel(
+      "mean", [](double a, double b) noexcept { return (a + b) / 2; }, dynd_callable_pure));
   nd::array x = ramp(large);
   auto chain = [&](const nd::lifted &f, int length, bool many) {
     nd::array y = x;
@@ -180,8 +180,9 @@ TEST(SeveralExternalKernels, MoreThanOnePassTakes) {
 
 TEST(SeveralExternalKernels, AFailureOfOneAboveIsItsOwn) {
   nd::lifted f = nd::lift(nd::make_kernel("half", half, dynd_callable_pure));
-  nd::lifted positive = nd::lift(nd::make_kernel(
-      "positive", [](double x) { return x >= 0 ? x : throw std::domain_error("a number below zero, which is refused"); }));
+  nd::lifted positive = nd::lift(nd::make_kernel("positive", [](double x) {
+    return x >= 0 ? x : throw std::domain_error("a number below zero, which is refused");
+  }));
   nd::array a = ramp(large);
   EXPECT_EQ(failure([&] { positive(1000.0 - f(a)); }),
             "value: positive: a number below zero, which is refused at index (20, 1)");

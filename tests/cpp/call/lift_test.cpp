@@ -136,8 +136,7 @@ TEST(Lift, EightOutputsOfEightOperands) {
       {{ramp("4 * var * int64"), ramp("4 * var * int32"), number, ramp("4 * 1 * int16"), ramp("4 * var * int8"),
         ramp("1 * 1 * int64"), ramp("4 * var * uint8"), ramp("4 * var * bool")},
        ramp("4 * var * int64") * 0},
-      {{lazy, lazy + 1, lazy * lazy, number, lazy - 1, ramp("100 * int64"), lazy, lazy + 1},
-       lazy * 0},
+      {{lazy, lazy + 1, lazy * lazy, number, lazy - 1, ramp("100 * int64"), lazy, lazy + 1}, lazy * 0},
   };
   for (auto &c : cases) {
     for (bool direct : {true, false}) {

@@ -165,8 +165,8 @@ TEST(AllocationFailure, EveryReduction) {
                         any,
                         {laid_out(l, 1, scalar)},
                         [&](const arrays &x) {
-                          return result{nd::array(
-                              evaluate(reduction_id(reduction), x[0].get(), false, all ? std::nullopt : std::optional(axis), all))};
+                          return result{nd::array(evaluate(reduction_id(reduction), x[0].get(), false,
+                                                           all ? std::nullopt : std::optional(axis), all))};
                         },
                         // an empty row; rows of different lengths that are to be one row
                         ragged && (reduction_of(reduction_id(reduction)).empty == empty_rule::none || axis < -1)};

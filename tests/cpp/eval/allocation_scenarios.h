@@ -1,5 +1,5 @@
-// Evaluations in which every allocation is made to fail in turn: an error of kind memory, nothing leaked, nothing changed,
-// and the same evaluation then succeeds.
+// Evaluations in which every allocation is made to fail in turn: an error of kind memory, nothing leaked, nothing
+// changed, and the same evaluation then succeeds.
 //
 // Each attempt runs on a thread of its own, so that what a thread keeps (scratch, small blocks) is allocated anew; what
 // the process keeps for reuse is given back first.

@@ -142,8 +142,9 @@ TEST(LocateFailure, PartsOfElements) {
   EXPECT_EQ(assigned("{x: int8}", "{x: 0}", "{x: int64}", "{x: 300}"),
             "overflow: overflow while assigning int64 value 300 to int8 at index (\"x\",)");
   nd::array rows = parse("2 * {x: var * int64}", "[{x: [1]}, {x: [2, 3, 400]}]");
-  EXPECT_EQ(failure([&] { nd::array(convert_values(rows.get(), access_mode::immutable, ndt::type("2 * {x: var * int8}"))); }),
-            "overflow: overflow while assigning int64 value 400 to int8 at index (1, \"x\", 2)");
+  EXPECT_EQ(
+      failure([&] { nd::array(convert_values(rows.get(), access_mode::immutable, ndt::type("2 * {x: var * int8}"))); }),
+      "overflow: overflow while assigning int64 value 400 to int8 at index (1, \"x\", 2)");
   nd::array maybe = parse("3 * ?int64", "[1, null, 3]");
   EXPECT_EQ(failure([&] { nd::copy(maybe, access_mode::immutable); }), "no error");
   nd::array numbers = ramp("3 * int64", access_mode::readwrite);

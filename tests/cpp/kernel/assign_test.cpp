@@ -10,8 +10,8 @@
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
 #include "dynd/eval/frame.h"
-#include "dynd/ops/isa.h"
 #include "dynd/kernel/assign.h"
+#include "dynd/ops/isa.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -101,7 +101,7 @@ TEST(AssignElements, StringsAndNumbers) {
   EXPECT_EQ(converted("2 * bytes", "2 * string", R"(["a", "b"])"), R"([b"a", b"b"])");
   EXPECT_EQ(converted("2 * string", "2 * bytes", R"(["a", "b"])"), R"(["a", "b"])");
   EXPECT_EQ(refused("string", "bytes", "\"\xff\""), "value: the bytes are not UTF-8 text");
-  EXPECT_EQ(refused("bytes", "int32", "1"), "type: assign: cannot assign int32 to bytes");
+  EXPECT_EQ(refused("bytes", "int32", "1"), "type: astype: cannot assign int32 to bytes");
 }
 
 TEST(AssignElements, ComplexNumbersAsTheyArePrinted) {
@@ -160,10 +160,10 @@ TEST(AssignElements, StructsByNameTuplesByPlace) {
   EXPECT_EQ(converted("(float64, string)", "(int32, int32)", "(1, 2)"), R"((1.0, "2"))");
   EXPECT_EQ(converted("{a: int8, b: int8}", "(int32, int32)", "(1, 2)"), R"({"a": 1, "b": 2})");
   EXPECT_EQ(refused("{x: int32, z: int32}", "{x: int32, y: int32}", "{x: 1, y: 2}"),
-            "type: assign: cannot assign {x: int32, y: int32} to {x: int32, z: int32}: there is no field z");
+            "type: astype: cannot assign {x: int32, y: int32} to {x: int32, z: int32}: there is no field z");
   EXPECT_EQ(refused("{x: int32}", "{x: int32, y: int32}", "{x: 1, y: 2}"),
-            "type: assign: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
-  EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: assign: cannot assign {x: int32} to int32");
+            "type: astype: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
+  EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: astype: cannot assign {x: int32} to int32");
   EXPECT_EQ(refused("2 * {x: int8, y: int8}", "2 * {x: int32, y: int32}", "[{x: 1, y: 2}, {x: 3, y: 400}]"),
             "overflow: overflow while assigning int32 value 400 to int8 at index (1, \"y\")");
 }

@@ -1,4 +1,5 @@
-// Chains that reduce, in the walks that take over more than one axis, against plain loops; and what leaves them besides.
+// Chains that reduce, in the walks that take over more than one axis, against plain loops; and what leaves them
+// besides.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -144,8 +145,8 @@ TEST(OrderedChain, LanesOfAPartThatBeginsAnywhere) {
         }
         count = std::min(count, n - begin);
         lane_bytes sum, largest;
-        ASSERT_EQ(run(p, layout, {sum.bytes, largest.bytes, x.data(), y.data(), number_origin + begin},
-                      {0, 0, 0, 0, 1}, count),
+        ASSERT_EQ(run(p, layout, {sum.bytes, largest.bytes, x.data(), y.data(), number_origin + begin}, {0, 0, 0, 0, 1},
+                      count),
                   0);
         doubles products;
         for (size_t i = begin; i < begin + count; i++) {

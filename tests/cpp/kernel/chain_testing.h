@@ -45,8 +45,8 @@ inline chain_layout layout_of(chain_kind kind, const program &p, std::vector<int
   return layout;
 }
 
-inline int run(const program &p, const chain_layout &layout, std::vector<const void *> stream, std::vector<intptr_t> stride,
-        size_t count) {
+inline int run(const program &p, const chain_layout &layout, std::vector<const void *> stream,
+               std::vector<intptr_t> stride, size_t count) {
   ckernel_builder kernel;
   EXPECT_EQ(make_chain(kernel, 0, p, layout) % 8, 0u);
   work_frame frame(kernel.scratch_size);

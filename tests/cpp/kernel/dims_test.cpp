@@ -228,7 +228,8 @@ TEST(VarDim, StopsAtTheFirstFailure) {
   c.build(-1, slot_kind::offsets64);
   numbers to(2), from = {1, 2};
   int64_t offsets[] = {0, 1, 2};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), offsets, offsets}, {0, 0, 8, 8}, 2, *c.frame), int(dynd_error_value));
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), offsets, offsets}, {0, 0, 8, 8}, 2, *c.frame),
+            int(dynd_error_value));
   EXPECT_EQ(c.notes.calls.size(), 1u);
 }
 
