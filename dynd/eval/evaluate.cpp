@@ -130,7 +130,7 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
   cost = cost_of(operands.block, operands.count, bytes_of);
   cost.operations++;
   return cost.operations < max_group && cost.held <= 4 * bytes &&
-         size_t(waiting_bytes.load(std::memory_order_relaxed)) + cost.held < lazy_budget;
+         size_t(waiting_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
 }
 
 ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
@@ -138,7 +138,8 @@ ref<array_block> make_lazy(const typed_operation &typed, const call_operands &op
   ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count),
                                        order_like(shape, operands_of(operands)));
   auto *lazy = reinterpret_cast<waiting_op *>(small_data(result.get()));
-  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), uint16_t(bounds.operations), bounds.held,
+  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), uint16_t(bounds.operations),
+           bounds.held_by_inputs,
            nullptr};
   if (typed.what.external) {
     lazy->external = const_cast<external_function *>(typed.what.external);

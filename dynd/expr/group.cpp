@@ -157,6 +157,7 @@ lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(co
       seen[nseen++] = block;
       if (state_of(block) == array_state::ready) {
         cost.held += bytes_of(*block);
+        cost.held_by_inputs += blocks == inputs ? bytes_of(*block) : 0;
       } else {
         cost.operations++;
         self(self, block->waiting->input, block->waiting->ninputs);

@@ -34,11 +34,11 @@ struct group_request {
   const void *context = nullptr;
 };
 
-/// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep alive.
-/// `bytes_of` says how many an array has.
+/// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep alive,
+/// of these the inputs' own. `bytes_of` says how many an array has.
 struct lazy_cost {
   int operations = 0;
-  size_t held = 0;
+  size_t held = 0, held_by_inputs = 0;
 };
 lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(const array_block &));
 

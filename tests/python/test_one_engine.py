@@ -126,7 +126,7 @@ def missing_chain():
 def missing_reduction():
     a = large_option()
     for _ in range(28):
-        a = nd.sqrt(nd.sqrt(a) + 0.5)
+        a = nd.sqrt(a)
     return lambda: a.sum()
 
 
