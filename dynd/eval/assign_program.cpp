@@ -34,7 +34,7 @@ void assignment_program::add_value(fused_task &fused, array_block *dst, const ty
   program &p = fused.t.p;
   element_kind kind;
   find_element_kind(to.type, kind);
-  const char *field = path.empty() ? nullptr : paths_.emplace_back(path).c_str();
+  const char *field = path.empty() ? nullptr : paths_.emplace_front(path).c_str();
   int stream = to.stream;
   if (kind.option) {
     const char yes = 1;
