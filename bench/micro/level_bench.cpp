@@ -1,5 +1,5 @@
-// The compiled loops of the best level against loops written by hand with intrinsics (AVX-512 only). Time is what one
-// call takes; `floor/...` is the loop by hand that `level/...` is to be compared with.
+// The compiled loops of the best ISA level against loops written by hand with intrinsics (AVX-512 only). Time is what
+// one call takes; `floor/...` is the loop by hand that `level/...` is to be compared with.
 #include <benchmark/benchmark.h>
 #include <immintrin.h>
 #include <sys/mman.h>
@@ -15,7 +15,6 @@ namespace {
 
 using namespace dynd;
 
-constexpr size_t f64 = size_t(scalar_id::float64);
 constexpr size_t f32 = size_t(scalar_id::float32);
 
 const isa_table &table() { return isa(); }
@@ -92,7 +91,7 @@ void sum_by_hand(benchmark::State &state) {
 
 void reduce_row(benchmark::State &state, reduction_id id) {
   vectors v(size_t(state.range(0)));
-  const reduce_functions &f = table().reduce(id, scalar_id(f64));
+  const reduce_functions &f = table().reduce(id, scalar_id::float64);
   for (auto _ : state) {
     alignas(64) double lanes[8], result;
     f.lanes(lanes, v.a, size_t(state.range(0)));
@@ -280,7 +279,7 @@ template <class T> void load_strided(benchmark::State &state) {
 void convert(benchmark::State &state, scalar_id to, scalar_id from) {
   size_t n = size_t(state.range(0));
   double *x = allocate<double>(n), *d = allocate<double>(n);
-  block_fn f = table().convert(scalar_id(to), scalar_id(from));
+  block_fn f = table().convert(to, from);
   for (auto _ : state) {
     f(d, x, nullptr, nullptr, n, nullptr);
     benchmark::ClobberMemory();
@@ -290,7 +289,7 @@ void convert(benchmark::State &state, scalar_id to, scalar_id from) {
 }
 
 /// Every row in one type over 128 elements in the L1 cache.
-void row_block(benchmark::State &state, size_t op, size_t type) {
+void operation_block(benchmark::State &state, size_t op, size_t type) {
   size_t n = 128;
   alignas(64) static char x[3][2048], d[2][2048];
   std::memset(x, 1, sizeof x);
@@ -305,14 +304,14 @@ void row_block(benchmark::State &state, size_t op, size_t type) {
   auto name = [](auto... text) { return (std::string() + ... + text); };
   for (op_id op : {op_id::add, op_id::multiply}) {
     const char *op_name = op == op_id::add ? "add" : "multiply";
-    benchmark::RegisterBenchmark(name("level/", op_name).c_str(), binary, table().loop(op_id(op), scalar_id(f64)))
+    benchmark::RegisterBenchmark(name("level/", op_name).c_str(), binary, table().loop(op, scalar_id::float64))
         ->Arg(8)
         ->Arg(64)
         ->Arg(67)
         ->Arg(10000)
         ->Arg(16 << 20);
     benchmark::RegisterBenchmark(name("level/", op_name, "_stream").c_str(), binary,
-                                 table().stream_loop(op_id(op), scalar_id(f64)))
+                                 table().stream_loop(op, scalar_id::float64))
         ->Arg(10000)
         ->Arg(16 << 20);
   }
@@ -374,16 +373,12 @@ void row_block(benchmark::State &state, size_t op, size_t type) {
   benchmark::RegisterBenchmark("level/float64_to_int32", convert, scalar_id::int32, scalar_id::float64)->Arg(10000);
   benchmark::RegisterBenchmark("level/int32_to_float64", convert, scalar_id::float64, scalar_id::int32)->Arg(10000);
   benchmark::RegisterBenchmark("level/int64_to_float64", convert, scalar_id::float64, scalar_id::int64)->Arg(10000);
-  const char *op_names[] = {
-#define DYND_OPERATION_NAME(name, signature) #name,
-#include "dynd/ops/operation_names.h"
-#undef DYND_OPERATION_NAME
-  };
   for (size_t op = 0; op < op_count; ++op) {
     for (size_t type = 0; type < scalar_count; ++type) {
       if (table().loop(op_id(op), scalar_id(type))) {
-        benchmark::RegisterBenchmark(name("row128/", op_names[op], "/", scalar_name[type]).c_str(), row_block, op,
-                                     type);
+        benchmark::RegisterBenchmark(
+            name("operation128/", operation_of(op_id(op)).name, "/", scalar_name[type]).c_str(), operation_block, op,
+            type);
       }
     }
   }

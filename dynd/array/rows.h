@@ -6,28 +6,6 @@
 
 namespace dynd {
 
-/// To be removed: its last users, in eval/ and in the tests' fixture, are to use the cursor. One dimension of an array,
-/// with all streams as they are at an element of what is outside.
-class dimension_walk {
-public:
-  dimension_walk(const array_block &block, int axis, char *const *at, int nstreams = max_type_streams)
-      : at_(at), row_(place(block, axis, at, nstreams)) {}
-  int64_t size() const { return row_.size(); }
-  void enter(int64_t i, char **inner) const {
-    std::copy_n(at_, row_.element().stream, inner);
-    row_.enter(i, inner + row_.element().stream);
-  }
-
-private:
-  static cursor place(const array_block &block, int axis, char *const *at, int nstreams) {
-    type_part part = part_at(block.type, axis);
-    return {block, part, at + part.stream, nstreams};
-  }
-
-  char *const *at_;
-  dimension row_;
-};
-
 /// rows + 1 offsets, one after another: the rows of one `var` dimension of a whole array, as flat evaluation needs
 /// them.
 struct offsets_run {

@@ -1,25 +1,10 @@
 #include "dynd/eval/assign_program.h"
 
-#include <cstring>
-
 namespace dynd {
 
 namespace {
 
 constexpr int most_values = 30; // numbers of one element; more take a kernel over elements
-
-/// The field of `src` that goes to field i of `dst`; -1: there is none.
-int partner(const type_data *dst, const type_data *src, int i) {
-  if (dst->kind == type_kind::tuple || src->kind == type_kind::tuple) {
-    return i;
-  }
-  for (int j = 0; j < src->nfields; j++) {
-    if (std::strcmp(src->fields[j].name, dst->fields[i].name) == 0) {
-      return j;
-    }
-  }
-  return -1;
-}
 
 std::string index_of(const type_data *type, int i) {
   if (!type->fields[i].name) {
@@ -38,7 +23,7 @@ bool assignment_program::takes(const type_data *dst, const type_data *src) {
   }
   bool same = dst->nfields == src->nfields;
   for (int i = 0; i < dst->nfields && same; i++) {
-    int other = partner(dst, src, i);
+    int other = partner_field(dst, src, i);
     same = other >= 0 && takes(dst->fields[i].type, src->fields[other].type);
   }
   return same;
@@ -49,7 +34,7 @@ void assignment_program::add_value(fused_task &fused, array_block *dst, const ty
   program &p = fused.t.p;
   element_kind kind;
   find_element_kind(to.type, kind);
-  const char *field = path.empty() ? nullptr : paths_.emplace_back(path).c_str();
+  const char *field = path.empty() ? nullptr : paths_.emplace_front(path).c_str();
   int stream = to.stream;
   if (kind.option) {
     const char yes = 1;
@@ -66,7 +51,7 @@ void assignment_program::add_part(fused_task &fused, array_block *dst, const typ
                                   const type_part &from, const std::string &path) {
   for (int i = 0; i < to.type->nfields; i++) {
     std::string deeper = path + (path.empty() ? "" : ", ") + index_of(to.type, i);
-    add_part(fused, dst, to.field(i), src, from.field(partner(to.type, from.type, i)), deeper);
+    add_part(fused, dst, to.field(i), src, from.field(partner_field(to.type, from.type, i)), deeper);
   }
   if (to.type->nfields == 0) {
     element_kind kind;

@@ -1,7 +1,7 @@
 // Assignment between elements that are made of numbers: one step for each of them, in one program.
 #pragma once
 
-#include <deque>
+#include <forward_list>
 #include <string>
 
 #include "dynd/eval/fusion.h"
@@ -29,7 +29,7 @@ private:
 
   error_mode mode_;
   int nvalues_ = 0;
-  std::deque<std::string> paths_; // that steps point to
+  std::forward_list<std::string> paths_; // that steps point to; costs nothing where there is none
 };
 
 } // namespace dynd

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/row_lengths.h"
 #include "dynd/kernel/assign.h"
@@ -31,125 +32,91 @@ public:
       : name_(name), dst_(*dst), src_(*src), given_(given) {}
 
   void run() {
-    side dst{dst_, {dst_.type}, false}, src{src_, {src_.type}, false};
-    visit(dst, src);
+    stream_room dst, src;
+    visit({cursor(dst_, dst)}, {cursor(src_, src)});
   }
 
 private:
-  // A part of an array, with its streams at one element of what is outside; `fresh`: in a row that has no memory yet;
-  // `hidden`: in a value that is missing, so that nobody sees the length of its rows.
+  // A place in an array. `fresh`: in a row or behind a pointer that has no memory yet; `hidden`: in a value that is
+  // missing, so that nobody sees the length of its rows.
   struct side {
-    const array_block &block;
-    type_part part;
-    bool fresh, hidden = false;
-    char *at[max_type_streams];
+    cursor at;
+    bool fresh = false, hidden = false;
 
-    side(const array_block &b, type_part p, bool f) : block(b), part(p), fresh(f) {
-      for (int s = 0; s < b.nstreams; s++) {
-        at[s] = b.streams()[s].address;
-      }
-    }
-    side(const side &other) : block(other.block), part(other.part), fresh(other.fresh), hidden(other.hidden) {
-      std::copy_n(other.at, part.type->nstreams, at);
-    }
-    side(const side &outer, type_part p) : block(outer.block), part(p), fresh(outer.fresh), hidden(outer.hidden) {
-      std::copy_n(outer.at + p.stream - outer.part.stream, p.type->nstreams, at);
-    }
-    bool is_dim() const { return part.type->ndim > 0; }
-    /// The dimension's rows; of a fresh one nothing is known.
-    row_extent row() const {
-      if (part.type->kind != type_kind::var_dim) {
-        return {0, block.size()[part.dim]};
-      }
-      return fresh ? row_extent{-1, 0} : read_slot(at[0], block.streams()[part.stream].kind);
-    }
-    /// To element i of the row that begins at `start`.
-    void enter(int64_t start, int64_t i) {
-      type_part inside = part.element();
-      int own = inside.stream - part.stream, dim = part.dim;
-      int32_t step = own ? block.streams()[part.stream].step : 1;
-      for (int s = 0; s < inside.type->nstreams; s++) {
-        intptr_t stride = block.strides(inside.stream + s)[dim];
-        at[s] = at[s + own] + (fresh ? 0 : start * start_unit(stride, step) + i * stride);
-      }
-      part = inside;
-    }
+    const type_data *type() const { return at.part().type; }
+    side inside(const cursor &place) const { return {place, fresh, hidden}; }
+    row_pool *pool() const { return as_pool(at.block().streams()[at.part().stream].owner); }
+    /// The dimension's row; of a fresh one nothing is known.
+    row_extent row() const { return fresh && at.is_var() ? row_extent{-1, 0} : at.row(); }
   };
 
   void visit(const side &dst, const side &src) {
-    if (!has_rows_to_check(dst.part.type, src.part.type)) {
+    if (!has_rows_to_check(dst.type(), src.type())) {
       return;
     }
-    type_kind to = dst.part.type->kind, from = src.part.type->kind;
-    bool from_first = goes_first(src.part.type, dst.part.type);
-    if (to == type_kind::pointer || (from == type_kind::pointer && from_first)) {
+    type_kind to = dst.at.kind(), from = src.at.kind();
+    bool from_first = goes_first(src.type(), dst.type());
+    if (from == type_kind::pointer && (from_first || to == type_kind::pointer)) {
+      stream_room room;
+      return src.at.is_null() ? void() : visit(dst, src.inside(src.at.target(room))); // null: the kernel says so
+    }
+    if (to == type_kind::pointer) {
       return visit_pointer(dst, src);
     }
     if (from == type_kind::option && from_first) {
-      return *src.at[0] ? visit(dst, side(src, src.part.element())) : void();
+      return src.at.is_there() ? visit(dst, src.inside(src.at.inside())) : void();
     }
     if (to == type_kind::option) {
-      side inner(dst, dst.part.element());
-      inner.hidden |= !dst.fresh && !*dst.at[0];
-      return visit(inner, src);
+      return visit({dst.at.inside(), dst.fresh, dst.hidden || (!dst.fresh && !dst.at.is_there())}, src);
     }
-    if (dst.is_dim()) {
+    if (dst.at.is_dim()) {
       return visit_dimension(dst, src);
     }
-    for (int i = 0; i < dst.part.type->nfields && src.part.type->nfields && !given_; i++) {
-      int other = i;
-      if (to == type_kind::struct_ && from == type_kind::struct_) {
-        for (other = 0; std::strcmp(src.part.type->fields[other].name, dst.part.type->fields[i].name) != 0; other++) {
-        }
-      }
-      visit(side(dst, dst.part.field(i)), side(src, src.part.field(other)));
+    for (int i = 0; i < dst.type()->nfields && src.type()->nfields && !given_; i++) {
+      visit(dst.inside(dst.at.field(i)), src.inside(src.at.field(partner_field(dst.type(), src.type(), i))));
     }
   }
 
   void visit_pointer(const side &dst, const side &src) {
-    bool from = src.part.type->kind == type_kind::pointer;
-    side next(from ? src : dst);
-    int64_t index = -1;
-    if (!next.fresh) {
-      std::memcpy(&index, next.at[0], sizeof(index));
+    if (!dst.fresh && !dst.at.is_null()) {
+      stream_room room;
+      return visit(dst.inside(dst.at.target(room)), src);
     }
-    if (from && index < 0) {
-      return; // null: the kernel says so
+    if (!dst.pool()) {
+      fail(error_kind::value, "a pointer points to nothing" + (path_.empty() ? "" : ", in " + row_text(path_)));
     }
-    if (index < 0 && !as_pool(next.block.streams()[next.part.stream].owner)) {
-      fail(error_kind::value, "a pointer points to nothing" + (path_.empty() ? "" : ", in " + where()));
-    }
-    next.fresh |= index < 0;
-    next.enter(index, 0);
-    return from ? visit(dst, next) : visit(next, src);
+    visit({dst.at.inside(), true, dst.hidden}, src);
   }
 
   void visit_dimension(const side &dst, const side &src) {
-    bool both = path_ndim(src.part.type) == path_ndim(dst.part.type);
+    bool both = path_ndim(src.type()) == path_ndim(dst.type()), var = dst.at.is_var();
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
-    bool var = dst.part.type->kind == type_kind::var_dim;
     bool fresh = var && (dst.fresh || has_no_memory(to));
-    if (fresh && !as_pool(dst.block.streams()[dst.part.stream].owner) && from.size != 0) {
-      fail(error_kind::value, name_ + ": a part of a row that has no memory yet cannot get any, in " + where() +
-                                  "; assign to the whole row first");
+    if (fresh && !dst.pool() && from.size != 0) {
+      fail(error_kind::value, name_ + ": a part of a row that has no memory yet cannot get any, in " +
+                                  row_text(path_) + "; assign to the whole row first");
     }
-    if (given_ && fresh && dst.part.dim < dst_.ndim) {
+    if (given_ && fresh && dst.at.part().dim < dst_.ndim) {
       to = give(dst, from);
       fresh = false;
     }
     int64_t length = fresh ? from.size : to.size;
     if (from.size != length && (from.size != 1 || (var && dst.hidden))) {
       bool meant = src_.ndim == 1 && !src_.is_var(0) && dst_.ndim > 1 && src_.size()[0] == dst_.size()[0];
-      fail(error_kind::broadcast, name_ + ": cannot broadcast " + where() + ": lengths " + std::to_string(from.size) +
-                                      " and " + std::to_string(length) + (meant ? one_value_a_row_hint : ""));
+      fail(error_kind::broadcast, name_ + ": cannot broadcast " + row_text(path_) + ": lengths " +
+                                      std::to_string(from.size) + " and " + std::to_string(length) +
+                                      (meant ? one_value_a_row_hint : ""));
     }
+    if (has_rows_to_check(dst.type()->element, both ? src.type()->element : src.type())) {
+      visit_elements({dst.at, dst.fresh || fresh, dst.hidden}, src, both, from.size, length);
+    }
+  }
+
+  void visit_elements(const side &dst, const side &src, bool both, int64_t source_length, int64_t length) {
+    stream_room dst_room, src_room;
     for (int64_t i = 0; i < length; i++) {
-      side inner_dst(dst), inner_src(src);
-      inner_dst.fresh |= fresh;
-      inner_dst.enter(to.start, i);
-      if (both) {
-        inner_src.enter(from.start, from.size == 1 ? 0 : i);
-      }
+      side inner_dst = dst.inside(dst.fresh ? dst.at.inside() : dimension(dst.at).enter(i, dst_room));
+      side inner_src = both ? src.inside(dimension(src.at).enter(source_length == 1 ? 0 : i, src_room)) : src;
       path_.push_back(i);
       visit(inner_dst, inner_src);
       path_.pop_back();
@@ -158,25 +125,16 @@ private:
 
   // From a row without memory a row without memory stays one.
   row_extent give(const side &dst, const row_extent &from) {
-    row_pool *pool = as_pool(dst.block.streams()[dst.part.stream].owner);
-    if (has_no_memory(from) || !pool) {
+    if (has_no_memory(from) || !dst.pool()) {
       return {-1, 0};
     }
-    row_extent row = {pool->take(from.size), from.size};
+    row_extent row = {dst.pool()->take(from.size), from.size};
     if (row.start < 0) {
       fail(error_kind::memory, name_ + ": no memory for a row of " + std::to_string(from.size));
     }
-    given_->push_back(dst.at[0]);
-    std::memcpy(dst.at[0], &row, sizeof(row));
+    given_->push_back(dst.at.address());
+    std::memcpy(dst.at.address(), &row, sizeof(row));
     return row;
-  }
-
-  std::string where() const {
-    std::string text;
-    for (intptr_t i : path_) {
-      text += (text.empty() ? "" : ", ") + std::to_string(i);
-    }
-    return path_.empty() ? "the rows" : "row " + (path_.size() > 1 ? "(" + text + ")" : text);
   }
 
   const std::string name_;
@@ -240,29 +198,18 @@ given_rows::~given_rows() {
 
 namespace {
 
-// The length of the rows at an axis outside of the elements, as far as one can be told: that of the first row that is
-// not of length 1; -1 where there is no row.
-intptr_t length_of_rows(const array_block &block, int axis, int at_axis, char *const *at) {
-  dimension_walk dimension(block, at_axis, at, block.type->var_count);
-  if (at_axis == axis) {
-    return dimension.size();
-  }
+// The length of the rows at an axis, as far as one can be told: that of the first row that is not of length 1; -1 where
+// there is no row, or the axis is inside of the elements.
+intptr_t length_of_rows(const array_block &block, int axis) {
   intptr_t found = -1;
-  char *inner[max_ndim];
-  for (int64_t i = 0; i < dimension.size() && (found == -1 || found == 1); i++) {
-    dimension.enter(i, inner);
-    intptr_t own = length_of_rows(block, axis, at_axis + 1, inner);
-    found = own < 0 ? found : own;
+  stream_room room;
+  if (axis < block.ndim) {
+    for_each_place(cursor::over_rows(block, room), axis, [&](const cursor &row, const intptr_t *) {
+      found = row.size();
+      return found == 1;
+    });
   }
   return found;
-}
-
-intptr_t length_of_rows(const array_block &block, int axis) {
-  char *at[max_ndim];
-  for (int s = 0; s < block.type->var_count; s++) {
-    at[s] = block.streams()[s].address;
-  }
-  return axis < block.ndim ? length_of_rows(block, axis, 0, at) : -1;
 }
 
 // The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
@@ -288,14 +235,8 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
     return; // more dimensions than the destination has: the kernel says so
   }
   for (int i = 0; i < type.type->nfields; i++) {
-    int other = i;
-    if (type.type->kind == type_kind::struct_ && part.type->kind == type_kind::struct_) {
-      for (other = 0;
-           other < part.type->nfields && std::strcmp(part.type->fields[other].name, type.type->fields[i].name) != 0;
-           other++) {
-      }
-    }
-    if (other < part.type->nfields) {
+    int other = partner_field(type.type, part.type, i);
+    if (other >= 0 && other < part.type->nfields) {
       find_sizes(type.field(i), src, part.field(other), size);
     }
   }

@@ -1,7 +1,6 @@
 #include "dynd/eval/compare.h"
 
 #include <algorithm>
-#include <cstring>
 #include <array>
 #include <string_view>
 
@@ -65,7 +64,7 @@ public:
     }
     bool same = a->kind == b->kind && a->nfields == b->nfields;
     for (int i = 0; i < a->nfields && same; i++) {
-      int other = partner(a, b, i);
+      int other = partner_field(a, b, i);
       same = other >= 0 && (equality_ || other == i) && takes(a->fields[i].type, b->fields[other].type);
     }
     return same && nfields_ <= 20;
@@ -83,21 +82,9 @@ private:
     scalar_id computation;
   };
 
-  static int partner(const type_data *a, const type_data *b, int i) {
-    if (a->kind == type_kind::tuple) {
-      return i;
-    }
-    for (int j = 0; j < b->nfields; j++) {
-      if (std::strcmp(b->fields[j].name, a->fields[i].name) == 0) {
-        return j;
-      }
-    }
-    return -1;
-  }
-
   void collect(const type_part &a, const type_part &b) {
     for (int i = 0; i < a.type->nfields; i++) {
-      collect(a.field(i), b.field(partner(a.type, b.type, i)));
+      collect(a.field(i), b.field(partner_field(a.type, b.type, i)));
     }
     if (a.type->nfields == 0) {
       element_kind left, right;

@@ -1,6 +1,7 @@
 #include "dynd/eval/direct.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "dynd/base/cpu.h"
 #include "dynd/base/interpreter.h"
@@ -77,7 +78,7 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
 }
 
 bool try_direct(const external_function &f, const call_operands &operands, const settings &how,
-                ref<array_block> *results) {
+                ref<array_block> *results, direct_failure &failure) {
   if (!f.leaf || !may_be_direct(how)) {
     return false;
   }
@@ -103,8 +104,10 @@ bool try_direct(const external_function &f, const call_operands &operands, const
     }
   }
   shape = shape ? shape : operands.block[0];
-  if (shape->count >= threads_from) {
-    return false;
+  size_t item = std::max<size_t>(scalar_size[size_t(f.types.type[0])], sizeof(double));
+  bool large = size_t(shape->count) * item >= lazy_from;
+  if (shape->count >= threads_from || (large && f.has(dynd_callable_pure | dynd_callable_total))) {
+    return false; // the latter may be lazy
   }
   for (int o = 0; o < f.types.noutputs; o++) {
     results[o] = new_dense(with_scalar(shape->type, f.types.type[o]), shape->size());
@@ -117,7 +120,12 @@ bool try_direct(const external_function &f, const call_operands &operands, const
   without_interpreter unlocked(shape->count > unlocked_from && !f.has(dynd_callable_python_lock));
   work_frame frame(f.leaf->scratch_size);
   auto *root = reinterpret_cast<const ckernel_prefix *>(f.leaf->data);
-  return call_strided(root, data, stride, size_t(shape->count), &frame) == 0;
+  failure.status = call_strided(root, data, stride, size_t(shape->count), &frame);
+  if (failure.status) [[unlikely]] {
+    std::memcpy(failure.text, frame.text, sizeof(failure.text));
+    failure.text[sizeof(failure.text) - 1] = 0;
+  }
+  return failure.status == dynd_ok;
 }
 
 // A claimed array over dense operands of its own size, in the type it computes in, and little work.

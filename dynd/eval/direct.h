@@ -12,8 +12,13 @@ inline constexpr size_t lazy_from = 64 << 10;
 
 // Each is false where the operands are not of this kind, or where a value fails: then the long way says which.
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results);
+/// What an external kernel failed with: it may not fail a second time, when the long way asks which element it was.
+struct direct_failure {
+  int status = dynd_ok;
+  char text[256]; ///< set where the status is not dynd_ok
+};
 bool try_direct(const external_function &function, const call_operands &operands, const settings &how,
-                ref<array_block> *results);
+                ref<array_block> *results, direct_failure &failure);
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how);
 /// The values of a claimed lazy array.
 bool try_direct_compute(array_block *block, const settings &how);

@@ -315,7 +315,8 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
 
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {
   const settings &how = thread_settings();
-  if (try_direct(function, operands, how, results)) {
+  direct_failure failure;
+  if (try_direct(function, operands, how, results, failure)) {
     return;
   }
   if (without_pointers(operands, [&](const call_operands &read) { evaluate(function, read, results); })) {
@@ -327,6 +328,10 @@ void evaluate(const external_function &function, const call_operands &operands, 
   fused.t.keep_lock = function.has(dynd_callable_python_lock);
   fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
   run_or_delay(typed, operands, how, fused, results);
+  if (failure.status) { // it failed, if only the first time
+    fail(kind_of(failure.status),
+         std::string(typed.name) + ": " + (failure.text[0] ? failure.text : "failed"));
+  }
 }
 
 } // namespace dynd

@@ -48,7 +48,7 @@ ref<array_block> fill_elements(const char *name, array_block *source, array_bloc
 
 /// dst[...] = src, with broadcasting, for any types. What the mode checks and does not hold is an error that names the
 /// first bad element (overflow, or value); every element is then as before or new, the bad ones as before, a struct
-/// whole. After any other error all are as before.
+/// whole. After any other error all are as before, but that there may be no memory to find that element.
 void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
 
 /// Values in C order with memory of its own; rows one after another. Converted to the element type.

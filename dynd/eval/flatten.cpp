@@ -41,26 +41,16 @@ void flatten_axis(task &t, int v) {
   space &shape = t.shape;
   int index = shape.slot_index[v];
   offsets_run run = shape.slots[size_t(index)].run;
-  auto drop = [&](auto *of_axis) { std::copy(of_axis + v, of_axis + shape.ndim, of_axis); };
-  auto shift = [&](char *&address, intptr_t *stride) {
-    address += run.first() * stride[v];
-    drop(stride);
-  };
   for (lowered_stream &stream : t.streams) {
-    shift(stream.address, stream.stride);
+    stream.address += run.first() * stream.stride[v];
   }
   for (int i = index + 1; i < shape.nvar; i++) {
-    shift(shape.slots[size_t(i)].address, shape.slots[size_t(i)].stride);
+    shape.slots[size_t(i)].address += run.first() * shape.slots[size_t(i)].stride[v];
   }
+  for_each_axis_array(t, [&](auto *of_axis) { std::copy(of_axis + v, of_axis + shape.ndim, of_axis); });
   for (lowered_operand &operand : t.lowered) {
-    drop(operand.slots);
-    drop(operand.kind);
-    drop(operand.step);
-    drop(operand.has_rows);
     operand.has_rows[0] = false;
   }
-  drop(shape.size);
-  drop(shape.slot_index);
   shape.size[0] = run.content();
   shape.ndim -= v;
   t.nreduced = t.one_row ? shape.ndim : t.nreduced;

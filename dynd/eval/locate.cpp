@@ -64,22 +64,7 @@ void enter_row(task &t) {
 
 // The streams are at one element of the outermost axis: what is left of the task there.
 void drop_axis(task &t) {
-  int ndim = t.shape.ndim;
-  auto drop = [&](auto *of_axis) { std::copy(of_axis + 1, of_axis + ndim, of_axis); };
-  for (lowered_stream &stream : t.streams) {
-    drop(stream.stride);
-  }
-  for (space_slots &slots : t.shape.slots) {
-    drop(slots.stride);
-  }
-  for (lowered_operand &operand : t.lowered) {
-    drop(operand.slots);
-    drop(operand.kind);
-    drop(operand.step);
-    drop(operand.has_rows);
-  }
-  drop(t.shape.size);
-  drop(t.shape.slot_index);
+  for_each_axis_array(t, [&](auto *of_axis) { std::copy(of_axis + 1, of_axis + t.shape.ndim, of_axis); });
   t.shape.ndim--;
 }
 

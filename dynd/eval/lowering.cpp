@@ -118,21 +118,7 @@ void permute(task &t, const int *axes) {
       of_axis[k] = before[axes[k]];
     }
   };
-  reorder(t.shape.size);
-  reorder(t.shape.fixed);
-  reorder(t.shape.slot_index);
-  for (space_slots &slots : t.shape.slots) {
-    reorder(slots.stride);
-  }
-  for (lowered_operand &operand : t.lowered) {
-    reorder(operand.slots);
-    reorder(operand.kind);
-    reorder(operand.step);
-    reorder(operand.has_rows);
-  }
-  for (lowered_stream &stream : t.streams) {
-    reorder(stream.stride);
-  }
+  for_each_axis_array(t, reorder);
 }
 
 } // namespace dynd

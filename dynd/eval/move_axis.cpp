@@ -1,11 +1,13 @@
 #include "dynd/eval/move_axis.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "dynd/array/rows.h"
+#include "dynd/array/cursor.h"
+#include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/fusion.h"
+#include "dynd/eval/space.h"
 
 namespace dynd {
 
@@ -14,114 +16,110 @@ namespace {
 class axis_mover {
 public:
   axis_mover(const char *name, array_block *block, int axis)
-      : name_(name), block_(block), axis_(axis), values_(block->type->dtype->nstreams) {}
+      : name_(name), block_(*block), axis_(axis), columns_(size_t(block->ndim) + 1), offsets_(size_t(block->ndim), {0}),
+        values_(block->type->dtype->nstreams) {}
 
   ref<array_block> run() {
-    std::vector<char *> at(block_->nstreams);
-    for (int s = 0; s < block_->nstreams; s++) {
-      at[size_t(s)] = block_->streams()[s].address;
-    }
-    order();
-    offsets_.assign(size_t(block_->ndim), {0});
-    outside(0, at);
+    stream_room room;
+    outside(cursor(block_, room), 0);
     return build();
   }
 
 private:
-  using cursor = std::vector<char *>; // where an operand's streams stand
+  // The same place in every element of the axis.
+  struct column {
+    std::vector<char *> rooms; // of the cursors
+    std::vector<cursor> at;
 
-  // New axis k is the old axis order_[k].
-  void order() {
-    for (int d = 0; d < block_->ndim; d++) {
-      if (d != axis_) {
-        order_.push_back(d);
+    void enter(size_t k, const cursor &outer, int64_t i) {
+      size_t width = outer.block().nstreams;
+      if (k == at.size()) {
+        rooms.resize((k + 1) * width);
+        at.push_back(outer);
       }
+      at[k] = dimension(outer).enter(i, rooms.data() + k * width);
     }
-    order_.push_back(axis_);
-  }
+  };
 
-  // The elements of `c` along `axis`.
-  std::vector<cursor> elements(const cursor &c, int axis) const {
-    dimension_walk dimension(*block_, axis, c.data());
-    std::vector<cursor> result(size_t(dimension.size()), cursor(c.size()));
-    for (int64_t i = 0; i < dimension.size(); i++) {
-      dimension.enter(i, result[size_t(i)].data());
-    }
-    return result;
-  }
-
-  void note_length(int axis, size_t length) {
-    if (block_->is_var(axis)) {
-      std::vector<int64_t> &offsets = offsets_[size_t(axis)];
-      offsets.push_back(offsets.back() + int64_t(length));
+  void note_length(int axis, int64_t length) {
+    if (block_.is_var(axis)) {
+      offsets_[size_t(axis)].push_back(offsets_[size_t(axis)].back() + length);
     }
   }
 
-  void outside(int d, const cursor &at) {
+  void outside(const cursor &at, int d) {
+    int64_t size = at.size();
     if (d == axis_) {
-      below(d + 1, elements(at, axis_));
-      return;
+      column &all = columns_[size_t(d) + 1];
+      all = {};
+      all.rooms.resize(size_t(size) * block_.nstreams); // before there are cursors into it
+      for (int64_t i = 0; i < size; i++) {
+        all.enter(size_t(i), at, i);
+      }
+      return below(d + 1, all);
     }
-    std::vector<cursor> inner = elements(at, d);
-    note_length(d, inner.size());
-    for (size_t i = 0; i < inner.size(); i++) {
-      path_.push_back(intptr_t(i));
-      outside(d + 1, inner[i]);
+    note_length(d, size);
+    stream_room room;
+    for (int64_t i = 0; i < size; i++) {
+      path_.push_back(i);
+      outside(dimension(at).enter(i, room), d + 1);
       path_.pop_back();
     }
   }
 
-  // `row` stands at the same place in every element of the reduced axis.
-  void below(int d, const std::vector<cursor> &row) {
-    if (d == block_->ndim) {
-      note_length(axis_, row.size());
-      for (const cursor &c : row) {
-        for (size_t s = 0; s < values_.size(); s++) {
-          const char *at = c[size_t(block_->type->var_count) + s];
-          values_[s].insert(values_[s].end(), at, at + stream_item(block_->type->dtype, int(s)));
-        }
-      }
-      return;
+  void below(int d, const column &row) {
+    if (d == block_.ndim) {
+      return add_values(row);
     }
-    std::vector<std::vector<cursor>> inner;
-    size_t length = block_->is_var(d) ? 0 : size_t(block_->size()[d]);
-    for (size_t i = 0; i < row.size(); i++) {
-      inner.push_back(elements(row[i], d));
-      if (i > 0 && inner[i].size() != length) {
+    int64_t length = row.at.empty() ? std::max<int64_t>(block_.size()[d], 0) : row.at[0].size();
+    for (const cursor &at : row.at) {
+      if (at.size() != length) {
         fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
                                         " must be equally long below it" +
                                         (path_.empty() ? "" : ", at " + row_text(path_).substr(4)) + ": lengths " +
-                                        std::to_string(length) + " and " + std::to_string(inner[i].size()));
+                                        std::to_string(length) + " and " + std::to_string(at.size()));
       }
-      length = inner[i].size();
     }
     note_length(d, length);
-    for (size_t j = 0; j < length; j++) {
-      std::vector<cursor> column;
-      for (const std::vector<cursor> &one : inner) {
-        column.push_back(one[j]);
+    column &inner = columns_[size_t(d) + 1];
+    inner = {};
+    inner.rooms.resize(row.at.size() * block_.nstreams);
+    for (int64_t j = 0; j < length; j++) {
+      for (size_t k = 0; k < row.at.size(); k++) {
+        inner.enter(k, row.at[k], j);
       }
-      path_.push_back(intptr_t(j));
-      below(d + 1, column);
+      path_.push_back(j);
+      below(d + 1, inner);
       path_.pop_back();
     }
   }
 
+  void add_values(const column &row) {
+    note_length(axis_, int64_t(row.at.size()));
+    for (const cursor &at : row.at) {
+      for (size_t s = 0; s < values_.size(); s++) {
+        const char *value = at.streams()[s];
+        values_[s].insert(values_[s].end(), value, value + stream_item(block_.type->dtype, int(s)));
+      }
+    }
+  }
+
+  // The axes in their order, but the moved one last.
   ref<array_block> build() {
     space shape;
-    shape.ndim = block_->ndim;
+    shape.ndim = block_.ndim;
     std::vector<std::vector<int64_t>> offsets;
     for (int k = 0; k < shape.ndim; k++) {
-      int axis = order_[size_t(k)];
-      shape.size[k] = block_->size()[axis];
-      shape.fixed[k] = ndt::type(block_->type).at_depth(axis)->kind == type_kind::fixed_dim;
+      int axis = k == shape.ndim - 1 ? axis_ : k + (k >= axis_);
+      shape.size[k] = block_.size()[axis];
+      shape.fixed[k] = part_at(block_.type, axis).type->kind == type_kind::fixed_dim;
       if (shape.is_var(k)) {
         shape.slot_index[k] = int8_t(shape.nvar++);
         offsets.push_back(std::move(offsets_[size_t(axis)]));
       }
     }
     make_slots(shape, offsets);
-    ref<array_block> result = new_result(shape, ndt::type(block_->type->dtype));
+    ref<array_block> result = new_result(shape, ndt::type(block_.type->dtype));
     allocate_values(result.get(), shape);
     for (size_t s = 0; s < values_.size(); s++) {
       if (!values_[s].empty()) {
@@ -132,11 +130,11 @@ private:
   }
 
   const char *name_;
-  array_block *block_;
+  const array_block &block_;
   int axis_;
-  std::vector<int> order_;
-  std::vector<std::vector<int64_t>> offsets_; // by old axis
-  std::vector<std::vector<char>> values_; // of each stream of the elements
+  std::vector<column> columns_;               // of each depth
+  std::vector<std::vector<int64_t>> offsets_; // of the axes
+  std::vector<std::vector<char>> values_;     // of each stream of the elements
   std::vector<intptr_t> path_;
 };
 

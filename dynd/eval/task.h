@@ -80,6 +80,25 @@ struct task {
   const lowered_stream &port_stream(int port) const { return streams[first_port + port]; }
 };
 
+/// Calls f for everything that a lowered task has for each axis: arrays of shape.ndim entries, the axis 0 first.
+template <class F> void for_each_axis_array(task &t, F f) {
+  f(t.shape.size);
+  f(t.shape.fixed);
+  f(t.shape.slot_index);
+  for (space_slots &slots : t.shape.slots) {
+    f(slots.stride);
+  }
+  for (lowered_operand &operand : t.lowered) {
+    f(operand.slots);
+    f(operand.kind);
+    f(operand.step);
+    f(operand.has_rows);
+  }
+  for (lowered_stream &stream : t.streams) {
+    f(stream.stride);
+  }
+}
+
 /// Lowers the operands over the task's space: every stream with its strides, zero where an operand stretches.
 void lower(task &t);
 

@@ -339,7 +339,7 @@ private:
     }
     int slots = streams_.shape_slots[axis];
     if (loops.loop_count == 0) {
-      return streams_.stride(slots, d - 1) == offset_size;
+      return d == 0 || streams_.stride(slots, d - 1) == offset_size;
     }
     const loop &inner = loops.innermost();
     return inner.size == 1 || inner.stride[slots] == offset_size;

@@ -347,14 +347,9 @@ private:
     offset = note(offset, begin_fields(out_, offset, to->nfields, nstreams_),
                   [&] { return "fields: " + std::to_string(to->nfields) + " children"; });
     for (int i = 0; i < to->nfields; i++) {
-      int other = i; // a tuple on either side: by position
-      if (to->kind == type_kind::struct_ && from->kind == type_kind::struct_) {
-        std::string_view name = to->fields[i].name;
-        for (other = 0; other < from->nfields && from->fields[other].name != name; other++) {
-        }
-        if (other == from->nfields) {
-          cannot_assign(dst, src, ": there is no field " + field_name_text(name));
-        }
+      int other = partner_field(to, from, i); // a tuple on either side: by position
+      if (other < 0) {
+        cannot_assign(dst, src, ": there is no field " + field_name_text(to->fields[i].name));
       }
       set_field(out_, begin, i, offset, to->fields[i].name);
       int depth = depth_;

@@ -384,11 +384,11 @@ int call_external(const external_operands &f, char *const *stream, const intptr_
                   dynd_frame *frame) {
   int status = call_strided(f.kernel(), stream, stride, n, frame);
   if (status) [[unlikely]] {
-    std::string said(frame->text, strnlen(frame->text, sizeof(frame->text)));
+    char said[201] = ""; // no exception may leave a kernel: nothing is allocated
+    std::memcpy(said, frame->text, sizeof(said) - 1);
     fail_element(frame, 0, nullptr);
-    return status == dynd_error_cancelled
-               ? status
-               : report(frame, status, "%s: %.200s", f.name, said.empty() ? "failed" : said.c_str());
+    return status == dynd_error_cancelled ? status
+                                          : report(frame, status, "%s: %s", f.name, said[0] ? said : "failed");
   }
   return dynd_ok;
 }

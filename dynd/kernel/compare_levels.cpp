@@ -310,12 +310,8 @@ private:
 
   /// The field of b that field i of a is compared with.
   int partner(const type_data *a, const type_data *b, int i) {
-    if (a->kind == type_kind::tuple) {
-      return i;
-    }
-    auto has_name = [&](const type_field &f) { return std::strcmp(f.name, a->fields[i].name) == 0; };
-    int found = int(std::find_if(b->fields, b->fields + b->nfields, has_name) - b->fields);
-    if (found == b->nfields) {
+    int found = partner_field(a, b, i);
+    if (found < 0) {
       refuse(a, b, "");
     }
     if (!equality_ && found != i) {

@@ -248,6 +248,15 @@ int path_ndim(const type_data *type) {
   return ndim;
 }
 
+int partner_field(const type_data *type, const type_data *other, int i) {
+  if (type->kind != type_kind::struct_ || other->kind != type_kind::struct_) {
+    return i < other->nfields ? i : -1;
+  }
+  auto has_name = [&](const type_field &f) { return std::strcmp(f.name, type->fields[i].name) == 0; };
+  const type_field *end = other->fields + other->nfields, *found = std::find_if(other->fields, end, has_name);
+  return found == end ? -1 : int(found - other->fields);
+}
+
 std::string field_name_text(std::string_view name) {
   bool plain = !name.empty();
   for (size_t i = 0; i < name.size(); i++) {

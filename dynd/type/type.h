@@ -129,6 +129,10 @@ type with_dtype(type dims, type dtype);
 ///   2 * ?var * pointer[3 * {x: 4 * int32}]: 3
 int path_ndim(const type_data *type);
 
+/// The field of `other` that goes with field i of `type`: that of its name, where both are structs, else that at its
+/// place; -1 where there is none.
+int partner_field(const type_data *type, const type_data *other, int i);
+
 /// A field's name as datashape text has it: quoted where it is not an identifier, on one line whatever it is.
 std::string field_name_text(std::string_view name);
 

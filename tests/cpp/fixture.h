@@ -16,7 +16,7 @@ namespace dynd::testing {
 
 /// Numbers, true, false, nan, inf and -inf, in brackets for each dimension. Lists of the wrong length throw
 /// std::runtime_error. Other elements: "text", null, {x: 1, y: 2} and (1, 2), fields in order. With readwrite access
-/// the memory is not immutable, so nothing of it waits.
+/// the memory is not immutable, so nothing over it is lazy.
 nd::array parse(std::string_view datashape, std::string_view values, access_mode access = access_mode::immutable);
 
 /// Values 0, 1, 2 ... in C order (bool: 0, 1, 0 ...). Strided dimensions are given by their size; rows of `var` have

@@ -82,11 +82,12 @@ TEST(CompareElements, SwappedBytesAndPointersAgainstScalars) {
   EXPECT_EQ(text(nd::equal(a, p)), "[True, False, True]");
 }
 
-TEST(CompareElements, WhatIsWaitingIsComputedFirst) {
-  nd::array numbers = ramp("100 * 100 * float64"), sum = numbers + numbers; // waits
+TEST(CompareElements, ALazyArrayAgainstMissingValues) {
+  nd::array numbers = ramp("100 * 100 * float64"), sum = numbers + numbers; // lazy
   nd::array missing = parse("?float64", "20");
   nd::array found = nd::equal(sum, missing);
   EXPECT_EQ(type_text(found), "100 * 100 * ?bool");
+  found.eval(); // it may be lazy itself
   intptr_t trues = 0;
   for (intptr_t i = 0; i < 10000; i++) {
     trues += found->streams()[1].address[i];

@@ -19,9 +19,8 @@ using testing::ramp;
 template <class F> observation observe(bool tracing, F f) {
   observation seen;
   seen.tracing = tracing;
-  current_observation() = &seen;
+  observed_scope watched(&seen);
   f();
-  current_observation() = nullptr;
   return seen;
 }
 
@@ -112,9 +111,9 @@ TEST(Trace, TheTableHasAColumnForEach) {
 TEST(Observation, BelongsToTheThread) {
   observation seen = observe(false, [] {
     ramp("2 * int32") + 1;
-    EXPECT_NE(current_observation(), nullptr);
+    EXPECT_NE(thread_settings().watching, nullptr);
   });
-  EXPECT_EQ(current_observation(), nullptr);
+  EXPECT_EQ(thread_settings().watching, nullptr);
   EXPECT_EQ(seen.kernels.size(), 1u);
 }
 

@@ -11,6 +11,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/assign.h"
+#include "dynd/ops/isa.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -100,7 +101,7 @@ TEST(AssignElements, StringsAndNumbers) {
   EXPECT_EQ(converted("2 * bytes", "2 * string", R"(["a", "b"])"), R"([b"a", b"b"])");
   EXPECT_EQ(converted("2 * string", "2 * bytes", R"(["a", "b"])"), R"(["a", "b"])");
   EXPECT_EQ(refused("string", "bytes", "\"\xff\""), "value: the bytes are not UTF-8 text");
-  EXPECT_EQ(refused("bytes", "int32", "1"), "type: assign: cannot assign int32 to bytes");
+  EXPECT_EQ(refused("bytes", "int32", "1"), "type: astype: cannot assign int32 to bytes");
 }
 
 TEST(AssignElements, ComplexNumbersAsTheyArePrinted) {
@@ -159,10 +160,10 @@ TEST(AssignElements, StructsByNameTuplesByPlace) {
   EXPECT_EQ(converted("(float64, string)", "(int32, int32)", "(1, 2)"), R"((1.0, "2"))");
   EXPECT_EQ(converted("{a: int8, b: int8}", "(int32, int32)", "(1, 2)"), R"({"a": 1, "b": 2})");
   EXPECT_EQ(refused("{x: int32, z: int32}", "{x: int32, y: int32}", "{x: 1, y: 2}"),
-            "type: assign: cannot assign {x: int32, y: int32} to {x: int32, z: int32}: there is no field z");
+            "type: astype: cannot assign {x: int32, y: int32} to {x: int32, z: int32}: there is no field z");
   EXPECT_EQ(refused("{x: int32}", "{x: int32, y: int32}", "{x: 1, y: 2}"),
-            "type: assign: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
-  EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: assign: cannot assign {x: int32} to int32");
+            "type: astype: cannot assign {x: int32, y: int32} to {x: int32}: 2 field(s) for 1");
+  EXPECT_EQ(refused("int32", "{x: int32}", "{x: 1}"), "type: astype: cannot assign {x: int32} to int32");
   EXPECT_EQ(refused("2 * {x: int8, y: int8}", "2 * {x: int32, y: int32}", "[{x: 1, y: 2}, {x: 3, y: 400}]"),
             "overflow: overflow while assigning int32 value 400 to int8 at index (1, \"y\")");
 }
@@ -285,7 +286,7 @@ TEST(AssignFactory, UnaryPrototypesForOneStream) {
   EXPECT_EQ(bytes[0], 0);
 }
 
-TEST(AssignFactory, RequestsAndModesThatAreNone) {
+TEST(AssignFactory, InvalidRequestsAndModes) {
   auto make = [](int request, int mode) {
     return failure([&] {
       ckernel_builder kernel;
@@ -293,9 +294,9 @@ TEST(AssignFactory, RequestsAndModesThatAreNone) {
                              kernel_request_t(request), error_mode(mode));
     });
   };
-  EXPECT_EQ(make(9, 2), "value: assignment: there is no kernel request 9");
-  EXPECT_EQ(make(-1, 2), "value: assignment: there is no kernel request -1");
-  EXPECT_EQ(make(0, 9), "value: assignment: there is no error mode 9");
+  EXPECT_EQ(make(9, 2), "value: assignment: invalid kernel request 9");
+  EXPECT_EQ(make(-1, 2), "value: assignment: invalid kernel request -1");
+  EXPECT_EQ(make(0, 9), "value: assignment: invalid error mode 9");
 }
 
 // Every request gives the same values, for every order of the axes.
@@ -345,7 +346,7 @@ TEST(AssignFactory, AllocatesNothing) {
   double dst[12];
   int32_t src[3] = {1, 2, 3};
   work_frame frame(1 << 16); // a thread has one and uses it again
-  isa();                     // chosen at first use
+  isa();                     // the ISA level is chosen at first use
   int64_t before = testing::allocation_count();
   for (kernel_request_t request : {kernel_request_single, kernel_request_single_multistride}) {
     ckernel_builder kernel;

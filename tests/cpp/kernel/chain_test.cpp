@@ -1,95 +1,10 @@
 // Chains run directly, in every way they can be called, against plain loops.
-#include <cstring>
 #include <random>
-#include <vector>
 
-#include <gtest/gtest.h>
+#include "kernel/chain_testing.h"
 
-#include "dynd/eval/frame.h"
-#include "dynd/kernel/chain.h"
-#include "dynd/ops/operation.h"
-
-namespace dynd {
+namespace dynd::testing::chains {
 namespace {
-
-using doubles = std::vector<double>;
-using offsets = std::vector<int64_t>;
-
-block_fn function_of(op_id op) { return isa().loop(op, scalar_id::float64); }
-
-program_step step_of(op_id op, uint8_t a, uint8_t b = no_register) {
-  return {function_of(op), nullptr, nullptr, "step", a, b, no_register, 0, no_register};
-}
-
-// r0 * r1 + r0, with a temporary in between.
-program multiply_add() {
-  program p;
-  p.add_source(scalar_id::float64);
-  p.add_source(scalar_id::float64);
-  uint8_t product = p.add_step(step_of(op_id::multiply, 0, 1), scalar_id::float64);
-  p.output[p.noutputs++] = p.add_step(step_of(op_id::add, product, 0), scalar_id::float64);
-  return p;
-}
-
-program sum_of_square() {
-  program p;
-  p.add_source(scalar_id::float64);
-  p.output[p.noutputs++] = p.add_step(step_of(op_id::square, 0), scalar_id::float64);
-  p.reduce = &isa().reduce(reduction_id::sum, scalar_id::float64);
-  return p;
-}
-
-// One output at stream 0, the sources at the streams that follow it.
-chain_layout layout_of(chain_kind kind, const program &p, std::vector<intptr_t> axis_stride = {}) {
-  chain_layout layout;
-  layout.kind = kind;
-  layout.noutputs = p.noutputs;
-  layout.nsources = p.nsources;
-  for (uint16_t i = 0; i < p.noutputs + p.nsources; i++) {
-    intptr_t stride = i < axis_stride.size() ? axis_stride[i] : 0;
-    (i < p.noutputs ? layout.outputs[i] : layout.sources[i - p.noutputs]) = {i,     0,      slot_kind::none,
-                                                                             false, stride, stride};
-  }
-  return layout;
-}
-
-int run(const program &p, const chain_layout &layout, std::vector<const void *> stream, std::vector<intptr_t> stride,
-        size_t count) {
-  ckernel_builder kernel;
-  EXPECT_EQ(make_chain(kernel, 0, p, layout) % 8, 0u);
-  work_frame frame(kernel.scratch_size);
-  std::vector<char *> address;
-  for (const void *s : stream) {
-    address.push_back(static_cast<char *>(const_cast<void *>(s)));
-  }
-  auto function = reinterpret_cast<streams_strided_t>(kernel.root()->function);
-  return function(address.data(), stride.data(), count, kernel.root(), &frame);
-}
-
-doubles ramp(size_t n, double from = 0) {
-  doubles values(n);
-  for (size_t i = 0; i < n; i++) {
-    values[i] = from + double(i);
-  }
-  return values;
-}
-
-double square_sum(const double *x, size_t n, intptr_t step = 1) {
-  doubles squares(n);
-  for (size_t i = 0; i < n; i++) {
-    squares[i] = x[intptr_t(i) * step] * x[intptr_t(i) * step];
-  }
-  const reduce_functions &sum = *sum_of_square().reduce;
-  alignas(64) char lanes[64];
-  double total = 0;
-  if (n) {
-    sum.lanes(lanes, squares.data(), n);
-    sum.fold(&total, lanes);
-  }
-  return total;
-}
-
-constexpr intptr_t item = sizeof(double);
 
 TEST(FlatChain, AnyStrides) {
   program p = multiply_add();
@@ -111,7 +26,7 @@ TEST(FlatChain, AnyStrides) {
 
 TEST(FlatChain, ATemporaryThatIsWantedToo) {
   program p = multiply_add();
-  p.output[p.noutputs++] = p.steps[0].dst; // the product leaves as a second output
+  p.add_output(p.steps[0].writes[0]); // the product leaves as a second output
   doubles x = ramp(150, 1), y = ramp(150, 2), sum(150), product(150);
   ASSERT_EQ(run(p, layout_of(chain_kind::flat, p), {sum.data(), product.data(), x.data(), y.data()},
                 {item, item, item, item}, 150),
@@ -128,7 +43,7 @@ TEST(FlatChain, ConvertsInside) {
   uint8_t wide = p.converted(0, scalar_id::float64);
   EXPECT_EQ(p.converted(0, scalar_id::float64), wide) << "a conversion is used again";
   EXPECT_EQ(p.converted(wide, scalar_id::float64), wide);
-  p.output[p.noutputs++] = p.add_step(step_of(op_id::square, wide), scalar_id::float64);
+  p.add_output(p.add_operation(op_id::square, float64, {wide}));
   std::vector<int16_t> x(100);
   for (int i = 0; i < 100; i++) {
     x[size_t(i)] = int16_t(300 * i - 9000);
@@ -145,9 +60,9 @@ TEST(FlatChain, ScratchOfTemporariesIsUsedAgain) {
     program p;
     uint8_t reg = p.add_source(scalar_id::float64);
     for (int i = 0; i < steps; i++) {
-      reg = p.add_step(step_of(op_id::negative, reg), scalar_id::float64);
+      reg = p.add_operation(op_id::negative, float64, {reg});
     }
-    p.output[p.noutputs++] = reg;
+    p.add_output(reg);
     ckernel_builder kernel;
     make_chain(kernel, 0, p, layout_of(chain_kind::flat, p));
     return kernel.scratch_size;
@@ -159,11 +74,10 @@ TEST(FlatChain, ABadValueIsAStatus) {
   program p;
   p.add_source(scalar_id::int32);
   p.add_source(scalar_id::int32);
-  program_step step = step_of(op_id::divmod, 0, 1);
-  step.function = isa().loop(op_id::divmod, scalar_id::int32);
-  p.output[p.noutputs++] = p.add_step(step, scalar_id::int32);
-  p.type[p.nregisters] = scalar_id::int32;
-  p.steps[0].dst2 = p.output[p.noutputs++] = p.nregisters++;
+  uint8_t sources[] = {0, 1}, results[2];
+  p.add_operation(op_id::divmod, scalar_id::int32, sources, 2, results);
+  p.add_output(results[0]);
+  p.add_output(results[1]);
   std::vector<int32_t> a = {7, -7, 9}, b = {2, 2, 0}, quotient(3), rest(3);
   auto divide = [&](size_t n) {
     return run(p, layout_of(chain_kind::flat, p), {quotient.data(), rest.data(), a.data(), b.data()}, {4, 4, 4, 4}, n);
@@ -198,7 +112,7 @@ TEST(LanesChain, IsTheLanesOfTheWholeRow) {
       alignas(64) char lanes[64];
       ASSERT_EQ(run(p, layout_of(chain_kind::flat, p), {lanes, x0}, {0, step * item}, n), 0);
       double total;
-      p.reduce->fold(&total, lanes);
+      sum_functions().fold(&total, lanes);
       ASSERT_EQ(total, square_sum(x0, n, step)) << n << " " << step;
     }
   }
@@ -212,7 +126,7 @@ TEST(RowChain, OneLogicalRowGivesOneValue) {
     ASSERT_EQ(run(p, layout_of(chain_kind::row, p), {&total, x.data()}, {0, item}, n), 0);
     EXPECT_EQ(total, square_sum(x.data(), n));
   }
-  p.empty_fails = true;
+  p.output[0].empty_fails = true;
   double total;
   EXPECT_EQ(run(p, layout_of(chain_kind::row, p), {&total, &total}, {0, item}, 0), int(dynd_error_value));
 }
@@ -257,7 +171,7 @@ TEST(PanelChain, TransposesWhatJumps) {
     for (size_t columns : {40, 256, 300}) {
       chain_layout layout = layout_of(chain_kind::panel, p, {item, item, intptr_t(rows) * item});
       layout.axis_size = intptr_t(columns);
-      layout.sources[1].fetched = true;
+      layout.ports[2].fetched = true;
       doubles x = ramp(rows * columns), y = ramp(rows * columns, 1), result(rows * columns);
       intptr_t row = intptr_t(columns) * item;
       ASSERT_EQ(run(p, layout, {result.data(), x.data(), y.data()}, {row, row, item}, rows), 0);
@@ -307,9 +221,9 @@ TEST(VarRowsChain, RowsFromElsewhere) {
     slots.push_back(at);
     chain_layout layout = layout_of(chain_kind::var_rows, p, {item, item, item});
     layout.shape_slots = 3;
-    layout.sources[1].slot_stream = 4;
-    layout.sources[1].slots = pairs ? slot_kind::pairs64 : slot_kind::offsets64;
-    layout.sources[1].start_unit = item;
+    layout.ports[2].slot_stream = 4;
+    layout.ports[2].slots = pairs ? slot_kind::pairs64 : slot_kind::offsets64;
+    layout.ports[2].start_unit = item;
     doubles x = ramp(435), result(435);
     ASSERT_EQ(run(p, layout, {result.data(), x.data(), content.data(), ragged.data(), slots.data()},
                   {0, 0, 0, 8, pairs ? 16 : 8}, 8),
@@ -343,10 +257,10 @@ TEST(VarRowsChain, RandomRows) {
     layout.shape_slots = 3;
     ASSERT_EQ(run(p, layout, {result.data(), x.data(), value.data(), result_rows.data()}, {0, 0, item, 8}, rows), 0);
     doubles gathered(end, -1);
-    layout.sources[1].axis_stride = item;
-    layout.sources[1].slot_stream = 4;
-    layout.sources[1].slots = slot_kind::offsets64;
-    layout.sources[1].start_unit = item;
+    layout.ports[2].axis_stride = item;
+    layout.ports[2].slot_stream = 4;
+    layout.ports[2].slots = slot_kind::offsets64;
+    layout.ports[2].start_unit = item;
     ASSERT_EQ(run(p, layout, {gathered.data(), x.data(), content.data(), result_rows.data(), slots.data()},
                   {0, 0, 0, 8, 8}, rows),
               0);
@@ -380,9 +294,9 @@ TEST(VarRowsChain, ReducesEachRow) {
   for (size_t r = 0; r < 8; r++) {
     ASSERT_EQ(result[r], square_sum(x.data() + ragged[r], size_t(ragged[r + 1] - ragged[r]))) << r;
   }
-  p.empty_fails = true;
+  p.output[0].empty_fails = true;
   EXPECT_EQ(run(p, layout, {result.data(), x.data(), ragged.data()}, {item, 0, 8}, 8), int(dynd_error_value));
 }
 
 } // namespace
-} // namespace dynd
+} // namespace dynd::testing::chains

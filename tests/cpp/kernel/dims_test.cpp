@@ -1,11 +1,14 @@
 // The levels that walk one dimension each, run directly over a leaf that records its calls.
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "dynd/eval/frame.h"
 #include "dynd/kernel/dims.h"
+#include "dynd/kernel/level.h"
 
 namespace dynd {
 namespace {
@@ -69,7 +72,7 @@ TEST(StridedDim, CallsItsChildOncePerElementOutside) {
   intptr_t inner[] = {4, 8};
   make_leaf(kernel, begin_strided_dim(kernel, 0, 2, 2, inner), notes);
   numbers to(6), from = {0, -1, 1, -1, 2, -1, 3, -1, 4, -1, 5, -1};
-  dynd_frame frame = {};
+  work_frame frame(kernel.scratch_size);
   EXPECT_EQ(run(kernel, {to.data(), from.data()}, {8, 16}, 3, frame), 0);
   EXPECT_EQ(to, (numbers{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(notes.calls, (calls{"2(4, 8)", "2(4, 8)", "2(4, 8)"}));
@@ -82,7 +85,7 @@ TEST(StridedDim, NestsBroadcastsAndReverses) {
   size_t offset = begin_strided_dim(kernel, 0, 2, 2, middle);
   make_leaf(kernel, begin_strided_dim(kernel, offset, 2, 2, inner), notes);
   numbers to(8), from = {1, 2, 3, 4};
-  dynd_frame frame = {};
+  work_frame frame(kernel.scratch_size);
   EXPECT_EQ(run(kernel, {to.data(), from.data() + 1}, {16, 8}, 2, frame), 0);
   EXPECT_EQ(to, (numbers{2, 1, 2, 1, 4, 3, 4, 3}));
 }
@@ -92,7 +95,7 @@ TEST(StridedDim, NothingOutsideMeansNoCall) {
   ckernel_builder kernel;
   intptr_t inner[] = {4, 4};
   make_leaf(kernel, begin_strided_dim(kernel, 0, 2, 2, inner), notes);
-  dynd_frame frame = {};
+  work_frame frame(kernel.scratch_size);
   EXPECT_EQ(run(kernel, {nullptr, nullptr}, {8, 8}, 0, frame), 0);
   EXPECT_TRUE(notes.calls.empty());
 }
@@ -104,7 +107,7 @@ TEST(StridedDim, StopsAtTheFirstFailure) {
   intptr_t inner[] = {4, 4};
   make_leaf(kernel, begin_strided_dim(kernel, 0, 2, 2, inner), notes);
   numbers to(6), from(6, 7);
-  dynd_frame frame = {};
+  work_frame frame(kernel.scratch_size);
   EXPECT_EQ(run(kernel, {to.data(), from.data()}, {8, 8}, 3, frame), int(dynd_error_value));
   EXPECT_EQ(notes.calls.size(), 2u);
   EXPECT_EQ(to, (numbers{7, 7, 0, 0, 0, 0}));
@@ -135,18 +138,19 @@ TEST(Dims, AreDestroyedWithTheirChildren) {
 struct var_case {
   recorder notes;
   ckernel_builder kernel;
-  dynd_frame frame = {};
+  std::optional<work_frame> frame;
 
   void build(intptr_t size, slot_kind kind, intptr_t step = 1) {
     const intptr_t stride[] = {4, 4 * step, 0, 0}, unit[] = {4, 4, 0, 0};
     const var_slots slots[] = {{2, slot_kind::offsets64}, {3, kind}};
-    const int8_t follows[] = {0, 1, -1, -1};
+    const int16_t follows[] = {0, 1, -1, -1};
     if (size < 0) {
       make_leaf(kernel, begin_var_dim(kernel, 0, {4, -1, 2, slots, follows, stride, unit}), notes);
     } else { // a strided destination: the source's rows only
-      const int8_t to_strided[] = {-1, 0, -1, -1};
+      const int16_t to_strided[] = {-1, 0, -1, -1};
       make_leaf(kernel, begin_var_dim(kernel, 0, {4, size, 1, slots + 1, to_strided, stride, unit}), notes);
     }
+    frame.emplace(kernel.scratch_size);
   }
 };
 
@@ -155,7 +159,7 @@ TEST(VarDim, MovesEachStreamToItsOwnRow) {
   c.build(-1, slot_kind::offsets64);
   numbers to(6), from = {-1, 1, 2, 3, 4, 5, 6};
   int64_t result[] = {0, 3, 3, 6}, source[] = {1, 4, 4, 7};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 8}, 3, c.frame), 0);
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 8}, 3, *c.frame), 0);
   EXPECT_EQ(to, (numbers{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(c.notes.calls, (calls{"3(4, 4)", "0(4, 4)", "3(4, 4)"}));
 }
@@ -165,7 +169,7 @@ TEST(VarDim, ReadsRowsOutOfOrder) {
   c.build(-1, slot_kind::pairs64);
   numbers to(4), from = {1, 2, 3, 4};
   int64_t result[] = {0, 1, 4}, source[] = {3, 1, 0, 3};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 16}, 2, c.frame), 0);
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 16}, 2, *c.frame), 0);
   EXPECT_EQ(to, (numbers{4, 1, 2, 3}));
 }
 
@@ -175,7 +179,7 @@ TEST(VarDim, ReadsNarrowOffsets) {
   numbers to(4), from = {9, 1, 2, 3, 4};
   int64_t result[] = {0, 1, 4};
   int32_t source[] = {1, 2, 5};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 4}, 2, c.frame), 0);
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 4}, 2, *c.frame), 0);
   EXPECT_EQ(to, (numbers{1, 2, 3, 4}));
 }
 
@@ -184,7 +188,7 @@ TEST(VarDim, StartsCountInTheirOwnUnit) { // every second element backwards, fro
   c.build(-1, slot_kind::pairs64, -2);
   numbers to(5), from = {1, 2, 3, 4, 5, 6, 7, 8};
   int64_t result[] = {0, 3, 5}, source[] = {4, 3, 7, 2};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 16}, 2, c.frame), 0);
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 16}, 2, *c.frame), 0);
   EXPECT_EQ(to, (numbers{5, 3, 1, 8, 6}));
 }
 
@@ -193,7 +197,7 @@ TEST(VarDim, StretchesARowOfOne) {
   c.build(-1, slot_kind::offsets64);
   numbers to(5), from = {7, 8};
   int64_t result[] = {0, 3, 3, 5}, source[] = {0, 1, 2, 2}; // the middle row stretches to nothing
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 8}, 2, c.frame), 0);
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), result, source}, {0, 0, 8, 8}, 2, *c.frame), 0);
   EXPECT_EQ(to, (numbers{7, 7, 7, 0, 0}));
   EXPECT_EQ(c.notes.calls, (calls{"3(4, 0)", "0(4, 0)"}));
 }
@@ -203,7 +207,7 @@ TEST(VarDim, RowsIntoADimensionOfOneSize) {
   c.build(3, slot_kind::offsets64);
   numbers to(6), from = {1, 2, 3, 9};
   int64_t source[] = {0, 3, 4};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), nullptr, source}, {12, 0, 0, 8}, 2, c.frame), 0);
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), nullptr, source}, {12, 0, 0, 8}, 2, *c.frame), 0);
   EXPECT_EQ(to, (numbers{1, 2, 3, 9, 9, 9}));
 }
 
@@ -212,10 +216,10 @@ TEST(VarDim, AWrongLengthIsAnErrorThatNamesBoth) {
   c.build(3, slot_kind::offsets64);
   numbers to(6), from = {1, 2, 3, 4, 5};
   int64_t source[] = {0, 3, 5};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), nullptr, source}, {12, 0, 0, 8}, 2, c.frame),
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), nullptr, source}, {12, 0, 0, 8}, 2, *c.frame),
             int(dynd_error_broadcast));
-  EXPECT_EQ(c.frame.kind, int(dynd_error_broadcast));
-  EXPECT_STREQ(c.frame.text, "lengths 3 and 2");
+  EXPECT_EQ(c.frame->kind, int(dynd_error_broadcast));
+  EXPECT_STREQ(c.frame->text, "lengths 3 and 2");
 }
 
 TEST(VarDim, StopsAtTheFirstFailure) {
@@ -224,7 +228,8 @@ TEST(VarDim, StopsAtTheFirstFailure) {
   c.build(-1, slot_kind::offsets64);
   numbers to(2), from = {1, 2};
   int64_t offsets[] = {0, 1, 2};
-  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), offsets, offsets}, {0, 0, 8, 8}, 2, c.frame), int(dynd_error_value));
+  EXPECT_EQ(run(c.kernel, {to.data(), from.data(), offsets, offsets}, {0, 0, 8, 8}, 2, *c.frame),
+            int(dynd_error_value));
   EXPECT_EQ(c.notes.calls.size(), 1u);
 }
 
@@ -249,8 +254,8 @@ TEST(Observed, TellsOfEveryCallBeforeItIsMade) {
   make_leaf(kernel, begin_observed(kernel, offset, 2, 1), notes);
   numbers to(4), from = {10, 11, 12, 13};
   call_list observer;
-  dynd_frame frame = {};
-  frame.engine = &observer;
+  work_frame frame(kernel.scratch_size);
+  frame.state.observer = &observer;
   EXPECT_EQ(run(kernel, {to.data(), from.data()}, {8, 8}, 2, frame), 0);
   EXPECT_EQ(to, from);
   EXPECT_EQ(observer.seen, (calls{"0 0 at 10", "1 0 at 10", "1 1 at 11", "0 1 at 12", "1 0 at 12", "1 1 at 13"}));
@@ -264,8 +269,8 @@ TEST(Observed, TheLastCallSeenIsTheOneThatFailed) {
   make_leaf(kernel, begin_observed(kernel, 0, 2, 0), notes);
   numbers to(4), from = {10, 11, 12, 13};
   call_list observer;
-  dynd_frame frame = {};
-  frame.engine = &observer;
+  work_frame frame(kernel.scratch_size);
+  frame.state.observer = &observer;
   EXPECT_EQ(run(kernel, {to.data(), from.data()}, {4, 4}, 4, frame), int(dynd_error_value));
   EXPECT_EQ(observer.seen.back(), "0 2 at 12");
 }

@@ -1,4 +1,4 @@
-// Kernels by strangers: made for one element or many, lifted over strided, ragged and broadcast arrays.
+// External kernels: made for one element or many, called over strided, ragged and broadcast arrays.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -87,12 +87,12 @@ std::vector<int32_t> call_strided(const deferred_ckernel &kernel, std::vector<in
   return result;
 }
 
-TEST(StrangersKernel, ForOneElementAndForMany) {
+TEST(ExternalKernel, ForOneElementAndForMany) {
   EXPECT_EQ(call_single(triple(), 12), 36);
   EXPECT_EQ(call_strided(triple(), {12, -5, 3}), (std::vector<int32_t>{36, -15, 9}));
 }
 
-TEST(StrangersKernel, LiftedOverAnyDimensions) {
+TEST(ExternalKernel, LiftedOverAnyDimensions) {
   EXPECT_EQ(text(call(triple(), {nd::array(14)})), "42");
   EXPECT_EQ(text(call(triple(), {nd::array{1, 2, 3}})), "[3, 6, 9]");
   EXPECT_EQ(text(call(triple(), {nd::transposed(ramp("2 * 3 * int32"))})), "[[0, 9], [3, 12], [6, 15]]");
@@ -104,7 +104,7 @@ TEST(StrangersKernel, LiftedOverAnyDimensions) {
   EXPECT_EQ(bits(call(triple(), {nd::transposed(strided)})), bits(nd::transposed(strided) * 3));
 }
 
-TEST(StrangersKernel, OperandsAreWidenedNeverNarrowed) {
+TEST(ExternalKernel, OperandsAreWidenedNeverNarrowed) {
   EXPECT_EQ(text(call(triple(), {parse("3 * int8", "[1, -2, 3]")})), "[3, -6, 9]");
   EXPECT_EQ(type_text(call(triple(), {ramp("2 * var * uint16")})), "2 * var * int32");
   EXPECT_EQ(failure([] { call(triple(), {nd::array(1.5)}); }),
@@ -112,7 +112,7 @@ TEST(StrangersKernel, OperandsAreWidenedNeverNarrowed) {
   EXPECT_EQ(failure([] { call(triple(), {}); }), "type: triple: takes 1 operand, not 0");
 }
 
-TEST(StrangersKernel, AbsorbsWhatWaits) {
+TEST(ExternalKernel, AbsorbsLazyOperations) {
   nd::array a = ramp("100 * 200 * int32");
   nd::array result = call(triple(), {a + a});
   EXPECT_EQ(bits(result), bits(a * 6));
@@ -191,7 +191,7 @@ struct constant_multiply : multiply_data {
   }
 };
 
-TEST(StrangersKernel, TheSeedsConstantMultiply) {
+TEST(ExternalKernel, TheSeedsConstantMultiply) {
   constant_multiply by13(13);
   EXPECT_EQ(call_single(by13.kernel, 12), 156);
   EXPECT_EQ(call_strided(by13.kernel, {12, -5, 3}), (std::vector<int32_t>{156, -65, 39}));
@@ -254,7 +254,7 @@ deferred_ckernel make(const char *name, const char *signature, uint32_t prototyp
       nullptr};
 }
 
-TEST(StrangersKernel, TwoOperandsBroadcast) {
+TEST(ExternalKernel, TwoOperandsBroadcast) {
   deferred_ckernel divide = make("divide", "(int32, int32) -> float64", expr_operation_funcproto_id,
                                  reinterpret_cast<void *>(divide_strided));
   nd::array a = parse("2 * var * int32", "[[1, 2], [3]]"), b = parse("2 * 1 * int8", "[[2], [4]]");
@@ -266,7 +266,7 @@ TEST(StrangersKernel, TwoOperandsBroadcast) {
             "broadcast: divide: cannot broadcast (2, var) with (3, 1) at axis 0");
 }
 
-TEST(StrangersKernel, AFailureNamesTheFirstBadElement) {
+TEST(ExternalKernel, AFailureNamesTheFirstBadElement) {
   deferred_ckernel divide = make("divide", "(int32, int32) -> float64", expr_operation_funcproto_id,
                                  reinterpret_cast<void *>(divide_strided));
   nd::array a = parse("2 * 3 * int32", "[[1, 2, 3], [4, 5, 6]]"), b = parse("2 * 3 * int32", "[[1, 1, 1], [1, 0, 0]]");
@@ -277,13 +277,13 @@ TEST(StrangersKernel, AFailureNamesTheFirstBadElement) {
             "value: divide: 5 has no quotient at index (1, 1)");
 }
 
-TEST(StrangersKernel, TheUnaryPrototype) {
+TEST(ExternalKernel, TheUnaryPrototype) {
   deferred_ckernel half =
       make("half", "(float64) -> float64", unary_operation_funcproto_id, reinterpret_cast<void *>(half_strided));
   EXPECT_EQ(text(call(half, {parse("2 * var * int32", "[[1, 2], [3]]")})), "[[0.5, 1.0], [1.5]]");
 }
 
-TEST(StrangersKernel, WhatCannotBeLiftedIsSaid) {
+TEST(ExternalKernel, WhatCannotBeLiftedIsSaid) {
   auto refused = [](deferred_ckernel kernel) { return failure([&] { call(kernel, {nd::array(1)}); }); };
   void *function = reinterpret_cast<void *>(half_strided);
   deferred_ckernel old = make("half", "(float64) -> float64", unary_operation_funcproto_id, function);

@@ -1,5 +1,5 @@
-// Several threads look at the same waiting values at once, while others make new operations on them and let go of
-// handles. Nobody can tell from the bits, nothing deadlocks, and a failure stays with whoever met it.
+// Several threads materialize the same lazy arrays at once, while others make new operations on them and drop handles.
+// The bits do not depend on it, nothing deadlocks, and a failure stays with the thread that met it.
 #include <atomic>
 #include <latch>
 #include <new>
@@ -46,7 +46,7 @@ struct operation {
   unsigned kind, left, right;
 };
 
-// 65.6 KB and more, so that everything waits.
+// 65.6 KB and more, so that everything is lazy.
 const std::vector<std::vector<nd::array>> &source_sets() {
   static const std::vector<std::vector<nd::array>> sets = {
       {ramp("8200 * float64"), ramp("8200 * float64") * 0.5, nd::array(3.0)},
@@ -128,7 +128,7 @@ void use(std::vector<nd::array> values, const std::vector<std::string> &expected
   ASSERT_TRUE(found == again);
 }
 
-TEST(SharedWaiting, RandomGraphsHaveTheBitsOfEagerOnes) {
+TEST(SharedLazy, RandomGraphsHaveTheBitsOfEagerOnes) {
   for (unsigned round = 0; round < 12; round++) {
     for (size_t set = 0; set < source_sets().size(); set++) {
       std::mt19937 random(100 * round + unsigned(set));
@@ -143,7 +143,7 @@ TEST(SharedWaiting, RandomGraphsHaveTheBitsOfEagerOnes) {
   EXPECT_EQ(waiting_bytes.load(), 0);
 }
 
-TEST(SharedWaiting, EverybodySeesTheSameMemory) {
+TEST(SharedLazy, AllThreadsSeeTheSameMemory) {
   for (int round = 0; round < 20; round++) {
     nd::array a = ramp("8200 * float64"), value = nd::sqrt(a * a + a);
     const char *seen[4];
@@ -154,8 +154,8 @@ TEST(SharedWaiting, EverybodySeesTheSameMemory) {
   }
 }
 
-// Rows are compared, and elements counted, while somebody computes the values.
-TEST(SharedWaiting, ShapesAreLookedAtWhileValuesAreComputed) {
+// Rows are compared, and elements counted, while another thread computes the values.
+TEST(SharedLazy, ShapesAreLookedAtWhileValuesAreComputed) {
   nd::array a = ramp("6000 * var * float64"), ones = nd::from_offsets(ramp("6001 * int64"), ramp("6000 * float64"));
   std::string expected = at_once([&] { return bits((a + a) * ones) + bits(nd::sum(a + a)); });
   for (int round = 0; round < 20; round++) {
@@ -172,8 +172,8 @@ TEST(SharedWaiting, ShapesAreLookedAtWhileValuesAreComputed) {
 // ---- failures -------------------------------------------------------------------------------------------------------
 
 // Before `right` is computed for `left + right` (another shape, so first and by itself), memory runs out; meanwhile
-// somebody else computes `left`. That stays computed.
-TEST(SharedWaiting, WhatOthersComputedMeanwhileStaysReady) {
+// another thread computes `left`. That stays computed.
+TEST(SharedLazy, WhatAnotherThreadComputedStaysReady) {
   nd::array a = ramp("9000 * 2 * float64"), b = ramp("9000 * 1 * float64");
   nd::array left = a * a, right = nd::sqrt(b), result = left + right;
   ASSERT_EQ(state_of(left), array_state::waiting);
@@ -190,7 +190,7 @@ TEST(SharedWaiting, WhatOthersComputedMeanwhileStaysReady) {
   EXPECT_EQ(bits(result), at_once([&] { return bits(a * a + nd::sqrt(b)); }));
 }
 
-TEST(SharedWaiting, AFailureLetsTheOthersGoOn) {
+TEST(SharedLazy, AFailureLetsOtherThreadsGoOn) {
   nd::array a = ramp("8200 * float64"), b = ramp("8200 * float64");
   std::string expected = at_once([&] { return bits(nd::sqrt(a * b + a)); });
   for (int n = 0; n < 12; n++) {
