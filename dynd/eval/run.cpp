@@ -75,7 +75,7 @@ bool is_about_an_element(error_kind kind) {
     if (first.status) { // a flaky task may fail only now and then
       kind = kind_of(first.status);
       text = first.text;
-      where = !first.where.empty() ? " at index " + first.where : t.assigns ? "" : " at index ()";
+      where = first.where.empty() ? "" : " at index " + first.where; // one value has no index
     }
   }
   if (kind == error_kind::cancelled) {

@@ -307,23 +307,17 @@ private:
 };
 
 // Appends the lengths of all lists and the bytes of all values, in C order.
-void append_bits(std::string &result, const array_block &block, int axis, char *const *at) {
-  size_t item = block.item_size();
-  if (axis == block.ndim) {
-    result.append(at[block.nstreams - 1], item);
+void append_bits(std::string &result, const cursor &at) {
+  size_t item = at.block().item_size();
+  if (!at.is_dim()) {
+    result.append(at.address(), item);
     return;
   }
-  dimension_walk dimension(block, axis, at);
-  result += "[" + std::to_string(dimension.size()) + ":";
-  char *inner[max_ndim + 1];
-  if (axis + 1 == block.ndim && block.value_strides()[axis] == intptr_t(item) && dimension.size() > 0) {
-    dimension.enter(0, inner);
-    result.append(inner[block.nstreams - 1], size_t(dimension.size()) * item);
-    return;
-  }
-  for (int64_t i = 0; i < dimension.size(); i++) {
-    dimension.enter(i, inner);
-    append_bits(result, block, axis + 1, inner);
+  dimension elements(at);
+  result += "[" + std::to_string(elements.size()) + ":";
+  stream_room room;
+  for (int64_t i = 0; i < elements.size(); i++) {
+    append_bits(result, elements.enter(i, room));
   }
 }
 
@@ -370,12 +364,9 @@ std::string bits(const nd::array &a) {
   if (!a->has_scalars()) { // what is printed: memory has gaps, where values are missing
     return type_text(a) + text(a);
   }
-  char *at[max_ndim + 1];
-  for (int s = 0; s < a->nstreams; s++) {
-    at[s] = a->streams()[s].address;
-  }
+  stream_room room;
   std::string result = type_text(a);
-  append_bits(result, *a.get(), 0, at);
+  append_bits(result, cursor(*a.get(), room));
   return result;
 }
 

@@ -128,7 +128,7 @@ TEST(Functions, AFailureIsReportedHoweverTheLoopIsCalled) {
     set_direct(direct);
     EXPECT_EQ(message(quotient, a, nd::array{1, 0, 2}), "floor_divide: integer division by zero at index (1,)");
     EXPECT_EQ(message(quotient, a, nd::array(0)), "floor_divide: integer division by zero at index (0,)");
-    EXPECT_EQ(message(quotient, nd::array(5), nd::array(0)), "floor_divide: integer division by zero at index ()");
+    EXPECT_EQ(message(quotient, nd::array(5), nd::array(0)), "floor_divide: integer division by zero");
     EXPECT_EQ(message(quotient, large, large), "floor_divide: integer division by zero at index (0,)");
     EXPECT_EQ(message(quotient, large + 1, large), "floor_divide: integer division by zero at index (0,)");
     EXPECT_EQ(message(power, a, nd::array{1, 2, -1}), "pow: negative integer power at index (2,)");
