@@ -35,9 +35,9 @@ int main() {
   nd::assign(large, nd::array(3.0));
   large = nd::copy(large, access_mode::immutable);
   observation seen;
-  current_observation() = &seen;
+  thread_settings().watching = &seen;
   nd::array total = nd::sum(nd::hypotenuse(large, large * 0.0 + 4.0) - 1.0);
-  current_observation() = nullptr;
+  thread_settings().watching = nullptr;
   expect(nd::values_text(total), "80000.0");
   expect(std::to_string(seen.kernels.size()) + " kernel", "1 kernel");
   return failures != 0;
