@@ -1,6 +1,7 @@
 #include "dynd/eval/direct.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "dynd/base/cpu.h"
@@ -31,10 +32,45 @@ const type_data *with_scalar(const type_data *type, scalar_id scalar) {
   return type->scalar == scalar ? type : ndt::with_dtype(ndt::type(type), ndt::make_scalar(scalar)).get();
 }
 
+// (T) -> T, (T, T) -> T, (T, T, T) -> T.
+const std::array<bool, op_count> keeps_type = [] {
+  std::array<bool, op_count> keeps{};
+  for (size_t i = 0; i < op_count; i++) {
+    const operation &o = operation_of(op_id(i));
+    keeps[i] = o.noutputs == 1 && o.output[0] == value_rule::same &&
+               std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) { return r == value_rule::same; });
+  }
+  return keeps;
+}();
+
+// The usual case, without the questions of the general one: all of one type and the same sizes.
+bool try_one_type(op_id op, const call_operands &operands, ref<array_block> *results) {
+  const array_block *first = operands.block[0];
+  const void *source[3] = {first->values().address, nullptr, nullptr};
+  for (int i = 1; i < operands.count; i++) {
+    const array_block *own = operands.block[i];
+    if (own->type != first->type || !is_dense_and_ready(own) ||
+        !std::equal(own->size(), own->size() + own->ndim, first->size())) {
+      return false;
+    }
+    source[i] = own->values().address;
+  }
+  block_fn loop = isa().loop(op, first->scalar());
+  if (!loop) {
+    return false;
+  }
+  *results = new_dense(first->type, first->size());
+  return loop((*results)->values().address, source[0], source[1], source[2], size_t(first->count), nullptr) == 0;
+}
+
 } // namespace
 
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
   array_block *const *block = operands.block;
+  if (keeps_type[size_t(op)] && may_be_direct(how) && is_dense_and_ready(block[0]) &&
+      size_t(block[0]->count) * 8 <= lazy_from && try_one_type(op, operands, results)) [[likely]] {
+    return true;
+  }
   const array_block *shape = block[0]->ndim || operands.count == 1 ? block[0] : block[operands.count - 1];
   const operation &o = operation_of(op);
   scalar_id computation = block[operands.count - 1]->scalar(); // a condition is the first

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "dynd/array/layout.h"
 #include "dynd/eval/task.h"
@@ -23,6 +24,7 @@ void add_stream(task &t, const space_operand &operand, int s) {
 void lower(task &t) {
   t.lowered.clear();
   t.streams.clear();
+  std::iota(t.axis_of, t.axis_of + t.shape.ndim, int8_t(0));
   for (const space_operand &operand : t.operands) {
     const array_block &block = *operand.block;
     lowered_operand &own = t.lowered.add();

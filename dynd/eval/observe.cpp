@@ -115,11 +115,13 @@ private:
   std::vector<nd::array> outputs_;
 };
 
-// Of the operand's values, along an axis of the space.
-intptr_t stride_of(const task &t, int o, int d) {
+// Of the operand's values, along the axis that had that number before they were permuted.
+intptr_t stride_of(const task &t, int o, int axis) {
   for (int p = 0; p < t.ports.size(); p++) {
-    if (t.ports[p].operand == o) {
-      return t.port_stream(p).stride[d];
+    for (int d = 0; d < t.shape.ndim && t.ports[p].operand == o; d++) {
+      if (t.axis_of[d] == axis) {
+        return t.port_stream(p).stride[d];
+      }
     }
   }
   return 0;

@@ -69,6 +69,7 @@ struct task {
   small_vector<lowered_operand, 4> lowered;
   small_vector<lowered_stream, 12> streams;
   int first_port = 0;
+  int8_t axis_of[max_ndim]; ///< what number each axis had before permute()
 
   /// Adds the streams of an operand's element from `first` on as ports, `count` of them.
   void add_ports(int operand, int first, int count) {
@@ -85,6 +86,7 @@ template <class F> void for_each_axis_array(task &t, F f) {
   f(t.shape.size);
   f(t.shape.fixed);
   f(t.shape.slot_index);
+  f(t.axis_of);
   for (space_slots &slots : t.shape.slots) {
     f(slots.stride);
   }

@@ -286,3 +286,9 @@ def test_random_views_below_a_sum(seed):
     axis = rng.choice([None, 0, 1])
     whole = ((a * b) - a)[::-1]
     assert identical(whole.sum(axis=axis).tolist(), reduced("sum", (x * y - x)[::-1], axis).tolist())
+
+
+def test_explain_shows_strides_in_the_order_of_the_axes():
+    a = nd.array(np.ones((400, 500)))
+    text = str(nd.explain(lambda: a.sum(axis=0)))
+    assert "from strided * strided * float64 (400, 500), strides (4000, 8)" in text
