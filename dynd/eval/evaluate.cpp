@@ -134,9 +134,8 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
 }
 
 ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
-                           const lazy_cost &bounds) {
-  ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count),
-                                       order_like(shape, operands_of(operands)));
+                           const axis_order &order, const lazy_cost &bounds) {
+  ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count), order);
   auto *lazy = reinterpret_cast<waiting_op *>(small_data(result.get()));
   *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), uint16_t(bounds.operations),
            bounds.held_by_inputs,
@@ -182,11 +181,9 @@ void materialize(array_block *block) {
 // ---- at once ------------------------------------------------------------------------------------------------------
 
 // Runs an operation now, with what is lazy below it; `fused` has its space.
-void run_now(const typed_operation &typed, const call_operands &operands, fused_task &fused,
-             ref<array_block> *results) {
+void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list,
+             const axis_order &order, fused_task &fused, ref<array_block> *results) {
   task &t = fused.t;
-  space_operands list = operands_of(operands);
-  axis_order order = order_like(t.shape, list);
   for (int i = 0; i < typed.noutputs; i++) {
     results[i] = new_result(t.shape, typed.result[i], 0, order);
     allocate_values(results[i].get(), t.shape, t.how.watching && t.how.watching->tracing);
@@ -209,13 +206,15 @@ void run_now(const typed_operation &typed, const call_operands &operands, fused_
 
 void run_or_delay(const typed_operation &typed, const call_operands &operands, const settings &how, fused_task &fused,
                   ref<array_block> *results) {
-  broadcast_space(typed.name, operands_of(operands), fused.t.shape);
+  space_operands list = operands_of(operands);
+  broadcast_space(typed.name, list, fused.t.shape);
+  axis_order order = order_like(fused.t.shape, list);
   lazy_cost bounds;
   if (may_be_lazy(typed, operands, fused.t.shape, how, bounds)) {
-    *results = make_lazy(typed, operands, fused.t.shape, bounds);
+    *results = make_lazy(typed, operands, fused.t.shape, order, bounds);
     return;
   }
-  run_now(typed, operands, fused, results);
+  run_now(typed, operands, list, order, fused, results);
 }
 
 // ---- other elements -----------------------------------------------------------------------------------------------

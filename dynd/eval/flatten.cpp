@@ -47,12 +47,11 @@ void flatten_axis(task &t, int v) {
   for (int i = index + 1; i < shape.nvar; i++) {
     shape.slots[size_t(i)].address += run.first() * shape.slots[size_t(i)].stride[v];
   }
-  for_each_axis_array(t, [&](auto *of_axis) { std::copy(of_axis + v, of_axis + shape.ndim, of_axis); });
+  drop_axes(t, v);
   for (lowered_operand &operand : t.lowered) {
     operand.has_rows[0] = false;
   }
   shape.size[0] = run.content();
-  shape.ndim -= v;
   t.nreduced = t.one_row ? shape.ndim : t.nreduced;
 }
 

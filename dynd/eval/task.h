@@ -101,6 +101,18 @@ template <class F> void for_each_axis_array(task &t, F f) {
   }
 }
 
+/// The axes from `by` on become the first. The empty asm keeps g++ from making a call of memmove out of each of the many
+/// short loops.
+inline void drop_axes(task &t, int by) {
+  for_each_axis_array(t, [&](auto *of_axis) {
+    for (int d = 0; d + by < t.shape.ndim; d++) {
+      of_axis[d] = of_axis[d + by];
+      asm volatile("");
+    }
+  });
+  t.shape.ndim -= by;
+}
+
 /// Lowers the operands over the task's space: every stream with its strides, zero where an operand stretches.
 void lower(task &t);
 
