@@ -45,7 +45,7 @@ public:
 
   /// The values are there when this returns; throws what the computation failed with.
   const array &eval() const {
-    force(block_.get());
+    materialize(block_.get());
     return *this;
   }
   /// The address of the values (of element 0 of every strided dimension), computed first if the array is lazy.

@@ -1,6 +1,6 @@
 // What an array is in memory: a type, sizes, and streams (an address with one stride for each dimension).
 //
-//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | waiting_op? | small data
+//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | lazy_operation? | small data
 //
 // Of an array of scalars: one stream for each `var` dimension (its slots, outermost first), then one for the values.
 // Slots are absolute: a stream that belongs below a `var` dimension has stride 0 in the dimensions outside of it and
@@ -27,8 +27,8 @@ enum class access_mode : uint8_t {
   readwrite
 };
 
-/// waiting: the array is lazy, its values are still to be computed; running: a thread computes them now.
-enum class array_state : uint8_t { ready, waiting, running };
+/// lazy: its values are still to be computed; running: a thread computes them now.
+enum class array_state : uint8_t { ready, lazy, running };
 
 enum array_flags : uint8_t {
   flag_ours = 1, ///< immutable memory that we allocated: an operation on it may be lazy
@@ -45,7 +45,7 @@ struct stream {
 struct array_block;
 
 /// How the values of a lazy array are computed: by an operation, or by an external function.
-struct waiting_op {
+struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
@@ -54,7 +54,7 @@ struct waiting_op {
   counted *external;    ///< an external_function, owned; null: the operation
   array_block *input[]; ///< owned
 
-  static size_t bytes(int ninputs) { return sizeof(waiting_op) + size_t(ninputs) * sizeof(array_block *); }
+  static size_t bytes(int ninputs) { return sizeof(lazy_operation) + size_t(ninputs) * sizeof(array_block *); }
 };
 
 struct array_block : counted {
@@ -65,7 +65,7 @@ struct array_block : counted {
   uint8_t size_class; ///< of the memory of this block, see block.cpp
   const type_data *type;
   intptr_t count;      ///< elements, -1 for a ragged array
-  waiting_op *waiting; ///< in this block; null where it was never lazy
+  lazy_operation *lazy; ///< in this block; null where it was never lazy
 
   intptr_t *size() { return reinterpret_cast<intptr_t *>(this + 1); }
   const intptr_t *size() const { return reinterpret_cast<const intptr_t *>(this + 1); }
@@ -91,7 +91,7 @@ struct array_block : counted {
 };
 
 /// A block of that type with nothing filled in but the header: sizes, streams and strides are the caller's to write
-/// before anything else can fail (owners are null, so it can be dropped). `extra` bytes of small data or a waiting_op
+/// before anything else can fail (owners are null, so it can be dropped). `extra` bytes of small data or a lazy_operation
 /// follow it, 16-byte aligned, at `small_data`.
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra = 0);
 char *small_data(array_block *block);
@@ -119,13 +119,13 @@ void trim_blocks();
 intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size);
 
 /// Bytes that lazy arrays keep alive, in the whole process.
-extern std::atomic<intptr_t> waiting_bytes;
+extern std::atomic<intptr_t> lazy_bytes;
 
 /// Materializes a lazy array (expr/ sets the function); throws when its values cannot be computed.
-extern void (*compute_waiting)(array_block *block);
-inline void force(array_block *block) {
+extern void (*materialize_lazy)(array_block *block);
+inline void materialize(array_block *block) {
   if (block->state.load(std::memory_order_acquire) != array_state::ready) [[unlikely]] {
-    compute_waiting(block);
+    materialize_lazy(block);
   }
 }
 

@@ -296,7 +296,7 @@ private:
 } // namespace
 
 array at(const array &a, std::span<const index> indices) {
-  force(a.get());
+  materialize(a.get());
   return indexer(a, indices).run();
 }
 

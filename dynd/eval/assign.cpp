@@ -122,7 +122,7 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
     find_element_kind(dst->type->dtype, to);
     find_element_kind(src->type->dtype, from);
     if (isa().refuses(mode, to.scalar, from.scalar) || (from.option && !to.option)) {
-      force(src);
+      materialize(src);
     }
     space_operands inputs;
     inputs.push_back(src);
@@ -170,7 +170,7 @@ ref<array_block> apart_from(array_block *dst, array_block *src, const settings &
 
 // All of an assignment but its direct step.
 void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  force(src);
+  materialize(src);
   split at(dst->type, src->type);
   bool program = !is_element_with_dims(at, dst, src) &&
                  assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
@@ -198,7 +198,7 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
 // A new array of that whole type with the source's values.
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access,
                          error_mode mode, const settings &how) {
-  force(src);
+  materialize(src);
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
@@ -213,8 +213,8 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
 } // namespace
 
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
-  force(source);
-  force(fill);
+  materialize(source);
+  materialize(fill);
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
   intptr_t size[max_type_streams];
   find_sizes(type.get(), *source, size);

@@ -130,7 +130,7 @@ bool try_direct(const external_function &f, const call_operands &operands, const
 
 // A claimed array over dense operands of its own size, in the type it computes in, and little work.
 bool try_direct_compute(array_block *block, const settings &how) {
-  const waiting_op &op = *block->waiting;
+  const lazy_operation &op = *block->lazy;
   if (!(block->flags & flag_dense) || block->count > unlocked_from || op.external || !may_be_direct(how) ||
       operation_of(op.op).operand[0] >= value_rule::optional) {
     return false;

@@ -130,14 +130,14 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
   cost = cost_of(operands.block, operands.count, bytes_of);
   cost.operations++;
   return cost.operations < max_group && cost.held <= 4 * bytes &&
-         size_t(waiting_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
+         size_t(lazy_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
 }
 
 ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
                            const lazy_cost &bounds) {
-  ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count),
+  ref<array_block> result = new_result(shape, typed.result[0], lazy_operation::bytes(operands.count),
                                        order_like(shape, operands_of(operands)));
-  auto *lazy = reinterpret_cast<waiting_op *>(small_data(result.get()));
+  auto *lazy = reinterpret_cast<lazy_operation *>(small_data(result.get()));
   *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), uint16_t(bounds.operations),
            bounds.held_by_inputs,
            nullptr};
@@ -149,21 +149,21 @@ ref<array_block> make_lazy(const typed_operation &typed, const call_operands &op
     retain(operands.block[i]);
     lazy->input[i] = operands.block[i];
   }
-  waiting_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
-  result->waiting = lazy;
-  result->state.store(array_state::waiting, std::memory_order_release);
+  lazy_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
+  result->lazy = lazy;
+  result->state.store(array_state::lazy, std::memory_order_release);
   return result;
 }
 
-const char *name_of(const waiting_op &op) {
+const char *name_of(const lazy_operation &op) {
   return op.external ? static_cast<const external_function *>(op.external)->kernel->name : operation_of(op.op).name;
 }
 
 // Computes a lazy array, and what is lazy below it.
-void materialize(array_block *block) {
+void materialize_group(array_block *block) {
   settings how = thread_settings();
   ref<array_block> keep = ref<array_block>::share(block); // other owners may drop it meanwhile
-  fused_task fused(name_of(*block->waiting), how);
+  fused_task fused(name_of(*block->lazy), how);
   if (!fused.claim_root(block)) {
     return;
   }
@@ -177,7 +177,7 @@ void materialize(array_block *block) {
   fused.finish();
 }
 
-[[maybe_unused]] const bool installed = (compute_waiting = materialize, true);
+[[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, true);
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ bool fused_task::claim_root(array_block *root) {
 
 void fused_task::add_claimed() {
   for (int i = 0; i < claimed_.count; i++) {
-    const waiting_op &op = *claimed_.node[i]->waiting;
+    const lazy_operation &op = *claimed_.node[i]->lazy;
     value_registers operands[max_external_sources];
     for (int j = 0; j < op.ninputs; j++) {
       operands[j] = registers_of(op.input[j]);
