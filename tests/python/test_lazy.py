@@ -1,7 +1,7 @@
 """Operations on large immutable arrays are lazy and fused; the bits of the results are those of eager ones.
 
-Random expressions are compared with the same under nd.eager() and with NumPy: held or dropped, materialized in any order, from
-many Python threads at once, with one worker thread and with two, at every CPU level.
+Random expressions are compared with the same under nd.eager() and with NumPy: held or dropped, materialized in any
+order, from many Python threads at once, with one worker thread and with two, at every ISA level.
 """
 
 import gc
@@ -295,7 +295,7 @@ def test_eager_ends_with_its_block():
 
 
 def test_long_chains():
-    """Far more operations than may be lazy at once; and a long chain whose values are never needed is dropped without recursion."""
+    """Far more operations than may be lazy at once; a long chain whose values no one needs is dropped, not recursed."""
     a = large()
     total = a
     for _ in range(5_000):
