@@ -24,7 +24,7 @@ public:
   collector(const group_request &request, claimed_group &group) : request_(request), group_(group) { group.count = 0; }
 
   array_block *first = nullptr; ///< has to be computed first
-  bool busy = false;            ///< another thread computes something that we need
+  bool busy = false;            ///< another thread computes an array that the group needs
 
   bool collect() {
     if (request_.root) {
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  // Has each array another owner? References from within the group do not count, nor does a caller that drops it.
+  // An array with another owner is an output. References from within the group, or of a last use, do not count.
   void mark_outputs() {
     for (int i = 0; i < group_.count; i++) {
       array_block *node = group_.node[i];
@@ -174,8 +174,8 @@ bool claim_group(const group_request &request, claimed_group &group) {
     {
       std::unique_lock lock(graph_mutex, std::defer_lock);
       while (!lock.try_lock()) {
-        // Wait for it without the interpreter's lock, and never take that back while holding ours: whoever finishes a
-        // group may hold the interpreter's lock and want ours.
+        // Wait without the interpreter's lock, and never take that back while holding graph_mutex: a thread that
+        // finishes a group may hold the interpreter's lock and want graph_mutex.
         without_interpreter pause;
         std::lock_guard let_through(graph_mutex);
       }
@@ -195,7 +195,7 @@ bool claim_group(const group_request &request, claimed_group &group) {
         fail(error_kind::internal, "these values are being computed; a signal handler cannot wait for them");
       }
       if (attempt.busy) {
-        // The interpreter's lock must not be taken back under ours.
+        // The interpreter's lock must not be taken back while graph_mutex is held.
         lock.unlock();
         without_interpreter pause;
         lock.lock();
@@ -206,7 +206,7 @@ bool claim_group(const group_request &request, claimed_group &group) {
         }
         lock.unlock();
       }
-      group.count = 0; // collected, but not claimed: others may compute it from here on
+      group.count = 0; // collected, but not claimed: another thread may compute it from here on
     }
     if (first) {
       materialize(first.get());
@@ -224,7 +224,7 @@ void finish_group(claimed_group &group) {
       bool output = group.output[i];
       node->state.store(output ? array_state::ready : array_state::lazy, std::memory_order_release);
       if (output) {
-        // The others may be gone as soon as their users let go of them.
+        // An array that is not an output may be gone as soon as its owners drop it.
         done[count++] = node;
         retain(node);
       }

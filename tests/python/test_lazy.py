@@ -211,7 +211,7 @@ def worker(level=None, threads=1, script=("programs.py", "12")):
     return done.stdout.strip()
 
 
-def test_every_cpu_level_gives_the_same_bytes():
+def test_every_isa_level_gives_the_same_bytes():
     here = " ".join([programs.digest(12), programs.large_digest()])
     assert worker("baseline") == here
     assert worker("avx2", threads=2) == here
