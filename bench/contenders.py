@@ -40,7 +40,7 @@ def _flat(operands):
 
 
 def bind_ours(operands):
-    """Copies in immutable memory of ours, so that operations may wait and be fused."""
+    """Copies in immutable memory of ours, so that operations may be lazy and fused."""
 
     def convert(x):
         return nd.array(nd.from_offsets(x.offsets, x.content)) if isinstance(x, Ragged) else nd.array(x)

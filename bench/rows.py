@@ -31,7 +31,7 @@ class Row:
     # "ours EXPRESSION". "time": the bar is in seconds. "one thread": it is the least gain from two threads.
     base: str = "loop"
     loop: str = ""  # family of hand-written loops
-    waits: bool = False  # large enough for the result to wait: force it
+    lazy: bool = False  # large enough for the result to be lazy: materialize it
     sums: bool = False  # libraries add in different orders
     peers: dict = field(default_factory=dict)  # library -> what it evaluates; NumPy always has its turn
 
@@ -102,8 +102,8 @@ def _flat(count, label, bars):
     dot_peers = {"numexpr": "evaluate('sum(a*b)')", "numba": "dot(a, b)"}
     add_peers = {"numexpr": "evaluate('a + b')", "numba": "add(a, b)"}
     return [
-        Row(f"a+b, {label}", "a + b", vectors("ab", count), bars[0], loop="add", waits=True, peers=add_peers),
-        Row(f"{fused}, {label}", fused, vectors("abcde", count), bars[1], loop="fused", waits=True, peers=fused_peers),
+        Row(f"a+b, {label}", "a + b", vectors("ab", count), bars[0], loop="add", lazy=True, peers=add_peers),
+        Row(f"{fused}, {label}", fused, vectors("abcde", count), bars[1], loop="fused", lazy=True, peers=fused_peers),
         Row(f"{product}, {label}", product, vectors("ab", count), bars[2], loop="dot", sums=True, peers=dot_peers),
     ]
 
@@ -111,9 +111,9 @@ def _flat(count, label, bars):
 def _shaped():
     peers = {"numexpr": "evaluate('a + b')", "numba": "add(a, b)"}
     return [
-        Row("(N,1)+(1,M), 1000 x 1000", "a + b", outer(1000, 1000), 1.3, loop="outer", waits=True, peers=peers),
-        Row("(N,1)+(1,4), N = 4M", "a + b", outer(4_000_000, 4), 1.7, "loop fill", "outer4", waits=True, peers=peers),
-        Row("a + b.T, 4096 x 4096", "a + b.T", squares(4096), 1.6, "ours a + b", "add transposed", waits=True,
+        Row("(N,1)+(1,M), 1000 x 1000", "a + b", outer(1000, 1000), 1.3, loop="outer", lazy=True, peers=peers),
+        Row("(N,1)+(1,4), N = 4M", "a + b", outer(4_000_000, 4), 1.7, "loop fill", "outer4", lazy=True, peers=peers),
+        Row("a + b.T, 4096 x 4096", "a + b.T", squares(4096), 1.6, "ours a + b", "add transposed", lazy=True,
             peers={"numba": "add(a, b.T)"}),
     ]
 
@@ -125,8 +125,8 @@ def _ragged(mean):
 
     fused = "a*b + row[:, None]"
     return [
-        row("a+b", "a + b", "a b", 1.35, "add", waits=True, peers={"awkward": "a + b", "numba": "add(a, b)"}),
-        row("a * row[:, None]", "a * row[:, None]", "a row", 1.2, "row multiply", waits=True,
+        row("a+b", "a + b", "a b", 1.35, "add", lazy=True, peers={"awkward": "a + b", "numba": "add(a, b)"}),
+        row("a * row[:, None]", "a * row[:, None]", "a row", 1.2, "row multiply", lazy=True,
             peers={"numpy": "a * repeat(row, lengths)", "awkward": "a * row[:, None]",
                    "numba": "row_multiply(a, row, offsets)"}),
         row("sum(axis=1)", "a.sum(axis=1)", "a", 1.25, "row sum", sums=True,
@@ -150,5 +150,5 @@ ROWS = [
     *_ragged(10),
     *_ragged(4),
     Row("two threads: 8 of sqrt(x/b + a), 4M", ROOT_CHAIN, vectors("ab", 4_000_000), 1.7, "one thread",
-        "root chain", waits=True),
+        "root chain", lazy=True),
 ]

@@ -43,7 +43,7 @@ struct vectors {
   }
 };
 
-void binary(benchmark::State &state, block_fn f) {
+void binary(benchmark::State &state, batch_fn f) {
   vectors v(size_t(state.range(0)));
   for (auto _ : state) {
     f(v.d, v.a, v.b, nullptr, size_t(state.range(0)), nullptr);
@@ -279,7 +279,7 @@ template <class T> void load_strided(benchmark::State &state) {
 void convert(benchmark::State &state, scalar_id to, scalar_id from) {
   size_t n = size_t(state.range(0));
   double *x = allocate<double>(n), *d = allocate<double>(n);
-  block_fn f = table().convert(to, from);
+  batch_fn f = table().convert(to, from);
   for (auto _ : state) {
     f(d, x, nullptr, nullptr, n, nullptr);
     benchmark::ClobberMemory();
@@ -293,7 +293,7 @@ void operation_block(benchmark::State &state, size_t op, size_t type) {
   size_t n = 128;
   alignas(64) static char x[3][2048], d[2][2048];
   std::memset(x, 1, sizeof x);
-  block_fn f = table().loop(op_id(op), scalar_id(type));
+  batch_fn f = table().loop(op_id(op), scalar_id(type));
   for (auto _ : state) {
     f(d[0], x[0], x[1], x[2], n, d[1]);
     benchmark::ClobberMemory();

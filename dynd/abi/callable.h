@@ -1,8 +1,8 @@
 /* Deferred kernels: a function that can be turned into a kernel for any operands it accepts, again and again.
  *
- * A stranger's C function becomes one by filling in the struct, a C++ function by nd::make_kernel. Those that are
- * lifted to arrays have a signature of scalars. (The library's own operations are rows of a table, not of this kind.)
- * Plain C11. */
+ * An external C function becomes one by filling in the struct, a C++ function by nd::make_kernel. A deferred kernel
+ * that is called on arrays has a signature of scalars. (The library's own operations are entries of a table, not
+ * deferred kernels.) Plain C11. */
 #ifndef DYND_ABI_CALLABLE_H
 #define DYND_ABI_CALLABLE_H
 
@@ -76,7 +76,7 @@ typedef struct dynd_bind {
 } dynd_bind;
 
 /* The author owns the struct and all it points to, which must not change while it is retained (or, without `retain`, as
- * long as anybody uses it). Texts are UTF-8. */
+ * long as it is in use). Texts are UTF-8. */
 typedef struct deferred_ckernel deferred_ckernel;
 struct deferred_ckernel {
   uint32_t size, version;

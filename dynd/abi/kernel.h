@@ -9,8 +9,8 @@
  *   - memory handed out by the builder is zero, and a half-built kernel can always be destroyed;
  *   - it returns a status; no exception crosses this boundary.
  * Which structures may grow: those that begin with `size` and `version` (the frame, the builder; in callable.h and
- * plugin.h the bind structure, the deferred kernel, the table for plug-ins), by new fields at the end; whoever reads a
- * field that was added later looks at `size` first. The prefix of a kernel never grows. */
+ * plugin.h the bind structure, the deferred kernel, the table for plug-ins), by new fields at the end. Code that reads
+ * a field that was added later looks at `size` first. The prefix of a kernel never grows. */
 #ifndef DYND_ABI_KERNEL_H
 #define DYND_ABI_KERNEL_H
 
@@ -51,10 +51,10 @@ struct dynd_frame {
   char *scratch;                                /* 64-byte aligned; kernels hold offsets into it */
   void *(*temp)(dynd_frame *self, size_t size); /* for sizes known only at run time; released after the piece of
                                                    work; NULL when there is no memory */
-  const int *cancel;                            /* polled once a block; not zero: return dynd_error_cancelled */
+  const int *cancel;                            /* polled once a batch; not zero: return dynd_error_cancelled */
   int32_t kind;                                 /* the status of the error in `text`, zero when there is none */
   char text[256];                               /* the error, zero-terminated */
-  void *engine;                                 /* of who made the frame; not for kernels */
+  void *engine;                                 /* the property of what made the frame; not for kernels */
 };
 
 /* The engine's own levels: every stream of every operand, the destination's first. */

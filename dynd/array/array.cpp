@@ -141,8 +141,8 @@ void check_offsets(const offsets_run &o, intptr_t length) {
 } // namespace
 
 array from_offsets(const array &offsets, const array &content) {
-  force(offsets.get());
-  force(content.get());
+  materialize(offsets.get());
+  materialize(content.get());
   bool narrow = offsets->scalar() == scalar_id::int32;
   if (offsets.ndim() != 1 || offsets->type->var_count || (offsets->scalar() != scalar_id::int64 && !narrow)) {
     fail(error_kind::type,

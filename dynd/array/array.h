@@ -45,7 +45,7 @@ public:
 
   /// The values are there when this returns; throws what the computation failed with.
   const array &eval() const {
-    force(block_.get());
+    materialize(block_.get());
     return *this;
   }
   /// The address of the values (of element 0 of every strided dimension), computed first if the array is lazy.
@@ -64,13 +64,13 @@ private:
 /// Number of elements of a block, ragged or not.
 intptr_t count_elements(const array_block &block);
 
-/// An array of any type without values: those of numbers alone are not set, `var` rows and strings are empty and get
-/// their memory from the first assignment, what may be missing is missing. `size` has a size for each dimension; those
-/// of `var` dimensions, and inside of elements of all but the strided ones, are not looked at. Null where all sizes are
-/// in the type.
+/// An array of any type without values. Where the elements are numbers and there are no rows, the values are not set.
+/// Otherwise `var` rows and strings are empty and get their memory from the first assignment, and what may be missing
+/// is missing. `size` has a size for each dimension; only those of dimensions outside of the elements that are not
+/// `var`, and of strided ones inside, are read. Null where all sizes are in the type.
 array empty(ndt::type type, const intptr_t *size = nullptr, access_mode access = access_mode::readwrite);
 
-/// A zero-dimensional array of that type holding `value`, converted unchecked.
+/// A zero-dimensional array that holds the element of that type at `value`.
 array scalar_of(scalar_id type, const void *value);
 
 /// `var` rows over content: row i is content[offsets[i] .. offsets[i + 1]). `offsets` is a one-dimensional array of

@@ -7,8 +7,8 @@
 
 namespace dynd {
 
-void (*compute_waiting)(array_block *block) = nullptr;
-std::atomic<intptr_t> waiting_bytes = 0;
+void (*materialize_lazy)(array_block *block) = nullptr;
+std::atomic<intptr_t> lazy_bytes = 0;
 
 namespace {
 
@@ -88,16 +88,16 @@ void give_memory_back(void *memory, uint8_t c) {
 
 // ---- destruction --------------------------------------------------------------------------------------------------
 
-void drop_inputs(waiting_op *op, array_block *&list);
+void drop_inputs(lazy_operation *op, array_block *&list);
 
 // Destruction is iterative: a chain of a thousand lazy operations must not need a thousand stack frames. Blocks
 // whose references drop to zero are put on `list`, linked through `count`.
 void free_block(array_block *block, array_block *&list) {
-  if (block->waiting && block->waiting->ninputs) {
-    waiting_bytes.fetch_sub(intptr_t(block->waiting->held), std::memory_order_relaxed);
-    drop_inputs(block->waiting, list);
-    if (block->waiting->external) {
-      release(block->waiting->external);
+  if (block->lazy && block->lazy->ninputs) {
+    lazy_bytes.fetch_sub(intptr_t(block->lazy->held), std::memory_order_relaxed);
+    drop_inputs(block->lazy, list);
+    if (block->lazy->external) {
+      release(block->lazy->external);
     }
   }
   for (int s = 0; s < block->nstreams; s++) {
@@ -108,7 +108,7 @@ void free_block(array_block *block, array_block *&list) {
   give_memory_back(block, block->size_class);
 }
 
-void drop_inputs(waiting_op *op, array_block *&list) {
+void drop_inputs(lazy_operation *op, array_block *&list) {
   for (int i = 0; i < op->ninputs; i++) {
     array_block *input = op->input[i];
     if (input && input->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -140,7 +140,7 @@ inline void fill_header(array_block *block, const type_data *type, access_mode a
   block->flags = flags;
   block->type = type;
   block->count = -1;
-  block->waiting = nullptr;
+  block->lazy = nullptr;
 }
 
 } // namespace

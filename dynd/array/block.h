@@ -1,6 +1,6 @@
 // What an array is in memory: a type, sizes, and streams (an address with one stride for each dimension).
 //
-//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | waiting_op? | small data
+//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | lazy_operation? | small data
 //
 // Of an array of scalars: one stream for each `var` dimension (its slots, outermost first), then one for the values.
 // Slots are absolute: a stream that belongs below a `var` dimension has stride 0 in the dimensions outside of it and
@@ -27,11 +27,11 @@ enum class access_mode : uint8_t {
   readwrite
 };
 
-/// waiting: the array is lazy, its values are still to be computed; running: a thread computes them now.
-enum class array_state : uint8_t { ready, waiting, running };
+/// lazy: the values are still to be computed; running: a thread computes them now.
+enum class array_state : uint8_t { ready, lazy, running };
 
 enum array_flags : uint8_t {
-  flag_ours = 1, ///< immutable memory that we allocated: an operation on it may be lazy
+  flag_ours = 1, ///< immutable memory that the library allocated: an operation on it may be lazy
   flag_dense = 2 ///< no `var` dimension, values in C order without gaps
 };
 
@@ -45,7 +45,7 @@ struct stream {
 struct array_block;
 
 /// How the values of a lazy array are computed: by an operation, or by an external function.
-struct waiting_op {
+struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
@@ -54,7 +54,7 @@ struct waiting_op {
   counted *external;    ///< an external_function, owned; null: the operation
   array_block *input[]; ///< owned
 
-  static size_t bytes(int ninputs) { return sizeof(waiting_op) + size_t(ninputs) * sizeof(array_block *); }
+  static size_t bytes(int ninputs) { return sizeof(lazy_operation) + size_t(ninputs) * sizeof(array_block *); }
 };
 
 struct array_block : counted {
@@ -64,8 +64,8 @@ struct array_block : counted {
   std::atomic<array_state> state;
   uint8_t size_class; ///< of the memory of this block, see block.cpp
   const type_data *type;
-  intptr_t count;      ///< elements, -1 for a ragged array
-  waiting_op *waiting; ///< in this block; null where it was never lazy
+  intptr_t count;       ///< elements, -1 for a ragged array
+  lazy_operation *lazy; ///< in this block; null where it was never lazy
 
   intptr_t *size() { return reinterpret_cast<intptr_t *>(this + 1); }
   const intptr_t *size() const { return reinterpret_cast<const intptr_t *>(this + 1); }
@@ -90,9 +90,9 @@ struct array_block : counted {
   int slot_stream(int axis) const;
 };
 
-/// A block of that type with nothing filled in but the header: sizes, streams and strides are the caller's to write
-/// before anything else can fail (owners are null, so it can be dropped). `extra` bytes of small data or a waiting_op
-/// follow it, 16-byte aligned, at `small_data`.
+/// A block of that type with only the header filled in: the caller writes sizes, streams and strides before anything
+/// else can fail (owners are null, so it can be dropped). `extra` bytes of small data or a lazy_operation follow it,
+/// 16-byte aligned, at `small_data`.
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra = 0);
 char *small_data(array_block *block);
 
@@ -106,7 +106,7 @@ ref<array_block> new_scalar(scalar_id scalar, const void *value);
 /// address points before the memory, as offsets that do not begin at 0 want it).
 void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
 
-/// A stream of a block as another block has it too: its data has an owner, which is retained.
+/// A stream of a block, for another block that shares its data: it has an owner, which is retained.
 stream shared_stream(array_block &block, int s);
 
 /// Sets the count and flag_dense of a block of scalars without rows, whose sizes and strides are set.
@@ -119,13 +119,15 @@ void trim_blocks();
 intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size);
 
 /// Bytes that lazy arrays keep alive, in the whole process.
-extern std::atomic<intptr_t> waiting_bytes;
+extern std::atomic<intptr_t> lazy_bytes;
 
-/// Materializes a lazy array (expr/ sets the function); throws when its values cannot be computed.
-extern void (*compute_waiting)(array_block *block);
-inline void force(array_block *block) {
+/// Computes a lazy array. eval/ sets it: this layer does not know operations.
+extern void (*materialize_lazy)(array_block *block);
+
+/// The values are there when this returns; throws when they cannot be computed.
+inline void materialize(array_block *block) {
   if (block->state.load(std::memory_order_acquire) != array_state::ready) [[unlikely]] {
-    compute_waiting(block);
+    materialize_lazy(block);
   }
 }
 

@@ -77,7 +77,7 @@ public:
   /// Of a scalar, or of whatever the part's first stream has.
   char *address() const { return at_[0]; }
   scalar_id scalar() const { return part_.scalar(); }
-  /// A scalar in our byte order: in the array, or in `room` where it had to be swapped.
+  /// A scalar in the byte order of this CPU: in the array, or in `room` where it had to be swapped.
   const char *value(char *room) const {
     if (kind() == type_kind::scalar) {
       return at_[0];
@@ -181,7 +181,7 @@ template <class F> bool visit_places(const cursor &outside, int d, int depth, in
 }
 
 /// Calls f(place, index) for every place that is `depth` dimensions inside, in C order; `index` has depth entries. From
-/// a whole array these are the rows of its dimension `depth`. f may return false to stop; so does then this.
+/// a whole array these are the rows of its dimension `depth`. f may return false to stop; then this returns false too.
 template <class F> bool for_each_place(const cursor &outside, int depth, F &&f) {
   intptr_t index[max_ndim] = {};
   return depth ? visit_places(outside, 0, depth, index, f) : visit_place(outside, index, f);

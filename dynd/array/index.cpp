@@ -160,7 +160,7 @@ private:
       row_extent row = place.row();
       slice_extent extent = resolve(i, row.size);
       longest = std::max(longest, extent.count);
-      // Of a row without memory (start -1) every slice is one too. It gets no memory through the slice.
+      // Every slice of a row without memory (start -1) is such a row. It gets no memory through the slice.
       slots.push_back({extent.count ? row.start + extent.first * own : has_no_memory(row) ? -1 : 0, extent.count});
     });
     intptr_t step = i.step.value_or(1), all;
@@ -296,7 +296,7 @@ private:
 } // namespace
 
 array at(const array &a, std::span<const index> indices) {
-  force(a.get());
+  materialize(a.get());
   return indexer(a, indices).run();
 }
 

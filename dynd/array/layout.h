@@ -42,7 +42,7 @@ public:
   void add_valid(int stream, bool valid);
   void add_row(int stream, intptr_t length); ///< its elements come next
   void add_pointer(int stream);              ///< its value comes next
-  /// A dimension of one size begins; false where the size is another than before.
+  /// A dimension of one size begins; false where its size differs from the one before.
   bool add_size(int dim, intptr_t size);
   intptr_t size(int dim) const { return size_[size_t(dim)]; } ///< -1: not known yet
   /// The elements that a missing value has nevertheless: zeros, empty rows and texts.

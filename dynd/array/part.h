@@ -22,7 +22,8 @@ struct type_part {
   bool is_dim() const { return type->kind >= type_kind::fixed_dim; }
   bool is_var() const { return type->kind == type_kind::var_dim; }
   bool is_text() const { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
-  /// The dimensions and the content of a `var` dimension or a pointer are numbered together.
+  /// A `var` dimension or pointer: the streams inside begin again at its content, and do not move along the dimensions
+  /// outside.
   bool restarts() const { return is_var() || type->kind == type_kind::pointer; }
   /// A scalar, in either byte order: its type. Not a scalar: not_scalar.
   scalar_id scalar() const {

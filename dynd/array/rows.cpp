@@ -85,7 +85,7 @@ bool equal_differences(const offsets_run &a, const offsets_run &b) {
       a, [&](auto *x) { return with_offsets(b, [&](auto *y) { return equal_differences(x, y, a.rows); }); });
 }
 
-// The whole of a buffer that holds nothing but these offsets; only then the answer is a property of the buffer.
+// The buffer, where it holds these offsets and nothing else: only then is the answer a property of the buffer.
 buffer *whole_buffer(const offsets_run &run, counted *owner) {
   buffer *memory = as_buffer(owner);
   return memory && run.address == memory->data && memory->size == run.bytes() ? memory : nullptr;

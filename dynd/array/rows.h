@@ -38,7 +38,7 @@ offsets_run rows_of(const array_block &block, int s);
 bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run &b, counted *b_owner);
 
 /// Whether two streams of slots are known to hold the same offsets: the same memory, or buffers for which the question
-/// was answered before. Looks at nothing else.
+/// was answered before. The offsets are not read.
 bool known_same_slots(const stream &a, const stream &b);
 
 } // namespace dynd

@@ -8,7 +8,7 @@
 namespace dynd::nd {
 
 array transposed(const array &a, std::span<const int> axes) {
-  force(a.get());
+  materialize(a.get());
   if (a->type->var_count) {
     fail(error_kind::type, "transpose: a ragged array cannot be transposed: " + std::string(a.type().str()));
   }
@@ -38,7 +38,7 @@ array transposed(const array &a) {
 }
 
 array with_unit_axis(const array &a, int axis) {
-  force(a.get());
+  materialize(a.get());
   view_parts parts(a);
   parts.insert_axis(axis);
   return parts.build();

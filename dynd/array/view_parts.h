@@ -1,5 +1,4 @@
-// An array taken apart, for views to be made of: sizes and strides that can be changed, and an array built of them
-// again.
+// An array taken apart to make a view of it: sizes and strides that can be changed, and an array that is built of them.
 #pragma once
 
 #include <algorithm>

@@ -18,7 +18,7 @@ struct counted {
 inline void retain(counted *object) { object->refs.fetch_add(1, std::memory_order_relaxed); }
 
 inline void release(counted *object) noexcept {
-  // With one reference left, nobody else can make it two.
+  // The last reference is the caller's own: no other thread can add one.
   if (object->refs.load(std::memory_order_acquire) == 1 || object->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     object->destroy(object);
   }

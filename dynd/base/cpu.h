@@ -1,5 +1,5 @@
-// What was measured of CPUs and cannot be asked of them: when streaming stores and prefetching pay. By vendor; the
-// figures behind the choices are in docs/decisions.
+// When streaming stores and prefetching pay: measured, because a CPU does not say. By vendor; the figures behind the
+// choices are in docs/decisions.
 #pragma once
 
 #include <cstddef>

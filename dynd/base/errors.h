@@ -21,7 +21,7 @@ enum class error_kind : int {
   cancelled = dynd_error_cancelled
 };
 
-/// The kind of a status that a kernel returned; where it is none of ours (a stranger may return anything), value.
+/// The kind of a status that a kernel returned; `value` for an unknown status, which an external kernel may return.
 inline error_kind kind_of(intptr_t status) {
   return status <= dynd_error_type && status >= dynd_error_cancelled ? error_kind(status) : error_kind::value;
 }

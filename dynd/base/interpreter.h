@@ -1,6 +1,6 @@
-// The hooks of a host language with a global lock: whoever is about to wait, or to work for long, gives the lock up
-// first, and asks now and then whether the user wants it to stop; what calls into the host takes the lock. The Python
-// package sets them; without a host nothing happens.
+// The hooks of a host language with a global lock. A thread that is about to wait, or to work for long, gives the lock
+// up first, and asks now and then whether the user wants it to stop. A thread that calls into the host takes the lock.
+// The Python package sets the hooks; without a host nothing happens.
 #pragma once
 
 namespace dynd {
@@ -14,12 +14,13 @@ struct interpreter_hooks {
   bool (*interrupted)() = nullptr; ///< asked without the lock; the host remembers what it will raise
 };
 
-/// Defined in the library, not inline: the binding is another shared object, and must not get one of its own.
+/// Defined in the library, not inline: the binding is another shared object, and must not get a copy.
 extern interpreter_hooks the_interpreter;
 
 /// Asks the host whether the user wants this thread's evaluation to stop. The host may run the user's signal handlers.
 bool ask_whether_to_stop();
-/// Whether this thread is inside of that, with an evaluation of its own not finished: it must not wait for values.
+/// Whether this thread is inside of ask_whether_to_stop: its own evaluation is not finished, so it must not wait for
+/// the values of another.
 bool is_inside_handler();
 
 /// Without the host's lock for as long as it lives, if `apply`.

@@ -39,7 +39,7 @@ public:
 
   T &push_back(const T &value) {
     if (size_ == capacity_) {
-      T copy = value; // it may be one of ours
+      T copy = value; // it may be an element of this vector
       reserve(2 * capacity_);
       return data_[size_++] = copy;
     }

@@ -13,7 +13,7 @@ namespace dynd::nd {
 
 namespace {
 
-/// The function, and what it takes to call it.
+/// An external function that can be called, with its kernel for small calls.
 struct lifted_state : external_function {
   nd::kernel function;
   std::once_flag once;
@@ -156,7 +156,7 @@ void check_types(const lifted_state &state, array_block *const *blocks, size_t c
   }
 }
 
-// The handle that find_kernel gives for a name that is not there.
+// find_kernel gives an empty handle for a name that is not registered: an error here.
 lifted_state &checked(const ref<external_function> &function) {
   if (!function) {
     fail(error_kind::type, "call: there is no kernel");
@@ -184,7 +184,7 @@ array run_one(lifted_state &state, array_block *const *blocks, size_t count) {
   return array(std::move(result));
 }
 
-// As many as a kernel can have; more are refused before they are looked at.
+// As many as a kernel can have; with more the call is refused before they are read.
 struct block_list {
   array_block *block[max_external_sources];
   size_t count;
@@ -197,7 +197,7 @@ struct block_list {
 
 } // namespace
 
-// Only the fields that a struct of that size has are looked at.
+// Reads only the fields that a struct of that size has.
 void check_kernel(const deferred_ckernel &kernel) {
   if (kernel.version != DYND_ABI_VERSION) {
     fail(error_kind::type, "kernel: made for version " + std::to_string(kernel.version) +

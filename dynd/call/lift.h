@@ -58,7 +58,7 @@ public:
   lifted() = default; ///< no function
   explicit lifted(ref<external_function> function) : function_(std::move(function)) {}
 
-  /// Operands of other types are converted where nothing is lost, else it is a type error. Runs at once, but that a
+  /// Operands of other types are converted where nothing is lost, else it is a type error. Runs at once; only a
   /// kernel with one result that says it is pure and total may be lazy.
   std::vector<array> call_all(std::span<const array> operands) const;
   /// The same for a kernel with one output.

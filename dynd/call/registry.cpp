@@ -35,7 +35,7 @@ registry &the_registry() {
   return *made;
 }
 
-// Names that begin with an underscore are a language's own: no function of Python's may be `__class__`.
+// Names that begin with an underscore belong to the language: no Python function may be `__class__`.
 bool is_identifier(std::string_view name) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   auto part = [&](char c) { return letter(c) || c == '_' || (c >= '0' && c <= '9'); };
@@ -83,7 +83,7 @@ registered_kernel describe(const kernel &k, const std::string &path) {
 
 // ---- loading --------------------------------------------------------------------------------------------------------
 
-// What a plug-in has offered so far. Nothing of it is seen by others before its init has returned.
+// What a plug-in has offered so far. Nothing of it is registered before its init has returned.
 struct loading {
   const std::string &path;
   std::vector<registered_kernel> kernels;
@@ -180,8 +180,8 @@ void run_init(const library_handle &handle, loading &now) {
 } // namespace
 
 std::vector<std::string> load(const std::string &path) {
-  // One at a time, so that a library that two threads load is loaded once. What runs here is not ours and may wait for
-  // the interpreter's lock.
+  // One at a time, so that a library that two threads load is loaded once. The plug-in's code runs here, and may wait
+  // for the interpreter's lock.
   static std::recursive_mutex one_at_a_time;
   without_interpreter unlocked;
   std::lock_guard turn(one_at_a_time);

@@ -31,8 +31,8 @@ lifted find_kernel(std::string_view name);
 /// All of them, in the order in which they came.
 std::vector<registered_kernel> kernels();
 
-/// Names that no kernel may have besides those of the operations: a binding has functions of its own, and a language
-/// that has keywords.
+/// Names that no kernel may have, besides those of the operations: the functions of a binding, and the keywords of its
+/// language.
 void reserve_names(const std::vector<std::string> &names);
 
 } // namespace dynd::nd

@@ -66,7 +66,7 @@ void add_operand(task &t, array_block *block, int ndim) {
   t.add_ports(t.operands.size() - 1, var, block->nstreams - var);
 }
 
-// What the leaf sees behind the streams of both: the pools that the destination's elements get memory from.
+// The streams behind those of both operands: the pools that the destination's elements get memory from.
 void add_pools(task &t, array_block *dst) {
   for (int s = t.operands[0].var_count(); s < dst->nstreams; s++) {
     stream_role role = dst->type->roles[s];
@@ -79,10 +79,8 @@ void add_pools(task &t, array_block *dst) {
 // Whether some value may be refused. What the types and sizes refuse is an error here.
 bool check_types(const char *name, array_block *dst, array_block *src, error_mode mode) {
   arrmeta_of to(*dst), from(*src);
-  element_assignment whole{{{dst->type}, to.get(), 0},
-                           {{src->type}, from.get(), dst->nstreams},
-                           dst->nstreams + src->nstreams,
-                           mode};
+  element_assignment whole{
+      {{dst->type}, to.get(), 0}, {{src->type}, from.get(), dst->nstreams}, dst->nstreams + src->nstreams, mode};
   try {
     return may_refuse(whole);
   } catch (const error &e) {
@@ -110,8 +108,8 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
 
 // ---- a program ----------------------------------------------------------------------------------------------------
 
-// The source as the elements of `dst`, into memory that is there. What is lazy in the source is absorbed where no value
-// can be refused; else its values are there to be named.
+// Assigns the source to `dst`, whose memory is there. A lazy source is absorbed where no value can be refused; else it
+// is materialized first, so that a message can name the value.
 void run_program(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
   assignment_program assignment(mode);
   fused_task fused(name, how);
@@ -122,7 +120,7 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
     find_element_kind(dst->type->dtype, to);
     find_element_kind(src->type->dtype, from);
     if (isa().refuses(mode, to.scalar, from.scalar) || (from.option && !to.option)) {
-      force(src);
+      materialize(src);
     }
     space_operands inputs;
     inputs.push_back(src);
@@ -148,15 +146,16 @@ settings unwatched(settings how) {
   return how;
 }
 
-ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access,
-                         error_mode mode, const settings &how);
+ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
+                         const settings &how);
 
-// A struct is assigned whole or not at all: first to an array like the destination, where nobody sees what was done
-// before a refusal. Its rows have the same lengths, so that a value is refused only where it has a place to go to.
+// A struct is assigned whole or not at all: first to an array like the destination, so that the destination does not
+// change before a refusal. The rows of that array have the same lengths, so only values that have a place are tried.
 void try_elements(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  ref<array_block> like = has_rows_to_check(dst->type, dst->type)
-                              ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
-                              : new_empty(dst->type, dst->size());
+  ref<array_block> like =
+      has_rows_to_check(dst->type, dst->type)
+          ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
+          : new_empty(dst->type, dst->size());
   run_kernel(name, like.get(), src, mode, unwatched(how));
 }
 
@@ -168,12 +167,12 @@ ref<array_block> apart_from(array_block *dst, array_block *src, const settings &
   return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched(how));
 }
 
-// All of an assignment but its direct step.
+// An assignment without the direct step.
 void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  force(src);
+  materialize(src);
   split at(dst->type, src->type);
-  bool program = !is_element_with_dims(at, dst, src) &&
-                 assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
+  bool program =
+      !is_element_with_dims(at, dst, src) && assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
   bool refuses = false;
   if (program) {
     check_sizes(name, dst, src);
@@ -196,9 +195,9 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
 }
 
 // A new array of that whole type with the source's values.
-ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access,
-                         error_mode mode, const settings &how) {
-  force(src);
+ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
+                         const settings &how) {
+  materialize(src);
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
@@ -213,8 +212,8 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
 } // namespace
 
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
-  force(source);
-  force(fill);
+  materialize(source);
+  materialize(fill);
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
   intptr_t size[max_type_streams];
   find_sizes(type.get(), *source, size);

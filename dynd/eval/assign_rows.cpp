@@ -38,7 +38,7 @@ public:
 
 private:
   // A place in an array. `fresh`: in a row or behind a pointer that has no memory yet; `hidden`: in a value that is
-  // missing, so that nobody sees the length of its rows.
+  // missing, so that the length of its rows cannot be seen.
   struct side {
     cursor at;
     bool fresh = false, hidden = false;
@@ -93,8 +93,8 @@ private:
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
     bool fresh = var && (dst.fresh || has_no_memory(to));
     if (fresh && !dst.pool() && from.size != 0) {
-      fail(error_kind::value, name_ + ": a part of a row that has no memory yet cannot get any, in " +
-                                  row_text(path_) + "; assign to the whole row first");
+      fail(error_kind::value, name_ + ": a part of a row that has no memory yet cannot get any, in " + row_text(path_) +
+                                  "; assign to the whole row first");
     }
     if (given_ && fresh && dst.at.part().dim < dst_.ndim) {
       to = give(dst, from);
@@ -105,7 +105,7 @@ private:
       bool meant = src_.ndim == 1 && !src_.is_var(0) && dst_.ndim > 1 && src_.size()[0] == dst_.size()[0];
       fail(error_kind::broadcast, name_ + ": cannot broadcast " + row_text(path_) + ": lengths " +
                                       std::to_string(from.size) + " and " + std::to_string(length) +
-                                      (meant ? one_value_a_row_hint : ""));
+                                      (meant ? one_value_for_each_row_hint : ""));
     }
     if (has_rows_to_check(dst.type()->element, both ? src.type()->element : src.type())) {
       visit_elements({dst.at, dst.fresh || fresh, dst.hidden}, src, both, from.size, length);
@@ -123,7 +123,7 @@ private:
     }
   }
 
-  // From a row without memory a row without memory stays one.
+  // A row without memory stays one where the source's row has none either.
   row_extent give(const side &dst, const row_extent &from) {
     if (has_no_memory(from) || !dst.pool()) {
       return {-1, 0};
@@ -147,12 +147,11 @@ private:
 
 namespace {
 
-// Rows outside of the elements that need no look: those of the same memory, or known to have the same lengths.
+// Whether the rows outside of the elements need no check: they have the same memory, or the same lengths.
 bool has_same_rows(const array_block *dst, const array_block *src) {
   const type_data *a = dst->type, *b = src->type;
   bool same = dst->ndim == src->ndim && a->var_count == b->var_count &&
-              std::equal(dst->size(), dst->size() + dst->ndim, src->size()) &&
-              !has_rows_to_check(a->dtype, b->dtype);
+              std::equal(dst->size(), dst->size() + dst->ndim, src->size()) && !has_rows_to_check(a->dtype, b->dtype);
   for (int s = 0; s < a->var_count && same; s++) {
     offsets_run to = rows_of(*dst, s), from = rows_of(*src, s);
     same = to && from && same_row_lengths(to, dst->streams()[s].owner, from, src->streams()[s].owner);
@@ -170,8 +169,8 @@ void check_sizes(const char *name, const array_block *dst, const array_block *sr
     fits = src->is_var(d) || dst->is_var(to) || own == 1 || own == dst->size()[to];
   }
   if (!fits) {
-    fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + space_text(const_cast<array_block *>(src)) + " to " +
-                                    space_text(const_cast<array_block *>(dst)));
+    fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + space_text(const_cast<array_block *>(src)) +
+                                    " to " + space_text(const_cast<array_block *>(dst)));
   }
 }
 

@@ -201,8 +201,8 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
   if (is_option(left) || is_option(right)) {
     dtype = ndt::make_option(dtype);
   }
-  force(left);
-  force(right);
+  materialize(left);
+  materialize(right);
   fused_task fused(name_of(which), how);
   task &t = fused.t;
   space_operands sources;

@@ -86,15 +86,15 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
     if (!is_dense_and_ready(own) || own->scalar() != operand_type(op, i, computation)) {
       return false;
     }
-    bool stands = own->ndim == 0 && shape->ndim > 0;
-    if (!stands && own != shape && !same_shape(shape, own)) {
+    bool single = own->ndim == 0 && shape->ndim > 0;
+    if (!single && own != shape && !same_shape(shape, own)) {
       return false;
     }
-    number |= stands;
+    number |= single;
     data[o.noutputs + i] = own->values().address;
-    stride[o.noutputs + i] = stands ? 0 : intptr_t(own->item_size());
+    stride[o.noutputs + i] = single ? 0 : intptr_t(own->item_size());
   }
-  block_fn loop = isa().loop(op, computation);
+  batch_fn loop = isa().loop(op, computation);
   if (!loop || (number && shape->count > strided_up_to)) {
     return false;
   }
@@ -143,7 +143,7 @@ bool try_direct(const external_function &f, const call_operands &operands, const
   size_t item = std::max<size_t>(scalar_size[size_t(f.types.type[0])], sizeof(double));
   bool large = size_t(shape->count) * item >= lazy_from;
   if (shape->count >= threads_from || (large && f.has(dynd_callable_pure | dynd_callable_total))) {
-    return false; // the latter may be lazy
+    return false; // pure and total: it may be lazy
   }
   for (int o = 0; o < f.types.noutputs; o++) {
     results[o] = new_dense(with_scalar(shape->type, f.types.type[o]), shape->size());
@@ -164,9 +164,9 @@ bool try_direct(const external_function &f, const call_operands &operands, const
   return failure.status == dynd_ok;
 }
 
-// A claimed array over dense operands of its own size, in the type it computes in, and little work.
+// For a claimed array over dense operands of its own size, in the type it computes in, with little work.
 bool try_direct_compute(array_block *block, const settings &how) {
-  const waiting_op &op = *block->waiting;
+  const lazy_operation &op = *block->lazy;
   if (!(block->flags & flag_dense) || block->count > unlocked_from || op.external || !may_be_direct(how) ||
       operation_of(op.op).operand[0] >= value_rule::optional) {
     return false;
@@ -189,7 +189,7 @@ bool try_direct_compute(array_block *block, const settings &how) {
   return true;
 }
 
-// Dense, of the same sizes, too little for threads and within the cache, and apart.
+// For dense arrays of the same sizes that do not overlap, too small for threads and within the cache.
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how) {
   if (!is_dense_and_ready(dst) || !is_dense_and_ready(src) || dst->count >= threads_from || dst->ndim != src->ndim ||
       !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || !may_be_direct(how)) {

@@ -7,12 +7,12 @@
 
 namespace dynd {
 
-/// Results from this size on may be lazy, and take the long way.
+/// Results from this size on, in bytes, may be lazy and are computed by a task.
 inline constexpr size_t lazy_from = 64 << 10;
 
-// Each is false where the operands are not of this kind, or where a value fails: then the long way says which.
+// Each is false where the operands are not of this kind, or where a value fails: then the task says which.
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results);
-/// What an external kernel failed with: it may not fail a second time, when the long way asks which element it was.
+/// What an external kernel failed with: it may not fail a second time, when the task looks for the element.
 struct direct_failure {
   int status = dynd_ok;
   char text[256]; ///< set where the status is not dynd_ok

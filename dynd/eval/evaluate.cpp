@@ -51,7 +51,7 @@ element_kind kind_of_operand(const char *operation, const array_block *block) {
   return kind;
 }
 
-// Missing values propagate, unless an operation looks at them itself: then only those of other operands do.
+// A missing value of an operand makes the result missing, unless the operation takes that operand's validity itself.
 typed_operation type_operation(op_id op, const call_operands &operands) {
   const operation &o = operation_of(op);
   typed_operation typed{{op, scalar_id::bool_, nullptr}, o.name, false, true, o.noutputs, {}};
@@ -110,7 +110,8 @@ size_t bytes_of(const array_block &block) {
   return size_t(nd::count_elements(block)) * item;
 }
 
-// May the result be lazy? Only of what cannot fail, over memory that is not written any more, and not without bounds.
+// Whether the result may be lazy: the operation cannot fail, its memory is not written any more, and what lazy arrays
+// keep alive stays bounded.
 bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
                  lazy_cost &cost) {
   if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager ||
@@ -123,23 +124,24 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
     }
   }
   size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
-  size_t bytes = std::max(value_bytes(shape, typed.result[0]), elements * sizeof(double)); // of bools too, or a < b never
+  // As if float64, so that a < b may be lazy too.
+  size_t bytes = std::max(value_bytes(shape, typed.result[0]), elements * sizeof(double));
   if (bytes < lazy_from) {
     return false;
   }
   cost = cost_of(operands.block, operands.count, bytes_of);
   cost.operations++;
   return cost.operations < max_group && cost.held <= 4 * bytes &&
-         size_t(waiting_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
+         size_t(lazy_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
 }
 
 ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
                            const axis_order &order, const lazy_cost &bounds) {
-  ref<array_block> result = new_result(shape, typed.result[0], waiting_op::bytes(operands.count), order);
-  auto *lazy = reinterpret_cast<waiting_op *>(small_data(result.get()));
-  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), uint16_t(bounds.operations),
-           bounds.held_by_inputs,
-           nullptr};
+  ref<array_block> result = new_result(shape, typed.result[0], lazy_operation::bytes(operands.count), order);
+  auto *lazy = reinterpret_cast<lazy_operation *>(small_data(result.get()));
+  *lazy = {typed.what.op,           typed.what.computation,
+           uint8_t(operands.count), uint16_t(bounds.operations),
+           bounds.held_by_inputs,   nullptr};
   if (typed.what.external) {
     lazy->external = const_cast<external_function *>(typed.what.external);
     retain(lazy->external);
@@ -148,21 +150,21 @@ ref<array_block> make_lazy(const typed_operation &typed, const call_operands &op
     retain(operands.block[i]);
     lazy->input[i] = operands.block[i];
   }
-  waiting_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
-  result->waiting = lazy;
-  result->state.store(array_state::waiting, std::memory_order_release);
+  lazy_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
+  result->lazy = lazy;
+  result->state.store(array_state::lazy, std::memory_order_release);
   return result;
 }
 
-const char *name_of(const waiting_op &op) {
+const char *name_of(const lazy_operation &op) {
   return op.external ? static_cast<const external_function *>(op.external)->kernel->name : operation_of(op.op).name;
 }
 
 // Computes a lazy array, and what is lazy below it.
-void materialize(array_block *block) {
+void materialize_group(array_block *block) {
   settings how = thread_settings();
   ref<array_block> keep = ref<array_block>::share(block); // other owners may drop it meanwhile
-  fused_task fused(name_of(*block->waiting), how);
+  fused_task fused(name_of(*block->lazy), how);
   if (!fused.claim_root(block)) {
     return;
   }
@@ -176,7 +178,7 @@ void materialize(array_block *block) {
   fused.finish();
 }
 
-[[maybe_unused]] const bool installed = (compute_waiting = materialize, true);
+[[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, true);
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 
@@ -229,7 +231,7 @@ bool are_behind_pointers(const array_block *block) {
   return pointer && dtype->ndim == 0 && find_element_kind(dtype, kind);
 }
 
-// Operands whose scalars are behind pointers are copied; `Call` goes on with the copies. False where there are none.
+// Copies operands whose scalars are behind pointers, and calls `call` with the copies. False where there are none.
 template <class Call> bool without_pointers(const call_operands &operands, Call call) {
   bool any = std::any_of(operands.block, operands.block + operands.count, are_behind_pointers);
   if (!any) {
@@ -245,7 +247,7 @@ template <class Call> bool without_pointers(const call_operands &operands, Call 
   return true;
 }
 
-bool is_about_nothing_missing(op_id op, const call_operands &operands) {
+bool asks_validity_of_none(op_id op, const call_operands &operands) {
   value_rule rule = operation_of(op).operand[0];
   bool looks = rule == value_rule::presence || rule == value_rule::optional;
   return looks && operands.block[0]->type->dtype->kind != type_kind::option;
@@ -258,7 +260,8 @@ bool fills_elements(op_id op, const call_operands &operands) {
          !find_element_kind(dtype, kind);
 }
 
-// Nothing can be missing: is_missing is False everywhere, fill_missing the array itself, of the promoted type.
+// No element can be missing: the test for validity is False everywhere, and filling gives the array itself, of the
+// promoted type.
 ref<array_block> answer_without_missing(op_id op, const call_operands &operands) {
   array_block *block = operands.block[0];
   if (operation_of(op).operand[0] == value_rule::optional) {
@@ -303,7 +306,7 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     *results = fill_elements(operation_of(op).name, operands.block[0], operands.block[1], how);
     return;
   }
-  if (is_about_nothing_missing(op, operands)) {
+  if (asks_validity_of_none(op, operands)) {
     *results = answer_without_missing(op, operands);
     return;
   }
@@ -327,9 +330,8 @@ void evaluate(const external_function &function, const call_operands &operands, 
   fused.t.keep_lock = function.has(dynd_callable_python_lock);
   fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
   run_or_delay(typed, operands, how, fused, results);
-  if (failure.status) { // it failed, if only the first time
-    fail(kind_of(failure.status),
-         std::string(typed.name) + ": " + (failure.text[0] ? failure.text : "failed"));
+  if (failure.status) { // it failed the first time, and not again
+    fail(kind_of(failure.status), std::string(typed.name) + ": " + (failure.text[0] ? failure.text : "failed"));
   }
 }
 

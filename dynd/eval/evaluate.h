@@ -1,8 +1,8 @@
 // Evaluation: every computation ends as one task, a kernel that assigns an expression to concrete arrays.
 //
 // The functions here are what operators, methods and bindings call. Each is a list of named steps; the first tries the
-// direct step (direct.h). Elementwise operations that cannot fail, over immutable arrays of ours, may be lazy;
-// everything else runs at once and absorbs the lazy operations below it.
+// direct step (direct.h). Elementwise operations that cannot fail, over immutable arrays that the library allocated,
+// may be lazy; everything else runs at once and absorbs the lazy operations below it.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@
 
 namespace dynd {
 
-/// Operands that are marked in `last_use` have no owner but the caller, who is about to drop them: their values need not
-/// be kept if they are lazy.
+/// Operands that are marked in `last_use` have no owner but the caller, which is about to drop them: if they are lazy,
+/// their values need not be kept.
 struct call_operands {
   array_block *const *block;
   int count;
@@ -31,24 +31,25 @@ inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
   return result;
 }
 
-/// An external kernel, lifted over arrays. The operands' types widen to the kernel's (the caller has checked); a pure and
-/// total one with one result may be lazy. Of a kernel that needs the interpreter's lock the caller has it.
+/// An external kernel over arrays. The operands' types widen to the kernel's (the caller has checked). The result of a
+/// pure and total kernel with one output may be lazy. Where the kernel needs the interpreter's lock, the caller has it.
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results);
 
-/// The array itself; of one whose elements are scalars behind pointers, a copy of these.
+/// The array itself; where its elements are scalars behind pointers, a copy of these scalars.
 ref<array_block> copies_to_scalars(array_block *operand);
 
 /// A reduction over one axis (negative: from the end) or all; runs at once. `last_use` as above.
 ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool last_use, std::optional<int> axis,
                           bool keepdims);
 
-/// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of any
-/// type.
+/// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of
+/// any type.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how);
 
-/// dst[...] = src, with broadcasting, for any types. What the mode checks and does not hold is an error that names the
-/// first bad element (overflow, or value); every element is then as before or new, the bad ones as before, a struct
-/// whole. After any other error all are as before, but that there may be no memory to find that element.
+/// dst[...] = src, with broadcasting, for any types. A value that the mode refuses is an error (overflow, or value)
+/// that names the first such element. Then every element, a struct as a whole, has its old or its new value, and those
+/// with refused values the old one. After any other error all have their old values. (Where there is no memory to
+/// locate the element, the error is about memory.)
 void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
 
 /// Values in C order with memory of its own; rows one after another. Converted to the element type.
@@ -58,7 +59,8 @@ inline ref<array_block> copy_values(array_block *source, access_mode access) {
   return copy_values(source, access, ndt::type(source->type->dtype));
 }
 
-/// astype: the same to a whole type, whose dimensions may be of other kinds: rows of one length to `strided`, and so on.
+/// astype: the same to a whole type, whose dimensions may be of other kinds: rows of one length to `strided`, and so
+/// on.
 ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type,
                                 error_mode mode = error_mode::fractional);
 

@@ -6,7 +6,7 @@ namespace dynd {
 
 namespace {
 
-// Can the first `var` axis v and everything outside be walked as one axis, the content's?
+// Whether the first `var` axis v and everything outside of it can be walked as one axis, the content's.
 bool can_flatten(const task &t, int v) {
   if (!t.shape.slots[size_t(t.shape.slot_index[v])].run) {
     return false;
@@ -78,7 +78,7 @@ void flatten_rows(task &t) {
 
 namespace {
 
-// The one length of all rows; -1 where they differ. What has no rows has rows of none.
+// The one length of all rows; -1 where they differ. Without any row it is 0.
 int64_t length_of_rows(const offsets_run &run) {
   int64_t length = run.rows ? run[1] - run[0] : 0;
   bool equal = true;
@@ -118,7 +118,7 @@ bool make_rows_regular(task &t) {
         enter(t.port_stream(p).address, t.port_stream(p).stride);
       }
     }
-    for (int d = v + 1; d < t.shape.ndim; d++) { // where the rows further inside are does not matter: their number does
+    for (int d = v + 1; d < t.shape.ndim; d++) { // of the rows further inside only the number matters
       if (t.shape.is_var(d)) {
         space_slots &below = t.shape.slots[size_t(t.shape.slot_index[d])];
         enter(below.address, below.stride);

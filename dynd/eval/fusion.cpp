@@ -44,7 +44,7 @@ bool fused_task::claim_root(array_block *root) {
 
 void fused_task::add_claimed() {
   for (int i = 0; i < claimed_.count; i++) {
-    const waiting_op &op = *claimed_.node[i]->waiting;
+    const lazy_operation &op = *claimed_.node[i]->lazy;
     value_registers operands[max_external_sources];
     for (int j = 0; j < op.ninputs; j++) {
       operands[j] = registers_of(op.input[j]);
@@ -82,7 +82,7 @@ value_registers fused_task::registers_of(array_block *block) {
     }
   }
   element_kind kind;
-  bool has_value = find_element_kind(block->type->dtype, kind); // of anything that may be missing the validity is enough
+  bool has_value = find_element_kind(block->type->dtype, kind); // without a value: only its validity is asked for
   int stream = block->type->var_count;
   value_registers registers;
   if (kind.option) {
@@ -103,12 +103,12 @@ uint8_t fused_task::constant(scalar_id scalar, const void *value) {
 // ---- operations ---------------------------------------------------------------------------------------------------
 
 uint8_t fused_task::both(uint8_t a, uint8_t b) {
-  return a == no_register || a == b ? b : b == no_register ? a : t.p.add_operation(logic::both, scalar_id::bool_, {a, b});
+  return a == no_register || a == b ? b
+         : b == no_register         ? a
+                                    : t.p.add_operation(logic::both, scalar_id::bool_, {a, b});
 }
 
-uint8_t fused_task::either(uint8_t a, uint8_t b) {
-  return t.p.add_operation(logic::either, scalar_id::bool_, {a, b});
-}
+uint8_t fused_task::either(uint8_t a, uint8_t b) { return t.p.add_operation(logic::either, scalar_id::bool_, {a, b}); }
 
 uint8_t fused_task::all_valid(const value_registers *operands, int count) {
   uint8_t valid = no_register;
@@ -130,8 +130,7 @@ void fused_task::add(const element_operation &what, const value_registers *opera
     uint8_t value = t.p.converted(operands[0].value, what.computation);
     uint8_t fill = t.p.converted(operands[1].value, what.computation);
     results[0].value = t.p.add_operation(what.op, what.computation, {operands[0].valid, value, fill});
-    results[0].valid =
-        operands[1].valid == no_register ? no_register : either(operands[0].valid, operands[1].valid);
+    results[0].valid = operands[1].valid == no_register ? no_register : either(operands[0].valid, operands[1].valid);
   } else if (what.op == logic::chosen) {
     add_select(what.op, what.computation, operands, results);
   } else {
@@ -139,7 +138,7 @@ void fused_task::add(const element_operation &what, const value_registers *opera
   }
 }
 
-// Missing where an operand is; but of bools, what one operand decides alone is not.
+// The result is missing where an operand is. Except for bools: where one operand decides alone it is not.
 void fused_task::add_propagating(op_id op, scalar_id computation, const value_registers *operands, int count,
                                  value_registers *results) {
   const operation &o = operation_of(op);
@@ -152,8 +151,8 @@ void fused_task::add_propagating(op_id op, scalar_id computation, const value_re
     regs[i] = p.converted(operands[i].value, to);
   }
   bool kleene = (op == logic::both || op == logic::either) && computation == scalar_id::bool_;
-  uint8_t valid = kleene ? kleene_valid(o, {regs[0], operands[0].valid}, {regs[1], operands[1].valid})
-                         : all_valid(operands, count);
+  uint8_t valid =
+      kleene ? kleene_valid(o, {regs[0], operands[0].valid}, {regs[1], operands[1].valid}) : all_valid(operands, count);
   p.add_operation(op, computation, regs, count, values, valid);
   for (int i = 0; i < o.noutputs; i++) {
     results[i] = {values[i], valid};
@@ -197,7 +196,7 @@ void fused_task::add_external(const external_function &function, const value_reg
     sources[i] = t.p.converted(operands[i].value, function.types.type[function.types.noutputs + i]);
   }
   uint8_t valid = all_valid(operands, count);
-  bool harmless = function.has(dynd_callable_harmless | dynd_callable_total); // also on what is missing
+  bool harmless = function.has(dynd_callable_harmless | dynd_callable_total); // it may be called on missing values too
   t.p.add_external(function, sources, values, harmless ? no_register : valid);
   for (int i = 0; i < function.types.noutputs; i++) {
     results[i] = {values[i], valid};
@@ -207,7 +206,7 @@ void fused_task::add_external(const external_function &function, const value_reg
 // ---- outputs ------------------------------------------------------------------------------------------------------
 
 void fused_task::add_output(uint8_t reg, array_block *result, int stream) {
-  // What a step writes goes straight to the output: of a source, or of what is an output already, a copy does.
+  // A step writes straight to the output. For a source, or a register that is an output already, that is a copy.
   auto is_output = [&](const program_output &o) { return o.reg == reg; };
   if (t.p.source_of(reg) >= 0 || std::any_of(t.p.output, t.p.output + t.p.noutputs, is_output)) {
     reg = t.p.assigned(reg, t.p.type[reg], error_mode::nocheck);

@@ -30,7 +30,7 @@ struct element_operation {
   const external_function *external = nullptr; ///< instead of `op`
 };
 
-/// A task while it is put together and run; what was claimed is lazy again if this is destroyed before finish().
+/// A task while it is put together and run. What it has claimed becomes lazy again if it is destroyed before finish().
 class fused_task {
 public:
   fused_task(const char *name, const settings &how) {
@@ -62,7 +62,7 @@ public:
   void add_output(const value_registers &registers, array_block *result);
   /// One register, to one stream of `result`.
   void add_output(uint8_t reg, array_block *result, int stream);
-  /// So do the claimed arrays with other owners; they get memory.
+  /// The claimed arrays that have other owners become outputs too; they get memory.
   void add_claimed_outputs();
   /// A register that is reduced to one stream of `place`, of size 1 in the reduced axes. Comes after the outputs.
   void add_reduced(uint8_t reg, reduction_id reduction, bool empty_fails, array_block *place, int stream);

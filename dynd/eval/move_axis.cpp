@@ -141,7 +141,7 @@ private:
 } // namespace
 
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis) {
-  force(block);
+  materialize(block);
   return axis_mover(operation, block, axis).run();
 }
 

@@ -171,8 +171,8 @@ std::vector<std::string> operand_texts(const task &t) {
   std::vector<std::string> texts;
   for (int o = 0; o < t.operands.size(); o++) {
     const space_operand &operand = t.operands[o];
-    std::string text = std::string(o < t.noutputs ? "to   " : "from ") + operand.block->type->text + " " +
-                       space_text(operand);
+    std::string text =
+        std::string(o < t.noutputs ? "to   " : "from ") + operand.block->type->text + " " + space_text(operand);
     if (operand.block->has_scalars()) {
       text += ", strides (";
       for (int d = 0; d < t.shape.ndim; d++) {
@@ -214,7 +214,7 @@ std::string explanation_text(const observation &seen) {
 }
 
 std::string trace_text(const observation &seen) {
-  // As the tables of the seeds: what the call gets, the call indented by its level, what stands at the destination.
+  // As the tables of the seeds: what the call gets, the call indented by its level, what is at the destination.
   size_t sources = 7, names = 4;
   std::vector<std::string> source_texts;
   for (const traced_call &call : seen.calls) {

@@ -34,7 +34,7 @@ struct observation {
   size_t more_calls = 0;          ///< that were made after those
 };
 
-/// More calls than these are counted, not kept: nobody reads them.
+/// More calls than these are counted, not kept.
 inline constexpr size_t most_traced_calls = 10000;
 
 /// Runs the lowered task element by element, and records every call. A status; what failed is in the frame.

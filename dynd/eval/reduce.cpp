@@ -1,5 +1,5 @@
-// Reductions: over everything in C order, or over one axis. The order of a summation depends only on the index within the
-// logical row and its length, never on layout, threads or fusion.
+// Reductions: over everything in C order, or over one axis. The order of a summation depends only on the index within
+// the logical row and its length, never on layout, threads or fusion.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -63,8 +63,8 @@ struct typed_reduction {
 
   typed_reduction(reduction_id id, const array_block *operand) : of(reduction_of(id)) {
     if (!find_element_kind(operand->type->dtype, element)) {
-      fail(error_kind::type, std::string(of.name) + ": there is no such operation for elements of type " +
-                                 operand->type->dtype->text);
+      fail(error_kind::type,
+           std::string(of.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
     }
     accumulator = accumulator_type(id, element.scalar);
     missing = element.option && of.empty == empty_rule::none;
@@ -74,7 +74,7 @@ struct typed_reduction {
   bool empty_fails() const { return of.empty == empty_rule::none && !element.option; }
 };
 
-// What does not change what it is combined with: the fold of no elements.
+// The identity, which changes nothing that it is combined with: the fold of no elements.
 uint8_t identity_of(fused_task &fused, const typed_reduction &typed) {
   const reduce_functions &functions = isa().reduce(typed.of.id, typed.accumulator);
   alignas(64) char lanes[64], value[max_scalar_size];
@@ -122,7 +122,7 @@ bool is_ragged_below(const array_block *block, int axis) {
   return ragged;
 }
 
-// The axis as the last one: of the task, not of the arrays, so that what is lazy stays lazy.
+// Moves the axis to the end: in the task, not in the arrays, so that lazy operands are absorbed.
 void move_axis_to_end(task &t, int axis) {
   int axes[max_ndim];
   for (int d = 0, k = 0; d < t.shape.ndim; d++) {
@@ -215,7 +215,7 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
   return result;
 }
 
-// An axis outside of rows that all have one length: these are axes of that size. Null where it is not so.
+// For an axis outside of rows that all have one length: the rows are taken as axes of that size. Else null.
 ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *operand, bool last_use, int axis,
                                     const settings &how) {
   fused_task fused(typed.of.name, how);
@@ -240,7 +240,7 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
   make_equal_rows(outside, without_axis(regular, axis));
   ref<array_block> result = new_result(outside, typed.result);
   allocate_values(result.get(), outside);
-  // The values of the result as what they are here: of one size in every axis.
+  // The values of the result with one size in every axis.
   ref<array_block> flat = new_result(without_axis(regular, axis), typed.result);
   for (int s = 0; s < typed.result->nstreams; s++) {
     flat->streams()[s] = shared_stream(*result, outside.nvar + s);

@@ -57,8 +57,7 @@ private:
     level &here = levels_[size_t(d)];
     for (int o = 0; o < t_.operands.size(); o++) {
       int slots = t_.lowered[o].slots[d];
-      here.row[size_t(o)] =
-          slots < 0 ? row_extent{0, -1} : read_slot(here.at[size_t(slots)], t_.lowered[o].kind[d]);
+      here.row[size_t(o)] = slots < 0 ? row_extent{0, -1} : read_slot(here.at[size_t(slots)], t_.lowered[o].kind[d]);
     }
     int64_t length = common_length(d);
     for (int o = 0; o < t_.operands.size(); o++) {
@@ -130,7 +129,7 @@ private:
     bool meant = std::any_of(t_.operands.begin(), t_.operands.end(), [&](const space_operand &operand) {
       return operand.ndim == 1 && !shape_.is_var(d) && operand.block->size()[0] == shape_.size[d];
     });
-    fail(error_kind::broadcast, text + (meant ? one_value_a_row_hint : ""));
+    fail(error_kind::broadcast, text + (meant ? one_value_for_each_row_hint : ""));
   }
 
   const char *operation_;

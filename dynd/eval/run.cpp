@@ -22,7 +22,7 @@ namespace dynd {
 namespace {
 
 constexpr intptr_t piece_elements = 1 << 16;
-constexpr intptr_t lone_piece_elements = 1 << 22; // one thread needs pieces only to ask whether it shall go on: some ms
+constexpr intptr_t lone_piece_elements = 1 << 22; // one thread needs pieces only to ask whether to stop: some ms
 constexpr std::chrono::milliseconds poll_interval{50};
 
 inline void store_fence() {
@@ -42,7 +42,7 @@ intptr_t count_elements(const task &t) {
   return count;
 }
 
-// Bytes that the ports touch which move with all axes.
+// The bytes of the ports that move with all axes.
 size_t touched_bytes(const task &t, intptr_t elements) {
   size_t bytes = 0;
   for (int p = 0; p < t.ports.size(); p++) {
@@ -60,7 +60,7 @@ void choose_for_memory(const task &t, intptr_t elements, tree_options &options) 
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
-// What goes wrong with a value, wherever it is; the others do not depend on the element.
+// Whether the error is about a value. The other kinds do not depend on the element.
 bool is_about_an_element(error_kind kind) {
   return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
 }
@@ -85,7 +85,7 @@ bool is_about_an_element(error_kind kind) {
 }
 
 // Whether the user wants the evaluation to stop. The calling thread asks the host between its pieces; all threads see
-// the answer, in the frames of their pieces too.
+// the answer, also through dynd_frame::cancel.
 class interruption {
 public:
   /// Work that is not long does not ask.

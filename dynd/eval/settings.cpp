@@ -9,7 +9,7 @@ namespace dynd {
 namespace {
 
 std::atomic<bool> direct_enabled = [] {
-  const char *text = std::getenv("DYND_DIRECT"); // 0: for tests that run everything the long way
+  const char *text = std::getenv("DYND_DIRECT"); // 0: for tests, everything is a task
   return !text || std::strcmp(text, "0") != 0;
 }();
 

@@ -76,7 +76,7 @@ type_kind kind_of_axis(const array_block &block, int axis) {
     flat |= operands[o].ndim == 1 && operands[o].var_count() == 0;
   }
   text += " at axis " + std::to_string(axis);
-  fail(error_kind::broadcast, text + (ragged && flat ? one_value_a_row_hint : ""));
+  fail(error_kind::broadcast, text + (ragged && flat ? one_value_for_each_row_hint : ""));
 }
 
 // One axis of the result: right-justified, sizes of 1 stretch.

@@ -1,8 +1,9 @@
 // The iteration space of an evaluation: the broadcast shape of its operands, ragged dimensions included.
 //
-// Broadcasting is right-justified. In one dimension: all of one size each: as NumPy. Some `var`, the others of size 1
-// or absent: the result is `var`. Some `var` and a size N other than 1: the result is N, every row must have 1 or N
-// elements. Two rows: equal lengths, or one of them 1. Row lengths are compared here, before anything is written.
+// Broadcasting is right-justified. For one dimension: where all operands have one size, the rule is NumPy's. Where some
+// are `var` and all other operands have size 1 or no such dimension, the result is `var`. Where some are `var` and one
+// has a size N other than 1, the result has size N, and every row must have 1 or N elements. Two rows must have equal
+// lengths, or one of them 1. Row lengths are compared here, before anything is written.
 #pragma once
 
 #include <string>
@@ -37,8 +38,8 @@ struct space {
   intptr_t count() const;
 };
 
-/// An array over a space: its first `ndim` dimensions are lined up with the space's, at the last one. What is below them
-/// is the element.
+/// An array over a space: its first `ndim` dimensions are lined up with the space's, at the last one. What is below
+/// them is the element.
 struct space_operand {
   array_block *block;
   int ndim;
@@ -73,7 +74,7 @@ axis_order order_like(const space &shape, const space_operands &operands);
 /// An array of that space with its slots, its elements' memory not yet there (strides are set). The elements are
 /// scalars, options of them, or structs of these.
 ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
-/// Gives it memory; of zeros where somebody will look at it before it is written.
+/// Gives it memory; `zeros` where it is read before it is written.
 void allocate_values(array_block *result, const space &shape, bool zeros = false);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);

@@ -1,8 +1,8 @@
 // A task: what one evaluation computes. A space, operands, and a leaf.
 //
-// An operand is a part of an array: the array, and how many of its dimensions are the space's. What is below them is the
-// element. The leaf sees the streams of the elements as ports. Everything else is done once for all leaves: lowering,
-// alignment of rows, planned loops, pieces and threads, locating a failure, explain and trace.
+// An operand is a part of an array: the array, and how many of its dimensions are the space's. What is below them is
+// the element. The leaf sees the streams of the elements as ports. Everything else is done once for all leaves:
+// lowering, alignment of rows, planned loops, pieces and threads, locating a failure, explain and trace.
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ struct lowered_operand {
   bool has_rows[max_ndim];  ///< it has a `var` dimension at this axis
 };
 
-/// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of the
-/// operands.
+/// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of
+/// the operands.
 class element_leaf {
 public:
   virtual ~element_leaf() = default;
@@ -52,15 +52,15 @@ public:
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
   settings how;
-  space shape;            ///< reduced axes are the last
-  int nreduced = 0;       ///< axes that are one logical row
-  bool one_row = false;   ///< all axes are, and the row may be cut for threads
-  bool assigns = false;   ///< an assignment, which traces name by what it goes between
-  bool one_thread = false; ///< it must be called on this thread only
-  bool keep_lock = false;  ///< and holding the interpreter's lock, which the caller has
-  bool flaky = false;      ///< external code: it may fail only now and then
-  space_operands operands; ///< outputs, then sources
-  int noutputs = 0;        ///< operands
+  space shape;                       ///< reduced axes are the last
+  int nreduced = 0;                  ///< axes that are one logical row
+  bool one_row = false;              ///< all axes are, and the row may be cut for threads
+  bool assigns = false;              ///< an assignment: traces name its levels by source and destination
+  bool one_thread = false;           ///< it must be called on this thread only
+  bool keep_lock = false;            ///< the caller holds the interpreter's lock, and keeps it
+  bool flaky = false;                ///< external code: it may fail only now and then
+  space_operands operands;           ///< outputs, then sources
+  int noutputs = 0;                  ///< operands
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
   program p;
   const element_leaf *leaf = nullptr; ///< null: the program
@@ -116,7 +116,7 @@ inline void drop_axes(task &t, int by) {
 /// Lowers the operands over the task's space: every stream with its strides, zero where an operand stretches.
 void lower(task &t);
 
-/// Finds the operands whose rows are the space's rows: their slots are not looked at again.
+/// Finds the operands whose rows are the space's rows: their own slots are not read any more.
 void align(task &t);
 
 /// The axes in another order: `axes[k]` is the old number of axis k. A `var` axis may move inwards, past axes of one

@@ -38,7 +38,7 @@ int default_threads() {
   return count;
 }
 
-// What a thread did before it hands over at an address, others see after they take over there.
+// What a thread did before hand_over(at) is visible to a thread after take_over(at).
 inline void hand_over([[maybe_unused]] char &at) {
 #if DYND_ANNOTATE_TSAN
   __tsan_release(&at);

@@ -25,12 +25,12 @@ bool is_simple(const task &t, int d) {
 
 // ---- the streams of the calls -------------------------------------------------------------------------------------
 
-// Those that are looked at: the ports, then the slots that operands have of their own, then the space's.
+// The ports, then the slots that operands have of their own, then the space's.
 struct call_streams {
   small_vector<const lowered_stream *, 16> stream;
   small_vector<lowered_stream, 2> of_shape;
-  int16_t shape_slots[max_ndim];        ///< of each `var` axis
-  small_vector<int16_t, 64> own_slots;  ///< of operand o at axis d: [o * ndim + d], or -1
+  int16_t shape_slots[max_ndim];       ///< of each `var` axis
+  small_vector<int16_t, 64> own_slots; ///< of operand o at axis d: [o * ndim + d], or -1
   int ndim;
 
   explicit call_streams(const task &t) : ndim(t.shape.ndim) {
@@ -116,8 +116,8 @@ struct var_axis_plan {
   }
 
   size_t begin(ckernel_builder &out, size_t offset, intptr_t size) const {
-    return begin_var_dim(out, offset,
-                         {follows.size(), size, slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
+    return begin_var_dim(
+        out, offset, {follows.size(), size, slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
   }
 
 private:
@@ -134,7 +134,7 @@ private:
 
 // ---- the leaf -------------------------------------------------------------------------------------------------------
 
-// Makes the leaf, and tells of it.
+// Makes the leaf, and its line of explain.
 class leaf_maker {
 public:
   leaf_maker(const task &t, const tree_options &options) : t_(t), options_(options) {}
@@ -326,8 +326,7 @@ private:
 
   // The chain can take whole rows if the offsets of the loop it is called along follow each other.
   bool rows_follow(const nest &loops, int d, int axis) {
-    if (!t_.shape.is_var(axis) ||
-        t_.shape.slots[size_t(t_.shape.slot_index[axis])].kind != slot_kind::offsets64) {
+    if (!t_.shape.is_var(axis) || t_.shape.slots[size_t(t_.shape.slot_index[axis])].kind != slot_kind::offsets64) {
       return false;
     }
     for (int p = 0; p < t_.ports.size(); p++) {
@@ -411,7 +410,7 @@ private:
     layout.axis_size = inner.size;
     for (chain_port &port : layout.ports) {
       port.axis_stride = inner.stride[port.stream];
-      bool source = port.stream >= t_.p.noutputs; // to the planner every stream but the first is one
+      bool source = port.stream >= t_.p.noutputs; // the planner takes every stream but the first for a source
       port.fetched = how.kind == walk_kind::panel && source && (how.fetched >> port.stream & 1);
     }
     return 1;
@@ -453,7 +452,7 @@ private:
     } else {
       return false;
     }
-    if (layout.kind != chain_kind::flat) { // numbers say where a part of the row begins
+    if (layout.kind != chain_kind::flat) { // the number stream says where a part of the row begins
       number_from_here(layout);
     }
     leaf_.make(out_, 0, layout, true);

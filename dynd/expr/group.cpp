@@ -24,7 +24,7 @@ public:
   collector(const group_request &request, claimed_group &group) : request_(request), group_(group) { group.count = 0; }
 
   array_block *first = nullptr; ///< has to be computed first
-  bool busy = false;            ///< another thread computes something that we need
+  bool busy = false;            ///< another thread computes an array that the group needs
 
   bool collect() {
     if (request_.root) {
@@ -45,13 +45,13 @@ public:
   }
 
 private:
-  // Has each array another owner? References from within the group do not count, nor does a caller that drops it.
+  // An array with another owner is an output. References from within the group, or of a last use, do not count.
   void mark_outputs() {
     for (int i = 0; i < group_.count; i++) {
       array_block *node = group_.node[i];
       intptr_t inside = 0;
       for (int j = 0; j < group_.count; j++) {
-        inside += edges(group_.node[j]->waiting->input, group_.node[j]->waiting->ninputs, node);
+        inside += edges(group_.node[j]->lazy->input, group_.node[j]->lazy->ninputs, node);
       }
       for (int j = 0; j < request_.ninputs; j++) {
         inside += request_.inputs[j] == node && (request_.last_use >> j & 1);
@@ -85,7 +85,7 @@ private:
     case array_state::running:
       busy = true;
       return;
-    case array_state::waiting:
+    case array_state::lazy:
       break;
     }
     for (int i = 0; i < group_.count; i++) {
@@ -98,15 +98,15 @@ private:
       first = block;
       return;
     }
-    for (int i = 0; i < block->waiting->ninputs; i++) {
-      visit(block->waiting->input[i]);
+    for (int i = 0; i < block->lazy->ninputs; i++) {
+      visit(block->lazy->input[i]);
     }
     if (!first && !busy) {
       if (group_.count >= max_group) {
         first = group_.node[group_.count - 1];
         return;
       }
-      nregisters_ += 2 * block->waiting->ninputs + 4; // conversions, the result, validities
+      nregisters_ += 2 * block->lazy->ninputs + 4; // conversions, the result, validities
       group_.node[group_.count++] = block;
     }
   }
@@ -160,7 +160,7 @@ lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(co
         cost.held_by_inputs += blocks == inputs ? bytes_of(*block) : 0;
       } else {
         cost.operations++;
-        self(self, block->waiting->input, block->waiting->ninputs);
+        self(self, block->lazy->input, block->lazy->ninputs);
       }
     }
   };
@@ -174,8 +174,8 @@ bool claim_group(const group_request &request, claimed_group &group) {
     {
       std::unique_lock lock(graph_mutex, std::defer_lock);
       while (!lock.try_lock()) {
-        // Wait for it without the interpreter's lock, and never take that back while holding ours: whoever finishes a
-        // group may hold the interpreter's lock and want ours.
+        // Wait without the interpreter's lock, and never take that back while holding graph_mutex: a thread that
+        // finishes a group may hold the interpreter's lock and want graph_mutex.
         without_interpreter pause;
         std::lock_guard let_through(graph_mutex);
       }
@@ -195,7 +195,7 @@ bool claim_group(const group_request &request, claimed_group &group) {
         fail(error_kind::internal, "these values are being computed; a signal handler cannot wait for them");
       }
       if (attempt.busy) {
-        // The interpreter's lock must not be taken back under ours.
+        // The interpreter's lock must not be taken back while graph_mutex is held.
         lock.unlock();
         without_interpreter pause;
         lock.lock();
@@ -206,10 +206,10 @@ bool claim_group(const group_request &request, claimed_group &group) {
         }
         lock.unlock();
       }
-      group.count = 0; // collected, but not claimed: others may compute it from here on
+      group.count = 0; // collected, but not claimed: another thread may compute it from here on
     }
     if (first) {
-      force(first.get());
+      materialize(first.get());
     }
   }
 }
@@ -222,9 +222,9 @@ void finish_group(claimed_group &group) {
     for (int i = 0; i < group.count; i++) {
       array_block *node = group.node[i];
       bool output = group.output[i];
-      node->state.store(output ? array_state::ready : array_state::waiting, std::memory_order_release);
+      node->state.store(output ? array_state::ready : array_state::lazy, std::memory_order_release);
       if (output) {
-        // The others may be gone as soon as their users let go of them.
+        // An array that is not an output may be gone as soon as its owners drop it.
         done[count++] = node;
         retain(node);
       }
@@ -232,8 +232,8 @@ void finish_group(claimed_group &group) {
   }
   something_finished.notify_all();
   for (int i = 0; i < count; i++) {
-    waiting_op *op = done[i]->waiting;
-    waiting_bytes.fetch_sub(intptr_t(op->held), std::memory_order_relaxed);
+    lazy_operation *op = done[i]->lazy;
+    lazy_bytes.fetch_sub(intptr_t(op->held), std::memory_order_relaxed);
     array_block *inputs[256];
     int ninputs;
     counted *external;
@@ -261,7 +261,7 @@ void abandon_group(claimed_group &group) noexcept {
   {
     std::lock_guard lock(graph_mutex);
     for (int i = 0; i < group.count; i++) {
-      group.node[i]->state.store(array_state::waiting, std::memory_order_release);
+      group.node[i]->state.store(array_state::lazy, std::memory_order_release);
     }
   }
   something_finished.notify_all();

@@ -1,9 +1,9 @@
 // Lazy arrays, and the groups in which they are computed.
 //
-// A lazy array holds the operation and its inputs. What is computed in one pass is collected and claimed whole under one
-// lock: every lazy array below the root that has the root's space. No thread waits while holding a claim: on meeting an
-// array that another thread is computing, or one that has to be computed first, the collector lets go and begins again.
-// An array with other owners becomes an extra output of the pass, so nothing is computed twice.
+// A lazy array holds the operation and its inputs. What is computed in one pass is collected and claimed whole under
+// one lock: every lazy array below the root that has the root's space. No thread waits while holding a claim: on
+// meeting an array that another thread is computing, or one that has to be computed first, the collector lets go and
+// begins again. An array with other owners becomes an extra output of the pass, so nothing is computed twice.
 #pragma once
 
 #include "dynd/array/array.h"
@@ -18,11 +18,11 @@ inline constexpr int max_group = 32, max_group_sources = 20, max_group_streams =
 struct claimed_group {
   int count = 0;
   array_block *node[max_group];
-  bool output[max_group]; ///< it has another owner; the others are temporaries of the pass
+  bool output[max_group]; ///< it has another owner; without one it is a temporary of the pass
 };
 
-/// Where to begin. `root` is a lazy array that is to be computed, or null: then the inputs are those of an operation that
-/// runs now. An input marked in `last_use` has no owner but the caller, who is about to drop it.
+/// Where to begin. `root` is a lazy array that is to be computed, or null: then the inputs are those of an operation
+/// that runs now. An input marked in `last_use` has no owner but the caller, which is about to drop it.
 struct group_request {
   array_block *root = nullptr;
   array_block *const *inputs = nullptr;
@@ -34,8 +34,8 @@ struct group_request {
   const void *context = nullptr;
 };
 
-/// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep alive,
-/// of these the inputs' own. `bytes_of` says how many an array has.
+/// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep
+/// alive, of these the inputs' own. `bytes_of` says how many an array has.
 struct lazy_cost {
   int operations = 0;
   size_t held = 0, held_by_inputs = 0;

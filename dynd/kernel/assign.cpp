@@ -65,7 +65,7 @@ public:
 
 private:
   size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    // Pointers before options, because an option behind a pointer must meet that of the other side.
+    // Pointers before options: an option behind a pointer goes with an option of the other side.
     const type_data *to = dst.type(), *from = src.type();
     if (to->kind == type_kind::pointer || (from->kind == type_kind::pointer && goes_first(from, to))) {
       return pointed(offset, dst, src);
@@ -80,7 +80,7 @@ private:
     return element(offset, dst, src);
   }
 
-  // One pointer, the source's first: then a null one is noticed before the destination gets memory.
+  // One pointer. The source's comes first, so that a null one is found before the destination gets memory.
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     bool to = dst.type()->kind == type_kind::pointer;
     if (src.type()->kind == type_kind::pointer) {
@@ -94,7 +94,7 @@ private:
     return any(offset, dst.element(), src);
   }
 
-  /// Tells of the level at `offset`, which ends, or whose child begins, at `end`; returns that.
+  /// Tells `levels` of the level at `offset`, which ends (or whose child begins) at `end`; returns `end`.
   template <class Text> size_t note(size_t offset, size_t end, Text text) {
     if (levels) {
       levels->push_back({offset, end - offset, text(), depth_++});
@@ -112,7 +112,7 @@ private:
   struct strided_run {
     int count = 0;
     intptr_t size[max_ndim];
-    int dst_dim[max_ndim], src_dim[max_ndim]; // -1: the source stands still
+    int dst_dim[max_ndim], src_dim[max_ndim]; // -1: the source has one element for all of them
   };
 
   static bool has_one_size(const kernel_operand &operand) {
@@ -294,7 +294,7 @@ private:
     return any(offset, to ? dst.element() : dst, there);
   }
 
-  // In the other order of bytes on one side or both: a chain that turns them around, through the types in between.
+  // The other order of bytes on one side or both: a chain that swaps them, with the conversion in between.
   size_t swapped(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     scalar_id to = dst.part.scalar(), from = src.part.scalar();
     if (to == not_scalar || from == not_scalar) {
@@ -436,10 +436,8 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
   }
   need_meta(dst, dst_meta);
   need_meta(src, src_meta);
-  element_assignment what{{{dst.get()}, dst_meta, 0},
-                          {{src.get()}, src_meta, dst->nstreams},
-                          dst->nstreams + src->nstreams,
-                          mode};
+  element_assignment what{
+      {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, dst->nstreams + src->nstreams, mode};
   bool planned = request == kernel_request_single_multistride || request == kernel_request_strided_multistride;
   bool single = request == kernel_request_single || request == kernel_request_single_multistride;
   if (dst->nstreams == 1 && src->nstreams == 1 && pool_count(dst.get()) == 0) {

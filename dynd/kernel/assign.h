@@ -1,4 +1,4 @@
-// Assignment kernels: from any type to any other for which that has a meaning, composed along the two types.
+// Assignment kernels: from any type to any other that it can be assigned to, composed along the two types.
 //
 //   dimensions            strided, fixed and `var` to each other, broadcast as the seeds have it; rows of the
 //                         destination that have no memory get it
@@ -35,9 +35,9 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
                               ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode);
 
 /// What the engine runs at the elements of two operands: a streams_strided_t at `offset`, whose streams are numbered by
-/// the operands and, from `first_pool` on, as above. Nothing is looked at behind the last of these. `planned`: strided
-/// dimensions inside of the elements are planned together; without, all is done in C order, as locating a failure
-/// wants it. `levels`, if any, is told of every level.
+/// the operands and, from `first_pool` on, as above. Streams behind the last of these are not used. `planned`: strided
+/// dimensions inside of the elements are planned together; otherwise all is done in C order, as locating a failure
+/// needs it. `levels`, if any, is told of every level.
 struct element_assignment {
   kernel_operand dst, src;
   int first_pool;
@@ -51,11 +51,11 @@ size_t make_element_assignment(ckernel_builder &out, size_t offset, const elemen
 bool may_refuse(const element_assignment &what);
 
 /// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has
-/// none, or where as many dimensions stand behind the pointer or option.
+/// none, or where as many dimensions are behind the pointer or option.
 ///   pointer[3 * T] to 3 * T: yes; ?(3 * T) to 2 * ?(3 * T): no, it broadcasts
 bool goes_first(const type_data *outer, const type_data *other);
 
-/// Streams of a call that stand for pools of the destination.
+/// The number of streams of a call that are pools of the destination.
 int pool_count(const type_data *dst);
 
 } // namespace dynd

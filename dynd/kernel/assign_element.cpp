@@ -99,7 +99,7 @@ void destroy_fields(ckernel_prefix *self) {
   }
 }
 
-// The field goes to the path of the failure; without one (a frame of user code), before what its kernel said.
+// Adds the field to the path of the failure; a frame of user code has no path: there it goes before the message.
 int fail_field(dynd_frame *frame, int status, const char *name, uint32_t number) {
   char text[sizeof(frame->text)];
   if (state_of(frame)) {
@@ -115,7 +115,7 @@ int fail_field(dynd_frame *frame, int status, const char *name, uint32_t number)
   return status;
 }
 
-// Columns: every field's kernel takes all elements at once.
+// By columns: the kernel of each field takes all elements at once.
 int fields(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<fields_kernel *>(const_cast<ckernel_prefix *>(self)); // reads only
   int status = dynd_ok;

@@ -33,7 +33,7 @@ size_t make_parse_leaf(ckernel_builder &out, size_t offset, number_operand dst, 
 
 // ---- levels -------------------------------------------------------------------------------------------------------
 
-/// The child sees runs of elements that are there.
+/// The child is called for runs of elements that are there.
 enum class missing_rule : uint8_t { kept, refused, read_from_text };
 struct option_spec {
   missing_rule rule;
@@ -49,9 +49,9 @@ size_t begin_fields(ckernel_builder &out, size_t offset, int count, int nstreams
 void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const char *name);
 
 /// The child sees what a pointer of the source points to, an element at a time. `dst`: the stream of the destination's
-/// pointers, which then point to nothing where the source's do; -1 where it has none, and that is an error.
+/// pointers, which become null where the source's are; -1 where it has none: then a null pointer is an error.
 size_t begin_source_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int dst);
-/// The same for a pointer of the destination, which gets something to point to where it has nothing.
+/// The same for a pointer of the destination; a null one gets memory to point to.
 size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int pool);
 
 /// A dimension in which the source or the destination has rows.

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "dynd/kernel/assign_levels.h"
-#include "dynd/ops/refusal.h"
 #include "dynd/kernel/level.h"
+#include "dynd/ops/refusal.h"
 
 namespace dynd {
 
@@ -19,12 +19,12 @@ int log2_size(size_t item) { return __builtin_ctzl(item); }
 
 struct convert_leaf {
   ckernel_prefix base;
-  block_fn convert;
+  batch_fn convert;
   uint16_t dst, src;
   scalar_id to, from;
 };
 
-// One batch, at most 512 elements: it is written whole, or not at all and the status says why.
+// One batch, at most 512 elements. It is written whole or not at all; then the status says why.
 int convert_batch(const convert_leaf *k, char *dst, const char *src, size_t n, dynd_frame *frame) {
   if (k->convert(dst, src, nullptr, nullptr, n, nullptr) == 0) [[likely]] {
     return dynd_ok;
@@ -43,7 +43,7 @@ int convert_batch(const convert_leaf *k, char *dst, const char *src, size_t n, d
   }
 }
 
-// Elements that stand apart: gathered and scattered. Apart from `convert`, which needs no such buffers.
+// Elements that are not contiguous: gathered and scattered. Not inline, so that `convert` does not pay for the buffers.
 [[gnu::noinline]] int convert_strided(const convert_leaf *k, char *dst, intptr_t dst_stride, const char *src,
                                       intptr_t src_stride, size_t count, dynd_frame *frame) {
   size_t to = scalar_size[size_t(k->to)], from = scalar_size[size_t(k->from)];

@@ -192,7 +192,10 @@ private:
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
         *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
-                      isa().loop(reduction_of(o.reduction).combine, p_.type[reg]), where.stream, reg, log2,
+                      isa().loop(reduction_of(o.reduction).combine, p_.type[reg]),
+                      where.stream,
+                      reg,
+                      log2,
                       o.empty_fails};
       } else {
         *to++ = {where, reserve(reg), reg, log2};
@@ -207,9 +210,8 @@ private:
     if (is_reduced(reg)) {
       until = p_.nsteps;
     }
-    used_scratch *found = std::find_if(used_, used_ + nused_, [&](const used_scratch &u) {
-      return u.log2 == log2 && u.until < step;
-    });
+    used_scratch *found =
+        std::find_if(used_, used_ + nused_, [&](const used_scratch &u) { return u.log2 == log2 && u.until < step; });
     if (found == used_ + nused_) {
       uint32_t scratch = reserve(reg);
       used_[nused_++] = {scratch, log2, 0};
@@ -229,9 +231,19 @@ private:
       bool external = from.kind == step_kind::external;
       auto reads = [&](int n) { return !external && n < from.nreads ? from.reads[n] : no_register; };
       auto writes = [&](int n) { return !external && n < from.nwrites ? from.writes[n] : no_register; };
-      step[i] = {external ? nullptr : loop_of(from), reads(0), reads(1), reads(2), writes(0), writes(1), from.valid,
-                 uint16_t(i), 0};
-      details[i] = {from.kind, from.op, from.type, reads(0) == no_register ? from.type : p_.type[reads(0)],
+      step[i] = {external ? nullptr : loop_of(from),
+                 reads(0),
+                 reads(1),
+                 reads(2),
+                 writes(0),
+                 writes(1),
+                 from.valid,
+                 uint16_t(i),
+                 0};
+      details[i] = {from.kind,
+                    from.op,
+                    from.type,
+                    reads(0) == no_register ? from.type : p_.type[reads(0)],
                     {size_of(reads(0)), size_of(reads(1)), size_of(reads(2)), size_of(writes(0)), size_of(writes(1))},
                     from.field};
       p_.for_writes(from, [&](uint8_t reg) {
@@ -243,10 +255,10 @@ private:
   }
 
   // With streaming stores where the step's result leaves the cache and nothing else reads it.
-  block_fn loop_of(const program_step &step) {
+  batch_fn loop_of(const program_step &step) {
     bool streams = layout_.streaming && !reduces_ && !kernel()->stores_late && step.nwrites == 1 &&
                    step.valid == no_register && is_stored(step.writes[0]) && last_read_[step.writes[0]] < 0;
-    block_fn stream = streams ? p_.stream_loop_of(step) : nullptr;
+    batch_fn stream = streams ? p_.stream_loop_of(step) : nullptr;
     return stream ? stream : p_.loop_of(step);
   }
 
@@ -276,8 +288,8 @@ private:
     bool lines = dst.log2 == 2 || dst.log2 == 3; // items of which tiles are made a line wide
     const program_step &step = p_.steps[0];
     bool copies = p_.nsteps == 1 && step.kind == step_kind::conversion && p_.type[step.reads[0]] == step.type;
-    k->transposes = lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 &&
-                    k->sources()[0].where.fetched;
+    k->transposes =
+        lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 && k->sources()[0].where.fetched;
     size_t bytes = 0;
     for (const port &p : k->all_ports()) {
       bytes += p.where.fetched ? size_t(panel_rows * panel_columns) << p.log2 : 0;
@@ -292,9 +304,7 @@ private:
     out_.ensure_capacity(offset_ + child);
     auto *operands = out_.get_at<external_operands>(offset_ + end);
     operands->name = step.external->kernel->name;
-    auto add = [&](uint8_t reg) {
-      operands->operand[operands->count++] = {reg, scalar_size[size_t(p_.type[reg])]};
-    };
+    auto add = [&](uint8_t reg) { operands->operand[operands->count++] = {reg, scalar_size[size_t(p_.type[reg])]}; };
     const uint8_t *reg = p_.external_registers + step.first_operand;
     std::for_each(reg, reg + step.nwrites + step.nreads, add);
     // There is room for the child's prefix, zero, so that the chain's destructor never finds a child that is not there.
@@ -387,8 +397,7 @@ int call_external(const external_operands &f, char *const *stream, const intptr_
     char said[201] = ""; // no exception may leave a kernel: nothing is allocated
     std::memcpy(said, frame->text, sizeof(said) - 1);
     fail_element(frame, 0, nullptr);
-    return status == dynd_error_cancelled ? status
-                                          : report(frame, status, "%s: %s", f.name, said[0] ? said : "failed");
+    return status == dynd_error_cancelled ? status : report(frame, status, "%s: %s", f.name, said[0] ? said : "failed");
   }
   return dynd_ok;
 }
@@ -441,8 +450,7 @@ int fail_empty(dynd_frame *frame) {
   return dynd_error_value;
 }
 
-int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row,
-                   dynd_frame *frame) {
+int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row, dynd_frame *frame) {
   const int64_t nothing[2] = {0, 0};
   for (const reduced_output &r : k->reduced()) {
     char *dst = stream[r.stream] + intptr_t(row) * stride[r.stream];

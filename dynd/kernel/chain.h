@@ -32,12 +32,12 @@ enum class chain_kind : uint8_t { flat, small_rows, panel, var_rows, row, column
 
 /// Where the elements of an output or source are, for the axis that the chain takes over.
 struct chain_port {
-  uint16_t stream = 0;                   ///< index among the call's streams
-  uint16_t slot_stream = 0;              ///< var_rows: its own slots where its rows are not the result's
-  slot_kind slots = slot_kind::none;     ///< none: its rows are the result's, or it has no such dimension
-  bool fetched = false;                  ///< panel: to be transposed
-  intptr_t axis_stride = 0;              ///< along the axis that the chain takes over; 0 where it has none
-  intptr_t start_unit = 0;               ///< var_rows, with slots of its own: what the starts of its rows count in, bytes
+  uint16_t stream = 0;               ///< index among the call's streams
+  uint16_t slot_stream = 0;          ///< var_rows: its own slots where its rows are not the result's
+  slot_kind slots = slot_kind::none; ///< none: its rows are the result's, or it has no such dimension
+  bool fetched = false;              ///< panel: to be transposed
+  intptr_t axis_stride = 0;          ///< along the axis that the chain takes over; 0 where it has none
+  intptr_t start_unit = 0;           ///< var_rows, with slots of its own: what the starts of its rows count in, bytes
 };
 
 struct chain_layout {
@@ -52,20 +52,20 @@ struct chain_layout {
   small_vector<chain_port, 16> ports; ///< the program's outputs, then its sources
 };
 
-/// What element 0 is in a number stream.
+/// The address of element 0 in a number stream.
 inline char *const number_origin = reinterpret_cast<char *>(uintptr_t(4096));
 
 /// Puts a chain at `offset`, request strided; returns the offset past it.
 size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout);
 
-/// Lanes of batches that are combined pairwise as they come (see ops/isa.h). A piece that stands for 2^k blocks of the
+/// Lanes of batches that are combined pairwise as they come (see ops/isa.h). A piece of 2^k blocks of the
 /// summation may be pushed whole, if it begins at a multiple of 2^k blocks.
 class lane_stack {
 public:
   explicit lane_stack(const reduce_functions &reduce) : reduce_(reduce) {}
   /// Where the next piece's lanes are to be written.
   void *top() { return lanes_[depth_]; }
-  /// They are there, and stand for `blocks` blocks, a power of two (the last piece: any number).
+  /// The lanes at top() are those of `blocks` blocks, a power of two (the last piece: any number).
   void push(size_t blocks);
   /// Combines what is left into `lanes`; at least one piece was pushed.
   void finish(void *lanes);

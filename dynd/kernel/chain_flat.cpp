@@ -116,7 +116,7 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
                      whole ? 0 : k->prefetch_distance, reg, moves, frame, [](size_t) {});
 }
 
-// Each reduced output is a place for 64 bytes of lanes; its stride is not looked at.
+// Each reduced output is a place for 64 bytes of lanes; its stride is not used.
 int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                   dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);

@@ -19,13 +19,13 @@ constexpr size_t register_padding = 128;
 constexpr size_t columns_at_once = 128; // that are reduced side by side
 
 struct chain_step {
-  block_fn function; // null: an external kernel, at `child`
+  batch_fn function; // null: an external kernel, at `child`
   uint8_t a, b, c, dst, dst2, valid;
   uint16_t number; // among the steps
   uint32_t child;  // offset of its external_operands from the chain; 0 before they are there
 };
 
-// What is looked at only when a step fails, or when its failures count only where a validity is true.
+// Used only when a step fails, or when its failures count only where a validity is true.
 struct step_details {
   step_kind kind;
   op_id op;
@@ -54,7 +54,7 @@ struct port {
 
 struct reduced_output {
   const reduce_functions *functions;
-  block_fn combine;
+  batch_fn combine;
   uint16_t stream;
   uint8_t reg, log2;
   bool empty_fails;
@@ -74,10 +74,10 @@ struct chain_kernel {
   uint32_t panels;                                               // scratch offset
   uint32_t prefetch_distance;                                    // 0: sources are in the cache
   uint16_t shape_slots, number_stream;
-  uint16_t nstreams; // up to the highest that is looked at
+  uint16_t nstreams; // up to the highest that is used
   uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;
   bool whole_calls; // one step: a contiguous call need not be cut into batches
-  bool transposes;  // panel: nothing but a copy, past the cache
+  bool transposes;  // panel: only a copy, past the cache
   bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
 
   template <class T> const T *at(uint32_t offset) const {
@@ -92,7 +92,7 @@ struct chain_kernel {
 inline const chain_kernel *chain_of(const ckernel_prefix *self) { return reinterpret_cast<const chain_kernel *>(self); }
 
 int run_external(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
-/// A step said that some element failed: checks those that are there, and says what is wrong with the first.
+/// For a step that reported a failure: checks the elements that are there, and says what is wrong with the first.
 int explain_failure(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
 
 // Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
@@ -134,7 +134,7 @@ inline void prefetch(const char *at, uint32_t distance, size_t n) {
 
 inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }
 
-// What the empty row gives, to every reduced output.
+// Writes the result of an empty row to every reduced output.
 int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row, dynd_frame *frame);
 int fail_empty(dynd_frame *frame);
 

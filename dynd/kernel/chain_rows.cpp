@@ -38,7 +38,7 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
   set_temporaries(k, reg, frame);
   size_t row = size_t(k->axis_size); // 0 where a view took nothing of the rows
   size_t rows = std::min(count, std::max<size_t>(group / std::max<size_t>(row, 1), 1));
-  // What does not move with the rows is fetched once.
+  // A source that does not move with the rows is fetched once.
   for (const port &p : k->sources()) {
     reg[p.reg] = frame->scratch + p.scratch;
     if (stride[p.where.stream] == 0) {
@@ -168,8 +168,9 @@ struct column_group {
     for (size_t o = 0; o < reduced.size(); o++) {
       uint16_t s = reduced[o].stream;
       stacks[o].finish(width);
-      isa().fetch(reduced[o].log2).store_strided(stream[s] + intptr_t(j) * stride[s], stride[s], stacks[o].lane(0, 0),
-                                                 width);
+      isa()
+          .fetch(reduced[o].log2)
+          .store_strided(stream[s] + intptr_t(j) * stride[s], stride[s], stacks[o].lane(0, 0), width);
     }
     return dynd_ok;
   }
@@ -216,8 +217,8 @@ int columns_strided(char *const *stream, const intptr_t *stride, size_t count, c
 
 namespace {
 
-// The elements begin .. end of the row that the nest is in C order, in batches, which are
-// collected in scratch run by run of the innermost loop. (A nest that is one run in memory is walked flat.)
+// The nest in C order is one logical row. Its elements begin .. end go through in batches, which are collected in
+// scratch, a run of the innermost loop at a time. (A nest that is one run in memory is walked flat.)
 class ordered_row {
 public:
   ordered_row(const chain_kernel *k, dynd_frame *frame) : k_(k), frame_(frame), nports_(k->all_ports().size()) {
@@ -256,7 +257,7 @@ private:
   intptr_t size(int loop) const { return loops_[size_t(loop) * (1 + nports_)]; }
   intptr_t stride(int loop, size_t port) const { return loops_[size_t(loop) * (1 + nports_) + 1 + port]; }
 
-  bool stands_still(size_t p) const {
+  bool is_constant(size_t p) const {
     bool still = true;
     for (int i = 0; i < nloops_; i++) {
       still &= stride(i, p) == 0 || size(i) == 1;
@@ -268,7 +269,7 @@ private:
     for (size_t i = k_->nstored; i < nports_; i++) {
       const port &p = k_->all_ports()[i];
       reg_[p.reg] = frame_->scratch + p.scratch;
-      if (stands_still(i)) {
+      if (is_constant(i)) {
         fetch_of(p).splat(reg_[p.reg], stream_[p.where.stream], reduce_batch);
       }
     }
@@ -292,7 +293,7 @@ private:
 
   void load(size_t n) {
     for (size_t i = k_->nstored; i < nports_; i++) {
-      if (!stands_still(i)) {
+      if (!is_constant(i)) {
         move_port(k_->all_ports()[i], i, n, true);
       }
     }

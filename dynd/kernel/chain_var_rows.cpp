@@ -7,7 +7,7 @@ namespace dynd::chain {
 
 namespace {
 
-// One call's state: where each operand stands. `offsets` are the result's, of `count` rows.
+// The state of one call: where each operand is. `offsets` are the result's, of `count` rows.
 struct var_rows_call {
   const chain_kernel *k;
   char *const *stream;
@@ -17,8 +17,8 @@ struct var_rows_call {
   dynd_frame *frame;
   size_t passed = 0; // rows that end in the window that was fetched last, if some source depends on the row
   char *reg[256];
-  const port *repeated = nullptr; // a source of one value a row; it is fetched last
-  // What comes after this window of some source, for the segmented reduction to ask for as it goes.
+  const port *repeated = nullptr; // a source of one value for each row; it is fetched last
+  // What comes after this window of some source; the segmented reduction prefetches it as it goes.
   struct {
     bool possible = false;
     const char *next = nullptr;
@@ -42,7 +42,7 @@ struct var_rows_call {
     return stream[stream_index] + intptr_t(r) * stride[stream_index];
   }
 
-  // What comes after this window: asked for little by little, by the reduction and while a later source is repeated,
+  // Prefetches what comes after this window: little by little, in the reduction or while a later source is repeated,
   // where there are such; else now.
   void ask_for_next(const port &p, row_window &part, size_t bytes) {
     const char *next = reg[p.reg] + bytes;
@@ -140,8 +140,8 @@ struct var_rows_call {
       for (const reduced_output &o : k->reduced()) {
         const char *origin = reg[o.reg] - (offsets[r] << o.log2);
         intptr_t ahead = ahead_of ? ahead_of - reinterpret_cast<intptr_t>(reg[o.reg]) : 0;
-        uint32_t empty = o.functions->rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r,
-                                           ahead);
+        uint32_t empty =
+            o.functions->rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r, ahead);
         if (empty && o.empty_fails) {
           return fail_empty(frame);
         }

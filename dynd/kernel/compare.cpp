@@ -13,7 +13,7 @@ namespace {
 
 // ---- predicates -----------------------------------------------------------------------------------------------------
 
-/// Which outcomes make it true.
+/// The outcomes for which the comparison is true.
 int true_for(comparison which) {
   switch (which) {
   case comparison::equal:
@@ -75,7 +75,7 @@ bool same_bytes(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// Where `Equality`, whether they are equal is all that is asked.
+/// `Equality`: only whether they are equal is asked.
 template <bool Equality>
 int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                            dynd_frame *frame) {

@@ -1,10 +1,10 @@
-// Comparison of elements of any type: kernels that say whether two elements stand in a relation.
+// Comparison of elements of any type: kernels that say whether a relation holds between two elements.
 //
-// What is compared by value, wherever it stands: numbers of any two types exactly, never rounded to a common one;
+// Elements are compared by value: numbers of any two types exactly, never rounded to a common one;
 // strings and bytes by their bytes (of UTF-8 that is by code points); tuples and lists like Python's, element by
-// element and then by length; structs by field name, in order only where both have the same fields in the same order; a
-// pointer as what it points to. Inside an element, missing equals missing and comes last. What an operator gives for
-// elements that are missing themselves is make_comparison_operator's.
+// element and then by length; structs by field name, in order only where both have the same fields in the same order;
+// pointers by what they point to. Inside an element, missing equals missing and comes last. For elements that are
+// missing themselves see make_comparison_operator.
 //
 // The operators follow IEEE: NaN equals nothing and is in no order. `order` is for sorting: a strict weak order over
 // all values, NaN after the other numbers, -0.0 equal to 0.0, complex numbers by their real components, then the
@@ -33,8 +33,8 @@ size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_
 size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
                              const kernel_operand &right, comparison which);
 
-/// What an operator assigns, strided; the result's streams come before the others. A bool, or where either operand is
-/// an option, ?bool, missing where either is.
+/// The kernel of a comparison operator, strided; the result's streams come first. The result is a bool; where either
+/// operand is an option it is a ?bool, missing where either is.
 size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kernel_operand &result,
                                 const kernel_operand &left, const kernel_operand &right, comparison which);
 

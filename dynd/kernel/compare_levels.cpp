@@ -28,7 +28,7 @@ template <class Kernel>
   return equal;
 }
 
-/// The function of a level that compares one pair by `one`, and looks at the first `nstreams` streams.
+/// The function of a level that compares one pair by `one`, and uses the first `nstreams` streams.
 template <class Kernel>
 int run(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const Kernel *>(self);

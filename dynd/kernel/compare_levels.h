@@ -1,6 +1,6 @@
 // What the levels of a comparison share. Private to dynd/kernel/compare*.cpp.
 //
-// A predicate stands above a tree of levels along the types of both operands; numbers and texts are its leaves. No
+// A predicate is above a tree of levels along the types of both operands; numbers and texts are its leaves. No
 // level has anything to release, so none has a destructor, and parents need not know whether a child was begun.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace dynd::compare {
 
-// Every level returns an outcome (ops/order.h). Its function is a streams_strided_t that compares `count` pairs, one after
-// another, and returns what the first pair gives that is not equal: a list's elements are one call. Where only equality
-// is asked for, anything else may be `unordered`. Nothing in a comparison fails at run time.
+// Every level returns an outcome (ops/order.h). Its function is a streams_strided_t that compares `count` pairs, one
+// after another, and returns the outcome of the first pair that is not equal: a list's elements are one call. Where
+// only equality is asked for, any other outcome may be `unordered`. Nothing in a comparison fails at run time.
 
 /// Builds the levels for two operands at `offset`; returns where they end.
 size_t build_levels(ckernel_builder &out, size_t offset, const kernel_operand &left, const kernel_operand &right,

@@ -33,7 +33,7 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
 /// Tells the frame's observer of every single call of the level below.
 size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level);
 
-/// The child's streams begin elsewhere: where planning turned a dimension around.
+/// Moves the child's streams, where planning turned a dimension around.
 size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by);
 
 } // namespace dynd

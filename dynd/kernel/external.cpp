@@ -33,7 +33,7 @@ void destroy_external_level(ckernel_prefix *self) {
   }
 }
 
-// ---- one for each prototype: from streams to the prototype that the author wrote ------------------------------------------------
+// ---- from streams to the prototype that the author wrote, a function for each ---------------------------------------
 
 int call_unary(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                dynd_frame *frame) {
@@ -121,7 +121,7 @@ int call_with_copies(char *const *stream, const intptr_t *stride, size_t count, 
 }
 
 int external_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                    dynd_frame *frame) {
+                     dynd_frame *frame) {
   const external_level *f = external_of(self);
   bool aligned = true;
   for (int o = 0; o < f->noperands; o++) {

@@ -1,4 +1,4 @@
-// An external kernel as a level of ours: it is called with streams, whatever its own prototype is.
+// An external kernel as a kernel level: it is called with streams, whatever its own prototype is.
 //
 // The level keeps the deferred kernel alive and gives it what a C programmer expects: elements at addresses that are
 // multiples of their size. Where an operand is not aligned, batches of it go through aligned copies.

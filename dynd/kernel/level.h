@@ -20,7 +20,7 @@ inline int call_strided(const ckernel_prefix *kernel, char *const *stream, const
   return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, count, kernel, frame);
 }
 
-/// A level with one child, at `child` bytes behind its own beginning, has these.
+/// For a level with one child, `child` bytes behind its own beginning.
 template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
   auto *k = reinterpret_cast<Kernel *>(self);
   destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + k->child));
@@ -46,7 +46,7 @@ Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_st
 struct explained_level {
   size_t offset, size;
   std::string text;
-  int depth = -1; ///< below how many others; -1: below all before it
+  int depth = -1; ///< how many levels are outside of it; -1: all before it
 };
 
 // ---- failures -------------------------------------------------------------------------------------------------------
@@ -59,11 +59,11 @@ public:
   virtual void call(int level, intptr_t index, char *const *stream) = 0;
 };
 
-/// What the engine keeps beside a frame of its own, as dynd_frame::engine; a frame of user code has none.
+/// What the engine keeps beside a frame of its own, in dynd_frame::engine; a frame of user code has none.
 ///
-/// A failing kernel says which element of its call failed; on the way out every level that is a dimension puts that
-/// index before the path that is known already, and says which of its own elements it was. So the path of the failure
-/// inside of an element, as in a[3]["hits"][2], is known without a second run.
+/// A failing kernel says which element of its call failed. On the way out every level that is a dimension puts that
+/// index before the path so far, and says in which of its own elements it was. So the path of the failure inside of an
+/// element, as in a[3]["hits"][2], is known without a second run.
 struct frame_state {
   kernel_observer *observer = nullptr;
   size_t index = 0; ///< of the element of the call that failed

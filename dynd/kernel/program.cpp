@@ -51,8 +51,7 @@ uint8_t program::add_operation(op_id op, scalar_id computation, std::initializer
   return results[0];
 }
 
-void program::add_external(const external_function &function, const uint8_t *sources, uint8_t *results,
-                           uint8_t valid) {
+void program::add_external(const external_function &function, const uint8_t *sources, uint8_t *results, uint8_t valid) {
   const external_types &types = function.types;
   int count = types.noutputs + types.nsources;
   if (nexternal + count > int(sizeof(external_registers))) {
@@ -171,7 +170,7 @@ scalar_id compared_as(scalar_id own, scalar_id other) {
                                                           : scalar_id::int64;
 }
 
-/// The bytes of a batch of validities: 1 where one is missing. No ISA level matters here: it is one byte an element.
+/// 1 where some element of a batch of validities is missing. One byte for each element: not worth a loop in ops/.
 uint32_t require_all(void *, const void *a, const void *, const void *, size_t n, void *) {
   return std::find(static_cast<const char *>(a), static_cast<const char *>(a) + n, 0) !=
          static_cast<const char *>(a) + n;
@@ -183,7 +182,7 @@ const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id l
   return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
 }
 
-block_fn program::loop_of(const program_step &step) const {
+batch_fn program::loop_of(const program_step &step) const {
   switch (step.kind) {
   case step_kind::operation:
     if (operation_of(step.op).compares && type[step.reads[0]] != type[step.reads[1]]) {
@@ -202,12 +201,12 @@ block_fn program::loop_of(const program_step &step) const {
   return nullptr;
 }
 
-block_fn program::stream_loop_of(const program_step &step) const {
+batch_fn program::stream_loop_of(const program_step &step) const {
   if (step.kind == step_kind::conversion) {
     return isa().convert_stream(step.mode, step.type, type[step.reads[0]]);
   }
-  bool plain = step.kind == step_kind::operation && (step.nreads < 2 || !operation_of(step.op).compares ||
-                                                     type[step.reads[0]] == type[step.reads[1]]);
+  bool plain = step.kind == step_kind::operation &&
+               (step.nreads < 2 || !operation_of(step.op).compares || type[step.reads[0]] == type[step.reads[1]]);
   return plain ? isa().stream_loop(step.op, step.type) : nullptr;
 }
 

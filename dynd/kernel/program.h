@@ -1,10 +1,10 @@
 // A program: the steps of a fused evaluation, over registers that each hold a batch of elements.
 //
-// A step says what it does, not how: operation, conversion, external kernel, with its types and registers. The functions
-// are looked up when a chain is made. Every source has a register, and every step writes new ones.
-// Conversions are steps like any other, so a step sees operands of the types it wants. A missing value is two registers:
-// its validity, a bool, and a value that is garbage where the validity is false. A program knows nothing of sizes,
-// strides or addresses.
+// A step says what it does, not how: operation, conversion, external kernel, with its types and registers. The
+// functions are looked up when a chain is made. Every source has a register, and every step writes new ones.
+// Conversions are steps like any other, so a step sees operands of the types it wants. A value that may be missing is
+// two registers: its validity, a bool, and a value that is garbage where the validity is false. A program knows nothing
+// of sizes, strides or addresses.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ enum class step_kind : uint8_t {
   conversion, ///< to `type`, checked as `mode` says
   swap_bytes, ///< of scalars of `type`
   require,    ///< fails where a validity is false
-  external    ///< a kernel of a plug-in or of user code
+  external    ///< an external kernel: of a plug-in or of user code
 };
 
 struct program_step {
@@ -56,7 +56,7 @@ struct program {
   uint8_t nsources = 0, nregisters = 0, nsteps = 0, noutputs = 0;
   uint8_t nexternal = 0; ///< entries of external_registers
   scalar_id type[max_registers];
-  uint8_t source[max_sources];   ///< their registers
+  uint8_t source[max_sources]; ///< their registers
   program_step steps[max_steps];
   program_output output[max_outputs];
   uint8_t external_registers[max_registers]; ///< lazy operations are bounded by registers (expr/group.h)
@@ -113,9 +113,9 @@ struct program {
   /// Whether some value can make the step fail.
   bool can_fail(const program_step &step) const;
   /// The compiled loop of a step that is not external.
-  block_fn loop_of(const program_step &step) const;
+  batch_fn loop_of(const program_step &step) const;
   /// The same with streaming stores; null where there is none.
-  block_fn stream_loop_of(const program_step &step) const;
+  batch_fn stream_loop_of(const program_step &step) const;
 
 private:
   program_step &add_step(step_kind kind, scalar_id type);

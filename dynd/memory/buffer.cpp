@@ -22,7 +22,7 @@ constexpr bool recycling = false;
 constexpr bool recycling = true;
 #endif
 
-// The header stands before the data in the same allocation; 64 bytes keep the data aligned.
+// The header is before the data in the same allocation; 64 bytes keep the data aligned.
 constexpr size_t header_size = 64;
 static_assert(sizeof(buffer) <= header_size);
 
@@ -147,7 +147,7 @@ public:
 
 private:
   // Unlinks what was put before `time`, and the largest classes' blocks as long as more than `limit` bytes are kept.
-  // The class stands in `since` of the unlinked blocks.
+  // The class is stored in `since` of the unlinked blocks.
   kept_block *cut_older_than(int64_t time, size_t limit) {
     kept_block *cut = nullptr;
     for (int c = class_count - 1; c >= 0; c--) {
@@ -202,7 +202,7 @@ void destroy_owned(counted *self) noexcept {
   the_recycler().put(block, c);
 }
 
-void destroy_foreign(counted *self) noexcept {
+void destroy_adopted(counted *self) noexcept {
   auto *block = static_cast<buffer *>(self);
   forget_same_rows(block);
   block->give_back(block->context);
@@ -240,7 +240,7 @@ ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *contex
     fail(error_kind::memory, "cannot allocate a buffer header");
   }
   result->refs.store(1, std::memory_order_relaxed);
-  result->destroy = destroy_foreign;
+  result->destroy = destroy_adopted;
   result->data = static_cast<char *>(data);
   result->size = size;
   result->same_rows.store(nullptr, std::memory_order_relaxed);
@@ -251,7 +251,7 @@ ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *contex
 }
 
 buffer *as_buffer(counted *owner) {
-  bool is_buffer = owner && (owner->destroy == destroy_owned || owner->destroy == destroy_foreign);
+  bool is_buffer = owner && (owner->destroy == destroy_owned || owner->destroy == destroy_adopted);
   return is_buffer ? static_cast<buffer *>(owner) : nullptr;
 }
 

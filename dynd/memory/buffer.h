@@ -1,8 +1,9 @@
 // Buffers: the memory that array data lives in.
 //
-// Ours are 64-byte aligned and recycled: a fresh 128 MB result costs 56 ms in page faults where the addition costs 10.
-// What is kept is bounded in bytes and trimmed with time; large ones ask for huge pages. Foreign ones (NumPy, a
-// caller's memory) carry the function that gives them back. Recycling is off under sanitizers, so that it hides no bug.
+// The library's own buffers are 64-byte aligned and recycled: a fresh 128 MB result costs 56 ms in page faults where
+// the addition costs 10. What is kept is bounded in bytes and trimmed with time; large ones ask for huge pages. A
+// buffer over memory of another owner (NumPy, the caller) has the function that gives it back. Recycling is off under
+// sanitizers, so that it hides no bug.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct buffer : counted {
   std::atomic<buffer *> same_rows;
   /// Rising in the order in which buffers of offsets were first compared; 0 before that.
   std::atomic<uint64_t> row_age;
-  /// Foreign memory only: how it is given back.
+  /// Memory of another owner only: how it is given back.
   void (*give_back)(void *context);
   void *context;
 };
@@ -28,7 +29,7 @@ struct buffer : counted {
 /// Memory of at least `size` bytes (0 is fine), 64-byte aligned, not zeroed.
 ref<buffer> allocate_buffer(size_t size);
 
-/// Memory of somebody else; `give_back(context)` is called when the last owner is gone.
+/// Memory of another owner; `give_back(context)` is called when the last reference is gone.
 ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *context), void *context);
 
 /// The owner as a buffer, null when it is something else (an array that holds small data).

@@ -30,15 +30,15 @@ void fill_new(char *address, size_t bytes, pool_fill fill);
 
 class row_pool : public counted {
 public:
-  /// `below`: what the slots of these rows stand in, kept alive with the pool.
+  /// `below`: what holds the slots of these rows, kept alive with the pool.
   static ref<row_pool> make(std::span<pool_stream> streams, ref<counted> below);
 
-  /// The number of the first of `count` new elements; -1 where the reserved space is at its end. Any thread.
+  /// The number of the first of `count` new elements; -1 where the reserved space is used up. Any thread may call it.
   int64_t take(int64_t count);
 
   /// Elements that were taken.
   int64_t used() const { return next_.load(std::memory_order_relaxed); }
-  /// What the slots of the rows stand in.
+  /// What holds the slots of the rows.
   counted *below() const { return below_.get(); }
 
 private:

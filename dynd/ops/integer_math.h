@@ -1,5 +1,5 @@
 // What the expressions of operations.def may call, besides scalar_math.h: division with a remainder, powers, and what
-// only integers have. The same rules: internal linkage, no standard library, the same bits at every level, no trap.
+// only integers have. The same rules: internal linkage, no standard library, the same bits at every ISA level, no trap.
 #pragma once
 
 #include "dynd/ops/scalar_math.h"

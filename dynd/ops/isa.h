@@ -9,7 +9,7 @@ enum class op_id : uint8_t;
 enum class reduction_id : uint8_t;
 
 /// All loops of one ISA level. The accessors index plain tables. No member is an array by operation that has their
-/// number as its size, so that a new operation does not rebuild those who only convert and fetch.
+/// number as its size, so that a new operation does not rebuild the files that only convert and fetch.
 struct isa_table {
   const char *name;
   const conversion_loops *conversions;
@@ -18,28 +18,28 @@ struct isa_table {
   const operation_loops *operations[256]; ///< by op_id
 
   /// Null where the operation does not compute in that type.
-  block_fn loop(op_id op, scalar_id computation) const { return operations[size_t(op)]->loop[size_t(computation)]; }
+  batch_fn loop(op_id op, scalar_id computation) const { return operations[size_t(op)]->loop[size_t(computation)]; }
   /// With streaming stores (loops.h); null for two outputs, and where the operation can fail.
-  block_fn stream_loop(op_id op, scalar_id computation) const {
+  batch_fn stream_loop(op_id op, scalar_id computation) const {
     return operations[size_t(op)]->stream[size_t(computation)];
   }
   /// Null for operations that do not compare.
-  block_fn mixed_loop(op_id op, mixed_pair pair) const { return operations[size_t(op)]->mixed[size_t(pair)]; }
-  block_fn convert(scalar_id to, scalar_id from) const { return conversions->plain[size_t(to)][size_t(from)]; }
+  batch_fn mixed_loop(op_id op, mixed_pair pair) const { return operations[size_t(op)]->mixed[size_t(pair)]; }
+  batch_fn convert(scalar_id to, scalar_id from) const { return conversions->plain[size_t(to)][size_t(from)]; }
   /// The unchecked one where there is nothing to check.
-  block_fn convert_checked(error_mode mode, scalar_id to, scalar_id from) const {
+  batch_fn convert_checked(error_mode mode, scalar_id to, scalar_id from) const {
     return conversions->checked[size_t(mode)][size_t(to)][size_t(from)];
   }
   /// Whether the checked conversion may refuse a value.
   bool refuses(error_mode mode, scalar_id to, scalar_id from) const {
     return convert_checked(mode, to, from) != convert(to, from);
   }
-  block_fn convert_stream(error_mode mode, scalar_id to, scalar_id from) const {
+  batch_fn convert_stream(error_mode mode, scalar_id to, scalar_id from) const {
     return conversions->stream[size_t(mode)][size_t(to)][size_t(from)];
   }
   /// dst[i] = a[i] with its bytes (of a complex number, those of each component) in the other order; null for types of
   /// one byte. dst may be a.
-  block_fn swap_bytes(scalar_id scalar) const { return conversions->swap_bytes[size_t(scalar)]; }
+  batch_fn swap_bytes(scalar_id scalar) const { return conversions->swap_bytes[size_t(scalar)]; }
   const reduce_functions &reduce(reduction_id reduction, scalar_id accumulator) const {
     return reductions[size_t(reduction)]->functions[size_t(accumulator)];
   }

@@ -1,9 +1,9 @@
 // The types of the compiled loops, and the tables in which the units of one ISA level show them.
 //
-// The loops are the only functions that touch array elements in bulk. They see contiguous blocks: what is strided,
+// The loops are the only functions that touch array elements in bulk. They see contiguous batches: what is strided,
 // ragged or of another type is brought into scratch by the fetch functions first. The units hold nothing but static
-// functions: an inline function compiled for AVX-512 that the linker keeps for everybody would crash elsewhere. So
-// there is none in this header. Results are bitwise the same at every level: no contraction, the same order of
+// functions: an inline function compiled for AVX-512 that the linker keeps for all units would crash elsewhere. So
+// there is none in this header. Results are bitwise the same at every ISA level: no contraction, the same order of
 // summation. (Which NaN an operation on two of them gives is not part of that.)
 #pragma once
 
@@ -19,18 +19,18 @@ namespace dynd {
 /// dst[i] = op(a[i], b[i], c[i]) for n contiguous elements; dst2 is the second output of operations that have one.
 /// Unused arguments are null. dst may be exactly a, b or c; other overlap is not allowed. Pointers need no alignment.
 /// Returns 0, or 1 where some element failed (the results are then unspecified). All arguments travel in registers.
-using block_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
+using batch_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
 
 /// The same, single elements at any stride (sources in order; destinations first). Baseline only.
 using strided_fn = uint32_t (*)(char *const *data, const intptr_t *stride, size_t n);
 
-/// How far ahead rows that are read from memory one after another are asked for, in bytes.
+/// How far ahead rows that are read from memory one after another are prefetched, in bytes.
 inline constexpr intptr_t row_prefetch_distance = 2048;
 
 /// The elements of one logical row go to lanes: with L = 64 / sizeof(T) lanes and blocks of 64 elements, element i goes
 /// to lane i mod L of block i / 64; a lane adds its elements in rising i, starting with the first; lanes without an
 /// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
-/// binary counter, combine the two topmost as long as they stand for equally many blocks; at the end combine from the
+/// binary counter, combine the two topmost as long as they have equally many blocks; at the end combine from the
 /// top down, acc = combine(lower, acc). Then the lanes fold by halves: lane j with lane j + L/2, and so on to lane 0.
 /// This order is the contract (architecture, decision 10): every way to reduce gives bitwise the same.
 struct reduce_functions {
@@ -44,7 +44,7 @@ struct reduce_functions {
   void (*lanes)(void *lanes, const void *x, size_t n);
   /// Segmented: the element r of dst (at r * dst_stride bytes) is the reduced row x[offsets[r] .. offsets[r + 1]) for r
   /// < rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
-  /// What is `ahead` bytes from the rows it reads is asked for from memory as it goes.
+  /// Prefetches what is `ahead` bytes from the rows it reads.
   uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows, intptr_t ahead);
   /// The same for rows of one length >= 1 that follow each other.
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
@@ -56,12 +56,12 @@ struct row_window {
   const int64_t *offsets;
   size_t rows; ///< at least 1
   int64_t begin, end;
-  /// Where the next window of two other operands is, if that is in memory rather than in a cache: `repeat` asks for it
-  /// as it goes, as many bytes as it writes itself.
+  /// Where the next window of two other operands is, if that is in memory rather than in a cache: `repeat` prefetches
+  /// it as it goes, as many bytes as it writes itself.
   const char *ahead[2] = {nullptr, nullptr};
 };
 
-/// How a block of an operand is brought into scratch. By item size; scratch may be written up to 128 bytes past the
+/// How a batch of an operand is brought into scratch. By item size; scratch may be written up to 128 bytes past the
 /// end, array memory never is, and is never read past an element.
 struct fetch_functions {
   void (*splat)(char *dst, const char *value, size_t n);
@@ -98,12 +98,12 @@ inline constexpr size_t mixed_pair_count = 6;
 
 /// The loops of one operation. Null where T cannot be that type.
 struct operation_loops {
-  block_fn loop[scalar_count];
+  batch_fn loop[scalar_count];
   /// With streaming stores (full cache lines of dst); null for two outputs and where the operation can fail. They are
-  /// weakly ordered: whoever makes the results visible to others executes one sfence after the last block.
-  block_fn stream[scalar_count];
+  /// weakly ordered: the caller executes one sfence after the last batch, before other threads see the results.
+  batch_fn stream[scalar_count];
   /// Exact comparisons of types that no common type holds; null for operations that do not compare.
-  block_fn mixed[mixed_pair_count];
+  batch_fn mixed[mixed_pair_count];
 };
 
 struct strided_loops {
@@ -111,12 +111,12 @@ struct strided_loops {
 };
 
 struct conversion_loops {
-  block_fn plain[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
+  batch_fn plain[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
   /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among
   /// them none is written.
-  block_fn checked[error_mode_count][scalar_count][scalar_count];
-  block_fn stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
-  block_fn swap_bytes[scalar_count];                             ///< null for types of one byte
+  batch_fn checked[error_mode_count][scalar_count][scalar_count];
+  batch_fn stream[error_mode_count][scalar_count][scalar_count]; ///< the same; sfence as above
+  batch_fn swap_bytes[scalar_count];                             ///< null for types of one byte
 };
 
 /// One reduction, by accumulator type; null where there is none.

@@ -48,7 +48,7 @@ constexpr reduction reductions[] = {
 #undef DYND_REDUCTION
 };
 
-/// The list of names that others include is that of the entries.
+/// The list of names (operation_names.h) is that of the entries.
 consteval bool ids_are_in_order() {
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
     if (operations[i].id != op_id(i)) {

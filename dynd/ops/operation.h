@@ -1,4 +1,4 @@
-// The operations and reductions as data, for those who must know one only at run time: the engine, the registry, the
+// The operations and reductions as data, for code that knows one only at run time: the engine, the registry, the
 // Python functions, the documentation, the tests. The entries are in operations.def and reductions.def.
 #pragma once
 
@@ -47,7 +47,7 @@ struct operation {
 const operation &operation_of(op_id id);
 
 /// The type the operation computes in when its operands of type T promote to `promoted`: that type where it is in the
-/// operation's set, float64 for an integer where only floating types are. A type error for others.
+/// operation's set, float64 for an integer where only floating types are. Other types are a type error.
 scalar_id computation_type(op_id id, scalar_id promoted);
 
 /// What operand i is converted to: bool for a condition, else the computation type (for ?T: of its values).
@@ -59,8 +59,8 @@ scalar_id result_type(op_id id, int i, scalar_id computation);
 /// Whether the operation may fail on values when it computes in this type.
 bool can_fail(op_id id, scalar_id computation);
 
-/// What the accumulator of a reduction is: 64 bits for integers and bool (floating types stay), or the type itself; but
-/// of float16, in which nothing computes, always float32.
+/// The accumulator of a reduction: of 64 bits for integers and bool (floating types stay), or of the type itself. For
+/// float16, in which nothing computes, it is always float32.
 enum class accumulator_rule : uint8_t { wide, same };
 
 /// What an empty row gives: 0, or an error.

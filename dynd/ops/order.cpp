@@ -48,7 +48,7 @@ template <class T> number widen(T value) {
     result.imag = value.imag;
   } else if constexpr (std::is_same_v<T, float16>) {
     result.kind = number::floating;
-    block_fn convert = isa().convert(scalar_id::float64, scalar_id::float16);
+    batch_fn convert = isa().convert(scalar_id::float64, scalar_id::float16);
     convert(&result.d, &value, nullptr, nullptr, 1, nullptr);
   } else if constexpr (std::is_floating_point_v<T>) {
     result.kind = number::floating;

@@ -154,7 +154,7 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 }
 
 // Whether a number that a floating-point type does not hold is too small for it rather than too large: its first digit
-// that counts stands behind the point. from_chars says the same of both.
+// that counts is behind the point. from_chars reports both in the same way.
 bool is_tiny(std::string_view number) {
   size_t e = std::min(number.find_first_of("eE"), number.size());
   std::string_view mantissa = number.substr(0, e), power = number.substr(std::min(e + 1, number.size()));
@@ -183,7 +183,7 @@ template <class T> T out_of_range(std::string_view number) {
   }
 }
 
-// Under nocheck what cannot be read is as good as it can be: a beginning that is a number, else zero.
+// Under nocheck a text that cannot be read gives the number that it begins with, else zero.
 template <class T> parsed parse_number(std::string_view text, T &value, bool checked) {
   value = 0;
   std::string_view digits = text;
@@ -302,7 +302,7 @@ parsed parse_scalar(std::string_view text, scalar_id to, error_mode parse_mode, 
   double number; // a small floating-point type
   parsed result = parse_number(text, number, checked);
   error_mode mode = checked ? error_mode::overflow : error_mode::nocheck;
-  block_fn convert = isa().convert_checked(mode, to, scalar_id::float64);
+  batch_fn convert = isa().convert_checked(mode, to, scalar_id::float64);
   bool overflow = convert(value, &number, nullptr, nullptr, 1, nullptr) != 0;
   return result == parsed::good && overflow ? parsed::too_large : result;
 }

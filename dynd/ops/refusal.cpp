@@ -43,7 +43,7 @@ std::string type_text(scalar_id type) {
 
 bool is_refused(error_mode mode, scalar_id to, scalar_id from, const char *value) {
   alignas(8) char result[max_scalar_size];
-  block_fn convert = isa().convert_checked(mode, to, from);
+  batch_fn convert = isa().convert_checked(mode, to, from);
   return convert(result, value, nullptr, nullptr, 1, nullptr) != 0;
 }
 

@@ -1,5 +1,5 @@
 // What the expressions of operations.def and reductions.def may call. Private to the units that are compiled once for
-// each ISA level: everything has internal linkage, nothing of the standard library, the same bits at every level.
+// each ISA level: everything has internal linkage, nothing of the standard library, the same bits at every ISA level.
 //
 // smaller and larger also take GCC vectors of T, because reductions combine whole vectors: comparisons and ?: only.
 #pragma once
@@ -30,7 +30,7 @@ template <> struct unsigned_of<4> { using type = uint32_t; };
 template <> struct unsigned_of<8> { using type = uint64_t; };
 template <> struct unsigned_of<16> { using type = uint64_t; };
 
-/// What stands in memory: of a complex number two of these.
+/// What is stored in memory: for a complex number two of these.
 template <class T> struct component { using type = T; };
 template <> struct component<float16> { using type = uint16_t; };
 template <class T> struct component<complex_of<T>> { using type = T; };
@@ -216,7 +216,7 @@ template <class F> struct format_of {
   static constexpr int most = 2 * bias + 1; // the exponent of infinities and NaN
 };
 
-/// Has it a minus sign?
+/// Whether it has a minus sign.
 template <class T> DYND_ISA_INLINE bool is_negative(T a) {
   if constexpr (is_floating_point<T>) {
     using bits = typename format_of<T>::bits;
@@ -267,7 +267,7 @@ template <class T> DYND_ISA_INLINE int32_t exponent_of(T a) {
 }
 
 /// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
-/// 8 and 16 bits and for int32, to int64 for the others, and then wraps; NaN and what lies outside that int32 (int64)
+/// 8 and 16 bits and for int32, to int64 for other types, and then wraps; NaN and what is outside that int32 (int64)
 /// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every level computes
 /// exactly this; the unsigned conversions of AVX-512, which saturate, are never used. Of a complex number that becomes
 /// a real one, the imaginary component is dropped.

@@ -7,7 +7,7 @@ namespace {
 
 intptr_t magnitude(intptr_t stride) { return stride < 0 ? -stride : stride; }
 
-/// Positive if `outer` rightly stands outside `inner`, negative if they should change places, 0 if nobody minds.
+/// Positive if `outer` should stay outside of `inner`, negative if they should change places, 0 if no stream decides.
 int opinion(const loop &outer, const loop &inner, int stream_count) {
   for (int s = 0; s < stream_count; ++s) {
     intptr_t out = magnitude(outer.stride[s]);

@@ -106,8 +106,8 @@ inline bool is_empty(const nest &n) {
 /// `keep`: the elements are visited in C order, as a summation needs it.
 enum class loop_order : uint8_t { free, keep };
 
-/// The steps below, in their order. Afterwards there is at least one loop, so that nobody needs a case for scalars:
-/// size one with the item sizes as strides, as if contiguous.
+/// The steps below, in their order. Afterwards there is at least one loop, so that no caller needs a case for
+/// scalars: it has size one and the item sizes as strides, as if contiguous.
 ///   C-contiguous (2, 3, 4) into the same, 8 bytes     -> 24 * (8, 8)
 ///   both transposed                                   -> 24 * (8, 8)
 ///   (N, 1) + (1, M) into (N, M)                       -> N * (8M, 8, 0), M * (8, 0, 8)
@@ -124,11 +124,11 @@ void drop_unit_axes(nest &n);
 void flip_negative_axes(nest &n);
 
 /// Sorts by falling stride, in absolute value. Of two loops the first stream that has an opinion decides: the
-/// destination first, then the sources in order; a stream that stands still in one of them, or has the same stride in
-/// both, has none. Where nobody has one the order stays. (Opinions need not be transitive; what comes out then is
+/// destination first, then the sources in order. A stream with stride zero in one of the loops, or with the same stride
+/// in both, has none. Where no stream has an opinion the order stays. (Opinions need not be transitive; the result is
 /// still an order of the same loops, and always the same one.)
 ///   3 * (8, 32), 4 * (24, 8) -> 4 * (24, 8), 3 * (8, 32)     a transposed destination
-///   3 * (0, 8), 4 * (8, 24)  -> 4 * (8, 24), 3 * (0, 8)      stands still in one: the source decides
+///   3 * (0, 8), 4 * (8, 24)  -> 4 * (8, 24), 3 * (0, 8)      stride zero in one: the source decides
 void order_axes(nest &n);
 
 /// Joins neighbours where every stream's strides chain: outer stride == inner stride * inner size.

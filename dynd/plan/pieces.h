@@ -1,4 +1,4 @@
-// Cutting work into pieces for threads, and to stop in between. The cuts are such that results do not depend on them.
+// Cutting work into pieces for threads, and to stop in between. Results do not depend on where the cuts are.
 // Pieces are computed when asked for: nothing is stored, any thread may ask for any piece.
 #pragma once
 

@@ -5,8 +5,8 @@ namespace {
 
 static_assert(max_streams <= 64, "a walk has one bit for each stream");
 
-/// The outer loop along which the items of a source lie side by side while the innermost loop jumps, or -1. A source
-/// that stands still in the innermost loop does not jump: its value is repeated.
+/// The outer loop along which the items of a source are side by side while the innermost loop jumps, or -1. A source
+/// with stride zero in the innermost loop does not jump: its value is repeated.
 int side_by_side_loop(const nest &n, int stream, intptr_t item_size) {
   intptr_t inner = n.innermost().stride[stream];
   if (inner >= -item_size && inner <= item_size)
@@ -28,9 +28,9 @@ uint64_t broken_rows(const nest &n) {
   return streams;
 }
 
-/// The outer loop that most sources want as partner of the innermost (of equals, the first source's) and for whom.
+/// The outer loop that most sources want as partner of the innermost (of equals, the first source's), and which do.
 struct pairing {
-  int loop; ///< -1: nobody wants one
+  int loop; ///< -1: no source wants one
   uint64_t streams;
 };
 

@@ -1,5 +1,5 @@
 // How the two innermost loops of a planned nest are walked, so that no call is too short and every stream is read in
-// whole cache lines. Decides only; the kernels that fetch blocks and panels are elsewhere.
+// whole cache lines. This only decides; the chain (kernel/) fetches batches and panels.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ inline constexpr intptr_t panel_columns = 256;
 
 enum class walk_kind : uint8_t {
   flat,       ///< a strided call on the innermost loop, as it is
-  small_rows, ///< the innermost loop is short: collect whole rows into a block, then one call for the block
+  small_rows, ///< the innermost loop is short: collect whole rows into a batch, then one call for the batch
   panel       ///< transpose panels of some sources into scratch, then a call for each row of the panel
 };
 
 struct walk {
   walk_kind kind;
   /// Bit s for stream s. small_rows: the streams whose rows have to be collected (bit 0: the destination's results
-  /// scattered); those of the others follow each other at one stride already. panel: the sources to transpose, whose
-  /// items lie side by side along the second innermost loop. flat: none.
+  /// scattered); the rows of other streams follow each other at one stride already. panel: the sources to transpose,
+  /// whose items are side by side along the second innermost loop. flat: none.
   uint64_t fetched;
 };
 
-/// For a nest that plan_loops made in free order: where the walk is by panels, the loop that pairs with the innermost
-/// is moved to the second innermost place, so do not give it a nest whose order has to be kept.
+/// For a nest that plan_loops made in free order. A nest whose order has to be kept must not come here: where the walk
+/// is by panels, the loop that pairs with the innermost is moved to the second innermost place.
 ///   n * (8, 8)                                     -> flat
 ///   N * (32, 32), 3 * (8, 8)                       -> small_rows, fetched {0, 1}
 ///   N * (24, 8), 3 * (8, 0)                        -> small_rows, fetched {1}: a value for each row, repeated

@@ -10,7 +10,7 @@
 //   name      = an identifier, or any text in double quotes, on one line, with the escapes \" \\ \n \t \r and
 //               \u with four hexadecimal digits
 //
-// Whitespace and line ends may stand between any two tokens; a comment goes from # to the end of its line. The
+// Whitespace and line ends may be between any two tokens; a comment goes from # to the end of its line. The
 // canonical text, in which aliases are resolved, is type_data::text ("strided * var * int32"); parsing it gives the
 // same type.
 #pragma once

@@ -1,5 +1,5 @@
 // The scalar ids and what is known of each at compile time. Plain enough to be included by the units that are compiled
-// once for each CPU level: no inline function that could end up shared between levels.
+// once for each ISA level: no inline function that could end up shared between them.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ inline constexpr size_t max_scalar_size = 16;
 
 enum class number_kind : uint8_t { boolean, unsigned_integer, signed_integer, floating, complex };
 
-/// Asked of the type itself, so that a new row in scalars.def needs no second list.
+/// Asked of the type itself, so that a new entry in scalars.def needs no second list.
 template <class T>
 inline constexpr number_kind kind_of_storage = T(0.5) != T(0) ? number_kind::floating
                                                : T(-1) < T(0) ? number_kind::signed_integer

@@ -151,7 +151,7 @@ template <class Make> ndt::type intern_text(const std::string &text, Make make) 
   try {
     types.by_text.emplace(node->text, node);
   } catch (...) {
-    ::operator delete(const_cast<type_node *>(node)); // nobody has seen it
+    ::operator delete(const_cast<type_node *>(node)); // no other code has seen it
     throw;
   }
   return ndt::type(node);
@@ -222,7 +222,7 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
 
 namespace {
 
-// What unquoted in datashape.cpp reads.
+// Writes what `unquoted` in datashape.cpp reads.
 void append_escaped(std::string &text, char c) {
   if (c == '"' || c == '\\') {
     text += {'\\', c};

@@ -4,7 +4,7 @@
 // notation for them.
 //
 // An array of a type is sizes and streams (dynd/array/block.h). Both are numbered by walking the type from the outside
-// in, the fields of a struct in their order; a part of a type stands at the position (first stream, first dimension).
+// in, the fields of a struct in their order; the position of a part of a type is (first stream, first dimension).
 //
 //   strided * {id: int32, hits: var * ?float32}     dimensions: 0 strided, 1 var
 //                                                   streams: 0 id, 1 rows of hits, 2 validity, 3 values
@@ -26,7 +26,7 @@ enum class type_kind : uint8_t {
   option,    ///< ?T: a T, or missing
   tuple,     ///< (T, U)
   struct_,   ///< {x: T, y: U}
-  pointer,   ///< pointer[T]: a T that stands elsewhere
+  pointer,   ///< pointer[T]: a T that is stored elsewhere
   byteswap,  ///< byteswap[T]: a scalar with its bytes in the other order
   fixed_dim, // the dimensions are the last
   strided_dim,
@@ -42,7 +42,7 @@ inline constexpr scalar_id not_scalar = scalar_id(scalar_count);
 
 struct type_data;
 
-/// A field of a struct or tuple, and where it stands in it.
+/// A field of a struct or tuple, and its position in it.
 struct type_field {
   const char *name; ///< null in a tuple
   const type_data *type;

@@ -15,17 +15,18 @@ Operation = collections.namedtuple("Operation", "name doc signature")
 
 def operations():
     """The operations there are: name, documentation and signature of each."""
-    return [Operation(*row) for row in _dynd.rows]
+    return [Operation(*entry) for entry in _dynd.operations]
 
 
-globals().update({row[0]: getattr(_dynd, row[0]) for row in _dynd.rows})
+globals().update({entry[0]: getattr(_dynd, entry[0]) for entry in _dynd.operations})
 
 
 def asarray(values):
     """An array over the same memory: NumPy arrays and other buffers as views, lists and dicts by copying.
 
     NumPy's records and other byte orders are views too ({x: T}, byteswap[T]). Its texts and masked arrays are not
-    values in memory: nd.array copies them, to string, bytes and ?T. A view can be written by others at any time, so operations on it never wait.
+    values in memory: nd.array copies them, to string, bytes and ?T. The owner of the memory can write it at any time,
+    so operations on a view are never lazy.
     """
     return _dynd.asarray(values)
 
@@ -60,7 +61,7 @@ def empty(type):
 
 @contextlib.contextmanager
 def eager():
-    """Inside, nothing waits: every operation of this thread computes its values at once.
+    """Inside, nothing is lazy: every operation of this thread computes its values at once.
 
     It belongs to the thread that enters it, which must be the one that leaves it.
     """

@@ -44,8 +44,8 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
 /// A missing value of ?T, without dimensions.
 nd::array missing_value(scalar_id scalar);
 
-/// What is assigned has its own type too, but for what Python has no type for: records by position, None alone, text
-/// beside numbers. Those take the target's, and every value is converted to it as the mode says.
+/// The same for an assignment: values have their own type. Where Python gives none (records by position, None alone,
+/// text beside numbers) they take the target's type, and every value is converted to it as the mode says.
 nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode = error_mode::fractional);
 /// What is inside of options and pointers.
 const type_data *below_options(const type_data *type);

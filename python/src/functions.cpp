@@ -1,4 +1,4 @@
-// The functions: one for each row of ops/, made from the run-time registry, and the rest of the module.
+// The functions: one for each operation of ops/, made from its entry, and the rest of the module.
 #include "binding.h"
 
 #include <nanobind/eval.h>
@@ -59,7 +59,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
         like = like || r.operand[i] == value_rule::boolean ? like : &operands[i];
       }
     }
-    for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the others
+    for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the other operands
       if (arguments[i] == Py_None) {
         convert(i);
       }
@@ -106,7 +106,7 @@ std::string parameter_names(const operation &r) {
   return names;
 }
 
-// A call and what it gives, computed here: a condition, a ragged array, one value for each row.
+// A call and its result, computed here: of a condition, a ragged array, one value for each row.
 std::string example(const operation &r) {
   static const char *const values[] = {"[[1, 4], [9]]", "[[2], [3]]", "[[7], [8]]"};
   std::string call = std::string(">>> nd.") + r.name + "(";
@@ -134,8 +134,8 @@ std::string document(const operation &r) {
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
   text += r.noutputs == 1
-              ? "Over large immutable arrays the operation waits until its values are looked at, and is then\n"
-                "computed in one pass with its neighbours.\n"
+              ? "Over large immutable arrays the result is lazy: it is computed when its values are needed, in one\n"
+                "pass with the operations around it.\n"
               : "Runs at once.\n";
   if (r.failure) {
     text += std::string("Where T is ") + set_text(r.fails_in) + ", it runs at once and may fail (" + r.failure +
@@ -227,7 +227,7 @@ PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t 
              "\n\n(Dims... * T) -> Kept... * R, where R is T, or 64 bits wide for a sum of integers or bool.\n\n"      \
              "axis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"                   \
              "keepdims: the reduced dimension stays with size 1, so that the result broadcasts with the operand.\n"    \
-             "Absorbs an operand that is still waiting: (a * b).sum() is one pass over memory."
+             "A lazy operand is computed in the same pass: (a * b).sum() reads memory once."
 
 #define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
   {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_method<reduction_id::name>)),               \
@@ -321,7 +321,7 @@ observation *observe(nb::callable f, nb::tuple arguments, bool tracing) {
     eager.emplace();
   }
   nb::object result = f(*arguments);
-  if (is_array(result.ptr())) { // what is still lazy belongs to it
+  if (is_array(result.ptr())) { // its lazy operations belong to the observation
     unwrap(result.ptr()).eval();
   }
   return seen.release();
@@ -476,7 +476,7 @@ void add_array_methods() {
         unwrap(self.ptr()).eval();
         return nb::borrow(self);
       },
-      "Computes the values if they are still waiting; returns the array.");
+      "Computes the values if the array is lazy; returns the array.");
   method(
       "__format__",
       [](nb::handle self, nb::object spec) {
@@ -504,7 +504,7 @@ void add_array_methods() {
 } // namespace
 
 void add_functions(nb::module_ &m) {
-  nb::object rows = nb::list();
+  nb::object operations = nb::list();
   nb::object module_name = nb::str("dynd.nd");
   for (size_t i = 0; i < op_count; i++) {
     const operation &r = operation_of(op_id(i));
@@ -514,16 +514,16 @@ void add_functions(nb::module_ &m) {
         new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(operation_functions[i])),
                         METH_FASTCALL, text->c_str()};
     m.attr(r.name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
-    rows.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
+    operations.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
   }
   for (PyMethodDef *method = reduction_functions; method->ml_name; method++) {
     m.attr(method->ml_name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
   }
   for (size_t i = 0; i < reduction_count; i++) {
     const reduction &r = reduction_of(reduction_id(i));
-    rows.attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> Kept... * R"));
+    operations.attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> Kept... * R"));
   }
-  m.attr("rows") = rows;
+  m.attr("operations") = operations;
   add_array_methods();
 
   m.def(

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "dynd/ops/refusal.h"
 #include "dynd/ops/isa.h"
+#include "dynd/ops/refusal.h"
 
 namespace binding {
 
@@ -169,7 +169,7 @@ void store(char *dst, scalar_id scalar, PyObject *object, const char *operation,
   }
   alignas(16) char value[max_scalar_size];
   scalar_id from = number_of(object, kind, value);
-  block_fn convert = isa().convert_checked(mode, scalar, from);
+  batch_fn convert = isa().convert_checked(mode, scalar, from);
   if (convert(dst, value, nullptr, nullptr, 1, nullptr) != 0) {
     refusal why = why_refused(scalar, from, value);
     throw error(why.kind, (operation ? std::string(operation) + ": " : "") + why.text + where.text());

@@ -27,7 +27,7 @@ std::string text_of(nb::handle object) { return nb::str(object).c_str(); }
 
 // ---- in -----------------------------------------------------------------------------------------------------------
 
-// What the elements become. A view has them as they are in memory; a copy has texts, and everything in our byte order.
+// What the elements become. A view has them as they are in memory; a copy has texts, and this CPU's byte order.
 enum class purpose { view, copy, masked_copy };
 
 // ?T for what a mask can hide: everything below the fields.
@@ -255,7 +255,7 @@ nb::object dtype_of(const nd::array &a, const type_part &part, nb::module_ &nump
   }
 }
 
-// The same memory, as if its bytes were in our order.
+// The same memory, as if its bytes were in this CPU's order.
 nd::array in_our_order(const nd::array &a) {
   ndt::type type = ndt::with_dtype(a.type(), ndt::type(a->type->dtype->element));
   ref<array_block> block = new_block(type.get(), a->access, 0);

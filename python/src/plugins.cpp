@@ -1,4 +1,4 @@
-// Plug-ins and kernels of strangers as Python functions.
+// Plug-ins and external kernels as Python functions.
 #include "binding.h"
 
 #include <nanobind/stl/string.h>
@@ -70,7 +70,7 @@ nb::object make_function(const nd::registered_kernel &kernel) {
             (kernel.library.empty() ? "" : "From the plug-in " + kernel.library + "\n");
   f->method = {f->kernel.name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call_kernel)),
                METH_FASTCALL, f->text.c_str()};
-  // What a function is bound to, help() shows, unless it is a module: so each has a module object to hold its pointer.
+  // help() shows what a function is bound to, unless that is a module: so each has a module object for its pointer.
   static PyModuleDef holder = {PyModuleDef_HEAD_INIT,
                                "dynd.nd",
                                nullptr,

@@ -87,7 +87,7 @@ private:
     if (!assigned_ || value.is_none() || !is_other_kind(type, value.ptr())) {
       return value;
     }
-    observed_scope unwatched(nullptr); // a value on the way is not what is watched
+    observed_scope unwatched(nullptr); // an intermediate value is not what is watched
     try {
       nd::array own = from_python(value.ptr(), {}, access_mode::immutable);
       if (own.ndim() > 0) {
@@ -142,7 +142,7 @@ private:
     refuse(part, object);
   }
 
-  // None is a pointer to nothing, unless what it points to can be missing itself. The content has an element for every
+  // None is a null pointer, unless what it points to can be missing itself. The content has an element for every
   // pointer, so that their numbers are those of the pointers.
   void visit_pointer(const type_part &part, PyObject *object) {
     if (object == Py_None && part.type->element->kind != type_kind::option) {

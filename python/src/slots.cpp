@@ -190,9 +190,10 @@ nd::index one_index(PyObject *object) {
       throw nb::python_error();
     }
   } else {
-    throw error(error_kind::index, std::string("index: an index must be an integer, a slice, `...` or None, not ") +
-                                       Py_TYPE(object)->tp_name +
-                                       (PyUnicode_Check(object) ? "; a field's name stands alone: a[\"x\"][0]" : ""));
+    throw error(error_kind::index,
+                std::string("index: an index must be an integer, a slice, `...` or None, not ") +
+                    Py_TYPE(object)->tp_name +
+                    (PyUnicode_Check(object) ? "; a field's name is an index by itself: a[\"x\"][0]" : ""));
   }
   return result;
 }
@@ -254,7 +255,7 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
       nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
 }
 
-// a[i:j] of a one-dimensional array, likewise.
+// The same for a[i:j] of a one-dimensional array.
 PyObject *slice_of(const nd::array &a, PyObject *key) {
   array_block *block = a.get();
   if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() ||
@@ -271,7 +272,7 @@ PyObject *slice_of(const nd::array &a, PyObject *key) {
   }
   size_t bytes = size_t(count) * block->item_size();
   if (block->access == access_mode::immutable && (block->flags & flag_dense) && bytes <= 64 && bytes % 8 == 0) {
-    // A copy of a few elements is cheaper than counting who looks at them.
+    // A copy of a few elements is cheaper than counting one more owner.
     intptr_t size = count;
     ref<array_block> part = new_dense(block->type, &size);
     const char *from = block->values().address + size_t(start) * block->item_size();
@@ -319,7 +320,7 @@ PyObject *get_element(PyObject *self, Py_ssize_t i) {
   });
 }
 
-// A row that is indexed is strided, and has the length that it has. One that has no memory yet is the only row of a
+// A row that is indexed is strided and keeps its length. A row that has no memory yet is taken as the only row of a
 // slice instead: there it is `var`, and gets its length from what is assigned. Nothing if the integers that the key
 // begins with name no such row.
 std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::array &target) {

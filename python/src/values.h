@@ -13,7 +13,7 @@
 namespace binding {
 
 /// Where a value is in nested lists and records, for messages: ` at index (2, "x", 0)`. A chain of levels on the
-/// stack of whoever walks the values, so that knowing the place costs next to nothing.
+/// stack of the code that walks the values, so that knowing the place costs next to nothing.
 class place {
 public:
   /// One more list or record while it lives.
@@ -69,7 +69,7 @@ inline std::string type_name(PyObject *object) { return Py_TYPE(object)->tp_name
 
 inline bool is_list(PyObject *object) { return PyList_Check(object) || PyTuple_Check(object); }
 
-/// Memory to look at. Text, bytes and lists are values, whatever else they can do.
+/// Whether the object lends memory. Text, bytes and lists are values, even where they do.
 inline bool has_buffer(PyObject *object) {
   return PyObject_CheckBuffer(object) && !is_list(object) && !PyBytes_Check(object) && !PyUnicode_Check(object);
 }

@@ -47,7 +47,7 @@ public:
       converted = static_cast<ctype>(value);                                                                           \
     } else {                                                                                                           \
       double number = static_cast<double>(value);                                                                      \
-      block_fn convert = isa().convert(scalar_id::id, scalar_id::float64);                                             \
+      batch_fn convert = isa().convert(scalar_id::id, scalar_id::float64);                                             \
       convert(&converted, &number, nullptr, nullptr, 1, nullptr);                                                      \
     }                                                                                                                  \
     values_.append(reinterpret_cast<const char *>(&converted), sizeof(converted));                                     \

@@ -62,7 +62,7 @@ def test_integers_of_64_bits_with_fractions(compare, integer, floating):
 
 
 @pytest.mark.parametrize("compare", COMPARISONS)
-def test_waiting_and_fused(compare):
+def test_lazy_and_fused(compare):
     count = 100_000
     a = np.random.default_rng(0).integers(2**62, 2**63 - 1, count)
     b = a.astype(np.uint64) + np.random.default_rng(1).integers(0, 2, count).astype(np.uint64)

@@ -34,7 +34,7 @@ from oracle import VAR, Array, strided
 from strategies import seeds
 from support import contains, identical
 from test_interrupt import interrupted_after
-from test_waiting import worker
+from test_lazy import worker
 
 ROW = 1 << 18
 MANY = 2000  #: how often a row is seen

@@ -187,7 +187,7 @@ def test_what_cannot_be_a_view():
     assert array.tolist() == [[1, 2, 3], [4, 5]]
 
 
-def test_waiting_values():
+def test_lazy_values():
     rows = [[float(i)] * (i % 7) for i in range(20_000)]
     array = nd.array(rows)
     found = (array[:, 1:] * 2.0 + array[:, :-1]).sum(axis=1).tolist()

@@ -24,7 +24,7 @@ using testing::type_text;
 // 80 KB: enough to be lazy.
 const char *const large = "100 * 100 * float64";
 
-bool is_lazy(const nd::array &a) { return a->state.load() == array_state::waiting; }
+bool is_lazy(const nd::array &a) { return a->state.load() == array_state::lazy; }
 
 template <class F> auto at_once(F f) {
   eager_scope eager;

@@ -30,7 +30,7 @@ const layout layouts[] = {
     {"broadcast", {"9 * 1 * ", "1 * 7 * "}},
     {"transposed", {"9 * 12 * ", "12 * 9 * "}, {nullptr, nd::transposed}},
     {"ragged", {"12 * var * ", "12 * var * "}},
-    {"ragged, a value a row", {"12 * var * ", "12 * 1 * "}},
+    {"ragged, a value for each row", {"12 * var * ", "12 * 1 * "}},
     {"ragged, out of order", {"12 * var * ", "12 * var * "}, {backwards, backwards}},
 };
 

@@ -231,7 +231,7 @@ void expect_to_survive(const scenario &s) {
     for (int64_t n = 0; happened; n++) {
       ASSERT_LT(n, 3000) << "does it ever succeed?";
       SCOPED_TRACE("allocation " + std::to_string(n) + (all_after ? " and all after it" : ""));
-      int64_t live = live_allocations(), waiting = waiting_bytes.load();
+      int64_t live = live_allocations(), held = lazy_bytes.load();
       {
         outcome o = attempt_on_new_thread(s, n, all_after);
         happened = o.happened;
@@ -240,7 +240,7 @@ void expect_to_survive(const scenario &s) {
         ASSERT_TRUE(happened || !o.failed);
       }
       ASSERT_EQ(live_allocations(), live) << "leaked";
-      ASSERT_EQ(waiting_bytes.load(), waiting);
+      ASSERT_EQ(lazy_bytes.load(), held);
       ASSERT_EQ(external_owners, owners);
       ASSERT_EQ(external_memory, 0);
     }

@@ -17,7 +17,7 @@ using testing::ramp;
 // 10,000 doubles, 80 KB: enough to be lazy.
 const char *const large = "100 * 100 * float64";
 
-bool is_lazy(const nd::array &a) { return a->state.load() == array_state::waiting; }
+bool is_lazy(const nd::array &a) { return a->state.load() == array_state::lazy; }
 bool has_memory(const nd::array &a) { return a->values().owner != nullptr; }
 
 template <class F> nd::array at_once(F f) {
@@ -195,20 +195,20 @@ TEST(Lazy, DroppingALongChainNeedsNoStack) {
     heads.push_back(chain);
   }
   heads.clear();
-  EXPECT_EQ(waiting_bytes.load(), 0);
+  EXPECT_EQ(lazy_bytes.load(), 0);
 }
 
 TEST(Lazy, TheBudgetCountsLazyArraysOnly) {
-  int64_t before = waiting_bytes.load();
+  int64_t before = lazy_bytes.load();
   nd::array a = ramp(large);
   {
     nd::array sum = a + a;
-    EXPECT_GT(waiting_bytes.load(), before);
+    EXPECT_GT(lazy_bytes.load(), before);
     nd::array computed = a * a;
     computed.eval();
-    EXPECT_GT(waiting_bytes.load(), before);
+    EXPECT_GT(lazy_bytes.load(), before);
   }
-  EXPECT_EQ(waiting_bytes.load(), before);
+  EXPECT_EQ(lazy_bytes.load(), before);
 }
 
 TEST(Lazy, ViewsAssignmentsAndCopiesMaterializeTheirOperand) {

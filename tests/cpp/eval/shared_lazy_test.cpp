@@ -140,7 +140,7 @@ TEST(SharedLazy, RandomGraphsHaveTheBitsOfEagerOnes) {
       ASSERT_TRUE(all_bits(values) == expected) << "round " << round << ", sources " << set;
     }
   }
-  EXPECT_EQ(waiting_bytes.load(), 0);
+  EXPECT_EQ(lazy_bytes.load(), 0);
 }
 
 TEST(SharedLazy, AllThreadsSeeTheSameMemory) {
@@ -176,9 +176,9 @@ TEST(SharedLazy, ShapesAreLookedAtWhileValuesAreComputed) {
 TEST(SharedLazy, WhatAnotherThreadComputedStaysReady) {
   nd::array a = ramp("9000 * 2 * float64"), b = ramp("9000 * 1 * float64");
   nd::array left = a * a, right = nd::sqrt(b), result = left + right;
-  ASSERT_EQ(state_of(left), array_state::waiting);
-  ASSERT_EQ(state_of(right), array_state::waiting);
-  ASSERT_EQ(state_of(result), array_state::waiting);
+  ASSERT_EQ(state_of(left), array_state::lazy);
+  ASSERT_EQ(state_of(right), array_state::lazy);
+  ASSERT_EQ(state_of(result), array_state::lazy);
   trim_memory();
   auto compute_left = [&] { std::thread([&] { left.eval(); }).join(); };
   {

@@ -110,7 +110,7 @@ TEST(Convert, EveryPairAtEveryLevel) {
         }
       };
       for_each_level([&](const isa_table &table) {
-        block_fn f = table.convert(to, from);
+        batch_fn f = table.convert(to, from);
         char *d = target.at_end();
         EXPECT_EQ(f(d, source.at_end(), nullptr, nullptr, n, nullptr), 0u);
         verify(d);
@@ -129,7 +129,7 @@ TEST(Convert, StreamingCopies) {
     const scalar_id of_size[] = {scalar_id::uint8, scalar_id::uint16, scalar_id::uint32, scalar_id::uint64,
                                  scalar_id::complex128};
     for (int log2 = 0; log2 < 5; ++log2) {
-      block_fn copy = table.convert_stream(error_mode::nocheck, of_size[log2], of_size[log2]);
+      batch_fn copy = table.convert_stream(error_mode::nocheck, of_size[log2], of_size[log2]);
       for (size_t n : {0, 1, 7, 63, 64, 65, 200, 3001}) {
         for (size_t shift : {0, 1, 8, 40}) {
           std::vector<char> a((n << log2) + 100), d(a.size() + 64, 1), e = d;
@@ -151,7 +151,7 @@ TEST(SwapBytes, ReversesEveryComponent) {
     SCOPED_TRACE(scalar_name[type]);
     size_t size = scalar_size[type], part = is_complex_id(scalar_id(type)) ? size / 2 : size;
     for_each_level([&](const isa_table &table) {
-      block_fn swap = table.swap_bytes(scalar_id(type));
+      batch_fn swap = table.swap_bytes(scalar_id(type));
       ASSERT_EQ(swap == nullptr, size == 1);
       for (size_t n = 0; swap && n < 150; ++n) {
         guarded_memory source(n * size), target(n * size);
@@ -229,7 +229,7 @@ std::vector<value> edges(scalar_id to, scalar_id from) {
 struct checked_pair {
   scalar_id to, from;
   error_mode mode;
-  block_fn checked, stream, unchecked;
+  batch_fn checked, stream, unchecked;
 
   bool refuses(const char *element) const { return is_refused(to, from, decoded(from, element), mode); }
 };
@@ -294,7 +294,7 @@ TEST(CheckedConvert, ABadElementAnywhereIsFound) {
       auto is = [&](const std::vector<char> &got, const std::vector<char> &wanted, size_t i) {
         return same_element(pair.to, got.data() + i * d_size, wanted.data() + i * d_size);
       };
-      for (block_fn f : {pair.checked, pair.stream}) {
+      for (batch_fn f : {pair.checked, pair.stream}) {
         std::vector<char> got = before;
         ASSERT_EQ(f(got.data(), a.data(), nullptr, nullptr, n, nullptr), 0u);
         for (size_t i = 0; i < n; i++) {

@@ -31,7 +31,7 @@ public:
     check_reference(n);
     for_each_level([&](const isa_table &table) {
       for (bool stream : {false, true}) {
-        block_fn f = stream ? table.stream_loop(op_.id, type_) : table.loop(op_.id, type_);
+        batch_fn f = stream ? table.stream_loop(op_.id, type_) : table.loop(op_.id, type_);
         if (!f) {
           EXPECT_TRUE(stream && (op_.noutputs == 2 || can_fail(op_.id, type_)));
           continue;
@@ -57,7 +57,7 @@ public:
         for (size_t r = 0; r < registers_.size(); r++) {
           p[r] = reg_[r].data();
         }
-        block_fn f = table.loop(op_.id, type_);
+        batch_fn f = table.loop(op_.id, type_);
         EXPECT_EQ(f(first.data(), p[0], p[1], p[2], n, op_.noutputs == 2 ? second.data() : nullptr), 1u) << at;
         EXPECT_FALSE(table.stream_loop(op_.id, type_));
       });
@@ -130,7 +130,7 @@ private:
   }
 
   /// `skip` elements move the alignment; in_place is which register the first output replaces, 0 for none.
-  void run_level(block_fn f, size_t n, size_t skip, size_t in_place) {
+  void run_level(batch_fn f, size_t n, size_t skip, size_t in_place) {
     auto place = [&](int m, scalar_id id) { return memory_[m].at_end() + (most * 16 - (n + skip) * size_of(id)); };
     char *source[3] = {};
     for (size_t r = 0; r < registers_.size(); r++) {
@@ -278,7 +278,7 @@ TEST(Loops, StreamingStoresOfLongRunsEqualPlainOnes) {
       fill_random(random, type, r.data(), n);
     }
     for_each_level([&](const isa_table &table) {
-      block_fn plain = table.loop(op, type), stream = table.stream_loop(op, type);
+      batch_fn plain = table.loop(op, type), stream = table.stream_loop(op, type);
       if (!stream) {
         return;
       }

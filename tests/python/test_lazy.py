@@ -1,7 +1,7 @@
-"""Operations on large immutable arrays wait and are fused; nobody can tell from the bits.
+"""Operations on large immutable arrays are lazy and fused; the bits of the results are those of eager ones.
 
-Random expressions are compared with the same under nd.eager() and with NumPy: held or dropped, forced in any order, from
-many Python threads at once, with one worker thread and with two, at every CPU level.
+Random expressions are compared with the same under nd.eager() and with NumPy: held or dropped, materialized in any
+order, from many Python threads at once, with one worker thread and with two, at every ISA level.
 """
 
 import gc
@@ -38,7 +38,7 @@ def eager_bits(program, inputs):
 
 @settings(max_examples=FEW)
 @given(st.sampled_from(KINDS), seeds)
-def test_a_waiting_expression_has_the_bits_of_an_eager_one(kind, seed):
+def test_a_lazy_expression_has_the_bits_of_an_eager_one(kind, seed):
     program, inputs, _ = programs.make_program(kind, seed)
     last = programs.run(program, inputs)[-1]
     assert bits(last) == eager_bits(program, inputs)[-1], program
@@ -46,7 +46,7 @@ def test_a_waiting_expression_has_the_bits_of_an_eager_one(kind, seed):
 
 @settings(max_examples=FEW)
 @given(st.sampled_from(KINDS), seeds)
-def test_a_waiting_expression_is_numpy(kind, seed):
+def test_a_lazy_expression_is_numpy(kind, seed):
     program, inputs, plain = programs.make_program(kind, seed)
     found = programs.run(program, inputs)[-1]
     expected = programs.run_numpy(program, plain)[-1]
@@ -96,7 +96,7 @@ def test_forced_in_the_middle(kind, seed):
 @given(
     st.sampled_from(KINDS), seeds, st.sampled_from(["sum", "min", "max"]), st.sampled_from([None, 1, -1]), st.booleans()
 )
-def test_a_reduction_absorbs_what_waits(kind, seed, name, axis, held):
+def test_a_reduction_absorbs_lazy_operands(kind, seed, name, axis, held):
     _, inputs, plain = programs.make_program(kind, seed)
     names = [x for x in programs.TOTAL if x not in ("less", "where")]
     program = programs.random_program(random.Random(seed), programs.scalars_of(plain), 6, names)
@@ -117,7 +117,7 @@ def test_a_reduction_absorbs_what_waits(kind, seed, name, axis, held):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_many_python_threads_look_at_the_same_waiting_values(kind, workers):
+def test_many_python_threads_look_at_the_same_lazy_values(kind, workers):
     nd.set_num_threads(workers)
     for seed in range(12):
         program, inputs, _ = programs.make_program(kind, seed, count=10)
@@ -143,7 +143,7 @@ def test_many_python_threads_look_at_the_same_waiting_values(kind, workers):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_python_threads_write_expressions_over_the_same_values(kind):
-    """Shared waiting values grow in several directions at once."""
+    """Shared lazy values grow in several directions at once."""
     shared, inputs, _ = programs.make_program(kind, 77, count=6)
     for round_ in range(6):
         values = programs.run(shared, inputs)
@@ -211,14 +211,14 @@ def worker(level=None, threads=1, script=("programs.py", "12")):
     return done.stdout.strip()
 
 
-def test_every_cpu_level_gives_the_same_bytes():
+def test_every_isa_level_gives_the_same_bytes():
     here = " ".join([programs.digest(12), programs.large_digest()])
     assert worker("baseline") == here
     assert worker("avx2", threads=2) == here
     assert worker(None, threads=2) == here
 
 
-# ---- what can be seen of a waiting value
+# ---- what can be seen of a lazy value
 
 
 def large(count=20_000):
@@ -227,42 +227,42 @@ def large(count=20_000):
 
 def test_type_shape_and_length_are_known_at_once():
     a = large()
-    waiting = a * 2.0 + 1.0
-    assert (waiting.shape, waiting.ndim, len(waiting)) == ((20_000,), 1, 20_000)
-    assert str(nd.type_of(waiting)) == "strided * float64"
-    assert waiting[3].tolist() == 7.0
-    assert waiting[-2:].tolist() == [39997.0, 39999.0]
+    lazy = a * 2.0 + 1.0
+    assert (lazy.shape, lazy.ndim, len(lazy)) == ((20_000,), 1, 20_000)
+    assert str(nd.type_of(lazy)) == "strided * float64"
+    assert lazy[3].tolist() == 7.0
+    assert lazy[-2:].tolist() == [39997.0, 39999.0]
 
 
-def test_views_of_waiting_values():
+def test_views_of_lazy_values():
     a = large()
-    waiting = a + 1.0
-    assert (waiting[::-1] - a[::-1]).sum() == 20_000
-    assert (waiting[5:] * 2.0)[0].tolist() == 12.0
+    lazy = a + 1.0
+    assert (lazy[::-1] - a[::-1]).sum() == 20_000
+    assert (lazy[5:] * 2.0)[0].tolist() == 12.0
     square = nd.array(np.arange(10_000.0).reshape(100, 100).tolist())
     assert np.array_equal(np.asarray((square + 1.0).T), np.arange(10_000.0).reshape(100, 100).T + 1)
 
 
 def test_eval_gives_the_same_values():
     a = large()
-    waiting = a * a
-    done = waiting.eval()
-    assert done.tolist() == waiting.tolist()
+    lazy = a * a
+    done = lazy.eval()
+    assert done.tolist() == lazy.tolist()
     assert nd.array([1, 2]).eval().tolist() == [1, 2]
 
 
-def test_numpy_sees_a_waiting_value():
+def test_numpy_sees_a_lazy_value():
     assert np.array_equal(np.asarray(large() - 1.0), np.arange(20_000.0) - 1)
     assert not np.asarray(large() - 1.0).flags.writeable
 
 
 def test_an_error_is_raised_where_it_was_written():
     a, b = large(20_000), large(19_999)
-    waiting = a + 1.0
+    lazy = a + 1.0
     with pytest.raises(ValueError) as caught:
-        waiting * b
+        lazy * b
     assert contains(str(caught.value), "multiply", "20000", "19999")
-    assert waiting[0].tolist() == 1.0
+    assert lazy[0].tolist() == 1.0
     rows, other = [[1.0] * (i % 5) for i in range(10_000)], [[1.0] * (i % 5) for i in range(10_000)]
     other[4322] = [1.0, 2.0, 3.0]
     with pytest.raises(ValueError) as caught:
@@ -295,7 +295,7 @@ def test_eager_ends_with_its_block():
 
 
 def test_long_chains():
-    """Far more operations than may wait at once; and a long chain that nobody looks at is dropped without recursion."""
+    """Far more operations than may be lazy at once; a long chain whose values no one needs is dropped, not recursed."""
     a = large()
     total = a
     for _ in range(5_000):
@@ -308,7 +308,7 @@ def test_long_chains():
 
 
 def test_a_wide_group():
-    """Hundreds of values hang on one waiting value, and some of them on each other."""
+    """Hundreds of values hang on one lazy value, and some of them on each other."""
     base = large() + 0.5
     values = [base * float(i) for i in range(200)]
     pairs = [values[i] + values[i + 1] for i in range(0, 200, 2)]
