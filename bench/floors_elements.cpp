@@ -295,6 +295,30 @@ void missing_row_products_masked(const work &w) {
   }
 }
 
+void missing_max_masked(const work &w) {
+  const uint8_t *valid = (const uint8_t *)w.more[0];
+  __m512d best[4];
+  std::fill(best, best + 4, _mm512_set1_pd(-std::numeric_limits<double>::infinity()));
+  __mmask8 nan = 0;
+  int64_t i = 0;
+  auto take = [&](__m512d &to, int64_t k, __mmask8 left) {
+    __mmask8 m = valid_lanes(valid + k, left);
+    __m512d x = _mm512_maskz_loadu_pd(m, w.in[0] + k);
+    to = _mm512_mask_max_pd(to, m, to, x);
+    nan |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
+  };
+  for (; i + 32 <= w.columns; i += 32) {
+    for (int k = 0; k < 4; ++k) {
+      take(best[k], i + 8 * k, 0xff);
+    }
+  }
+  for (; i < w.columns; i += 8) {
+    take(best[0], i, __mmask8(_bzhi_u32(0xff, uint32_t(std::min<int64_t>(w.columns - i, 8)))));
+  }
+  __m512d all = _mm512_max_pd(_mm512_max_pd(best[0], best[1]), _mm512_max_pd(best[2], best[3]));
+  w.out[0] = nan ? std::numeric_limits<double>::quiet_NaN() : _mm512_reduce_max_pd(all);
+}
+
 void missing_row_max_masked(const work &w) {
   uint8_t *out_valid = (uint8_t *)(w.out + w.rows);
   const uint8_t *valid = (const uint8_t *)w.more[0];
@@ -353,6 +377,7 @@ const loop loops[] = {
     {"missing row max/plain", missing_row_max},
     {"missing row products/plain", missing_row_products},
 #if defined(__AVX512F__)
+    {"missing max/masked", missing_max_masked},
     {"missing row max/masked", missing_row_max_masked},
     {"missing row products/masked", missing_row_products_masked},
 #endif
