@@ -33,15 +33,24 @@ template <piece run> void halves(const work &w) {
 // A source is `in[0..2]`, a column for each field, or records at `in[0]`. The other operand, which is the target of an
 // assignment, is `more[0..2]` or records at `more[0]`.
 
-struct source_types { typedef int32_t x; typedef double y; typedef int64_t z; };
-struct other_types { typedef int64_t x; typedef float y; typedef double z; };
+struct source_types {
+  typedef int32_t x;
+  typedef double y;
+  typedef int64_t z;
+};
+struct other_types {
+  typedef int64_t x;
+  typedef float y;
+  typedef double z;
+};
 
 template <class T> struct by_columns {
   typename T::x *x_;
   typename T::y *y_;
   typename T::z *z_;
 
-  template <class P> explicit by_columns(P *const *columns)
+  template <class P>
+  explicit by_columns(P *const *columns)
       : x_((typename T::x *)columns[0]), y_((typename T::y *)columns[1]), z_((typename T::z *)columns[2]) {}
   auto x(int64_t i) const { return x_[i]; }
   auto y(int64_t i) const { return y_[i]; }
@@ -57,7 +66,7 @@ template <class T> struct by_records {
     typename T::x x;
     typename T::y y;
     typename T::z z;
-  } *at;
+  } * at;
 
   template <class P> explicit by_records(P *const *columns) : at((record *)columns[0]) {}
   auto x(int64_t i) const { return at[i].x; }
@@ -146,9 +155,12 @@ template <class Op, class A> void compare_in_batches(const work &w, int64_t begi
         before[f][k] = left(i + k) < right(i + k);
       }
     };
-    field(0, [&](int64_t k) { return a.x(k); }, [&](int64_t k) { return b.x(k); });
-    field(1, [&](int64_t k) { return a.y(k); }, [&](int64_t k) { return b.y(k); });
-    field(2, [&](int64_t k) { return a.z(k); }, [&](int64_t k) { return b.z(k); });
+    field(
+        0, [&](int64_t k) { return a.x(k); }, [&](int64_t k) { return b.x(k); });
+    field(
+        1, [&](int64_t k) { return a.y(k); }, [&](int64_t k) { return b.y(k); });
+    field(
+        2, [&](int64_t k) { return a.z(k); }, [&](int64_t k) { return b.z(k); });
     for (int64_t k = 0; k < count; ++k) {
       out[i + k] = std::is_same_v<Op, equal_of>
                        ? same[0][k] & same[1][k] & same[2][k]
@@ -288,8 +300,8 @@ void missing_row_products_masked(const work &w) {
     for (int64_t i = w.offsets[r]; i < end; i += 8) {
       __mmask8 left = __mmask8(_bzhi_u32(0xff, uint32_t(std::min<int64_t>(end - i, 8))));
       __mmask8 m = valid_lanes(a_valid + i, left) & valid_lanes(b_valid + i, left);
-      sum = _mm512_add_pd(sum, _mm512_mul_pd(_mm512_maskz_loadu_pd(m, w.in[0] + i),
-                                             _mm512_maskz_loadu_pd(m, w.in[1] + i)));
+      sum = _mm512_add_pd(sum,
+                          _mm512_mul_pd(_mm512_maskz_loadu_pd(m, w.in[0] + i), _mm512_maskz_loadu_pd(m, w.in[1] + i)));
     }
     w.out[r] = _mm512_reduce_add_pd(sum);
   }

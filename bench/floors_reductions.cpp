@@ -1,6 +1,6 @@
 // Hand-written loops that reduce what another operation makes, without storing it: sums of products over the first
-// axis, the largest sum over a middle axis, the sum of products with a transposed operand. In floors_elements.cpp's
-// words: `columns` is the last size, `rows` the first; the size of a middle axis is at `offsets`.
+// axis, the largest sum over a middle axis, the sum of products with a transposed operand. `rows` is the first size,
+// `columns` the last; the size of a middle axis is at `offsets`.
 
 #include "floors_transpose.h"
 

@@ -169,7 +169,7 @@ def compare_programs(trees, options):
 
 
 def report(title, times, unit=1e6, unit_name="us"):
-    ratios = {name: new / old for name, (old, new) in times.items() if 0 < old < math.inf and new < math.inf}
+    ratios = {name: new / old for name, (old, new) in times.items() if 0 < old < math.inf and 0 < new < math.inf}
     if not ratios:
         return
     middle = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
