@@ -17,6 +17,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # elements, runs in one measurement, measurements; at 10k the call from Python is a part of our time
 SIZES = {"10k": (10_000, 200, 40), "100k": (100_000, 20, 60), "16M": (16_000_000, 1, 25)}
 
+PAIRS = ["float64 float64", "float64 float32", "int32 float64", "float64 int32"]
+SQUARE, CUBE = (4096, 4096), (256, 256, 256)
+# element type, shape, order of the axes, bar
+PERMUTED = [("float64", SQUARE, (1, 0), 1.5), ("float32", SQUARE, (1, 0), 1.8), ("uint8", SQUARE, (1, 0), 6),
+            ("float64", CUBE, (2, 0, 1), 2), ("float64", CUBE, (2, 1, 0), 2)]  # fmt: skip
+
 
 def best_times(timers, repeats):
     """The shortest of each; they take turns, so that a slow moment of the machine meets all."""
@@ -51,10 +57,21 @@ def line(what, bar, ours, floor, numpy):
           flush=True)  # fmt: skip
 
 
+def contiguous_arrays(source, to, count):
+    """Values of one type, memory for them in another."""
+    values = floors.aligned(np.random.default_rng(1).integers(0, 100, count).astype(source))
+    return values, floors.aligned(np.zeros(count, to))
+
+
+def permuted_arrays(dtype, shape, axes):
+    """Values, and memory for them with their axes in another order."""
+    values = floors.aligned((np.arange(np.prod(shape)) % 100).astype(dtype).reshape(shape))
+    return values, floors.aligned(np.zeros([shape[a] for a in axes], dtype))
+
+
 def contiguous(loops, label, source, to, count, inner, repeats):
     family = "copy" if source == to else f"{source} to {to}"
-    values = floors.aligned(np.random.default_rng(1).integers(0, 100, count).astype(source))
-    result = floors.aligned(np.zeros(count, to))
+    values, result = contiguous_arrays(source, to, count)
     ours, theirs = nd.asarray(result), nd.asarray(values)
     timers = [timed("nd.assign(to, source, 'nocheck')", inner, to=ours, source=theirs),
               timed("np.copyto(to, source, casting='unsafe')", inner, to=result, source=values)]  # fmt: skip
@@ -64,8 +81,7 @@ def contiguous(loops, label, source, to, count, inner, repeats):
 
 
 def permuted(loops, dtype, shape, axes, bar, repeats=15):
-    values = floors.aligned((np.arange(np.prod(shape)) % 100).astype(dtype).reshape(shape))
-    result = floors.aligned(np.zeros([shape[a] for a in axes], dtype))
+    values, result = permuted_arrays(dtype, shape, axes)
     flat = floors.aligned(np.zeros(shape, dtype))
     source = values.transpose(axes)
     ours, theirs = nd.asarray(result), nd.asarray(source)
@@ -83,12 +99,10 @@ def main():
     loops = floors.Floors(library)
     print("ratios to the best hand-written loop; permuted copies: to the best contiguous copy of the same bytes")
     for label, (count, inner, repeats) in SIZES.items():
-        for source, to in [("float64", "float64"), ("float64", "float32"), ("int32", "float64"), ("float64", "int32")]:
-            contiguous(loops, label, source, to, count, inner, repeats)
-    for dtype, bar in [("float64", 1.5), ("float32", 1.8), ("uint8", 6)]:
-        permuted(loops, dtype, (4096, 4096), (1, 0), bar)
-    for axes in [(2, 0, 1), (2, 1, 0)]:
-        permuted(loops, "float64", (256, 256, 256), axes, 2)
+        for pair in PAIRS:
+            contiguous(loops, label, *pair.split(), count, inner, repeats)
+    for dtype, shape, axes, bar in PERMUTED:
+        permuted(loops, dtype, shape, axes, bar)
     subprocess.run([ROOT / "build/release/bench/assign_cost", library], check=True)
 
 

@@ -12,11 +12,13 @@ namespace floors {
 
 /// The operands of a loop; mirrored by the ctypes structure in floors.py. All arrays are float64 and
 /// start on a cache line; `offsets` has rows + 1 entries, the content of row i is [offsets[i], offsets[i+1]).
+/// `more` is for the loops of floors_elements.cpp, which say what it holds.
 struct work {
   double *out;
   const double *in[5];
   const int64_t *offsets;
   int64_t rows, columns;
+  void *more[3];
 };
 
 struct loop {
@@ -31,6 +33,8 @@ struct loop_list {
 loop_list strided_loops();
 loop_list ragged_loops();
 loop_list copy_loops();
+loop_list element_loops();
+loop_list reduction_loops();
 
 /// W doubles that the compiler keeps in one vector register; may lie at any element's address.
 template <int W> struct vector_of { typedef double type __attribute__((vector_size(W * 8), aligned(8), may_alias)); };

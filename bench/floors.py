@@ -22,6 +22,7 @@ class Work(ctypes.Structure):
         ("offsets", ctypes.c_void_p),
         ("rows", ctypes.c_int64),
         ("columns", ctypes.c_int64),
+        ("more", ctypes.c_void_p * 3),
     ]
 
 
@@ -29,7 +30,7 @@ def build(directory, cpu):
     """Compiles the loops for this CPU unless that was done before; returns the path of the library."""
     sources = sorted(HERE.glob("floors*.cpp"))
     compiler = os.environ.get("CXX", "g++")
-    text = b"".join(path.read_bytes() for path in [*sources, HERE / "floors.h"])
+    text = b"".join(path.read_bytes() for path in [*sources, *sorted(HERE.glob("floors*.h"))])
     key = hashlib.sha256(text + f"{compiler} {FLAGS} {cpu}".encode()).hexdigest()[:12]
     library = pathlib.Path(directory) / f"floors-{key}.so"
     if not library.exists():
@@ -61,7 +62,7 @@ class Floors:
         return self._library.floor_time(index, ctypes.byref(work), repeats)
 
 
-def make_work(out, inputs, offsets=None, rows=0, columns=0):
+def make_work(out, inputs, offsets=None, rows=0, columns=0, more=()):
     """The operands of a loop; they live as long as it does."""
     addresses = [array.ctypes.data for array in inputs]
     work = Work(
@@ -70,8 +71,9 @@ def make_work(out, inputs, offsets=None, rows=0, columns=0):
         offsets=None if offsets is None else offsets.ctypes.data,
         rows=rows,
         columns=columns,
+        more=(ctypes.c_void_p * 3)(*(array.ctypes.data for array in more)),
     )
-    work.arrays = (out, inputs, offsets)
+    work.arrays = (out, inputs, offsets, more)
     return work
 
 
