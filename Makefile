@@ -40,7 +40,7 @@ test: build
 	  "layers: python3 tools/check_layers.py" \
 	  "headers: python3 tools/check_headers.py" \
 	  "abi: tools/check_abi.sh" \
-	  "levels: tools/check_levels.sh $(BUILD)" \
+	  "isa levels: tools/check_isa_levels.sh $(BUILD)" \
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
 	  "python: $(PYTHON) -m pytest -q tests/python" \

@@ -14,9 +14,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "asan"
 REPORTS = BUILD / "python-reports"
-OURS = re.compile(r"/(libdynd|_dynd)[^/]*\.so")
-# TBB's workers are still there at the end, and so is what they keep in thread-local memory.
-SUPPRESSED = ["libtbb.so", "__cxa_thread_atexit_impl"]
+OURS = re.compile(rf"{re.escape(str(ROOT))}/(dynd|python/src)/")
+# TBB's workers are still there at the end, and so is what they keep in thread-local memory; so are the functions that the
+# module made when it was imported.
+SUPPRESSED = ["libtbb.so", "__cxa_thread_atexit_impl", "nanobind__dynd_exec"]
 
 
 def staged_package():
@@ -52,13 +53,10 @@ def environment():
 
 
 def is_ours(record):
-    """Whether one of our frames comes before the first frame of the interpreter."""
-    for frame in record.splitlines()[1:]:
-        if OURS.search(frame):
-            return True
-        if "python3" in frame and ".so" not in frame:
-            return False
-    return False
+    """Whether one of our frames comes before the first of the interpreter, which has no line numbers."""
+    frames = record.splitlines()[1:]
+    ours = next((i for i, frame in enumerate(frames) if OURS.search(frame)), len(frames))
+    return ours < len(frames) and not any("/python3" in frame for frame in frames[:ours])
 
 
 def problems():
