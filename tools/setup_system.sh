@@ -6,7 +6,7 @@ set -eu
 packages=
 for set in "$@"; do
   case $set in
-  demo) packages="$packages cmake ninja-build g++ python3-dev python3-venv libtbb-dev" ;;
+  demo) packages="$packages cmake ninja-build g++ libpython3-dev python3-venv libtbb-dev" ;;
   test) packages="$packages libgtest-dev binutils" ;;
   bench) ;;
   check) packages="$packages clang-format" ;;
