@@ -4,31 +4,35 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
-TARGETS := $(if $(filter-out demo,$(MAKECMDGOALS)),,dynd _dynd)# all, but of the demo alone what it needs
 
-.PHONY: help setup build demo test bench check format clean
+.PHONY: help build demo test bench check format clean distclean
 
 help:
 	@echo "make demo    what this is for, in under a minute"
 	@echo "make test    every check and every test; ends with a summary"
 	@echo "make bench   times beside NumPy, Awkward Array, numexpr, Numba and a hand-written loop"
-	@echo "make check   before a commit: format, warnings as errors, C++ tests under asan and tsan"
+	@echo "make check   before a commit: format, warnings as errors, asan (C++ and Python tests), tsan"
 	@echo "make format  rewrite the sources with clang-format"
 	@echo "make clean   remove what was built (make distclean: and .venv)"
 
-setup:
-	@tools/setup_system.sh
-	@tools/setup_python.sh
+# Each target installs what it needs itself and no more: the sets of tools/setup_system.sh and tools/requirements/.
+# Without targets, build makes everything; python/dynd then uses this build.
+setup = tools/setup_system.sh $(1) && tools/setup_python.sh $(filter-out check,$(1))
+build = tools/build.sh $(PRESET) $(JOBS) $(1) && for file in $(BUILD)/libdynd.so $(BUILD)/python/_dynd*.so; do \
+	  [ ! -e $$file ] || ln -sf ../../$$file python/dynd/; done
 
-build: setup
-	@tools/build.sh $(PRESET) $(JOBS) $(TARGETS)
-	@for file in $(BUILD)/libdynd.so $(BUILD)/python/_dynd*.so; do \
-	  [ ! -e $$file ] || ln -sf ../../$$file python/dynd/; done  # the package uses this build
-
-demo: build
+demo:
+	@$(call setup,demo)
+	@$(call build,dynd _dynd)
 	@$(PYTHON) examples/demo.py
 
-bench: build
+build:
+	@$(call setup,demo test)
+	@$(call build)
+
+bench:
+	@$(call setup,demo bench)
+	@$(call build,dynd _dynd programs)
 	@$(PYTHON) bench/run.py $(BENCH)
 
 test: build
@@ -36,19 +40,20 @@ test: build
 	  "layers: python3 tools/check_layers.py" \
 	  "headers: python3 tools/check_headers.py" \
 	  "abi: tools/check_abi.sh" \
-	  "levels: tools/check_levels.sh $(BUILD)" \
+	  "isa levels: tools/check_isa_levels.sh $(BUILD)" \
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
 	  "python: $(PYTHON) -m pytest -q tests/python" \
 	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q tests/python/test_seeds.py tests/python/test_broadcast_random.py tests/python/test_reductions.py"
 
-check: setup
-	@tools/setup_system.sh --check
+check:
+	@$(call setup,demo test check)
 	@python3 tools/steps.py \
 	  "format: tools/check_format.sh" \
 	  "layers: python3 tools/check_layers.py" \
 	  "dev: tools/build.sh dev $(JOBS) && build/dev/dynd_tests --gtest_brief=1" \
 	  "asan: tools/build.sh asan $(JOBS) && build/asan/dynd_tests --gtest_brief=1" \
+	  "python asan: $(PYTHON) tools/check_python_asan.py" \
 	  "tsan: tools/build.sh tsan $(JOBS) && build/tsan/dynd_tests --gtest_brief=1"
 
 format:
@@ -59,4 +64,3 @@ clean:
 
 distclean: clean
 	rm -rf .venv
-.PHONY: distclean

@@ -1,9 +1,18 @@
 #!/bin/sh
-# Installs the Debian (or Ubuntu) packages that building and testing need; does nothing when all are there.
-# `--check` adds what `make check` wants. Says what it installs; asks for sudo only when not root.
+# Installs the Debian (or Ubuntu) packages of the given sets; does nothing when all are there. Says what it installs;
+# asks for sudo only when not root.
+# Usage: tools/setup_system.sh demo [test] [bench] [check]
 set -eu
-packages="cmake ninja-build g++ binutils python3-dev python3-venv libtbb-dev libfmt-dev libgtest-dev"
-[ "${1:-}" = --check ] && packages="$packages clang-format"
+packages=
+for set in "$@"; do
+  case $set in
+  demo) packages="$packages cmake ninja-build g++ libpython3-dev python3-venv libtbb-dev" ;;
+  test) packages="$packages libgtest-dev binutils" ;;
+  bench) ;;
+  check) packages="$packages clang-format" ;;
+  *) echo "setup: no set '$set' of packages" >&2; exit 2 ;;
+  esac
+done
 
 installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $packages 2>/dev/null | sed -n 's/^ii *//p' || true)
 missing=

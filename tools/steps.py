@@ -14,5 +14,5 @@ for step in sys.argv[1:]:
 
 print("--- summary")
 for name, status, seconds in results:
-    print(f"{'ok    ' if status == 0 else 'FAILED'} {name:10} {seconds:6.1f} s")
+    print(f"{'ok    ' if status == 0 else 'FAILED'} {name:12} {seconds:6.1f} s")
 sys.exit(any(status != 0 for _, status, _ in results))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The units compiled for one ISA level may show their tables and nothing else: a weak (inline) function compiled for
 # AVX-512 that the linker keeps for everybody crashes elsewhere, and so does an initialiser that runs at load.
-# Usage: tools/check_levels.sh build/release
+# Usage: tools/check_isa_levels.sh build/release
 set -eu
 failed=0
 count=0
