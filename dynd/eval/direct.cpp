@@ -55,7 +55,7 @@ bool try_one_type(op_id op, const call_operands &operands, ref<array_block> *res
     }
     source[i] = own->values().address;
   }
-  block_fn loop = isa().loop(op, first->scalar());
+  batch_fn loop = isa().loop(op, first->scalar());
   if (!loop) {
     return false;
   }

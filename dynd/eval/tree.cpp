@@ -279,6 +279,7 @@ private:
     } else if (var_leaf) {
       lay_out_rows(layout, end);
     }
+    layout.streaming &= leaf && loops.loop_count > 0 && stores_follow(loops.innermost());
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.
     int walked = loops.loop_count - taken;
     if (root) {
@@ -389,6 +390,15 @@ private:
       jumps |= row.stride[s] != 0 && row.stride[s] != item_[s];
     }
     return jumps;
+  }
+
+  // Streaming stores are for outputs that are written where they are; others are collected in scratch first.
+  bool stores_follow(const loop &innermost) const {
+    bool follow = true;
+    for (int s = 0; s < t_.p.noutputs; s++) {
+      follow &= innermost.stride[s] == item_[s];
+    }
+    return follow;
   }
 
   // How the innermost loops are walked; returns how many of them the chain takes over.

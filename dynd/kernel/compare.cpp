@@ -71,40 +71,91 @@ struct text_predicate_kernel {
   uint16_t true_for;
 };
 
-bool same_bytes(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+/// Whether two texts of one length are the same. Most texts are short: up to 16 bytes are two words, which may overlap.
+bool same_bytes(const char *a, const char *b, size_t size) {
+  auto word = [](const auto *at, auto w) {
+    std::memcpy(&w, at, sizeof(w));
+    return w;
+  };
+  if (size > 16) {
+    return std::memcmp(a, b, size) == 0;
+  }
+  if (size >= 8) {
+    return ((word(a, uint64_t()) ^ word(b, uint64_t())) | (word(a + size - 8, uint64_t()) ^ word(b + size - 8, uint64_t()))) == 0;
+  }
+  if (size >= 4) {
+    return ((word(a, uint32_t()) ^ word(b, uint32_t())) | (word(a + size - 4, uint32_t()) ^ word(b + size - 4, uint32_t()))) == 0;
+  }
+  return size == 0 || (a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1]);
 }
 
-/// `Equality`: only whether they are equal is asked.
-template <bool Equality>
+/// The order of the first eight bytes decides most comparisons.
+int order_of_bytes(const char *a, size_t a_size, const char *b, size_t b_size) {
+  size_t both = std::min(a_size, b_size);
+  if (both >= 8) {
+    uint64_t x, y;
+    std::memcpy(&x, a, 8);
+    std::memcpy(&y, b, 8);
+    if (x != y) {
+      return __builtin_bswap64(x) < __builtin_bswap64(y) ? -1 : 1;
+    }
+  }
+  int order = both ? std::memcmp(a, b, both) : 0; // by unsigned bytes
+  return order ? order : a_size < b_size ? -1 : a_size > b_size;
+}
+
+/// One operand of a call. All in locals: a store of a char may change anything else, as far as a compiler knows.
+template <slot_kind Kind> struct text_stream {
+  const char *slot, *bytes;
+  intptr_t step;
+
+  text_stream(const text_source &source, char *const *stream, const intptr_t *stride)
+      : slot(stream[source.stream]), bytes(stream[source.stream + 1]), step(stride[source.stream]) {}
+  row_extent read(size_t i) const { return read_slot(slot + intptr_t(i) * step, Kind); }
+};
+
+/// Where `Equality`, whether they are equal is all that is asked.
+template <bool Equality, slot_kind Left, slot_kind Right>
 int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                            dynd_frame *frame) {
   auto *k = reinterpret_cast<const text_predicate_kernel *>(self);
-  const char *left = stream[k->left.stream], *left_bytes = stream[k->left.stream + 1];
-  const char *right = stream[k->right.stream], *right_bytes = stream[k->right.stream + 1];
+  const text_stream<Left> left(k->left, stream, stride);
+  const text_stream<Right> right(k->right, stream, stride);
+  const int true_for = k->true_for;
+  const intptr_t step = stride[k->result];
   char *to = stream[k->result];
-  for (size_t i = 0; i < count; i++) {
-    std::string_view a = k->left.read(left, left_bytes), b = k->right.read(right, right_bytes);
+  for (size_t i = 0; i < count; i++, to += step) {
+    row_extent a = left.read(i), b = right.read(i);
+    const char *x = left.bytes + a.start, *y = right.bytes + b.start;
     int found;
     if constexpr (Equality) {
-      found = same_bytes(a, b) ? equal : unordered;
+      found = a.size == b.size && same_bytes(x, y, size_t(a.size)) ? equal : unordered;
     } else {
-      int order = a.compare(b); // by unsigned bytes
+      int order = order_of_bytes(x, size_t(a.size), y, size_t(b.size));
       found = order < 0 ? less : order > 0 ? greater : equal;
     }
-    *to = (found & k->true_for) != 0;
-    left += stride[k->left.stream];
-    right += stride[k->right.stream];
-    to += stride[k->result];
+    *to = (found & true_for) != 0;
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+}
+
+template <bool Equality> streams_strided_t text_function(slot_kind left, slot_kind right) {
+  auto with_left = [&]<slot_kind Left>() -> streams_strided_t {
+    return right == slot_kind::offsets64   ? text_predicate_strided<Equality, Left, slot_kind::offsets64>
+           : right == slot_kind::offsets32 ? text_predicate_strided<Equality, Left, slot_kind::offsets32>
+                                           : text_predicate_strided<Equality, Left, slot_kind::pairs64>;
+  };
+  return left == slot_kind::offsets64   ? with_left.template operator()<slot_kind::offsets64>()
+         : left == slot_kind::offsets32 ? with_left.template operator()<slot_kind::offsets32>()
+                                        : with_left.template operator()<slot_kind::pairs64>();
 }
 
 size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                    const kernel_operand &right, comparison which) {
   bool equality = which == comparison::equal || which == comparison::not_equal;
   auto *k = begin<text_predicate_kernel>(out, offset, sizeof(text_predicate_kernel),
-                                         equality ? text_predicate_strided<true> : text_predicate_strided<false>);
+                                         equality ? text_function<true>(left.slots(), right.slots())
+                                                  : text_function<false>(left.slots(), right.slots()));
   k->left = {uint16_t(left.stream()), left.slots()};
   k->right = {uint16_t(right.stream()), right.slots()};
   k->result = uint16_t(result);
