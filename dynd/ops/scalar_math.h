@@ -269,8 +269,8 @@ template <class T> DYND_ISA_INLINE int32_t exponent_of(T a) {
 /// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
 /// 8 and 16 bits and for int32, to int64 for other types, and then wraps; NaN and what is outside that int32 (int64)
 /// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every ISA level
-/// computes exactly this; the unsigned conversions of AVX-512, which saturate, are never used. Of a complex number that
-/// becomes a real one, the imaginary component is dropped.
+/// computes exactly this; the unsigned conversions of AVX-512, which saturate, are never used. A complex number that
+/// becomes a real one loses its imaginary component.
 template <class To, class From> DYND_ISA_INLINE To convert_number(From x) {
   if constexpr (is_complex<To>) {
     using part = typename component<To>::type;
