@@ -169,7 +169,7 @@ class Trips:
         return self.east, self.north, self.seconds
 
     def ours(self):
-        """Copies in memory that no other owner can write, so that operations may be lazy; one array of offsets for all."""
+        """Copies in memory that no other owner writes, so that operations may be lazy; one array of offsets for all."""
         offsets = nd.array(self.offsets)
         return [nd.from_offsets(offsets, nd.array(x)) for x in self.columns()] + [nd.array(self.limit)]
 

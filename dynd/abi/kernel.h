@@ -1,8 +1,8 @@
 /* The kernel ABI: what a compiled kernel looks like in memory and how it is called.
  *
  * Plain C11 (and C++11). Includes no other header of the library and links against nothing: what there is to call is
- * inline. A kernel is one block of memory: a prefix, its own data, the prefix of its child, the child's data, and so on.
- * Rules that every kernel keeps:
+ * inline. A kernel is one block of memory: a prefix, its own data, the prefix of its child, the child's data, and so
+ * on. Rules that every kernel keeps:
  *   - it can be moved with memcpy: no pointer into itself, data aligned to 8;
  *   - it is constant while it runs, so many threads may run one kernel: addresses of array data arrive in the
  *     call, temporary memory is an offset into frame->scratch that was reserved while the kernel was built;
