@@ -21,7 +21,7 @@ template <class F> double seconds(F f) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The stranger's strided kernel, instantiated as its author would.
+// The external strided kernel, instantiated as its author would.
 struct by_hand {
   ckernel_builder kernel;
   expr_strided_operation_t function;

@@ -169,7 +169,7 @@ class Trips:
         return self.east, self.north, self.seconds
 
     def ours(self):
-        """Copies in memory that no other owner can write, so that operations may be lazy; one array of offsets for all."""
+        """Copies in memory that no other owner writes, so that operations may be lazy; one array of offsets for all."""
         offsets = nd.array(self.offsets)
         return [nd.from_offsets(offsets, nd.array(x)) for x in self.columns()] + [nd.array(self.limit)]
 
@@ -233,7 +233,7 @@ def take_turns(contenders, seconds, least):
 def show_kernel(trips, names):
     section(f"4. The same formula on {trips.count:,} trips: nothing happens until values are needed")
     say("""Operations on large immutable arrays are lazy. The sum needs values, so all of it runs now, in one pass over
-        memory. The kernel that was built for it ends in a chain of operations, and each block of elements goes through
+        memory. The kernel that was built for it ends in a chain of operations, and each batch of elements goes through
         all of them while it is in the L1 cache:""")
     names["trips"] = trips
     session(

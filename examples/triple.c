@@ -1,4 +1,4 @@
-/* A kernel by a stranger: three times an int32. Plain C against dynd/abi/callable.h, linked against nothing:
+/* An external kernel: three times an int32. Plain C against dynd/abi/callable.h, linked against nothing:
  *   cc -shared -fPIC -I <include> -o triple.so triple.c
  * The library lifts it over arrays of any dimensions; the author writes no loop but this one. */
 #include "dynd/abi/callable.h"

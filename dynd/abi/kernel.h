@@ -1,8 +1,8 @@
 /* The kernel ABI: what a compiled kernel looks like in memory and how it is called.
  *
- * Plain C11 (and C++11), includes nothing of ours, links against nothing: what there is to call is inline. A kernel is
- * one block of memory: a prefix, its own data, the prefix of its child, the child's data, and so on. Rules that every
- * kernel keeps:
+ * Plain C11 (and C++11). Includes no other header of the library and links against nothing: what there is to call is
+ * inline. A kernel is one block of memory: a prefix, its own data, the prefix of its child, the child's data, and so
+ * on. Rules that every kernel keeps:
  *   - it can be moved with memcpy: no pointer into itself, data aligned to 8;
  *   - it is constant while it runs, so many threads may run one kernel: addresses of array data arrive in the
  *     call, temporary memory is an offset into frame->scratch that was reserved while the kernel was built;
@@ -176,7 +176,7 @@ static inline void ckernel_builder_destruct(ckernel_builder_struct *self) {
   self->capacity = 0;
 }
 
-/* ---- a frame, for those who call kernels themselves -------------------------------------------------------------- */
+/* ---- a frame, for code that calls kernels itself ----------------------------------------------------------------- */
 
 /* The `temp` of a frame made by dynd_frame_construct: 64-byte aligned, kept in a list that `engine` begins. */
 static inline void *dynd_frame_temp_on_heap(dynd_frame *self, size_t bytes) {

@@ -42,7 +42,7 @@ class cursor {
 public:
   /// The whole array, whose values are there (nd::array::eval).
   cursor(const array_block &block, char **room) : cursor(block, room, block.nstreams) {}
-  /// The rows of an array, lazy or not: its values are not looked at, and elements have no addresses.
+  /// The rows of an array, lazy or not: its values are not read, and elements have no addresses.
   static cursor over_rows(const array_block &block, char **room) { return {block, room, block.type->var_count}; }
   /// A part with its streams at `at`; at[0] is the part's first. Streams from the number `end` on do not move.
   cursor(const array_block &block, const type_part &part, char *const *at, int end = max_type_streams)

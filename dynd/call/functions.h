@@ -65,10 +65,10 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #undef DYND_OPERATION_NAME
 
 #define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                                      \
+  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                   \
     return array(evaluate(reduction_id::name, a.get(), false, axis, keepdims));                                        \
   }                                                                                                                    \
-  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                                           \
+  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                        \
     return array(evaluate(reduction_id::name, a.get(), true, axis, keepdims));                                         \
   }
 #include "dynd/ops/reductions.def"

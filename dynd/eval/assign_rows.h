@@ -8,11 +8,11 @@
 
 namespace dynd {
 
-/// Whether there are rows to look at on either side, or pointers of the destination.
+/// Whether either side has rows to check, or the destination has pointers.
 bool has_rows_to_check(const type_data *dst, const type_data *src);
 
 /// Whether the sizes of the dimensions outside of the elements broadcast to those of the destination; a broadcast error
-/// where they do not. Rows are not looked at.
+/// where they do not. Rows are not checked.
 void check_sizes(const char *name, const array_block *dst, const array_block *src);
 
 /// Compares the lengths of all rows, those inside of elements too, and looks for rows and pointers of the destination

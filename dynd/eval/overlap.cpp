@@ -21,13 +21,14 @@ byte_interval touched_by(const array_block &block, int s) {
     size[d] = block.size()[d] < 0 ? 1 : block.size()[d];
   }
   if (!below) {
-    return touched_bytes(own.address, {size, size_t(block.all_ndim)}, block.strides(s), intptr_t(stream_item(block, s)));
+    return touched_bytes(own.address, {size, size_t(block.all_ndim)}, block.strides(s),
+                         intptr_t(stream_item(block, s)));
   }
   if (buffer *memory = as_buffer(own.owner)) {
     auto low = reinterpret_cast<uintptr_t>(memory->data);
     return {low, low + memory->size};
   }
-  return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // no pool lends memory of another owner
+  return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
 }
 
 } // namespace

@@ -337,7 +337,7 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
 ref<array_block> evaluate(reduction_id id, array_block *operand, bool last_use, std::optional<int> axis,
                           bool keepdims) {
   settings how = thread_settings();
-  ref<array_block> read; // no handle of our own otherwise: it would count as another owner of a lazy operand
+  ref<array_block> read; // else no reference is added: it would count as another owner of a lazy operand
   if (operand->type->dtype->kind == type_kind::pointer) {
     read = copies_to_scalars(operand);
     operand = read.get();

@@ -36,8 +36,8 @@ value_extent extent_of(const space &shape) {
       overflow |= __builtin_mul_overflow(run.first(), below, &extent.first);
       overflow |= __builtin_mul_overflow(run.last(), below, &extent.last);
       if (overflow) {
-        fail(error_kind::memory, "array is too large: rows of " + std::to_string(run.content()) + " elements of " +
-                                     std::to_string(below));
+        fail(error_kind::memory,
+             "array is too large: rows of " + std::to_string(run.content()) + " elements of " + std::to_string(below));
       }
       return extent;
     }
@@ -50,8 +50,8 @@ intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
   intptr_t bytes, lead;
   if (__builtin_mul_overflow(extent.last - extent.first, item, &bytes) ||
       __builtin_mul_overflow(extent.first, item, &lead)) {
-    fail(error_kind::memory, "array is too large: " + std::to_string(extent.last - extent.first) +
-                                 " elements of " + std::to_string(item) + " bytes");
+    fail(error_kind::memory, "array is too large: " + std::to_string(extent.last - extent.first) + " elements of " +
+                                 std::to_string(item) + " bytes");
   }
   return bytes;
 }

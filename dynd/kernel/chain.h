@@ -16,7 +16,7 @@
 //               operands with other rows are gathered
 //   ordered     a nest of reduced loops, walked in C order as one logical row
 // With a reduction at its end a chain writes one value for each logical row. With `lanes` the call is a part of one
-// logical row, and 64 bytes of lanes are written (ops/isa.h): flat along the call's stride; ordered and var_rows from
+// logical row, and 64 bytes of lanes are written (ops/loops.h): flat along the call's stride; ordered and var_rows from
 // the element on that the number stream counts.
 #pragma once
 
@@ -58,7 +58,7 @@ inline char *const number_origin = reinterpret_cast<char *>(uintptr_t(4096));
 /// Puts a chain at `offset`, request strided; returns the offset past it.
 size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout);
 
-/// Lanes of batches that are combined pairwise as they come (see ops/isa.h). A piece of 2^k blocks of the
+/// Lanes of batches that are combined pairwise as they come (see ops/loops.h). A piece of 2^k blocks of the
 /// summation may be pushed whole, if it begins at a multiple of 2^k blocks.
 class lane_stack {
 public:

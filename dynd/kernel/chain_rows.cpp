@@ -82,7 +82,7 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
 namespace {
 
 // Lanes of `width` columns side by side: lane l of column j at (l * columns_at_once + j). The same order as for one row
-// (ops/isa.h): lanes without an element are left out, which is what combining with the identity does.
+// (ops/loops.h): lanes without an element are left out, which is what combining with the identity does.
 class column_stack {
 public:
   void start(const reduced_output &reduced, char *scratch) {

@@ -153,8 +153,8 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   auto *k = begin_level<var_dim_kernel>(out, offset, bytes, var_dim);
   k->nstreams = uint32_t(spec.nstreams);
   k->nslots = uint32_t(spec.nslots);
-  k->scratch = ckernel_builder_reserve_scratch(
-      &out, size_t(spec.nstreams) * (2 * sizeof(char *) + sizeof(intptr_t)) + size_t(spec.nslots) * sizeof(row_extent));
+  k->scratch = ckernel_builder_reserve_scratch(&out, size_t(spec.nstreams) * (2 * sizeof(char *) + sizeof(intptr_t)) +
+                                                         size_t(spec.nslots) * sizeof(row_extent));
   k->size = spec.size;
   for (int s = 0; s < spec.nstreams; s++) {
     k->stream[s] = {spec.stride[s], spec.unit ? spec.unit[s] : spec.stride[s], spec.follows[s]};

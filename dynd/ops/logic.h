@@ -5,8 +5,8 @@
 
 namespace dynd::logic {
 
-inline constexpr op_id both = op_id::bitwise_and;      ///< Kleene's on ?bool: False with anything is False
-inline constexpr op_id either = op_id::bitwise_or;     ///< True with anything is True
+inline constexpr op_id both = op_id::bitwise_and;  ///< Kleene's on ?bool: False with anything is False
+inline constexpr op_id either = op_id::bitwise_or; ///< True with anything is True
 inline constexpr op_id inverted = op_id::bitwise_invert;
 inline constexpr op_id chosen = op_id::where;          ///< what is not chosen may be missing
 inline constexpr reduction_id any = reduction_id::max; ///< whether some are true

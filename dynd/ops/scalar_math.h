@@ -35,8 +35,8 @@ template <class T> struct component { using type = T; };
 template <> struct component<float16> { using type = uint16_t; };
 template <class T> struct component<complex_of<T>> { using type = T; };
 
-/// The value of a float16, by integer arithmetic that vectorises: the same bits at every level, with and without F16C.
-/// A small one has no leading 1: it is added, as 2^-14, and subtracted again.
+/// The value of a float16, by integer arithmetic that vectorises: the same bits at every ISA level, with F16C or not. A
+/// small one has no leading 1: it is added, as 2^-14, and subtracted again.
 DYND_ISA_INLINE float from_float16(float16 x) {
   uint32_t size = uint32_t(x.bits & 0x7fff) << 13;
   uint32_t exponent = size & 0x0f800000;
@@ -132,7 +132,7 @@ DYND_ISA_INLINE square_scale scale_for(double most) {
                            : square_scale{};
 }
 
-/// Computed in double: the same at every level, within two units in the last place, infinite if a component is.
+/// Computed in double: the same at every ISA level, within two units in the last place, infinite if a component is.
 template <class T> DYND_ISA_INLINE T absolute(complex_of<T> x) {
   double a = __builtin_fabs(x.real), b = __builtin_fabs(x.imag);
   if (a == __builtin_inf() || b == __builtin_inf()) {
@@ -268,9 +268,9 @@ template <class T> DYND_ISA_INLINE int32_t exponent_of(T a) {
 
 /// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
 /// 8 and 16 bits and for int32, to int64 for other types, and then wraps; NaN and what is outside that int32 (int64)
-/// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every level computes
-/// exactly this; the unsigned conversions of AVX-512, which saturate, are never used. Of a complex number that becomes
-/// a real one, the imaginary component is dropped.
+/// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every ISA level
+/// computes exactly this; the unsigned conversions of AVX-512, which saturate, are never used. A complex number that
+/// becomes a real one loses its imaginary component.
 template <class To, class From> DYND_ISA_INLINE To convert_number(From x) {
   if constexpr (is_complex<To>) {
     using part = typename component<To>::type;

@@ -124,7 +124,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   if (is_array(object)) {
     return unwrap(object);
   }
-  ndt::type element; // of the other operand
+  ndt::type element;                // of the other operand
   const type_data *other = nullptr; // the same below options: numbers are weak beside a number
   if (like) {
     element = like->type().dtype();

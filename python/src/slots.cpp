@@ -556,7 +556,7 @@ PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
 PyTypeObject *make_array_type() {
   PyType_Spec spec = {"dynd.nd.array", sizeof(array_object), 0, Py_TPFLAGS_DEFAULT, array_slots};
   PyObject *type = PyType_FromSpec(&spec);
-  if (!type || PyObject_SetAttrString(type, "__array_ufunc__", Py_None) != 0) { // NumPy leaves mixed operators to us
+  if (!type || PyObject_SetAttrString(type, "__array_ufunc__", Py_None) != 0) { // NumPy leaves operators to it
     throw nb::python_error();
   }
   return reinterpret_cast<PyTypeObject *>(type);

@@ -103,7 +103,7 @@ template <class F> void for_each_item(PyObject *list, F f) {
 void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where,
            error_mode mode = error_mode::fractional);
 
-/// The type of values. `element`: of their elements, where it is known; only the lists around them are looked at then.
+/// The type of values. `element`: of their elements, where it is known; then only the lists around them are surveyed.
 /// `if_none`: of the destination, for what has no type of its own. `mixtures`: text beside numbers is no error.
 ndt::type type_of_values(PyObject *values, ndt::type element, ndt::type if_none, bool mixtures);
 

@@ -1,4 +1,4 @@
-"""Random expressions over shared arrays that are large enough to wait, and three ways to run them.
+"""Random expressions over shared arrays that are large enough to be lazy, and three ways to run them.
 
 A program is a list of steps (operation, indices of earlier values). It runs on the library's arrays or, for the
 reference, on NumPy arrays: ragged ones as their flat content, with per-row values repeated. Run as a script it prints a

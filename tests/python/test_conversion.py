@@ -308,7 +308,7 @@ def test_many_ragged_rows_on_threads():
     assert rows.astype("int64")[row, 2].tolist() == 10**10
 
 
-def test_values_that_were_waiting():
+def test_values_that_were_lazy():
     a = nd.array(np.arange(100_000.0))
     with pytest.raises(ValueError, match=r"value 0.5 to int32 at index \(1,\)$"):
         (a * 0.5).astype("int32")

@@ -1,4 +1,4 @@
-"""The founding documents' code, compiled as a stranger would and run: what it prints is what the documents say."""
+"""The founding documents' code, compiled as a user would and run: what it prints is what the documents say."""
 
 import os
 import subprocess

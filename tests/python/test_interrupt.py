@@ -101,7 +101,7 @@ def test_an_assignment_stops_with_every_element_old_or_new(threads):
     assert destination.tolist() == [[5.0]]
 
 
-def test_what_waits_is_computed_later(threads):
+def test_a_lazy_array_is_computed_later(threads):
     size, steps = 1 << 25, 28  # one evaluation of some tenths of a second
     a, value = nd.array(np.full(size, 2.0)), 2.0
     for _ in range(steps):
