@@ -177,6 +177,7 @@ void run_reduction(fused_task &fused, const typed_reduction &typed, array_block 
     fused.run();
   } catch (const error &e) {
     if (e.kind() == error_kind::value) { // an empty row: which one?
+      fused.let_go();                    // the operand is asked for its values, and may be lazy
       fail_empty(typed.of, operand, axis, shown_axis);
     }
     throw;

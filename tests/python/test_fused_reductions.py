@@ -286,3 +286,13 @@ def test_random_views_below_a_sum(seed):
     axis = rng.choice([None, 0, 1])
     whole = ((a * b) - a)[::-1]
     assert identical(whole.sum(axis=axis).tolist(), reduced("sum", (x * y - x)[::-1], axis).tolist())
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_an_empty_row_below_a_lazy_operation_is_named(name, held):
+    rows = nd.from_offsets(nd.array(np.array([0, 9000, 9000, 20000])), nd.array(np.arange(20000)))
+    owners = [nd.abs(rows + 1)] if held else []
+    with pytest.raises(ValueError, match=f"{name}: row 1 is empty"):
+        getattr(owners[0] if held else nd.abs(rows + 1), name)(axis=1)
+    assert all(owner[2, 5].tolist() == 9006 for owner in owners)
