@@ -222,9 +222,6 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
   fused_task fused(typed.of.name, how);
   task &t = fused.t;
   space_of(operand, t.shape);
-  if (how.watching && how.watching->tracing) {
-    return {};
-  }
   if (!has_equal_rows(t.shape) || t.shape.count() == 0) {
     return {};
   }
@@ -317,10 +314,11 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
   at += at < 0 ? ndim : 0;
   ref<array_block> result;
   bool ragged = is_ragged_below(operand, at);
-  if (ragged) {
+  bool shown = how.watching && how.watching->tracing && at < ndim - 1; // a trace shows the rows that are reduced
+  if (ragged && !shown) {
     result = try_reduce_regular(typed, operand, last_use, at, how);
   }
-  if (ragged && !result) {
+  if ((ragged || shown) && !result) {
     ref<array_block> moved = move_axis_inside(typed.of.name, operand, at);
     result = reduce_axis(typed, moved.get(), false, ndim - 1, at, how);
   } else if (!ragged) {
