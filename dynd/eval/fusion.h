@@ -37,7 +37,7 @@ public:
     t.name = name;
     t.how = how;
   }
-  ~fused_task() { abandon_group(claimed_); }
+  ~fused_task() { let_go(); }
   fused_task(const fused_task &) = delete;
   fused_task &operator=(const fused_task &) = delete;
 
@@ -71,6 +71,8 @@ public:
   void lower_operands();
   /// As run_task.
   bool run();
+  /// What was claimed is lazy again: after a failure, before anybody asks for its values.
+  void let_go() { abandon_group(claimed_); }
   /// Claimed outputs are ready.
   void finish() { finish_group(claimed_); }
 

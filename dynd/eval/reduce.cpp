@@ -36,21 +36,25 @@ std::vector<intptr_t> index_of_row(const space &shape, int axis, intptr_t row) {
   return index;
 }
 
-// The first row that is empty, for a message. The operand's axis may have been another one before.
-[[noreturn]] void fail_empty(const reduction &r, array_block *operand, int axis, int shown_axis) {
+// Fails if a row is empty, naming the first. The operand's axis may have been another one before.
+void fail_if_empty(const reduction &r, array_block *operand, int axis, int shown_axis) {
   ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
   space shape;
   space_of(ordered.get(), shape);
   std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(shown_axis) + " is empty";
-  if (axis > 0 && shape.is_var(axis)) {
+  bool empty = shape.size[axis] == 0;
+  if (shape.is_var(axis)) {
     const offsets_run &run = shape.slots[size_t(shape.slot_index[axis])].run;
     intptr_t row = 0;
     while (row < run.rows && run[row + 1] > run[row]) {
       row++;
     }
-    where = row_text(index_of_row(shape, axis, row)) + " is empty";
+    empty = row < run.rows;
+    where = empty && axis > 0 ? row_text(index_of_row(shape, axis, row)) + " is empty" : where;
   }
-  fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
+  if (empty) {
+    fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
+  }
 }
 
 // What a reduction computes in, and its result.
@@ -176,8 +180,9 @@ void run_reduction(fused_task &fused, const typed_reduction &typed, array_block 
   try {
     fused.run();
   } catch (const error &e) {
-    if (e.kind() == error_kind::value) { // an empty row: which one?
-      fail_empty(typed.of, operand, axis, shown_axis);
+    if (e.kind() == error_kind::value) { // an empty row, most likely: which one?
+      fused.let_go();                    // the operand is asked for its values, and may be lazy
+      fail_if_empty(typed.of, operand, axis, shown_axis);
     }
     throw;
   }
@@ -203,7 +208,7 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
   }
   if (!t.shape.is_var(axis) && t.shape.size[axis] == 0) {
     if (typed.empty_fails()) {
-      fail_empty(typed.of, operand, axis, shown_axis);
+      fail_if_empty(typed.of, operand, axis, shown_axis);
     }
     fill_empty(result.get(), outside);
     return result;
@@ -221,9 +226,6 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
   fused_task fused(typed.of.name, how);
   task &t = fused.t;
   space_of(operand, t.shape);
-  if (how.watching && how.watching->tracing) {
-    return {};
-  }
   if (!has_equal_rows(t.shape) || t.shape.count() == 0) {
     return {};
   }
@@ -316,10 +318,11 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
   at += at < 0 ? ndim : 0;
   ref<array_block> result;
   bool ragged = is_ragged_below(operand, at);
-  if (ragged) {
+  bool shown = how.watching && how.watching->tracing && at < ndim - 1; // a trace shows the rows that are reduced
+  if (ragged && !shown) {
     result = try_reduce_regular(typed, operand, last_use, at, how);
   }
-  if (ragged && !result) {
+  if ((ragged || shown) && !result) {
     ref<array_block> moved = move_axis_inside(typed.of.name, operand, at);
     result = reduce_axis(typed, moved.get(), false, ndim - 1, at, how);
   } else if (!ragged) {

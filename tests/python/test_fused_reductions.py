@@ -292,3 +292,11 @@ def test_explain_shows_strides_in_the_order_of_the_axes():
     a = nd.array(np.ones((400, 500)))
     text = str(nd.explain(lambda: a.sum(axis=0)))
     assert "from strided * strided * float64 (400, 500), strides (4000, 8)" in text
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_an_empty_row_below_a_lazy_operation_is_named(name, held):
+    rows = nd.from_offsets(nd.array(np.array([0, 9000, 9000, 20000])), nd.array(np.arange(20000)))
+    owners = [nd.abs(rows + 1)] if held else []
+    with pytest.raises(ValueError, match=f"{name}: row 1 is empty"):
+        getattr(owners[0] if held else nd.abs(rows + 1), name)(axis=1)
+    assert all(owner[2, 5].tolist() == 9006 for owner in owners)

@@ -507,3 +507,30 @@ def test_instantiate_that_fails_or_makes_nothing(tmp_path):
 def test_the_path_must_be_a_path():
     with pytest.raises(TypeError):
         nd.load(3)
+
+
+def test_a_kernel_that_fails_once_below_a_reduction(tmp_path):
+    # It says that it cannot fail, and does, once. No row is empty: the message is the kernel's own.
+    build(tmp_path, "once", """
+        static int calls;
+        static int fails_once(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *src_stride,
+                              size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+          return calls++ ? same(dst, dst_stride, src, src_stride, count, self, frame) : dynd_error_value;
+        }
+        static intptr_t make_once(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                                  const dynd_bind *bind) {
+          return put(out, offset, (void *)fails_once);
+        }
+        int dynd_plugin_init(const dynd_host *h) {
+          kernel = kernel_named("plugin_fails_once");
+          kernel.flags = dynd_callable_pure | dynd_callable_total;
+          kernel.instantiate = make_once;
+          return h->register_kernel(h, &kernel);
+        }
+    """)
+    nd.load(tmp_path / "once.so")
+    inner = nd.from_offsets(nd.array(np.arange(0, 20001, 2)), nd.array(np.arange(20000, dtype=np.int32)))
+    rows = nd.from_offsets(nd.array(np.array([0, 1, 10000])), inner)
+    with pytest.raises(ValueError, match="plugin_fails_once: failed"):
+        nd.plugin_fails_once(rows).max(axis=2)
+    assert nd.plugin_fails_once(rows).max(axis=2)[1, 0].tolist() == 3

@@ -96,3 +96,16 @@ def test_kernels_over_elements_are_explained():
         "    convert int32 to float64",
     ]
     assert str(nd.explain(lambda: None)) == "nothing was evaluated\n"
+
+
+@pytest.mark.parametrize("optional", ["", "?"])
+def test_a_traced_reduction_of_an_outer_axis(optional):
+    a = nd.array([[1, 2, 3], [4, 5, 6]], type=f"strided * strided * {optional}int64")
+    results = []
+    calls = nd.trace(lambda: results.append(a.sum(axis=0))).calls
+    assert results[0].tolist() == [5, 7, 9]
+    assert [call.sources[0] for call in calls] == ["[[1, 4], [2, 5], [3, 6]]", "[1, 4]", "[2, 5]", "[3, 6]"]
+    rows = nd.array([[[1, 2], [3, 4]], [[5, 6]]], type="strided * var * 2 * int64")
+    nd.trace(lambda: results.append(rows.max(axis=1, keepdims=True)))
+    assert results[1].tolist() == rows.max(axis=1, keepdims=True).tolist() == [[[3, 4]], [[5, 6]]]
+    assert results[1].type == rows.max(axis=1, keepdims=True).type
