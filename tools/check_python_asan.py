@@ -3,7 +3,7 @@ of our own fail it at the end. Usage: .venv/bin/python tools/check_python_asan.p
 
 Python and its packages are not instrumented and never give back all of their memory. So a leak counts if our code is on
 the stack of its allocation before Python's is. Python's allocator is malloc here, or the sanitizer would not see what
-Python objects refer to."""
+Python objects refer to. Random tests try fewer examples (few_examples.py)."""
 import os
 import pathlib
 import re
@@ -41,12 +41,12 @@ def environment():
     (REPORTS / "suppressions").write_text("".join(f"leak:{name}\n" for name in SUPPRESSED))
     return {
         **os.environ,
-        "PYTHONPATH": str(staged_package()),
+        "PYTHONPATH": f"{staged_package()}:{ROOT}/tools",
         "PYTHONMALLOC": "malloc",
         # libstdc++ too: the sanitizer wraps throw, and looks for it when the program starts
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libstdc++.so')}",
         "ASAN_OPTIONS": f"detect_leaks=1:allocator_may_return_null=1:log_path={REPORTS}/report",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={REPORTS}/report",
         # the reports are read below: a compiler that a test starts leaks too, and must not fail for that
         "LSAN_OPTIONS": f"exitcode=0:print_suppressions=0:suppressions={REPORTS}/suppressions",
     }
@@ -75,7 +75,7 @@ def problems():
 
 
 tests = sys.argv[1:] or ["tests/python"]
-command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "few_examples", *tests]
 status = subprocess.run(command, cwd=ROOT, env=environment()).returncode
 wrong = problems()
 for text in wrong:
