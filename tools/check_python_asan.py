@@ -1,5 +1,5 @@
-"""Runs Python tests on the library and the module of build/asan: memory errors and undefined behaviour end the run; leaks
-of our own fail it at the end. Usage: .venv/bin/python tools/check_python_asan.py [pytest's arguments]
+"""Runs Python tests on the library and the module of build/asan: memory errors and undefined behaviour end the run;
+leaks of our own fail it at the end. Usage: .venv/bin/python tools/check_python_asan.py [pytest's arguments]
 
 Python and its packages are not instrumented and never give back all of their memory. So a leak counts if our code is on
 the stack of its allocation before Python's is. Python's allocator is malloc here, or the sanitizer would not see what
@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "asan"
 REPORTS = BUILD / "python-reports"
 OURS = re.compile(rf"{re.escape(str(ROOT))}/(dynd|python/src)/")
-# TBB's workers are still there at the end, and so is what they keep in thread-local memory; so are the functions that the
-# module made when it was imported.
+# TBB's workers are still there at the end, and so is what they keep in thread-local memory; so are the functions that
+# the module made when it was imported.
 SUPPRESSED = ["libtbb.so", "__cxa_thread_atexit_impl", "nanobind__dynd_exec"]
 
 
@@ -32,7 +32,8 @@ def staged_package():
 
 
 def runtime(name):
-    return subprocess.run(["gcc", f"-print-file-name={name}"], text=True, capture_output=True, check=True).stdout.strip()
+    """The path of one of gcc's libraries."""
+    return subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip()
 
 
 def environment():

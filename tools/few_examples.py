@@ -1,4 +1,4 @@
-"""A pytest plug-in (-p few_examples): hypothesis tries at most 20 examples, where a run is slow (tools/check_python_asan.py)."""
+"""A pytest plug-in (-p few_examples) for slow runs: hypothesis tries at most 20 examples."""
 import hypothesis
 
 MOST = 20
