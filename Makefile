@@ -4,6 +4,7 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
+LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
 
 .PHONY: help build demo test bench check format clean distclean
 
@@ -44,7 +45,7 @@ test: build
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
 	  "python: $(PYTHON) -m pytest -q tests/python" \
-	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q tests/python/test_seeds.py tests/python/test_broadcast_random.py tests/python/test_reductions.py"
+	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Configures a preset where that is needed, and builds it with some jobs. Quiet, so that errors stand out. Without targets
-# it builds everything. The tests become part of a build folder when they are first asked for: without them, no GoogleTest
-# is needed.
+# Configures a preset where that is needed, and builds it with some jobs. Quiet, so that errors stand out. Without
+# targets it builds everything. The tests become part of a build folder when they are first asked for: a folder without
+# them needs no GoogleTest.
 # Usage: tools/build.sh release 2 [target...]
 set -eu
 cd "$(dirname "$0")/.."
