@@ -110,6 +110,8 @@ private:
       return layout_.axis_size > intptr_t(group / 2) ? reduce_batch : group;
     case chain_kind::var_rows:
       return window;
+    case chain_kind::columns:
+      return columns_at_once;
     default:
       return group;
     }

@@ -16,7 +16,7 @@ constexpr size_t group = 128;        // elements of a batch of whole rows
 constexpr size_t window = 256;       // elements of a batch of ragged rows: a power of two of blocks
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
-constexpr size_t columns_at_once = 128; // that are reduced side by side
+constexpr size_t columns_at_once = 512; // that are reduced side by side: rows of 4 KB, one page, at a time
 
 struct chain_step {
   batch_fn function; // null: an external kernel, at `child`

@@ -292,6 +292,8 @@ def test_explain_shows_strides_in_the_order_of_the_axes():
     a = nd.array(np.ones((400, 500)))
     text = str(nd.explain(lambda: a.sum(axis=0)))
     assert "from strided * strided * float64 (400, 500), strides (4000, 8)" in text
+
+
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("name", ["min", "max"])
 def test_an_empty_row_below_a_lazy_operation_is_named(name, held):
