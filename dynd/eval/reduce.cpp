@@ -1,5 +1,5 @@
-// Reductions: over everything in C order, or over one axis. The order of a summation depends only on the index within the
-// logical row and its length, never on layout, threads or fusion.
+// Reductions: over everything in C order, or over one axis. The order of a summation depends only on the index within
+// the logical row and its length, never on layout, threads or fusion.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -67,8 +67,8 @@ struct typed_reduction {
 
   typed_reduction(reduction_id id, const array_block *operand) : of(reduction_of(id)) {
     if (!find_element_kind(operand->type->dtype, element)) {
-      fail(error_kind::type, std::string(of.name) + ": there is no such operation for elements of type " +
-                                 operand->type->dtype->text);
+      fail(error_kind::type,
+           std::string(of.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
     }
     accumulator = accumulator_type(id, element.scalar);
     missing = element.option && of.empty == empty_rule::none;
