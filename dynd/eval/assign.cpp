@@ -14,6 +14,7 @@
 #include "dynd/eval/run.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd {
 
@@ -197,7 +198,11 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
 // A new array of that whole type with the source's values.
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how) {
+<<<<<<< HEAD
   materialize(src);
+=======
+  force(src);
+>>>>>>> asanrun
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
@@ -209,19 +214,62 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
   return result;
 }
 
+// The fill, with nothing missing in it: that is refused.
+ref<array_block> without_missing(const char *name, array_block *fill, const settings &how) {
+  const type_data *dtype = fill->type->dtype;
+  bool option = false;
+  while (dtype->kind == type_kind::option || dtype->kind == type_kind::pointer) {
+    option |= dtype->kind == type_kind::option;
+    dtype = dtype->element;
+  }
+  if (!option) {
+    return ref<array_block>::share(fill);
+  }
+  ndt::type type = ndt::with_dtype(ndt::type(fill->type), ndt::type(dtype));
+  return convert(name, fill, type.get(), access_mode::immutable, error_mode::nocheck, how);
+}
+
+// The fill for every element of the source that is missing, an array like the source; the others are missing in it.
+ref<array_block> fill_for_missing(const char *name, array_block *source, array_block *fill, const settings &how) {
+  intptr_t size[max_type_streams];
+  find_sizes(source->type, *source, size);
+  ref<array_block> filler = new_empty(source->type, size);
+  given_rows rows;
+  rows.give(name, filler.get(), source);
+  assign_now(name, filler.get(), without_missing(name, fill, how).get(), error_mode::fractional, how);
+  rows.keep();
+  fused_task fused(name, how);
+  space_of(filler.get(), fused.t.shape);
+  int valid = source->type->var_count;
+  uint8_t missing =
+      fused.t.p.add_operation(logic::inverted, scalar_id::bool_, {fused.source(source, valid, scalar_id::bool_)});
+  fused.add_output(missing, filler.get(), valid);
+  fused.lower_operands();
+  fused.run();
+  return filler;
+}
+
 } // namespace
 
+// An element comes from the source or from the fill, whole: the rows inside of it may have other lengths there.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
+<<<<<<< HEAD
   materialize(source);
   materialize(fill);
+=======
+  force(source);
+  force(fill);
+  ref<array_block> filler = fill_for_missing(name, source, fill, unwatched(how));
+>>>>>>> asanrun
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
   intptr_t size[max_type_streams];
   find_sizes(type.get(), *source, size);
   ref<array_block> result = new_empty(type.get(), size);
   given_rows rows;
-  rows.give(name, result.get(), source);
-  assign_now(name, result.get(), fill, error_mode::fractional, how);
-  run_kernel(name, result.get(), source, error_mode::nocheck, how, true);
+  for (array_block *from : {filler.get(), source}) {
+    rows.give(name, result.get(), from);
+    run_kernel(name, result.get(), from, error_mode::nocheck, how, true);
+  }
   rows.keep();
   settle(*result);
   return result;

@@ -154,7 +154,7 @@ private:
 
 // Elements that are not made of numbers may take long each.
 intptr_t elements_of_piece(const task &t) {
-  return num_threads() == 1 && !t.leaf ? lone_piece_elements : piece_elements;
+  return num_threads() == 1 && !t.leaf ? lone_piece_elements / std::max<intptr_t>(1, t.p.nsteps) : piece_elements;
 }
 
 int run_pieces(piece_runner &run, const task &t, const root_call &call) {

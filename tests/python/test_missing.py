@@ -506,6 +506,27 @@ def test_any_element_may_be_missing(values, type):
     assert nd.is_missing(filled).tolist() == [False] * len(values)
 
 
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_a_fill_has_rows_of_its_own_lengths(length):
+    fill = list(range(length))
+    structs = [{"a": [1, 2]}, None, {"a": []}, {"a": [5]}]
+    filled = [{"a": fill} if x is None else x for x in structs]
+    for inside in ["var * int8", "pointer[var * int8]"]:
+        a = nd.array(structs, type=f"4 * ?{{a: {inside}}}")
+        assert nd.fill_missing(a, nd.array({"a": fill}, type="{a: var * int8}")).tolist() == filled
+    nested = nd.array([structs, []], type="2 * var * ?{a: var * int8}")
+    assert nd.fill_missing(nested, nd.array({"a": fill}, type="{a: var * int8}")).tolist() == [filled, []]
+    rows = nd.array([[1, 2], None], type="2 * ?var * int8")
+    assert nd.fill_missing(rows, nd.array(fill, type="var * int32")).tolist() == [[1, 2], fill]
+
+
+def test_a_fill_that_is_missing_is_refused():
+    for type in ["?string", "pointer[?string]"]:
+        with pytest.raises(OverflowError, match=NA):
+            nd.fill_missing(nd.array(["a", None]), nd.array(["x", None], type=f"2 * {type}"))
+    assert nd.fill_missing(nd.array(["a", None]), nd.array(["x", "y"], type="2 * ?string")).tolist() == ["a", "y"]
+
+
 def test_what_is_missing_inside_an_element_is_not_the_element():
     a = nd.array([{"x": None}, {"x": 1}])
     assert nd.is_missing(a).tolist() == [False, False]
