@@ -198,11 +198,7 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
 // A new array of that whole type with the source's values.
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how) {
-<<<<<<< HEAD
   materialize(src);
-=======
-  force(src);
->>>>>>> asanrun
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
@@ -253,14 +249,9 @@ ref<array_block> fill_for_missing(const char *name, array_block *source, array_b
 
 // An element comes from the source or from the fill, whole: the rows inside of it may have other lengths there.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
-<<<<<<< HEAD
   materialize(source);
   materialize(fill);
-=======
-  force(source);
-  force(fill);
   ref<array_block> filler = fill_for_missing(name, source, fill, unwatched(how));
->>>>>>> asanrun
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
   intptr_t size[max_type_streams];
   find_sizes(type.get(), *source, size);
