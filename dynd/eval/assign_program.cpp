@@ -37,9 +37,8 @@ void assignment_program::add_value(fused_task &fused, array_block *dst, const ty
   const char *field = path.empty() ? nullptr : paths_.emplace_front(path).c_str();
   int stream = to.stream;
   if (kind.option) {
-    const char yes = 1;
-    uint8_t valid = from.valid == no_register ? fused.constant(scalar_id::bool_, &yes) : from.valid;
-    fused.add_output(p.assigned(valid, scalar_id::bool_, error_mode::nocheck), dst, stream++);
+    uint8_t valid = p.assigned(fused.valid_or_true(from), scalar_id::bool_, error_mode::nocheck);
+    fused.add_output(valid, dst, stream++);
   } else if (from.valid != no_register) {
     p.require(from.valid, field);
   }
@@ -54,13 +53,7 @@ void assignment_program::add_part(fused_task &fused, array_block *dst, const typ
     add_part(fused, dst, to.field(i), src, from.field(partner_field(to.type, from.type, i)), deeper);
   }
   if (to.type->nfields == 0) {
-    element_kind kind;
-    find_element_kind(from.type, kind);
-    value_registers registers;
-    registers.valid = kind.option ? fused.source(src, from.stream, scalar_id::bool_) : no_register;
-    registers.value = fused.source(src, from.stream + kind.option, kind.scalar);
-    registers.value = kind.swapped ? fused.t.p.swapped(registers.value) : registers.value;
-    add_value(fused, dst, to, registers, path);
+    add_value(fused, dst, to, fused.read(src, from), path);
   }
 }
 

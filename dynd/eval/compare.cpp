@@ -90,16 +90,8 @@ private:
       element_kind left, right;
       find_element_kind(a.type, left);
       find_element_kind(b.type, right);
-      pairs_.push_back({read(left_, a, left), read(right_, b, right), promote(left.scalar, right.scalar)});
+      pairs_.push_back({fused_.read(left_, a), fused_.read(right_, b), promote(left.scalar, right.scalar)});
     }
-  }
-
-  value_registers read(array_block *block, const type_part &part, const element_kind &kind) {
-    value_registers registers;
-    registers.valid = kind.option ? fused_.source(block, part.stream, scalar_id::bool_) : no_register;
-    registers.value = fused_.source(block, part.stream + kind.option, kind.scalar);
-    registers.value = kind.swapped ? fused_.t.p.swapped(registers.value) : registers.value;
-    return registers;
   }
 
   uint8_t compare(const pair &x, comparison which) {
@@ -114,14 +106,10 @@ private:
   // Inside of a struct missing equals missing.
   uint8_t is_equal(const pair &x) {
     uint8_t same = compare(x, comparison::equal);
-    const char yes = 1;
-    auto valid = [&](const value_registers &r) {
-      return r.valid == no_register ? fused_.constant(scalar_id::bool_, &yes) : r.valid;
-    };
     if (x.left.valid == no_register && x.right.valid == no_register) {
       return same;
     }
-    uint8_t a = valid(x.left), b = valid(x.right);
+    uint8_t a = fused_.valid_or_true(x.left), b = fused_.valid_or_true(x.right);
     uint8_t there = logical(logic::both, logical(logic::both, a, b), same);
     return logical(logic::either, there, inverted(logical(logic::either, a, b)));
   }

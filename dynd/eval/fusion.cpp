@@ -81,18 +81,26 @@ value_registers fused_task::registers_of(array_block *block) {
       return node_registers_[i];
     }
   }
+  return read(block, {block->type->dtype, block->type->var_count, block->ndim});
+}
+
+value_registers fused_task::read(array_block *block, const type_part &part) {
   element_kind kind;
-  bool has_value = find_element_kind(block->type->dtype, kind); // without a value: only its validity is asked for
-  int stream = block->type->var_count;
+  bool has_value = find_element_kind(part.type, kind); // of anything that may be missing the validity is enough
   value_registers registers;
   if (kind.option) {
-    registers.valid = source(block, stream++, scalar_id::bool_);
+    registers.valid = source(block, part.stream, scalar_id::bool_);
   }
   if (has_value) {
-    registers.value = source(block, stream, kind.scalar);
+    registers.value = source(block, part.stream + kind.option, kind.scalar);
     registers.value = kind.swapped ? t.p.swapped(registers.value) : registers.value;
   }
   return registers;
+}
+
+uint8_t fused_task::valid_or_true(const value_registers &registers) {
+  const char yes = 1;
+  return registers.valid == no_register ? constant(scalar_id::bool_, &yes) : registers.valid;
 }
 
 uint8_t fused_task::constant(scalar_id scalar, const void *value) {
@@ -182,8 +190,7 @@ void fused_task::add_select(op_id op, scalar_id computation, const value_registe
   results[0] = {p.add_operation(op, computation, {condition, regs[0], regs[1]}), operands[0].valid};
   if (operands[1].valid != no_register || operands[2].valid != no_register) {
     for (int i = 0; i < 2; i++) {
-      const char yes = 1;
-      regs[i] = operands[i + 1].valid == no_register ? constant(scalar_id::bool_, &yes) : operands[i + 1].valid;
+      regs[i] = valid_or_true(operands[i + 1]);
     }
     results[0].valid = both(results[0].valid, p.add_operation(op, scalar_id::bool_, {condition, regs[0], regs[1]}));
   }
@@ -218,9 +225,7 @@ void fused_task::add_output(uint8_t reg, array_block *result, int stream) {
 void fused_task::add_output(const value_registers &registers, array_block *result) {
   int stream = result->type->var_count;
   if (result->type->dtype->kind == type_kind::option) {
-    const char yes = 1;
-    uint8_t valid = registers.valid == no_register ? constant(scalar_id::bool_, &yes) : registers.valid;
-    add_output(valid, result, stream++);
+    add_output(valid_or_true(registers), result, stream++);
   }
   add_output(registers.value, result, stream);
 }

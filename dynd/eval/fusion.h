@@ -52,6 +52,10 @@ public:
   void add_claimed();
   /// The registers of an array's elements: those that a claimed operation computes, else sources.
   value_registers registers_of(array_block *block);
+  /// The registers of a part of an array's elements: a number that may be missing, or the validity of anything else.
+  value_registers read(array_block *block, const type_part &part);
+  /// The validity; of what is never missing, a register that is true.
+  uint8_t valid_or_true(const value_registers &registers);
   /// A register that reads one stream of an array.
   uint8_t source(array_block *block, int stream, scalar_id scalar);
   /// A register that holds one value.
