@@ -26,8 +26,9 @@ using testing::ramp;
 struct located_task {
   task t;
   ref<array_block> result;
+  std::vector<nd::array> sources; // the task does not own them
 
-  located_task(const std::vector<nd::array> &sources, scalar_id output) {
+  located_task(std::vector<nd::array> of, scalar_id output) : sources(std::move(of)) {
     t.name = "test";
     space_operands operands;
     for (const nd::array &a : sources) {
