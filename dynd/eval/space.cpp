@@ -43,7 +43,7 @@ intptr_t space::count() const {
   intptr_t total = 1;
   for (int d = 0; d < ndim; d++) {
     if (!is_var(d)) {
-      total *= size[d];
+      total = __builtin_mul_overflow(total, size[d], &total) ? INTPTR_MAX : total; // what has so many is refused later
     } else {
       const offsets_run &run = slots[size_t(slot_index[d])].run;
       if (!run) {

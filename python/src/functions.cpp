@@ -551,12 +551,9 @@ void add_functions(nb::module_ &m) {
       [](nb::object offsets, nb::object content) {
         nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
         nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
-        if (o->scalar() != scalar_id::int64 && o->scalar() != scalar_id::int32 && is_integer(o->scalar()) &&
-            o->scalar() != scalar_id::uint64) {
-          alignas(8) char zero[8] = {};
-          nd::array widened = nd::scalar_of(scalar_id::int64, zero);
-          array_block *blocks[2] = {o.get(), widened.get()};
-          o = nd::array(evaluate(op_id::add, {blocks, 2})).eval();
+        scalar_id own = o->has_scalars() ? o->scalar() : scalar_id::int64; // what is no number is refused below
+        if (own != scalar_id::int64 && own != scalar_id::int32 && is_integer(own) && own != scalar_id::uint64) {
+          o = nd::array(copy_values(o.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
         }
         return steal(wrap(nd::from_offsets(o, c)));
       },

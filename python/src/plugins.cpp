@@ -79,7 +79,10 @@ nb::object make_function(const nd::registered_kernel &kernel) {
                                nullptr,
                                nullptr,
                                nullptr,
-                               nullptr};
+                               [](void *module) {
+                                 auto *self = static_cast<PyObject *>(module);
+                                 delete *static_cast<kernel_function **>(PyModule_GetState(self));
+                               }};
   nb::object self = owned(PyModule_Create(&holder));
   *static_cast<kernel_function **>(PyModule_GetState(self.ptr())) = f;
   nb::object module_name = nb::str("dynd.nd");

@@ -302,3 +302,8 @@ def test_lists_of_arrays():
     assert repr(nd.array([range(2), range(3)])) == 'nd.array([[0, 1], [0, 1, 2]], type="strided * var * int32")'
     assert str(nd.array([np.int8(1), 2]).type) == "strided * int8"
     assert str(nd.array([np.int8(1), 2.5]).type) == "strided * float64"
+
+
+def test_offsets_that_are_no_numbers_are_refused():
+    with pytest.raises(TypeError, match="from_offsets: offsets must be one-dimensional int64 or int32"):
+        nd.from_offsets(["a"], [1.0])
