@@ -101,8 +101,8 @@ template <class F> void for_each_axis_array(task &t, F f) {
   }
 }
 
-/// The axes from `by` on become the first. The empty asm keeps g++ from making a call of memmove out of each of the many
-/// short loops.
+/// The axes from `by` on become the first. The empty asm keeps g++ from making a call of memmove out of each of the
+/// many short loops.
 inline void drop_axes(task &t, int by) {
   for_each_axis_array(t, [&](auto *of_axis) {
     for (int d = 0; d + by < t.shape.ndim; d++) {

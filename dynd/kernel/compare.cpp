@@ -81,10 +81,12 @@ bool same_bytes(const char *a, const char *b, size_t size) {
     return std::memcmp(a, b, size) == 0;
   }
   if (size >= 8) {
-    return ((word(a, uint64_t()) ^ word(b, uint64_t())) | (word(a + size - 8, uint64_t()) ^ word(b + size - 8, uint64_t()))) == 0;
+    return ((word(a, uint64_t()) ^ word(b, uint64_t())) |
+            (word(a + size - 8, uint64_t()) ^ word(b + size - 8, uint64_t()))) == 0;
   }
   if (size >= 4) {
-    return ((word(a, uint32_t()) ^ word(b, uint32_t())) | (word(a + size - 4, uint32_t()) ^ word(b + size - 4, uint32_t()))) == 0;
+    return ((word(a, uint32_t()) ^ word(b, uint32_t())) |
+            (word(a + size - 4, uint32_t()) ^ word(b + size - 4, uint32_t()))) == 0;
   }
   return size == 0 || (a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1]);
 }
