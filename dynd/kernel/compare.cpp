@@ -71,38 +71,10 @@ struct text_predicate_kernel {
   uint16_t true_for;
 };
 
-/// Whether two texts of one length are the same. Most texts are short: up to 16 bytes are two words, which may overlap.
-bool same_bytes(const char *a, const char *b, size_t size) {
-  auto word = [](const auto *at, auto w) {
-    std::memcpy(&w, at, sizeof(w));
-    return w;
-  };
-  if (size > 16) {
-    return std::memcmp(a, b, size) == 0;
-  }
-  if (size >= 8) {
-    return ((word(a, uint64_t()) ^ word(b, uint64_t())) |
-            (word(a + size - 8, uint64_t()) ^ word(b + size - 8, uint64_t()))) == 0;
-  }
-  if (size >= 4) {
-    return ((word(a, uint32_t()) ^ word(b, uint32_t())) |
-            (word(a + size - 4, uint32_t()) ^ word(b + size - 4, uint32_t()))) == 0;
-  }
-  return size == 0 || (a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1]);
-}
-
-/// The order of the first eight bytes decides most comparisons.
+/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from text
+/// to text, and a branch on them is not predicted.)
 int order_of_bytes(const char *a, size_t a_size, const char *b, size_t b_size) {
-  size_t both = std::min(a_size, b_size);
-  if (both >= 8) {
-    uint64_t x, y;
-    std::memcpy(&x, a, 8);
-    std::memcpy(&y, b, 8);
-    if (x != y) {
-      return __builtin_bswap64(x) < __builtin_bswap64(y) ? -1 : 1;
-    }
-  }
-  int order = both ? std::memcmp(a, b, both) : 0; // by unsigned bytes
+  int order = std::memcmp(a, b, std::min(a_size, b_size));
   return order ? order : a_size < b_size ? -1 : a_size > b_size;
 }
 
@@ -131,7 +103,7 @@ int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t c
     const char *x = left.bytes + a.start, *y = right.bytes + b.start;
     int found;
     if constexpr (Equality) {
-      found = a.size == b.size && same_bytes(x, y, size_t(a.size)) ? equal : unordered;
+      found = a.size == b.size && std::memcmp(x, y, size_t(a.size)) == 0 ? equal : unordered;
     } else {
       int order = order_of_bytes(x, size_t(a.size), y, size_t(b.size));
       found = order < 0 ? less : order > 0 ? greater : equal;
