@@ -71,8 +71,8 @@ struct text_predicate_kernel {
   uint16_t true_for;
 };
 
-/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from text
-/// to text, and a branch on them is not predicted.)
+/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from
+/// text to text, and a branch on them is not predicted.)
 int order_of_bytes(const char *a, size_t a_size, const char *b, size_t b_size) {
   int order = std::memcmp(a, b, std::min(a_size, b_size));
   return order ? order : a_size < b_size ? -1 : a_size > b_size;
