@@ -1,7 +1,6 @@
 // Assignment: checks, then one task, whose leaf is a program where the elements are made of numbers, else a kernel over
 // elements (kernel/assign.h).
 #include <algorithm>
-#include <optional>
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"

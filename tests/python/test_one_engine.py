@@ -169,13 +169,13 @@ def interrupted(call):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_ctrl_c_stops_it(threads, task):
-    """Within about 0.2 s on a machine that is idle; a busy one gets more, in one of three attempts."""
+    """Within about 0.2 s, in one of three attempts: the machine may be busy with something else."""
     lates = []
     for _ in range(3):
         lates.append(interrupted(task()))
-        if lates[-1] < 1:
+        if lates[-1] < 0.25:
             break
-    assert min(lates) < 1, lates
+    assert min(lates) < 0.25, lates
     assert (nd.array([1, None]) + 1).tolist() == [2, None], "everything works afterwards"
 
 
