@@ -85,12 +85,14 @@ struct var_axis_plan {
     }
     if (t.shape.is_var(d)) {
       const space_slots &own = t.shape.slots[size_t(t.shape.slot_index[d])];
-      add_rows(streams.shape_slots[d], own.kind, own.step);
+      add_rows({streams.shape_slots[d], own.kind}, own.step);
       for (int e = d + 1; e < t.shape.ndim; e++) {
         if (t.shape.is_var(e)) {
           follow(streams.shape_slots[e], 0);
         }
       }
+    } else {
+      add_rows({0, slot_kind::none, t.shape.size[d]}, 1);
     }
     for (int o = 0; o < t.operands.size(); o++) {
       const lowered_operand &operand = t.lowered[o];
@@ -100,7 +102,7 @@ struct var_axis_plan {
       int index = 0; // the result's rows
       if (streams.own(o, d) >= 0) {
         index = slots.size();
-        add_rows(streams.own(o, d), operand.kind[d], operand.step[d]);
+        add_rows({streams.own(o, d), operand.kind[d]}, operand.step[d]);
       }
       for (int p = 0; p < t.ports.size(); p++) {
         if (t.ports[p].operand == o) {
@@ -115,14 +117,14 @@ struct var_axis_plan {
     }
   }
 
-  size_t begin(ckernel_builder &out, size_t offset, intptr_t size) const {
-    return begin_var_dim(
-        out, offset, {follows.size(), size, slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
+  size_t begin(ckernel_builder &out, size_t offset) const {
+    return begin_var_dim(out, offset,
+                         {follows.size(), slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
   }
 
 private:
-  void add_rows(int stream, slot_kind kind, int32_t step) {
-    slots.push_back({stream, kind});
+  void add_rows(const var_slots &rows, int32_t step) {
+    slots.push_back(rows);
     step_.push_back(step);
   }
   void follow(int s, int index) {
@@ -318,9 +320,10 @@ private:
 
   size_t begin_rows(size_t offset, int d) {
     var_axis_plan axis(t_, streams_, d);
-    size_t child = axis.begin(out_, offset, t_.shape.size[d]);
+    size_t child = axis.begin(out_, offset);
     explain(offset, child, [&] {
-      return "var_dim rows of " + std::to_string(axis.slots.size()) + " operand(s)" + strides(axis.stride.data());
+      int rows = axis.slots.size() - !t_.shape.is_var(d);
+      return "var_dim rows of " + std::to_string(rows) + " operand(s)" + strides(axis.stride.data());
     });
     return child;
   }
@@ -557,7 +560,7 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
       }
       offset = begin_strided_dim(out, offset, streams.count(), t.shape.size[d], stride.data());
     } else {
-      offset = var_axis_plan(t, streams, d).begin(out, offset, t.shape.size[d]);
+      offset = var_axis_plan(t, streams, d).begin(out, offset);
     }
   }
   leaf_maker leaf(t, options);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dynd/array/rows.h"
+#include "dynd/array/cursor.h"
 #include "dynd/kernel/assign_levels.h"
 #include "dynd/kernel/level.h"
 #include "dynd/memory/pool.h"
@@ -15,22 +15,19 @@ namespace dynd {
 
 namespace {
 
-struct text_places {
-  uint16_t stream;
-  slot_kind kind;
-
-  text_places() = default;
-  explicit text_places(const text_operand &operand) : stream(uint16_t(operand.stream)), kind(operand.kind) {}
-  std::string_view read(char *const *streams, const char *slot) const {
-    row_extent row = read_slot(slot, kind);
-    return {streams[stream + 1] + row.start, size_t(row.size)};
-  }
+struct text_leaf {
+  ckernel_prefix base;
+  text_slots dst, src; // of a number: its stream only
+  uint16_t pool;
+  scalar_id scalar; // of the number
+  bool swapped;     // it is in the other order of bytes
+  bool checked;     // the bytes must be UTF-8
+  error_mode mode;
 };
 
 // Puts a text where the destination's slot says; always in new memory, because other slots may show the old one.
-int put_text(char *const *stream, const text_places &dst, char *slot, int pool_stream, std::string_view text,
-             dynd_frame *frame) {
-  auto *pool = reinterpret_cast<row_pool *>(stream[pool_stream]);
+int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
+  auto *pool = reinterpret_cast<row_pool *>(stream[k->pool]);
   if (!pool) {
     return report(frame, dynd_error_type, "assign: the texts of this array cannot be replaced");
   }
@@ -38,20 +35,11 @@ int put_text(char *const *stream, const text_places &dst, char *slot, int pool_s
   if (start < 0) {
     return report(frame, dynd_error_memory, "assign: no memory for a text of %zu bytes", text.size());
   }
-  std::memcpy(stream[dst.stream + 1] + start, text.data(), text.size());
+  std::memcpy(stream[k->dst.stream + 1] + start, text.data(), text.size());
   int64_t pair[2] = {start, int64_t(text.size())};
   std::memcpy(slot, pair, sizeof(pair));
   return dynd_ok;
 }
-
-// ---- text to text -------------------------------------------------------------------------------------------------
-
-struct text_leaf {
-  ckernel_prefix base;
-  text_places dst, src;
-  uint16_t pool;
-  bool checked;
-};
 
 int copy_text(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
               dynd_frame *frame) {
@@ -63,7 +51,7 @@ int copy_text(char *const *stream, const intptr_t *stride, size_t count, const c
       fail_element(frame, i);
       return report(frame, dynd_error_value, "the bytes are not UTF-8 text");
     }
-    if (int status = put_text(stream, k->dst, dst, k->pool, text, frame)) {
+    if (int status = put_text(k, stream, dst, text, frame)) {
       fail_element(frame, i);
       return status;
     }
@@ -71,30 +59,20 @@ int copy_text(char *const *stream, const intptr_t *stride, size_t count, const c
   return dynd_ok;
 }
 
-// ---- scalar to text -----------------------------------------------------------------------------------------------
-
-struct format_leaf {
-  ckernel_prefix base;
-  text_places dst;
-  uint16_t pool, src;
-  scalar_id from;
-  bool swapped;
-};
-
 int format(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const format_leaf *>(self);
-  char *dst = stream[k->dst.stream], *src = stream[k->src];
+  auto *k = reinterpret_cast<const text_leaf *>(self);
+  char *dst = stream[k->dst.stream], *src = stream[k->src.stream];
   try {
     std::string text;
-    for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src]) {
+    for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
       text.clear();
       char value[max_scalar_size];
-      std::memcpy(value, src, scalar_size[size_t(k->from)]);
+      std::memcpy(value, src, scalar_size[size_t(k->scalar)]);
       if (k->swapped) {
-        swap_bytes(value, k->from);
+        swap_bytes(value, k->scalar);
       }
-      append_scalar(text, k->from, value);
-      if (int status = put_text(stream, k->dst, dst, k->pool, text, frame)) {
+      append_scalar(text, k->scalar, value);
+      if (int status = put_text(k, stream, dst, text, frame)) {
         return status;
       }
     }
@@ -104,26 +82,15 @@ int format(char *const *stream, const intptr_t *stride, size_t count, const cker
   return dynd_ok;
 }
 
-// ---- text to scalar -----------------------------------------------------------------------------------------------
-
-struct parse_leaf {
-  ckernel_prefix base;
-  text_places src;
-  uint16_t dst;
-  scalar_id to;
-  bool swapped;
-  error_mode mode;
-};
-
 int parse(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const parse_leaf *>(self);
-  char *dst = stream[k->dst], *src = stream[k->src.stream];
-  for (size_t i = 0; i < count; i++, dst += stride[k->dst], src += stride[k->src.stream]) {
+  auto *k = reinterpret_cast<const text_leaf *>(self);
+  char *dst = stream[k->dst.stream], *src = stream[k->src.stream];
+  for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
     std::string_view text = k->src.read(stream, src);
     char value[16];
-    parsed result = parse_scalar(text, k->to, k->mode, value);
+    parsed result = parse_scalar(text, k->scalar, k->mode, value);
     if (k->swapped) {
-      swap_bytes(value, k->to);
+      swap_bytes(value, k->scalar);
     }
     if (result != parsed::good) [[unlikely]] {
       fail_element(frame, i);
@@ -135,48 +102,30 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
       }
       return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string \"%.*s%s\" to %s",
                     large ? "overflow converting" : "cannot cast", int(shown), text.data(), is_long ? "..." : "",
-                    scalar_name[size_t(k->to)]);
+                    scalar_name[size_t(k->scalar)]);
     }
-    std::memcpy(dst, value, scalar_size[size_t(k->to)]);
+    std::memcpy(dst, value, scalar_size[size_t(k->scalar)]);
   }
   return dynd_ok;
 }
 
 } // namespace
 
-size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, text_operand src, bool checked) {
+size_t make_text_leaf(ckernel_builder &out, size_t offset, const kernel_operand &dst, int pool,
+                      const kernel_operand &src, error_mode mode) {
+  bool parses = !dst.part.is_text(), formats = !src.part.is_text();
+  const kernel_operand &number = parses ? dst : src;
   out.ensure_capacity_leaf(offset + sizeof(text_leaf));
   auto *k = out.get_at<text_leaf>(offset);
-  k->dst = text_places(dst);
-  k->src = text_places(src);
+  k->base.set_function(parses ? parse : formats ? format : copy_text);
+  k->dst = dst.texts();
+  k->src = src.texts();
   k->pool = uint16_t(pool);
-  k->checked = checked;
-  k->base.function = reinterpret_cast<void *>(copy_text);
-  return offset + sizeof(text_leaf);
-}
-
-size_t make_format_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, number_operand src) {
-  out.ensure_capacity_leaf(offset + sizeof(format_leaf));
-  auto *k = out.get_at<format_leaf>(offset);
-  k->dst = text_places(dst);
-  k->pool = uint16_t(pool);
-  k->src = uint16_t(src.stream);
-  k->from = src.scalar;
-  k->swapped = src.swapped;
-  k->base.function = reinterpret_cast<void *>(format);
-  return offset + sizeof(format_leaf);
-}
-
-size_t make_parse_leaf(ckernel_builder &out, size_t offset, number_operand dst, text_operand src, error_mode mode) {
-  out.ensure_capacity_leaf(offset + sizeof(parse_leaf));
-  auto *k = out.get_at<parse_leaf>(offset);
-  k->src = text_places(src);
-  k->dst = uint16_t(dst.stream);
-  k->to = dst.scalar;
-  k->swapped = dst.swapped;
+  k->scalar = number.part.scalar();
+  k->swapped = number.type()->kind == type_kind::byteswap;
+  k->checked = dst.type()->kind == type_kind::string && src.type()->kind == type_kind::bytes;
   k->mode = mode;
-  k->base.function = reinterpret_cast<void *>(parse);
-  return offset + sizeof(parse_leaf);
+  return offset + sizeof(text_leaf);
 }
 
 } // namespace dynd

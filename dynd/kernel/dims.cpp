@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "dynd/array/cursor.h"
 #include "dynd/kernel/level.h"
+#include "dynd/memory/pool.h"
 
 namespace dynd {
 
@@ -46,12 +48,24 @@ struct var_stream {
 struct var_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams, nslots;
+  int32_t pool;
   size_t scratch; // where the streams are, outside and inside, with their strides there, and the rows
-  intptr_t size;
   var_stream stream[]; // then var_slots[nslots]
 
   const var_slots *slots() const { return reinterpret_cast<const var_slots *>(stream + nstreams); }
 };
+
+// Memory for a row of an assignment's destination that has none.
+int give_row(row_pool *pool, row_extent *row, dynd_frame *frame) {
+  int64_t size = row[1].size;
+  if (!pool && size == 0) {
+    return dynd_ok;
+  }
+  row[0] = {pool ? pool->take(size) : -1, size};
+  return row[0].start >= 0 ? int(dynd_ok)
+                           : report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
+                                    (long long)size);
+}
 
 int var_dim(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const var_dim_kernel *>(self);
@@ -63,12 +77,19 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     for (uint32_t e = 0; e < k->nslots; e++) {
-      row[e] = read_slot(at[slots[e].stream], slots[e].kind);
+      row[e] = slots[e].read(at);
     }
-    int64_t length = k->size >= 0 ? k->size : row[0].size;
-    for (uint32_t e = 0; e < k->nslots; e++) {
+    bool fresh = k->pool >= 0 && has_no_memory(row[0]) && !has_no_memory(row[1]);
+    if (int status = fresh ? give_row(reinterpret_cast<row_pool *>(stream[k->pool]), row, frame) : int(dynd_ok)) {
+      fail_element(frame, i);
+      return status;
+    }
+    int64_t length = row[0].size;
+    for (uint32_t e = 1; e < k->nslots; e++) {
       if (row[e].size != length && row[e].size != 1) {
-        return report(frame, dynd_error_broadcast, "lengths %lld and %lld", (long long)length, (long long)row[e].size);
+        fail_element(frame, i);
+        return report(frame, dynd_error_broadcast, "cannot broadcast a row of %lld to a row of %lld",
+                      (long long)row[e].size, (long long)length);
       }
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -86,28 +107,14 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       fail_in_dimension(frame, i);
       return status;
     }
+    if (fresh) {
+      std::memcpy(at[slots[0].stream], row, sizeof(*row));
+    }
     for (uint32_t s = 0; s < k->nstreams; s++) {
       at[s] += stride[s];
     }
   }
   return dynd_ok;
-}
-
-// ---- shift --------------------------------------------------------------------------------------------------------
-
-struct shift_kernel {
-  ckernel_prefix base;
-  uint32_t child, nstreams;
-  intptr_t offset[];
-};
-
-int shift(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const shift_kernel *>(self);
-  char *at[max_call_streams];
-  for (uint32_t s = 0; s < k->nstreams; s++) {
-    at[s] = stream[s] + k->offset[s];
-  }
-  return call_strided(child_of(k), at, stride, count, frame);
 }
 
 // ---- observed -----------------------------------------------------------------------------------------------------
@@ -155,20 +162,12 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   k->nslots = uint32_t(spec.nslots);
   k->scratch = ckernel_builder_reserve_scratch(&out, size_t(spec.nstreams) * (2 * sizeof(char *) + sizeof(intptr_t)) +
                                                          size_t(spec.nslots) * sizeof(row_extent));
-  k->size = spec.size;
+  k->pool = spec.pool;
   for (int s = 0; s < spec.nstreams; s++) {
-    k->stream[s] = {spec.stride[s], spec.unit ? spec.unit[s] : spec.stride[s], spec.follows[s]};
+    k->stream[s] = {spec.stride[s], spec.unit[s], spec.follows[s]};
   }
   std::memcpy(const_cast<var_slots *>(k->slots()), spec.slots, size_t(spec.nslots) * sizeof(var_slots));
   return offset + bytes;
-}
-
-size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by) {
-  size_t size = sizeof(shift_kernel) + size_t(nstreams) * sizeof(intptr_t);
-  auto *k = begin_level<shift_kernel>(out, offset, size, shift);
-  k->nstreams = uint32_t(nstreams);
-  std::memcpy(k->offset, by, size_t(nstreams) * sizeof(intptr_t));
-  return offset + size;
 }
 
 size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level) {

@@ -16,24 +16,29 @@ size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intp
 struct var_slots {
   int stream; ///< of the slots
   slot_kind kind;
+  intptr_t size = 0; ///< kind none: there are no slots, all rows have this size and begin where the streams are
+
+  row_extent read(char *const *at) const {
+    return kind == slot_kind::none ? row_extent{0, size} : read_slot(at[stream], kind);
+  }
 };
 
-/// A dimension in which at least one operand has rows of its own length. Every row must have the row's length, or 1.
+/// A dimension in which some operands have rows of their own. The rows of slots[0] decide its length; all others must
+/// have that length, or 1.
 struct var_dim_spec {
   int nstreams;
-  intptr_t size; ///< the length of every row, or -1: that of the rows of slots[0]
-  int nslots;    ///< different rows to read
+  int nslots; ///< different rows to read
   const var_slots *slots;
-  const int16_t *follows;         ///< for each stream: the index of the slots whose rows its elements are in, or -1
-  const intptr_t *stride;         ///< for each stream, along this dimension
-  const intptr_t *unit = nullptr; ///< for each stream: what the starts of the rows count in, bytes; null: the strides
+  const int16_t *follows; ///< for each stream: the index of the slots whose rows its elements are in, or -1
+  const intptr_t *stride; ///< for each stream, along this dimension
+  const intptr_t *unit;   ///< for each stream: what the starts of the rows count in, bytes
+  /// An assignment: the stream that is the address of a row_pool. A row of slots[0] that has no memory gets as much as
+  /// the row of slots[1] needs, and its slot is written after its elements.
+  int pool = -1;
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 
 /// Tells the frame's observer of every single call of the level below.
 size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level);
-
-/// Moves the child's streams, where planning turned a dimension around.
-size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by);
 
 } // namespace dynd

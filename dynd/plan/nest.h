@@ -95,6 +95,16 @@ inline void add_stream(nest &n, sizes_view sizes, const intptr_t *strides) {
     n.loops[missing + i].stride[s] = broadcast_stride(sizes[i], strides[i]);
 }
 
+/// The next loop, inside of those so far, with the strides of all streams.
+inline void add_loop(nest &n, intptr_t size, const intptr_t *strides) {
+  if (n.loop_count == max_loops)
+    fail_too_many_loops(max_loops + 1);
+  loop &l = n.loops[n.loop_count++];
+  l.size = size;
+  for (int s = 0; s < n.stream_count; ++s)
+    l.stride[s] = strides[s];
+}
+
 /// True where some loop has size zero. After plan_loops that is a single loop of size zero.
 inline bool is_empty(const nest &n) {
   for (int i = 0; i < n.loop_count; ++i)
