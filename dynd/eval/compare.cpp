@@ -1,8 +1,6 @@
 #include "dynd/eval/compare.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
@@ -13,30 +11,6 @@
 namespace dynd {
 
 namespace {
-
-/// The operation that has the comparison's name.
-op_id operation_for(comparison which) {
-  static const auto ids = [] {
-    std::array<op_id, size_t(comparison::order)> found{};
-    for (size_t c = 0; c < found.size(); c++) {
-      for (size_t op = 0; op < op_count; op++) {
-        if (std::string_view(operation_of(op_id(op)).name) == name_of(comparison(c))) {
-          found[c] = op_id(op);
-        }
-      }
-    }
-    return found;
-  }();
-  return ids[size_t(which)];
-}
-
-comparison comparison_for(op_id op) {
-  auto which = comparison::equal;
-  while (which != comparison::order && operation_for(which) != op) {
-    which = comparison(int(which) + 1);
-  }
-  return which;
-}
 
 // ---- structs of numbers: a program --------------------------------------------------------------------------------
 
@@ -96,7 +70,7 @@ private:
 
   uint8_t compare(const pair &x, comparison which) {
     value_registers operands[2] = {{x.left.value}, {x.right.value}}, result;
-    fused_.add({operation_for(which), x.computation}, operands, 2, &result);
+    fused_.add({operation_for(which)->id, x.computation}, operands, 2, &result);
     return result.value;
   }
 
@@ -177,12 +151,12 @@ void run_kernel(task &t, array_block *const *operands, comparison which) {
 
 bool compares_elements(op_id op, const call_operands &operands) {
   element_kind kind;
-  return operation_of(op).compares && !(find_element_kind(operands.block[0]->type->dtype, kind) &&
+  return operation_of(op).relation != comparison::none && !(find_element_kind(operands.block[0]->type->dtype, kind) &&
                                         find_element_kind(operands.block[1]->type->dtype, kind));
 }
 
 ref<array_block> compare_elements(op_id op, array_block *left, array_block *right, const settings &how) {
-  comparison which = comparison_for(op);
+  comparison which = operation_of(op).relation;
   auto is_option = [](const array_block *block) { return block->type->dtype->kind == type_kind::option; };
   ndt::type dtype = ndt::make_scalar(scalar_id::bool_);
   if (is_option(left) || is_option(right)) {
@@ -190,7 +164,7 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
   }
   materialize(left);
   materialize(right);
-  fused_task fused(name_of(which), how);
+  fused_task fused(operation_of(op).name, how);
   task &t = fused.t;
   space_operands sources;
   sources.push_back(left);

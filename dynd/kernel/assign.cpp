@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
 #include "dynd/kernel/assign_levels.h"
 #include "dynd/kernel/chain.h"
@@ -157,39 +156,28 @@ private:
   /// Of every stream, along a dimension of one operand or both; 0 of all others.
   struct dimension_strides {
     intptr_t stride[max_call_streams], unit[max_call_streams];
-    int16_t follows[max_call_streams];
 
     explicit dimension_strides(int nstreams) {
       std::fill_n(stride, nstreams, 0);
       std::fill_n(unit, nstreams, 0);
-      std::fill_n(follows, nstreams, -1);
     }
-    /// The operand is at the dimension; `rows`: the index of its rows, if it has any.
-    void add(const kernel_operand &operand, int rows = -1) {
-      kernel_operand inside = operand.element();
-      for (int s = 0; s < inside.type()->nstreams; s++) {
-        int at = inside.stream() + s;
-        stride[at] = operand.stride(inside.part.stream + s, operand.part.dim);
-        unit[at] = start_unit(stride[at], operand.step());
-        follows[at] = int16_t(rows);
-      }
-    }
+    void add(const kernel_operand &dimension) { find_content_strides(dimension, stride, unit); }
   };
 
   size_t rows(size_t offset, const kernel_operand &dst, const kernel_operand &src, bool both) {
-    auto slots_of = [](const kernel_operand &operand) {
-      return has_one_size(operand) ? var_slots{0, slot_kind::none, operand.size()}
-                                   : var_slots{operand.stream(), operand.slots()};
-    };
     var_slots slots[2] = {slots_of(dst), both ? slots_of(src) : var_slots{0, slot_kind::none, 1}};
     dimension_strides strides(nstreams_);
-    strides.add(dst, 0);
+    strides.add(dst);
+    int16_t follows[max_call_streams];
+    std::fill_n(follows, nstreams_, -1);
+    std::fill_n(follows + dst.stream(), dst.type()->nstreams, 0);
     if (both) {
-      strides.add(src, 1);
+      strides.add(src);
+      std::fill_n(follows + src.stream(), src.type()->nstreams, 1);
     }
     size_t child = begin_var_dim(
         out_, offset,
-        {nstreams_, 2, slots, strides.follows, strides.stride, strides.unit, dst.part.is_var() ? pool_of(dst) : -1});
+        {nstreams_, 2, slots, follows, strides.stride, strides.unit, dst.part.is_var() ? pool_of(dst) : -1});
     note(offset, child, [&] {
       auto text = [](const var_slots &of) {
         return of.kind == slot_kind::none ? "size " + std::to_string(of.size) : "rows";

@@ -1,5 +1,6 @@
 // Levels of assignment for elements that have something inside: options, fields, pointers. (Rows are
 // in dims.cpp.)
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -24,6 +25,8 @@ struct moved_streams {
 
 // ---- missing values -----------------------------------------------------------------------------------------------
 
+constexpr size_t batch = 512; // elements that are looked at together
+
 struct option_kernel {
   ckernel_prefix base;
   uint32_t child;
@@ -32,21 +35,32 @@ struct option_kernel {
 
 bool is_missing_text(std::string_view text) { return text.empty() || text == "NA" || text == "null"; }
 
-bool is_there(const option_spec &spec, char *const *stream, const intptr_t *stride, size_t i) {
-  intptr_t at = intptr_t(i);
+/// A byte of each element of one call, from `first` on.
+struct byte_stream {
+  char *at;
+  intptr_t step;
+  byte_stream(char *const *stream, const intptr_t *stride, int s, size_t first)
+      : at(stream[s] + intptr_t(first) * stride[s]), step(stride[s]) {}
+  char &operator[](size_t i) const { return at[intptr_t(i) * step]; }
+};
+
+/// Fills in which of n elements are there, from `first` on.
+void find_present(const option_spec &spec, char *const *stream, const intptr_t *stride, size_t first, size_t n,
+                  bool *there) {
+  std::memset(there, 1, n);
   for (int s : spec.src) {
-    if (s >= 0 && stream[s][at * stride[s]] == 0) {
-      return false;
+    if (s >= 0) {
+      const byte_stream valid(stream, stride, s, first);
+      for (size_t i = 0; i < n; i++) {
+        there[i] &= valid[i] != 0;
+      }
     }
   }
-  int texts = spec.text.stream;
-  return spec.text.kind == slot_kind::none ||
-         !is_missing_text(spec.text.read(stream, stream[texts] + at * stride[texts]));
-}
-
-void set_bytes(int s, char *const *stream, const intptr_t *stride, size_t begin, size_t end, char value) {
-  for (size_t i = begin; i < end && s >= 0; i++) {
-    stream[s][intptr_t(i) * stride[s]] = value;
+  if (spec.text.kind != slot_kind::none) {
+    const byte_stream slot(stream, stride, spec.text.stream, first);
+    for (size_t i = 0; i < n; i++) {
+      there[i] = there[i] && !is_missing_text(spec.text.read(stream, &slot[i]));
+    }
   }
 }
 
@@ -54,26 +68,37 @@ void set_bytes(int s, char *const *stream, const intptr_t *stride, size_t begin,
 int option(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const option_kernel *>(self);
   const option_spec &spec = k->spec;
-  for (size_t begin = 0; begin < count;) {
-    bool there = is_there(spec, stream, stride, begin);
-    size_t end = begin + 1;
-    while (end < count && is_there(spec, stream, stride, end) == there) {
-      end++;
-    }
-    if (there) {
-      moved_streams run(stream, stride, begin, uint32_t(spec.nstreams));
-      if (int status = call_strided(child_of(k), run.at, stride, end - begin, frame)) {
-        add_to_failed_index(frame, begin);
+  bool there[batch];
+  for (size_t done = 0; done < count; done += batch) {
+    size_t n = std::min(batch, count - done);
+    find_present(spec, stream, stride, done, n, there);
+    for (size_t begin = 0, end = 0; begin < n; begin = end) {
+      for (; begin < n && !there[begin]; begin++) {
+        if (spec.refuses) {
+          fail_element(frame, done + begin);
+          return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
+        }
+      }
+      for (end = begin; end < n && there[end]; end++) {
+      }
+      moved_streams run(stream, stride, done + begin, uint32_t(spec.nstreams));
+      if (int status = end > begin ? call_strided(child_of(k), run.at, stride, end - begin, frame) : int(dynd_ok)) {
+        add_to_failed_index(frame, done + begin);
         return status;
       }
-    } else if (spec.refuses) {
-      fail_element(frame, begin);
-      return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
-    } else {
-      set_bytes(spec.zeroed, stream, stride, begin, end, 0);
     }
-    set_bytes(spec.dst, stream, stride, begin, end, there);
-    begin = end;
+    if (spec.dst >= 0) {
+      const byte_stream valid(stream, stride, spec.dst, done);
+      for (size_t i = 0; i < n; i++) {
+        valid[i] = there[i];
+      }
+    }
+    if (spec.zeroed >= 0) {
+      const byte_stream value(stream, stride, spec.zeroed, done);
+      for (size_t i = 0; i < n; i++) {
+        value[i] &= there[i];
+      }
+    }
   }
   return dynd_ok;
 }

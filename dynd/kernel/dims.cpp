@@ -154,6 +154,20 @@ size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intp
   return offset + bytes;
 }
 
+var_slots slots_of(const kernel_operand &dimension) {
+  return dimension.part.is_var() ? var_slots{dimension.stream(), dimension.slots()}
+                                 : var_slots{0, slot_kind::none, dimension.size()};
+}
+
+void find_content_strides(const kernel_operand &dimension, intptr_t *stride, intptr_t *unit) {
+  kernel_operand inside = dimension.element();
+  for (int s = 0; s < inside.type()->nstreams; s++) {
+    int at = inside.stream() + s;
+    stride[at] = dimension.stride(inside.part.stream + s, dimension.part.dim);
+    unit[at] = start_unit(stride[at], dimension.step());
+  }
+}
+
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec) {
   size_t bytes =
       sizeof(var_dim_kernel) + size_t(spec.nstreams) * sizeof(var_stream) + size_t(spec.nslots) * sizeof(var_slots);

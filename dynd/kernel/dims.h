@@ -5,7 +5,7 @@
 #pragma once
 
 #include "dynd/kernel/builder.h"
-#include "dynd/type/slots.h"
+#include "dynd/kernel/operand.h"
 
 namespace dynd {
 
@@ -22,6 +22,12 @@ struct var_slots {
     return kind == slot_kind::none ? row_extent{0, size} : read_slot(at[stream], kind);
   }
 };
+
+/// Of an operand that is at a dimension.
+var_slots slots_of(const kernel_operand &dimension);
+/// Of the streams inside of it, each at its place in the call: the strides along it, and what the starts of its rows
+/// count in, in bytes.
+void find_content_strides(const kernel_operand &dimension, intptr_t *stride, intptr_t *unit);
 
 /// A dimension in which some operands have rows of their own. The rows of slots[0] decide its length; all others must
 /// have that length, or 1.
