@@ -42,16 +42,9 @@ public:
   explicit assignment_leaf(error_mode mode, bool skips_missing = false) : mode_(mode), skips_missing_(skips_missing) {}
   size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
               std::vector<explained_level> *levels) const override {
-    size_t before = levels ? levels->size() : 0;
-    size_t end = make_element_assignment(out, offset, of(operands), planned, levels);
-    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
-      (*levels)[i].depth += int(before);
-    }
-    return end;
-  }
-  element_assignment of(const kernel_operand *operands) const {
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    return {operands[0], operands[1], first_pool, mode_, skips_missing_};
+    element_assignment what{operands[0], operands[1], first_pool, mode_, skips_missing_};
+    return make_element_assignment(out, offset, what, planned, levels);
   }
 
 private:

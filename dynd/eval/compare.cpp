@@ -152,7 +152,7 @@ void run_kernel(task &t, array_block *const *operands, comparison which) {
 bool compares_elements(op_id op, const call_operands &operands) {
   element_kind kind;
   return operation_of(op).relation != comparison::none && !(find_element_kind(operands.block[0]->type->dtype, kind) &&
-                                        find_element_kind(operands.block[1]->type->dtype, kind));
+                                                            find_element_kind(operands.block[1]->type->dtype, kind));
 }
 
 ref<array_block> compare_elements(op_id op, array_block *left, array_block *right, const settings &how) {

@@ -19,6 +19,12 @@ bool has_pool(stream_role role) {
   return role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
 }
 
+/// The number of streams of a call that are pools of the destination.
+int pool_count(const type_data *dst) {
+  // The memory that a pool gives is a stream besides that of the slots.
+  return dst->nstreams == 1 ? 0 : int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool));
+}
+
 // ---- the levels that only this file needs -------------------------------------------------------------------------
 
 struct adapter_kernel {
@@ -51,15 +57,13 @@ template <class Function> size_t begin_adapter(ckernel_builder &out, size_t offs
 
 class assignment {
 public:
-  assignment(ckernel_builder &out, const element_assignment &what, bool planned)
-      : out_(out), mode_(what.mode), dst_(what.dst), src_(what.src), first_pool_(what.first_pool),
-        nstreams_(what.first_pool + pool_count(what.dst.type())), planned_(planned && nstreams_ <= max_streams),
-        skips_missing_(what.skips_missing) {}
+  assignment(ckernel_builder &out, const element_assignment &what, bool planned, std::vector<explained_level> *levels)
+      : out_(out), what_(what), nstreams_(what.first_pool + pool_count(what.dst.type())),
+        planned_(planned && nstreams_ <= max_streams), levels_(levels), depth_(levels ? int(levels->size()) : 0) {}
 
   bool may_refuse = false;
-  std::vector<explained_level> *levels = nullptr; ///< told of every level
 
-  size_t build(size_t offset) { return any(offset, dst_, src_); }
+  size_t build(size_t offset) { return any(offset, what_.dst, what_.src); }
 
 private:
   size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -92,10 +96,10 @@ private:
     return any(offset, dst.element(), src);
   }
 
-  /// Tells `levels` of the level at `offset`, which ends (or whose child begins) at `end`; returns `end`.
+  /// Tells of the level at `offset`, which ends (or whose child begins) at `end`; returns `end`.
   template <class Text> size_t note(size_t offset, size_t end, Text text) {
-    if (levels) {
-      levels->push_back({offset, end - offset, text(), depth_++});
+    if (levels_) {
+      levels_->push_back({offset, end - offset, text(), depth_++});
     }
     return end;
   }
@@ -125,15 +129,16 @@ private:
       if (both && src.size() != dst.size() && src.size() != 1) {
         cannot_broadcast(whole_dst, whole_src);
       }
-      dimension_strides strides(nstreams_);
-      strides.add(dst);
+      intptr_t stride[max_call_streams];
+      std::fill_n(stride, nstreams_, 0);
+      find_content_strides(dst, stride);
       if (both && src.size() != 1) {
-        strides.add(src);
+        find_content_strides(src, stride);
       }
       if (planned_) {
-        add_loop(loops, dst.size(), strides.stride);
+        add_loop(loops, dst.size(), stride);
       } else {
-        offset = strided_level(offset, dst.size(), strides.stride);
+        offset = strided_level(offset, dst.size(), stride);
       }
       dst = dst.element();
       src = both ? src.element() : src;
@@ -153,31 +158,21 @@ private:
                 [&] { return "strided_dim size " + std::to_string(size); });
   }
 
-  /// Of every stream, along a dimension of one operand or both; 0 of all others.
-  struct dimension_strides {
-    intptr_t stride[max_call_streams], unit[max_call_streams];
-
-    explicit dimension_strides(int nstreams) {
-      std::fill_n(stride, nstreams, 0);
-      std::fill_n(unit, nstreams, 0);
-    }
-    void add(const kernel_operand &dimension) { find_content_strides(dimension, stride, unit); }
-  };
-
   size_t rows(size_t offset, const kernel_operand &dst, const kernel_operand &src, bool both) {
     var_slots slots[2] = {slots_of(dst), both ? slots_of(src) : var_slots{0, slot_kind::none, 1}};
-    dimension_strides strides(nstreams_);
-    strides.add(dst);
     int16_t follows[max_call_streams];
+    intptr_t stride[max_call_streams], unit[max_call_streams];
     std::fill_n(follows, nstreams_, -1);
-    std::fill_n(follows + dst.stream(), dst.type()->nstreams, 0);
-    if (both) {
-      strides.add(src);
-      std::fill_n(follows + src.stream(), src.type()->nstreams, 1);
+    std::fill_n(stride, nstreams_, 0);
+    std::fill_n(unit, nstreams_, 0);
+    for (const kernel_operand *operand : {&dst, &src}) {
+      if (operand == &dst || both) {
+        find_content_strides(*operand, stride, unit);
+        std::fill_n(follows + operand->stream(), operand->type()->nstreams, operand == &src);
+      }
     }
-    size_t child = begin_var_dim(
-        out_, offset,
-        {nstreams_, 2, slots, follows, strides.stride, strides.unit, dst.part.is_var() ? pool_of(dst) : -1});
+    int pool = dst.part.is_var() ? pool_of(dst) : -1;
+    size_t child = begin_var_dim(out_, offset, {nstreams_, 2, slots, follows, stride, unit, pool});
     note(offset, child, [&] {
       auto text = [](const var_slots &of) {
         return of.kind == slot_kind::none ? "size " + std::to_string(of.size) : "rows";
@@ -207,7 +202,7 @@ private:
     }
     if (from) {
       spec.src[0] = src.stream();
-      spec.refuses = !to && !skips_missing_;
+      spec.refuses = !to && !what_.skips_missing;
       may_refuse |= !to;
     }
     kernel_operand there = from ? src.element() : src;
@@ -227,9 +222,9 @@ private:
     if (to == not_scalar || from == not_scalar) {
       cannot_assign(dst, src);
     }
-    may_refuse |= isa().refuses(mode_, to, from);
+    may_refuse |= isa().refuses(what_.mode, to, from);
     bool swaps = dst.type()->kind == type_kind::byteswap || src.type()->kind == type_kind::byteswap;
-    size_t end = swaps ? make_swapping_chain(offset, dst, src) : make_convert_leaf(out_, offset, dst, src, mode_);
+    size_t end = swaps ? make_swapping_chain(offset, dst, src) : make_convert_leaf(out_, offset, dst, src, what_.mode);
     return note(offset, end, [&] { return "convert " + pair_text(dst, src); });
   }
 
@@ -238,7 +233,7 @@ private:
     program p;
     uint8_t value = p.add_source(src.part.scalar());
     value = src.type()->kind == type_kind::byteswap ? p.swapped(value) : value;
-    value = p.assigned(value, dst.part.scalar(), mode_);
+    value = p.assigned(value, dst.part.scalar(), what_.mode);
     p.add_output(dst.type()->kind == type_kind::byteswap ? p.swapped(value) : value);
     chain_layout layout;
     layout.ports.push_back({}).stream = uint16_t(dst.stream());
@@ -254,9 +249,10 @@ private:
     if (!copies && !formats && !parses) {
       cannot_assign(dst, src);
     }
-    may_refuse |= copies ? from->kind == type_kind::bytes && to != from : parses && mode_ != error_mode::nocheck;
-    return note(offset, make_text_leaf(out_, offset, dst, pool_of(dst), src, mode_),
-                [&] { return (copies ? "text " : formats ? "format " : "parse ") + pair_text(dst, src); });
+    may_refuse |= copies ? from->kind == type_kind::bytes && to != from : parses && what_.mode != error_mode::nocheck;
+    return note(offset, make_text_leaf(out_, offset, dst, pool_of(dst), src, what_.mode), [&] {
+      return (copies ? "text " : formats ? "format " : "parse ") + pair_text(dst, src);
+    });
   }
 
   size_t fields(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -305,26 +301,22 @@ private:
 
   // The stream of the pool that a part of the destination gets memory from.
   int pool_of(const kernel_operand &dst) const {
-    const stream_role *roles = dst_.type()->roles;
-    return first_pool_ + int(std::count_if(roles, roles + dst.part.stream - dst_.part.stream, has_pool));
+    const stream_role *roles = what_.dst.type()->roles;
+    return what_.first_pool + int(std::count_if(roles, roles + dst.part.stream - what_.dst.part.stream, has_pool));
   }
 
   ckernel_builder &out_;
-  error_mode mode_;
-  kernel_operand dst_, src_;
-  int first_pool_, nstreams_, depth_ = 0;
-  bool planned_, skips_missing_;
+  const element_assignment &what_;
+  int nstreams_;
+  bool planned_;
+  std::vector<explained_level> *levels_; // told of every level
+  int depth_;                            // of the next level
 };
 
 } // namespace
 
 bool goes_first(const type_data *outer, const type_data *other) {
   return other->ndim == 0 || path_ndim(outer) >= path_ndim(other);
-}
-
-int pool_count(const type_data *dst) {
-  // The memory that a pool gives is a stream besides that of the slots.
-  return dst->nstreams == 1 ? 0 : int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool));
 }
 
 namespace {
@@ -371,14 +363,12 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
 
 size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
                                std::vector<explained_level> *levels) {
-  assignment made(out, what, planned);
-  made.levels = levels;
-  return made.build(offset);
+  return assignment(out, what, planned, levels).build(offset);
 }
 
 bool may_refuse(const element_assignment &what) {
   ckernel_builder out;
-  assignment made(out, what, false);
+  assignment made(out, what, false, nullptr);
   made.build(0);
   return made.may_refuse;
 }

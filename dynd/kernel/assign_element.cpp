@@ -207,9 +207,7 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
     if (fresh && !stays_null) {
       std::memcpy(at[k->index], &index, sizeof(index));
     }
-    for (uint32_t s = 0; s < nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, nstreams);
   }
   return dynd_ok;
 }

@@ -22,11 +22,11 @@ size_t make_text_leaf(ckernel_builder &out, size_t offset, const kernel_operand 
 /// The child is called for runs of elements that are there in all sources. (Comparison uses this level too.)
 struct option_spec {
   int nstreams;
-  int dst = -1;                          ///< the stream of the destination's validity; -1: it has none
-  int src[2] = {-1, -1};                 ///< of the sources' validities
-  int zeroed = -1;                       ///< a stream of bytes that become 0 where an element is missing
+  int dst = -1;                           ///< the stream of the destination's validity; -1: it has none
+  int src[2] = {-1, -1};                  ///< of the sources' validities
+  int zeroed = -1;                        ///< a stream of bytes that become 0 where an element is missing
   text_slots text = {0, slot_kind::none}; ///< texts of the source of which "NA", "null" and "" are missing too
-  bool refuses = false;                  ///< a missing element is an error
+  bool refuses = false;                   ///< a missing element is an error
 };
 size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec);
 

@@ -31,14 +31,6 @@ const ckernel_prefix *child_at(const ckernel_prefix *self, size_t offset) {
   return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(self) + offset);
 }
 
-/// Room for a level of `size` bytes at `offset`.
-template <class Kernel> Kernel *begin(ckernel_builder &out, size_t offset, size_t size, streams_strided_t function) {
-  out.ensure_capacity_leaf(offset + size);
-  auto *k = out.get_at<Kernel>(offset);
-  k->base.function = reinterpret_cast<void *>(function);
-  return k;
-}
-
 /// The number of streams from the call's first up to the last of both parts.
 uint32_t streams_up_to(const kernel_operand &left, const kernel_operand &right) {
   return uint32_t(std::max(left.stream() + left.type()->nstreams, right.stream() + right.type()->nstreams));
@@ -60,16 +52,15 @@ template <class Kernel>
     if (int found = k->one(at, frame); found != equal) {
       return found;
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return equal;
 }
 
 /// The function of a level that compares one pair by `one`, and uses the first `nstreams` streams.
 template <class Kernel>
-int run_level(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
+int run_level(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+              dynd_frame *frame) {
   auto *k = reinterpret_cast<const Kernel *>(self);
   return count == 1 ? k->one(stream, frame) : run_many(stream, stride, count, k, frame);
 }
@@ -90,6 +81,16 @@ struct number_kernel {
 
 // ---- strings and bytes ----------------------------------------------------------------------------------------------
 
+/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from
+/// text to text, and a branch on them is not predicted.)
+inline int compare_bytes(std::string_view a, std::string_view b, bool equality) {
+  if (equality) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0 ? equal : unordered;
+  }
+  int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  return order ? order < 0 ? less : greater : outcome_of(a.size(), b.size());
+}
+
 struct text_kernel {
   ckernel_prefix base;
   uint32_t nstreams;
@@ -97,12 +98,7 @@ struct text_kernel {
   bool equality;
 
   int one(char *const *stream, dynd_frame *) const {
-    std::string_view a = left.read(stream, stream[left.stream]), b = right.read(stream, stream[right.stream]);
-    if (equality) {
-      return a == b ? equal : unordered;
-    }
-    int found = a.compare(b); // by unsigned bytes
-    return found < 0 ? less : found > 0 ? greater : equal;
+    return compare_bytes(left.read(stream, stream[left.stream]), right.read(stream, stream[right.stream]), equality);
   }
 };
 
@@ -213,6 +209,14 @@ public:
   size_t run(size_t offset) { return build(offset, left_, right_); }
 
 private:
+  template <class Kernel>
+  Kernel *make_level(size_t offset, const kernel_operand &left, const kernel_operand &right,
+                     size_t size = sizeof(Kernel)) {
+    auto *k = make_leaf<Kernel>(out_, offset, run_level<Kernel>, size);
+    k->nstreams = streams_up_to(left, right);
+    return k;
+  }
+
   size_t build(size_t offset, const kernel_operand &left, const kernel_operand &right) {
     const type_data *a = left.type(), *b = right.type();
     if (is_wrapped(a) || is_wrapped(b)) {
@@ -238,8 +242,7 @@ private:
     if (!equality_ && which_ != comparison::order && (is_complex(a.scalar) || is_complex(b.scalar))) {
       refuse(left.type(), right.type(), ": there is no order of complex numbers");
     }
-    auto *k = begin<number_kernel>(out_, offset, sizeof(number_kernel), run_level<number_kernel>);
-    k->nstreams = streams_up_to(left, right);
+    auto *k = make_level<number_kernel>(offset, left, right);
     k->order = order_of_numbers(a, b, which_ == comparison::order);
     k->left = uint16_t(left.stream());
     k->right = uint16_t(right.stream());
@@ -249,26 +252,24 @@ private:
   }
 
   size_t build_texts(size_t offset, const kernel_operand &left, const kernel_operand &right) {
-    auto *k = begin<text_kernel>(out_, offset, sizeof(text_kernel), run_level<text_kernel>);
-    k->nstreams = streams_up_to(left, right);
+    auto *k = make_level<text_kernel>(offset, left, right);
     k->left = left.texts();
     k->right = right.texts();
     k->equality = equality_;
     return offset + sizeof(text_kernel);
   }
 
-  size_t build_wrapped(size_t offset, kernel_operand left, kernel_operand right) {
-    uint32_t nstreams = streams_up_to(left, right);
+  size_t build_wrapped(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    kernel_operand inner_left = left, inner_right = right;
     std::vector<intptr_t> steps;
-    wrapped_source a = unwrap(left, steps), b = unwrap(right, steps);
+    wrapped_source a = unwrap(inner_left, steps), b = unwrap(inner_right, steps);
     size_t size = sizeof(wrapped_kernel) + steps.size() * sizeof(intptr_t);
-    auto *k = begin<wrapped_kernel>(out_, offset, size, run_level<wrapped_kernel>);
-    k->nstreams = nstreams;
+    auto *k = make_level<wrapped_kernel>(offset, left, right, size);
     k->child = uint32_t(size);
     k->left = a;
     k->right = b;
     std::memcpy(k + 1, steps.data(), steps.size() * sizeof(intptr_t));
-    return build(offset + size, left, right);
+    return build(offset + size, inner_left, inner_right);
   }
 
   /// Enters the options and pointers of an operand, and adds what wrapped_source::steps says of each.
@@ -290,8 +291,7 @@ private:
   size_t build_lists(size_t offset, const kernel_operand &left, const kernel_operand &right) {
     uint32_t nstreams = streams_up_to(left, right);
     size_t size = sizeof(list_kernel) + 3 * nstreams * sizeof(intptr_t);
-    auto *k = begin<list_kernel>(out_, offset, size, run_level<list_kernel>);
-    k->nstreams = nstreams;
+    auto *k = make_level<list_kernel>(offset, left, right, size);
     k->child = uint32_t(size);
     k->left = slots_of(left);
     k->right = slots_of(right);
@@ -304,8 +304,7 @@ private:
   size_t build_fields(size_t offset, const kernel_operand &left, const kernel_operand &right) {
     const type_data *a = left.type();
     size_t size = sizeof(fields_kernel) + a->nfields * sizeof(uint64_t);
-    auto *k = begin<fields_kernel>(out_, offset, size, run_level<fields_kernel>);
-    k->nstreams = streams_up_to(left, right);
+    auto *k = make_level<fields_kernel>(offset, left, right, size);
     k->nfields = a->nfields;
     size_t end = offset + size;
     for (int i = 0; i < a->nfields; i++) {
@@ -362,9 +361,7 @@ int predicate_strided(char *const *stream, const intptr_t *stride, size_t count,
   std::copy_n(stream, k->nstreams, at);
   for (size_t i = 0; i < count; i++) {
     *at[k->result] = char(predicate_single(at, self, frame));
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
 }
@@ -378,13 +375,6 @@ struct text_predicate_kernel {
   uint16_t true_for;
 };
 
-/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from
-/// text to text, and a branch on them is not predicted.)
-int order_of_bytes(const char *a, size_t a_size, const char *b, size_t b_size) {
-  int order = std::memcmp(a, b, std::min(a_size, b_size));
-  return order ? order : a_size < b_size ? -1 : a_size > b_size;
-}
-
 /// One operand of a call. All in locals: a store of a char may change anything else, as far as a compiler knows.
 template <slot_kind Kind> struct text_stream {
   const char *slot, *bytes;
@@ -392,7 +382,10 @@ template <slot_kind Kind> struct text_stream {
 
   text_stream(const text_slots &source, char *const *stream, const intptr_t *stride)
       : slot(stream[source.stream]), bytes(stream[source.stream + 1]), step(stride[source.stream]) {}
-  row_extent read(size_t i) const { return read_slot(slot + intptr_t(i) * step, Kind); }
+  std::string_view read(size_t i) const {
+    row_extent row = read_slot(slot + intptr_t(i) * step, Kind);
+    return {bytes + row.start, size_t(row.size)};
+  }
 };
 
 /// Where `Equality`, whether they are equal is all that is asked.
@@ -406,16 +399,7 @@ int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t c
   const intptr_t step = stride[k->result];
   char *to = stream[k->result];
   for (size_t i = 0; i < count; i++, to += step) {
-    row_extent a = left.read(i), b = right.read(i);
-    const char *x = left.bytes + a.start, *y = right.bytes + b.start;
-    int found;
-    if constexpr (Equality) {
-      found = a.size == b.size && std::memcmp(x, y, size_t(a.size)) == 0 ? equal : unordered;
-    } else {
-      int order = order_of_bytes(x, size_t(a.size), y, size_t(b.size));
-      found = order < 0 ? less : order > 0 ? greater : equal;
-    }
-    *to = (found & true_for) != 0;
+    *to = (compare_bytes(left.read(i), right.read(i), Equality) & true_for) != 0;
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
 }
@@ -433,9 +417,8 @@ template <bool Equality> streams_strided_t text_function(slot_kind left, slot_ki
 
 size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                    const kernel_operand &right, comparison which) {
-  auto *k = begin<text_predicate_kernel>(out, offset, sizeof(text_predicate_kernel),
-                                         asks_equality(which) ? text_function<true>(left.slots(), right.slots())
-                                                  : text_function<false>(left.slots(), right.slots()));
+  auto *k = make_leaf<text_predicate_kernel>(
+      out, offset, (asks_equality(which) ? text_function<true> : text_function<false>)(left.slots(), right.slots()));
   k->left = left.texts();
   k->right = right.texts();
   k->result = uint16_t(result);
@@ -445,8 +428,7 @@ size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel
 
 size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                        const kernel_operand &right, comparison which, void *function) {
-  out.ensure_capacity_leaf(offset + sizeof(predicate_kernel));
-  auto *k = out.get_at<predicate_kernel>(offset);
+  auto *k = make_leaf<predicate_kernel>(out, offset, nullptr);
   k->base.function = function;
   k->nstreams = streams_up_to(left, right);
   k->result = uint16_t(result);

@@ -31,9 +31,7 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
       fail_in_dimension(frame, i);
       return status;
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return dynd_ok;
 }
@@ -49,7 +47,7 @@ struct var_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams, nslots;
   int32_t pool;
-  size_t scratch; // where the streams are, outside and inside, with their strides there, and the rows
+  size_t scratch;      // where the streams are, outside and inside, with their strides there, and the rows
   var_stream stream[]; // then var_slots[nslots]
 
   const var_slots *slots() const { return reinterpret_cast<const var_slots *>(stream + nstreams); }
@@ -110,9 +108,7 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
     if (fresh) {
       std::memcpy(at[slots[0].stream], row, sizeof(*row));
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return dynd_ok;
 }
@@ -135,9 +131,7 @@ int observed(char *const *stream, const intptr_t *stride, size_t count, const ck
     if (int status = call_strided(child_of(k), at, no_stride, 1, frame)) {
       return status;
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return dynd_ok;
 }
@@ -164,7 +158,9 @@ void find_content_strides(const kernel_operand &dimension, intptr_t *stride, int
   for (int s = 0; s < inside.type()->nstreams; s++) {
     int at = inside.stream() + s;
     stride[at] = dimension.stride(inside.part.stream + s, dimension.part.dim);
-    unit[at] = start_unit(stride[at], dimension.step());
+    if (unit) {
+      unit[at] = start_unit(stride[at], dimension.step());
+    }
   }
 }
 

@@ -25,9 +25,9 @@ struct var_slots {
 
 /// Of an operand that is at a dimension.
 var_slots slots_of(const kernel_operand &dimension);
-/// Of the streams inside of it, each at its place in the call: the strides along it, and what the starts of its rows
-/// count in, in bytes.
-void find_content_strides(const kernel_operand &dimension, intptr_t *stride, intptr_t *unit);
+/// Of the streams inside of it, each at its place in the call: the strides along it, and where they are wanted the
+/// units, in bytes, that the starts of its rows count in.
+void find_content_strides(const kernel_operand &dimension, intptr_t *stride, intptr_t *unit = nullptr);
 
 /// A dimension in which some operands have rows of their own. The rows of slots[0] decide its length; all others must
 /// have that length, or 1.

@@ -42,6 +42,22 @@ Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_st
   return k;
 }
 
+/// Room for a leaf, or a level that has nothing to release, of `size` bytes.
+template <class Kernel>
+Kernel *make_leaf(ckernel_builder &out, size_t offset, streams_strided_t function, size_t size = sizeof(Kernel)) {
+  out.ensure_capacity_leaf(offset + size);
+  auto *k = out.get_at<Kernel>(offset);
+  k->base.set_function(function);
+  return k;
+}
+
+/// Moves the streams of a call by one element.
+inline void advance(char **at, const intptr_t *stride, size_t nstreams) {
+  for (size_t s = 0; s < nstreams; s++) {
+    at[s] += stride[s];
+  }
+}
+
 /// A line of explain: a level of the kernel.
 struct explained_level {
   size_t offset, size;

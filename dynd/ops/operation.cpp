@@ -40,8 +40,19 @@ constexpr comparison relation_of(op_id id) {
 consteval operation make_operation(const char *name, op_id id, const char *signature, type_set set,
                                    failure_rule failure, const char *doc) {
   operation_shape shape = parse_signature(signature);
-  operation made = {name, id, set, shape.noperands, shape.noutputs, {}, {}, shape.compares(), relation_of(id),
-                    failure.message, failure.types, signature, doc};
+  operation made = {name,
+                    id,
+                    set,
+                    shape.noperands,
+                    shape.noutputs,
+                    {},
+                    {},
+                    shape.compares(),
+                    relation_of(id),
+                    failure.message,
+                    failure.types,
+                    signature,
+                    doc};
   for (int i = 0; i < shape.noperands; i++) {
     made.operand[i] = shape.operand[i];
   }
