@@ -116,16 +116,12 @@ private:
   std::string_view text_;
 };
 
-void check_count(const lifted_state &state, size_t count) {
-  int wanted = state.types.nsources;
-  if (count != size_t(wanted)) {
-    refuse(*state.function, "takes " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands") + ", not " +
-                                std::to_string(count));
-  }
-}
-
-void check_types(const lifted_state &state, array_block *const *blocks, size_t count) {
+void check_operands(const lifted_state &state, array_block *const *blocks, size_t count) {
   const external_types &types = state.types;
+  if (count != size_t(types.nsources)) {
+    refuse(*state.function, "takes " + std::to_string(types.nsources) +
+                                (types.nsources == 1 ? " operand" : " operands") + ", not " + std::to_string(count));
+  }
   for (size_t i = 0; i < count; i++) {
     const type_data *dtype = blocks[i]->type->dtype;
     while (dtype->kind == type_kind::pointer) {
@@ -153,8 +149,7 @@ lifted_state &checked(const ref<external_function> &function) {
 }
 
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
-  check_count(state, count);
-  check_types(state, blocks, count);
+  check_operands(state, blocks, count);
   if (state.needs_lock() && !the_interpreter.enter) {
     refuse(*state.function, "needs Python's lock, and the Python package is not loaded");
   }

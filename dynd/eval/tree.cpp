@@ -168,10 +168,7 @@ private:
     for (int o = 0; o < t_.operands.size(); o++) {
       const space_operand &operand = t_.operands[o];
       metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
-      type_part part{operand.block->type};
-      for (int d = 0; d < operand.ndim; d++) {
-        part = part.element();
-      }
+      type_part part = part_at(operand.block->type, operand.ndim);
       int first = 0;
       while (t_.ports[first].operand != o) {
         first++;

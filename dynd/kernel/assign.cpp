@@ -84,16 +84,18 @@ private:
 
   // One pointer. The source's comes first, so that a null one is found before the destination gets memory.
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    bool to = dst.type()->kind == type_kind::pointer;
-    if (src.type()->kind == type_kind::pointer) {
-      may_refuse |= !to;
-      offset = note(offset, begin_pointer(out_, offset, src, {nstreams_, -1, to ? dst.stream() : -1}),
-                    [&] { return "pointer of the source: " + pair_text(dst, src); });
-      return any(offset, dst, src.element());
+    bool to = dst.type()->kind == type_kind::pointer, from = src.type()->kind == type_kind::pointer;
+    may_refuse |= !to;
+    pointer_spec spec{nstreams_};
+    if (from) {
+      spec.null = to ? dst.stream() : -1;
+    } else {
+      spec.pool = pool_of(dst);
     }
-    offset = note(offset, begin_pointer(out_, offset, dst, {nstreams_, pool_of(dst)}),
-                  [&] { return "pointer of the destination: " + pair_text(dst, src); });
-    return any(offset, dst.element(), src);
+    offset = note(offset, begin_pointer(out_, offset, from ? src : dst, spec), [&] {
+      return std::string("pointer of the ") + (from ? "source: " : "destination: ") + pair_text(dst, src);
+    });
+    return any(offset, from ? dst : dst.element(), from ? src.element() : src);
   }
 
   /// Tells of the level at `offset`, which ends (or whose child begins) at `end`; returns `end`.

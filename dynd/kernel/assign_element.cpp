@@ -114,17 +114,13 @@ struct fields_kernel {
   ckernel_prefix base;
   uint32_t nstreams, count;
   one_field field[];
-
-  ckernel_prefix *child_at(uint32_t i) {
-    return reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(this) + field[i].child);
-  }
 };
 
 void destroy_fields(ckernel_prefix *self) {
   auto *k = reinterpret_cast<fields_kernel *>(self);
   for (uint32_t i = 0; i < k->count; i++) {
     if (k->field[i].child) {
-      destroy_child(k->child_at(i));
+      destroy_child(const_cast<ckernel_prefix *>(child_at(self, k->field[i].child)));
     }
   }
 }
@@ -147,11 +143,11 @@ int fail_field(dynd_frame *frame, int status, const char *name, uint32_t number)
 
 // By columns: the kernel of each field takes all elements at once.
 int fields(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<fields_kernel *>(const_cast<ckernel_prefix *>(self)); // reads only
+  auto *k = reinterpret_cast<const fields_kernel *>(self);
   int status = dynd_ok;
   uint32_t failed = 0;
   for (uint32_t i = 0; i < k->count && !status; i++) {
-    status = call_strided(k->child_at(i), stream, stride, count, frame);
+    status = call_strided(child_at(self, k->field[i].child), stream, stride, count, frame);
     failed = i;
   }
   if (status && count > 1 && state_of(frame)) { // an element before that one may have failed in another field

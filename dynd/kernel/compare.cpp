@@ -27,10 +27,6 @@ int call_one(const ckernel_prefix *kernel, char *const *stream, dynd_frame *fram
   return call_strided(kernel, stream, no_stride, 1, frame);
 }
 
-const ckernel_prefix *child_at(const ckernel_prefix *self, size_t offset) {
-  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(self) + offset);
-}
-
 /// The number of streams from the call's first up to the last of both parts.
 uint32_t streams_up_to(const kernel_operand &left, const kernel_operand &right) {
   return uint32_t(std::max(left.stream() + left.type()->nstreams, right.stream() + right.type()->nstreams));
@@ -143,7 +139,7 @@ struct wrapped_kernel {
     std::copy_n(stream, nstreams, at);
     bool has_left = enter(left, at + left.stream), has_right = enter(right, at + right.stream);
     if (has_left && has_right) {
-      return call_one(child_at(&base, child), at, frame);
+      return call_one(child_of(this), at, frame);
     }
     return has_left ? less : has_right ? greater : equal;
   }
@@ -168,7 +164,7 @@ struct list_kernel {
     for (uint32_t s = 0; s < nstreams; s++) {
       at[s] = stream[s] + a.start * left_unit[s] + b.start * right_unit[s];
     }
-    int found = call_strided(child_at(&base, child), at, stride, size_t(std::min(a.size, b.size)), frame);
+    int found = call_strided(child_of(this), at, stride, size_t(std::min(a.size, b.size)), frame);
     return found == equal ? outcome_of(a.size, b.size) : found;
   }
 };

@@ -159,7 +159,7 @@ void find_content_strides(const kernel_operand &dimension, intptr_t *stride, int
     int at = inside.stream() + s;
     stride[at] = dimension.stride(inside.part.stream + s, dimension.part.dim);
     if (unit) {
-      unit[at] = start_unit(stride[at], dimension.step());
+      unit[at] = start_unit(stride[at], dimension.part.is_var() ? dimension.meta->step[dimension.part.stream] : 1);
     }
   }
 }

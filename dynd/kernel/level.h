@@ -20,14 +20,15 @@ inline int call_strided(const ckernel_prefix *kernel, char *const *stream, const
   return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, count, kernel, frame);
 }
 
-/// For a level with one child, `child` bytes behind its own beginning.
-template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
-  auto *k = reinterpret_cast<Kernel *>(self);
-  destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + k->child));
+inline const ckernel_prefix *child_at(const ckernel_prefix *self, size_t offset) {
+  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(self) + offset);
 }
 
-template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) {
-  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(k) + k->child);
+/// For a level with one child, `child` bytes behind its own beginning.
+template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) { return child_at(&k->base, k->child); }
+
+template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
+  destroy_child(const_cast<ckernel_prefix *>(child_of(reinterpret_cast<Kernel *>(self))));
 }
 
 /// Room for a level of `size` bytes (a multiple of 8) and its child's prefix; the destructor is set last, when the

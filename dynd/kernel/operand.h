@@ -32,8 +32,6 @@ struct kernel_operand {
   slot_kind slots() const { return slot_kind(meta->kind[part.stream]); }
   /// Of what is no text: its stream alone.
   text_slots texts() const { return {uint16_t(stream()), part.is_text() ? slots() : slot_kind::none}; }
-  /// Of rows: the starts count elements of 1 / step of the strides below.
-  int32_t step() const { return type()->kind == type_kind::var_dim ? meta->step[part.stream] : 1; }
   intptr_t size() const { return meta->dim_size[part.dim]; }
   /// The stride along dimension `dim` of the meta's stream s.
   intptr_t stride(int s, int dim) const { return meta->stride[size_t(s) * meta->ndim + size_t(dim)]; }

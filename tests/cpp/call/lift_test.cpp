@@ -284,10 +284,10 @@ TEST(Lift, RefusesWhatIsNoKernel) {
   auto signature = [&](const char *text) { return refusal([&](auto &k) { k.signature = text; }); };
   EXPECT_EQ(signature("int64"), "type: negate: signature \"int64\" is not of the form (T, ...) -> R");
   EXPECT_EQ(
-      signature("() -> int64").substr(0, 99),
+      signature("() -> int64").substr(0, 101),
       "type: negate: signature \"() -> int64\" does not parse:\ndatashape: unrecognized data type \")\" at line 1");
   EXPECT_EQ(
-      signature("(int64) -> ()").substr(0, 101),
+      signature("(int64) -> ()").substr(0, 103),
       "type: negate: signature \"(int64) -> ()\" does not parse:\ndatashape: unrecognized data type \")\" at line 1");
   std::string nine = "int64, int64, int64, int64, int64, int64, int64, int64, int64";
   EXPECT_EQ(signature(("(" + nine + ") -> int64").c_str()),
