@@ -378,8 +378,9 @@ template <slot_kind Kind> struct text_stream {
 
   text_stream(const text_slots &source, char *const *stream, const intptr_t *stride)
       : slot(stream[source.stream]), bytes(stream[source.stream + 1]), step(stride[source.stream]) {}
-  std::string_view read(size_t i) const {
-    row_extent row = read_slot(slot + intptr_t(i) * step, Kind);
+  std::string_view next() {
+    row_extent row = read_slot(slot, Kind);
+    slot += step;
     return {bytes + row.start, size_t(row.size)};
   }
 };
@@ -389,13 +390,13 @@ template <bool Equality, slot_kind Left, slot_kind Right>
 int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                            dynd_frame *frame) {
   auto *k = reinterpret_cast<const text_predicate_kernel *>(self);
-  const text_stream<Left> left(k->left, stream, stride);
-  const text_stream<Right> right(k->right, stream, stride);
+  text_stream<Left> left(k->left, stream, stride);
+  text_stream<Right> right(k->right, stream, stride);
   const int true_for = k->true_for;
   const intptr_t step = stride[k->result];
   char *to = stream[k->result];
   for (size_t i = 0; i < count; i++, to += step) {
-    *to = (compare_bytes(left.read(i), right.read(i), Equality) & true_for) != 0;
+    *to = (compare_bytes(left.next(), right.next(), Equality) & true_for) != 0;
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
 }
