@@ -100,12 +100,6 @@ struct text_kernel {
 
 // ---- options and pointers -------------------------------------------------------------------------------------------
 
-int64_t read_index(const char *at) {
-  int64_t index;
-  std::memcpy(&index, at, sizeof(index));
-  return index;
-}
-
 /// The options and pointers of one operand, outermost first. Each has one stream, and all those after it are inside.
 struct wrapped_source {
   uint16_t stream, nstreams, nsteps;
@@ -123,7 +117,10 @@ struct wrapped_kernel {
     auto *step = reinterpret_cast<const intptr_t *>(reinterpret_cast<const char *>(this) + from.steps);
     for (int k = 0; k < from.nsteps; k++, step += 1 + from.nstreams) {
       bool pointer = step[0] != 0;
-      int64_t index = pointer ? read_index(at[k]) : *at[k] ? 0 : -1;
+      int64_t index = *at[k] ? 0 : -1;
+      if (pointer) {
+        std::memcpy(&index, at[k], sizeof(index));
+      }
       if (index < 0) {
         return false;
       }
