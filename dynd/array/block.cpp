@@ -12,8 +12,6 @@ std::atomic<intptr_t> lazy_bytes = 0;
 
 namespace {
 
-constexpr size_t inline_limit = 256; // larger data gets its own, 64-byte aligned memory
-
 size_t block_size(size_t ndim, size_t nstreams) {
   size_t size = sizeof(array_block) + ndim * sizeof(intptr_t) + nstreams * (sizeof(stream) + ndim * sizeof(intptr_t));
   return (size + 15) / 16 * 16;

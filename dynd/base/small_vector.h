@@ -57,16 +57,16 @@ private:
     if (capacity <= capacity_) {
       return;
     }
-    std::unique_ptr<T[]> larger(new T[capacity]);
-    std::copy_n(data_, size_, larger.get());
+    std::unique_ptr<char[]> larger(new char[capacity * sizeof(T)]);
+    std::copy_n(data_, size_, reinterpret_cast<T *>(larger.get()));
     many_ = std::move(larger);
-    data_ = many_.get();
+    data_ = reinterpret_cast<T *>(many_.get());
     capacity_ = capacity;
   }
 
   T *data_;
   size_t size_ = 0, capacity_ = N;
-  std::unique_ptr<T[]> many_;
+  std::unique_ptr<char[]> many_;
   alignas(T) char few_[N * sizeof(T)];
 };
 

@@ -9,7 +9,6 @@
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/observe.h"
-#include "dynd/eval/overlap.h"
 #include "dynd/eval/run.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
@@ -36,28 +35,6 @@ bool is_element_with_dims(const split &at, const array_block *dst, const array_b
 }
 
 // ---- a kernel over elements ---------------------------------------------------------------------------------------
-
-class assignment_leaf : public element_leaf {
-public:
-  explicit assignment_leaf(error_mode mode, bool skips_missing = false) : mode_(mode), skips_missing_(skips_missing) {}
-  size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
-              std::vector<explained_level> *levels) const override {
-    size_t before = levels ? levels->size() : 0;
-    size_t end = make_element_assignment(out, offset, of(operands), planned, levels);
-    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
-      (*levels)[i].depth += int(before);
-    }
-    return end;
-  }
-  element_assignment of(const kernel_operand *operands) const {
-    int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    return {operands[0], operands[1], first_pool, mode_, skips_missing_};
-  }
-
-private:
-  error_mode mode_;
-  bool skips_missing_;
-};
 
 void add_operand(task &t, array_block *block, int ndim) {
   space_operand operand(block, ndim);
@@ -94,8 +71,17 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
   t.name = name;
   t.how = how;
   t.assigns = true;
-  assignment_leaf leaf(mode, skips_missing);
-  t.leaf = &leaf;
+  t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
+               std::vector<explained_level> *levels) {
+    size_t before = levels ? levels->size() : 0;
+    int first_pool = operands[1].stream() + operands[1].type()->nstreams;
+    size_t end = make_element_assignment(
+        out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, planned, levels);
+    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
+      (*levels)[i].depth += int(before);
+    }
+    return end;
+  };
   split at(dst->type, src->type);
   space_of({dst, at.dst}, t.shape);
   t.noutputs = 1;
@@ -293,8 +279,7 @@ ref<array_block> copy_as(const char *name, array_block *source, access_mode acce
   for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
     shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
   }
-  ref<array_block> result = new_result(shape, dtype);
-  allocate_values(result.get(), shape, how.watching && how.watching->tracing);
+  ref<array_block> result = new_result(shape, dtype, is_tracing(how));
   result->access = access;
   if (access != access_mode::immutable) {
     result->flags &= uint8_t(~flag_ours);

@@ -6,7 +6,7 @@
 
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/row_lengths.h"
+#include "dynd/eval/space.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
 

@@ -1,6 +1,7 @@
-#include "dynd/eval/flatten.h"
-
+// Rows that coincide are walked as one axis, the content's.
 #include <algorithm>
+
+#include "dynd/eval/task.h"
 
 namespace dynd {
 
@@ -148,6 +149,7 @@ void widen_rows(task &t) {
   ref<buffer> memory = allocate_buffer(size_t(slots.run.rows + 1) * sizeof(int64_t));
   widen(slots.run, reinterpret_cast<int64_t *>(memory->data));
   slots.address = memory->data + (slots.address - slots.run.address) * times;
+  slots.item = sizeof(int64_t);
   slots.kind = slot_kind::offsets64;
   slots.run = {memory->data, slot_kind::offsets64, slots.run.rows};
   slots.owner = ref<counted>::adopt(memory.take());

@@ -16,14 +16,6 @@ bool find_element_kind(const type_data *dtype, element_kind &kind) {
   return dtype->kind == type_kind::scalar;
 }
 
-namespace {
-
-bool has_space_of(const array_block &node, const void *like) {
-  return same_space(node, *static_cast<const array_block *>(like));
-}
-
-} // namespace
-
 // ---- claiming -----------------------------------------------------------------------------------------------------
 
 void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs) {
@@ -34,12 +26,12 @@ void fused_task::claim(const space_operands &inputs, unsigned last_use, const ar
     any |= input.block->state.load(std::memory_order_acquire) != array_state::ready;
   }
   if (any) {
-    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, has_space_of, &like}, claimed_);
+    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, like}, claimed_);
   }
 }
 
 bool fused_task::claim_root(array_block *root) {
-  return claim_group({root, nullptr, 0, 0, 0, has_space_of, root}, claimed_);
+  return claim_group({root, nullptr, 0, 0, 0, *root}, claimed_);
 }
 
 void fused_task::add_claimed() {
@@ -133,12 +125,13 @@ void fused_task::add(const element_operation &what, const value_registers *opera
   }
   const operation &o = operation_of(what.op);
   if (o.operand[0] == value_rule::presence) {
-    results[0].value = t.p.add_operation(what.op, scalar_id::bool_, {operands[0].valid});
+    results[0].value = t.p.add_operation(what.op, scalar_id::bool_, {valid_or_true(operands[0])});
   } else if (o.operand[0] == value_rule::optional) {
     uint8_t value = t.p.converted(operands[0].value, what.computation);
     uint8_t fill = t.p.converted(operands[1].value, what.computation);
-    results[0].value = t.p.add_operation(what.op, what.computation, {operands[0].valid, value, fill});
-    results[0].valid = operands[1].valid == no_register ? no_register : either(operands[0].valid, operands[1].valid);
+    uint8_t valid = valid_or_true(operands[0]);
+    results[0].value = t.p.add_operation(what.op, what.computation, {valid, value, fill});
+    results[0].valid = operands[1].valid == no_register ? no_register : either(valid, operands[1].valid);
   } else if (what.op == logic::chosen) {
     add_select(what.op, what.computation, operands, results);
   } else {

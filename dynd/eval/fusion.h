@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "dynd/eval/group.h"
 #include "dynd/eval/task.h"
-#include "dynd/expr/group.h"
 #include "dynd/kernel/external.h"
 
 namespace dynd {

@@ -18,11 +18,7 @@ const char *kind_name(const task &t, int operand, int axis) {
 }
 
 const char *element_name(const space_operand &operand) {
-  const type_data *type = operand.block->type;
-  for (int d = 0; d < operand.ndim; d++) {
-    type = type->element;
-  }
-  return type->text;
+  return part_at(operand.block->type, operand.ndim).type->text;
 }
 
 // An assignment is named by what it goes between; an operation by the dimension it walks, and by itself at the leaf.

@@ -34,6 +34,8 @@ struct observation {
   size_t more_calls = 0;          ///< that were made after those
 };
 
+inline bool is_tracing(const settings &how) { return how.watching && how.watching->tracing; }
+
 /// More calls than these are counted, not kept.
 inline constexpr size_t most_traced_calls = 10000;
 

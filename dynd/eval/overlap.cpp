@@ -1,8 +1,5 @@
-#include "dynd/eval/overlap.h"
-
-#include <algorithm>
-
 #include "dynd/array/layout.h"
+#include "dynd/eval/assign_rows.h"
 #include "dynd/memory/pool.h"
 #include "dynd/plan/overlap.h"
 

@@ -8,7 +8,6 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
-#include "dynd/eval/flatten.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/move_axis.h"
 #include "dynd/eval/observe.h"
@@ -108,14 +107,6 @@ void add_reduction(fused_task &fused, const typed_reduction &typed, array_block 
   fused.add_reduced(value, typed.of.id, typed.empty_fails(), place, stream);
 }
 
-// Rows without elements: zeros, or missing.
-void fill_empty(array_block *result, const space &shape) {
-  for (int s = result->type->var_count; s < result->nstreams; s++) { // so that they get memory of zeros
-    release(std::exchange(result->streams()[s].owner, nullptr));
-  }
-  allocate_values(result, shape, true);
-}
-
 // ---- one axis -----------------------------------------------------------------------------------------------------
 
 bool is_ragged_below(const array_block *block, int axis) {
@@ -201,16 +192,15 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
       return reduce_axis(typed, copy.get(), false, axis, shown_axis, how);
     }
   }
-  ref<array_block> result = new_result(outside, typed.result);
-  allocate_values(result.get(), outside, how.watching && how.watching->tracing);
+  bool nothing = t.shape.size[axis] == 0; // of rows without elements: zeros, or missing
+  ref<array_block> result = new_result(outside, typed.result, nothing || is_tracing(how));
   if (outside.count() == 0) {
     return result;
   }
-  if (!t.shape.is_var(axis) && t.shape.size[axis] == 0) {
-    if (typed.empty_fails()) {
-      fail_if_empty(typed.of, operand, axis, shown_axis);
-    }
-    fill_empty(result.get(), outside);
+  if (nothing && typed.empty_fails()) {
+    fail_if_empty(typed.of, operand, axis, shown_axis);
+  }
+  if (nothing) {
     return result;
   }
   nd::array place = nd::with_unit_axis(nd::array(result), axis);
@@ -241,9 +231,8 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
   space outside = without_axis(t.shape, axis);
   make_equal_rows(outside, without_axis(regular, axis));
   ref<array_block> result = new_result(outside, typed.result);
-  allocate_values(result.get(), outside);
   // The values of the result with one size in every axis.
-  ref<array_block> flat = new_result(without_axis(regular, axis), typed.result);
+  ref<array_block> flat = new_lazy_result(without_axis(regular, axis), typed.result);
   for (int s = 0; s < typed.result->nstreams; s++) {
     flat->streams()[s] = shared_stream(*result, outside.nvar + s);
   }
@@ -276,14 +265,9 @@ bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool las
 }
 
 ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
-  ref<array_block> result;
-  if (typed.missing) {
-    result = new_result({}, typed.result);
-    allocate_values(result.get(), {}, true);
-  } else {
-    const char zero[max_scalar_size] = {};
-    result = new_scalar(typed.accumulator, zero);
-  }
+  const char zero[max_scalar_size] = {};
+  ref<array_block> result =
+      typed.missing ? new_result({}, typed.result, true) : new_scalar(typed.accumulator, zero);
   if (nd::count_elements(*operand) == 0) {
     if (typed.empty_fails()) {
       fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);
@@ -318,7 +302,7 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
   at += at < 0 ? ndim : 0;
   ref<array_block> result;
   bool ragged = is_ragged_below(operand, at);
-  bool shown = how.watching && how.watching->tracing && at < ndim - 1; // a trace shows the rows that are reduced
+  bool shown = is_tracing(how) && at < ndim - 1; // a trace shows the rows that are reduced
   if (ragged && !shown) {
     result = try_reduce_regular(typed, operand, last_use, at, how);
   }

@@ -101,7 +101,7 @@ axis_order order_like(const space &shape, const space_operands &operands) {
   return order;
 }
 
-ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, const axis_order &order) {
+ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t extra, const axis_order &order) {
   ndt::type type = type_over(shape, dtype);
   bool dense = shape.nvar == 0 && order.c_order && dtype->kind == type_kind::scalar;
   ref<array_block> result =
@@ -137,22 +137,43 @@ ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, c
   return result;
 }
 
-void allocate_values(array_block *result, const space &shape, bool zeros) {
+namespace {
+
+// `small`: memory in the block for all streams, each 16-byte aligned; null: they get buffers.
+void place_values(array_block *result, const space &shape, char *small, bool zeros) {
   value_extent extent = extent_of(shape);
   const type_data *dtype = result->type->dtype;
   for (int s = 0; s < dtype->nstreams; s++) {
     stream &own = result->streams()[shape.nvar + s];
-    if (own.owner) { // from an attempt that failed
+    if (own.address) {
       continue;
     }
     intptr_t item = intptr_t(stream_item(dtype, s)), bytes = checked_bytes(extent, item);
-    ref<buffer> memory = allocate_buffer(size_t(bytes));
-    if (zeros) {
-      std::memset(memory->data, 0, size_t(bytes));
+    char *memory = small;
+    if (small) {
+      small += (bytes + 15) / 16 * 16;
+    } else {
+      ref<buffer> own_memory = allocate_buffer(size_t(bytes));
+      memory = own_memory->data;
+      own.owner = own_memory.take();
     }
-    own.address = memory->data - extent.first * item;
-    own.owner = memory.take();
+    if (zeros) {
+      std::memset(memory, 0, size_t(bytes));
+    }
+    own.address = memory - extent.first * item;
   }
+}
+
+} // namespace
+
+void allocate_values(array_block *result, const space &shape) { place_values(result, shape, nullptr, false); }
+
+ref<array_block> new_result(const space &shape, ndt::type dtype, bool zeros, const axis_order &order) {
+  size_t bytes = value_bytes(shape, dtype);
+  bool small = bytes <= inline_limit;
+  ref<array_block> result = new_lazy_result(shape, dtype, small ? bytes + 16 * dtype->nstreams : 0, order);
+  place_values(result.get(), shape, small ? small_data(result.get()) : nullptr, zeros);
+  return result;
 }
 
 } // namespace dynd

@@ -10,7 +10,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/frame.h"
-#include "dynd/eval/locate.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
@@ -72,7 +71,7 @@ bool is_about_an_element(error_kind kind) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
     first_failure first = locate_failure(t);
-    if (first.status) { // a flaky task may fail only now and then
+    if (first.status) { // external code may fail only now and then
       kind = kind_of(first.status);
       text = first.text;
       where = first.where.empty() ? "" : " at index " + first.where; // one value has no index
@@ -163,7 +162,7 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   }
   intptr_t target = elements_of_piece(t);
   if (call.row_offsets) {
-    content_pieces<int64_t> pieces(call.row_offsets, call.count, target);
+    content_pieces pieces(call.row_offsets, call.count, target);
     return for_each_piece(pieces.count(), [&](intptr_t i) {
       auto part = pieces[i];
       return part.begin == part.end ? int(dynd_ok) : run(part.begin, part.end);
@@ -232,9 +231,34 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
 
 } // namespace
 
+first_failure locate_failure(const task &t) {
+  ckernel_builder kernel;
+  root_call call;
+  // External code may not fail a second time: it is called for one element after another.
+  bool external = std::any_of(t.p.steps, t.p.steps + t.p.nsteps,
+                              [](const program_step &step) { return step.kind == step_kind::external; });
+  tree_options options;
+  options.together = external ? 1 : 512;
+  build_in_order(kernel, t, false, options, call);
+  work_frame frame(kernel.scratch_size);
+  first_failure found;
+  found.status = call_root(kernel, call, 0, call.count, frame);
+  found.text.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
+  // The outermost loop is the call, or there is one call for all.
+  const frame_state &failed = frame.state;
+  if (failed.lacks_parts) {
+    throw std::bad_alloc();
+  }
+  std::string where = call.is_outer_axis ? std::to_string(failed.index) + failed.path
+                                         : failed.path.substr(std::min<size_t>(2, failed.path.size()));
+  bool one = where.find(", ") == where.npos;
+  found.where = found.status && !where.empty() ? "(" + where + (one ? ",)" : ")") : "";
+  return found;
+}
+
 bool run_task(task &t) {
   observation *watching = t.how.watching;
-  if (watching && watching->tracing && !t.one_row) {
+  if (is_tracing(t.how) && !t.one_row) {
     dynd_frame frame = {};
     if (int status = run_traced(t, *watching, frame)) {
       fail_task(t, frame, status);

@@ -16,14 +16,19 @@
 
 namespace dynd {
 
-/// The slots of a `var` axis: those of the first operand that has the result's rows, or new ones.
-struct space_slots {
+/// One stream over the axes of a space.
+struct lowered_stream {
   char *address;
+  intptr_t item; ///< bytes of an element
+  intptr_t stride[max_ndim];
+};
+
+/// The slots of a `var` axis: those of the first operand that has the result's rows, or new ones.
+struct space_slots : lowered_stream {
   ref<counted> owner; ///< null where they are in memory that outlives the evaluation
   slot_kind kind;
   int32_t step = 1; ///< see stream::step
   offsets_run run;  ///< when they follow each other
-  intptr_t stride[max_ndim];
 };
 
 struct space {
@@ -48,12 +53,20 @@ struct space_operand {
   space_operand(array_block *b) : block(b), ndim(b->ndim) {} // NOLINT: an array is an operand
   space_operand(array_block *b, int n) : block(b), ndim(n) {}
   /// How many of its dimensions are `var`; their slots are its first streams.
-  int var_count() const;
+  int var_count() const { return block->slot_stream(ndim); }
 };
 using space_operands = small_vector<space_operand, 8>;
 
 /// The space that these operands broadcast to. Row lengths are compared; new slots are made where rows stretch.
 void broadcast_space(const char *operation, const space_operands &operands, space &result);
+
+inline constexpr const char *one_value_for_each_row_hint =
+    "; for one value for each row use x[:, None], or keepdims=True in the reduction that made it";
+
+/// Compares the lengths of all rows: the offsets of the result's `var` axes, outermost first. Rows that do not fit are
+/// an error that names the first.
+std::vector<std::vector<int64_t>> measure_rows(const char *operation, const space_operands &operands,
+                                               const space &shape);
 
 /// Gives every `var` axis of the shape slots of its own, from the offsets of its rows (outermost axis first).
 void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offsets);
@@ -71,11 +84,13 @@ struct axis_order {
 /// order.
 axis_order order_like(const space &shape, const space_operands &operands);
 
-/// An array of that space with its slots, its elements' memory not yet there (strides are set). The elements are
-/// scalars, options of them, or structs of these.
-ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
-/// Gives it memory; `zeros` where it is read before it is written.
-void allocate_values(array_block *result, const space &shape, bool zeros = false);
+/// An array of that space with its slots. The elements are scalars, options of them, or structs of these; `zeros` where
+/// they are read before they are written.
+ref<array_block> new_result(const space &shape, ndt::type dtype, bool zeros = false, const axis_order &order = {});
+/// The same without memory for the elements; `extra` as in new_block.
+ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
+/// Gives memory to the elements of such an array, which may have it from an attempt that failed.
+void allocate_values(array_block *result, const space &shape);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);
 

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "dynd/base/errors.h"
-#include "dynd/eval/flatten.h"
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/dims.h"
 #include "dynd/plan/tile.h"
@@ -28,7 +27,6 @@ bool is_simple(const task &t, int d) {
 // The ports, then the slots that operands have of their own, then the space's.
 struct call_streams {
   small_vector<const lowered_stream *, 16> stream;
-  small_vector<lowered_stream, 2> of_shape;
   int16_t shape_slots[max_ndim];       ///< of each `var` axis
   small_vector<int16_t, 64> own_slots; ///< of operand o at axis d: [o * ndim + d], or -1
   int ndim;
@@ -48,16 +46,8 @@ struct call_streams {
     }
     for (int d = 0; d < ndim; d++) {
       if (t.shape.is_var(d)) {
-        const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
-        lowered_stream &own = of_shape.add();
-        own = {slots.address, offset_size, {}};
-        std::copy_n(slots.stride, ndim, own.stride);
-      }
-    }
-    for (int d = 0, i = 0; d < ndim; d++) {
-      if (t.shape.is_var(d)) {
         shape_slots[d] = int16_t(stream.size());
-        stream.push_back(&of_shape[i++]);
+        stream.push_back(&t.shape.slots[size_t(t.shape.slot_index[d])]);
       }
     }
     if (stream.size() > max_call_streams) {
@@ -166,17 +156,14 @@ private:
     for (int o = 0; o < t_.operands.size(); o++) {
       const space_operand &operand = t_.operands[o];
       metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
-      type_part part{operand.block->type};
-      for (int d = 0; d < operand.ndim; d++) {
-        part = part.element();
-      }
+      type_part part = part_at(operand.block->type, operand.ndim);
       int first = 0;
       while (t_.ports[first].operand != o) {
         first++;
       }
       operands.push_back({part, metas.back()->get(), first - part.stream});
     }
-    return t_.leaf->make(out, offset, operands.data(), planned, options_.explain);
+    return t_.leaf(out, offset, operands.data(), planned, options_.explain);
   }
 
   std::string chain_text(const chain_layout &layout) const {
@@ -544,6 +531,7 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
     call.stream.push_back(streams.stream[s]->address);
     call.stride.push_back(cut ? streams.stride(s, 0) : 0);
   }
+  call.is_outer_axis = cut;
   call.count = cut ? t.shape.size[0] : 1;
   call.elements = t.shape.count();
   size_t offset = 0;
@@ -563,7 +551,9 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
   leaf_maker leaf(t, options);
   chain_layout layout = leaf.layout();
   layout.kind = t.nreduced ? chain_kind::row : chain_kind::flat;
-  offset = observed && !t.nreduced ? begin_observed(out, offset, streams.count(), t.shape.ndim) : offset;
+  if ((observed || options.together) && !t.nreduced) {
+    offset = begin_observed(out, offset, streams.count(), t.shape.ndim, options.together);
+  }
   leaf.make(out, offset, layout, false);
 }
 

@@ -17,11 +17,13 @@ struct root_call {
   intptr_t count = 0;
   intptr_t elements = 0;                ///< all the work
   bool flat = false;                    ///< along elements: cut at multiples of 64
+  bool is_outer_axis = false;           ///< in order: along axis 0 of the space
   const int64_t *row_offsets = nullptr; ///< along rows of these: cut by content
 };
 
 struct tree_options {
   bool streaming = false;
+  int together = 0; ///< in order: elements of one call of the leaf, until some fail; 0: all
   uint32_t prefetch_distance = 0;
   std::vector<explained_level> *explain = nullptr;
 };

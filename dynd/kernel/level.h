@@ -68,6 +68,7 @@ struct frame_state {
   kernel_observer *observer = nullptr;
   size_t index = 0; ///< of the element of the call that failed
   std::string path; ///< below it: `, "hits", 2`
+  bool lacks_parts = false; ///< there was no memory for the path
 };
 
 inline frame_state *state_of(dynd_frame *frame) { return static_cast<frame_state *>(frame->engine); }

@@ -59,7 +59,7 @@ struct program {
   uint8_t source[max_sources]; ///< their registers
   program_step steps[max_steps];
   program_output output[max_outputs];
-  uint8_t external_registers[max_registers]; ///< lazy operations are bounded by registers (expr/group.h)
+  uint8_t external_registers[max_registers]; ///< lazy operations are bounded by registers (eval/group.h)
 
   program() {} // leaves the arrays alone
   uint8_t add_source(scalar_id scalar);

@@ -27,7 +27,7 @@ struct loop {
   intptr_t stride[max_streams]; ///< bytes; the first stream_count are set
 };
 
-/// Loops, outermost first. Only the part in use is ever written or copied: the whole is many KB.
+/// Loops, outermost first. Only the part in use is ever written: the whole is many KB.
 struct nest {
   int loop_count;
   int stream_count;
@@ -35,18 +35,9 @@ struct nest {
   loop loops[max_loops];
 
   nest() : loop_count(0), stream_count(0) {} // leaves the arrays alone, also in nest{}
-  nest(const nest &other) { copy(other); }
-  nest &operator=(const nest &other) {
-    if (this != &other)
-      copy(other);
-    return *this;
-  }
 
   loop &innermost() { return loops[loop_count - 1]; }
   const loop &innermost() const { return loops[loop_count - 1]; }
-
-private:
-  void copy(const nest &other);
 };
 
 /// The empty asm keeps g++ from turning the loop into a call of memcpy, which for the usual three strides costs more
@@ -57,15 +48,6 @@ inline void copy_loop(loop &to, const loop &from, int stream_count) {
     to.stride[s] = from.stride[s];
     asm volatile("");
   }
-}
-
-inline void nest::copy(const nest &other) {
-  loop_count = other.loop_count;
-  stream_count = other.stream_count;
-  for (int s = 0; s < stream_count; ++s)
-    offset[s] = other.offset[s];
-  for (int i = 0; i < loop_count; ++i)
-    copy_loop(loops[i], other.loops[i], stream_count);
 }
 
 [[noreturn]] void fail_too_many_loops(size_t count);
@@ -93,14 +75,6 @@ inline void add_stream(nest &n, sizes_view sizes, const intptr_t *strides) {
     n.loops[i].stride[s] = 0;
   for (int i = 0; i < ndim; ++i)
     n.loops[missing + i].stride[s] = broadcast_stride(sizes[i], strides[i]);
-}
-
-/// True where some loop has size zero. After plan_loops that is a single loop of size zero.
-inline bool is_empty(const nest &n) {
-  for (int i = 0; i < n.loop_count; ++i)
-    if (n.loops[i].size == 0)
-      return true;
-  return false;
 }
 
 /// `keep`: the elements are visited in C order, as a summation needs it.

@@ -409,7 +409,6 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
   }
   make_slots(shape, row_offsets);
   ref<array_block> block = new_result(shape, type.dtype());
-  allocate_values(block.get(), shape);
   if (values.size()) {
     std::memcpy(block->values().address, values.c_str(), values.size());
   }
