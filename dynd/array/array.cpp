@@ -30,22 +30,17 @@ array scalar_of(scalar_id type, const void *value) { return array(new_scalar(typ
 
 namespace {
 
-// The sizes of the dimensions outside of the elements, from the type alone.
-void sizes_in_type(ndt::type type, intptr_t *size) {
-  std::fill_n(size, type->all_ndim, -1); // of strided dimensions inside elements: not known, an error later
+// The sizes of the dimensions outside of the elements: those given, or from the type alone. Those inside are not known,
+// an error later.
+void find_sizes(ndt::type type, const intptr_t *given, intptr_t *size) {
+  std::fill_n(size, type->all_ndim, -1);
   const type_data *t = type.get();
   for (int d = 0; d < type->ndim; d++, t = t->element) {
-    if (t->kind == type_kind::strided_dim) {
+    if (!given && t->kind == type_kind::strided_dim) {
       fail(error_kind::type, "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
                                  std::string(type.str()));
     }
-    size[d] = t->size;
-  }
-}
-
-void check_sizes(ndt::type type, const intptr_t *size) {
-  const type_data *t = type.get();
-  for (int d = 0; d < type->ndim; d++, t = t->element) {
+    size[d] = given ? given[d] : t->size;
     if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
       fail(error_kind::value, "empty: size " + std::to_string(size[d]) + " of axis " + std::to_string(d) +
                                   " does not fit " + std::string(type.str()));
@@ -60,12 +55,8 @@ array empty(ndt::type type, const intptr_t *size, access_mode access) {
     fail(error_kind::type, "empty: expected a type, not None");
   }
   intptr_t own[max_type_streams];
-  if (size) {
-    check_sizes(type, size);
-  } else {
-    sizes_in_type(type, own);
-    size = own;
-  }
+  find_sizes(type, size, own);
+  size = size ? size : own;
   if (type->scalar != not_scalar && type->var_count == 0) {
     return array(new_dense(type.get(), size, access));
   }

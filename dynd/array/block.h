@@ -103,9 +103,8 @@ ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_m
 /// A zero-dimensional array that holds the element at `value`.
 ref<array_block> new_scalar(scalar_id scalar, const void *value);
 
-/// Gives the block's values memory for `bytes`, the first element at offset `lead` (which may be negative: then the
-/// address points before the memory, as offsets that do not begin at 0 want it).
-void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
+/// Gives the block's values memory for `bytes`.
+void give_values(array_block *block, size_t bytes);
 
 /// A stream of a block, for another block that shares its data: it has an owner, which is retained.
 stream shared_stream(array_block &block, int s);

@@ -1,13 +1,15 @@
 // Assignment: checks, then one task, whose leaf is a program where the elements are made of numbers, else a kernel over
 // elements (kernel/assign.h).
 #include <algorithm>
+#include <forward_list>
+#include <string>
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/assign_program.h"
 #include "dynd/eval/assign_rows.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
 #include "dynd/kernel/assign.h"
@@ -75,8 +77,8 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
                std::vector<explained_level> *levels) {
     size_t before = levels ? levels->size() : 0;
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    size_t end = make_element_assignment(
-        out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, planned, levels);
+    size_t end = make_element_assignment(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing},
+                                         planned, levels);
     for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
       (*levels)[i].depth += int(before);
     }
@@ -94,28 +96,97 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
 
 // ---- a program ----------------------------------------------------------------------------------------------------
 
+constexpr int most_values = 30; // numbers of one element; more take a kernel over elements
+
+// Whether both are numbers, in either order of bytes, that may be missing, or structs and tuples of these, with fields
+// that have each other. `values` counts the numbers.
+bool are_numbers(const type_data *dst, const type_data *src, int &values) {
+  element_kind to, from;
+  if (!dst->nfields || !src->nfields) {
+    return find_element_kind(dst, to) && find_element_kind(src, from) && ++values <= most_values;
+  }
+  bool same = dst->nfields == src->nfields;
+  for (int i = 0; i < dst->nfields && same; i++) {
+    int other = partner_field(dst, src, i);
+    same = other >= 0 && are_numbers(dst->fields[i].type, src->fields[other].type, values);
+  }
+  return same;
+}
+
+bool takes_program(const type_data *dst, const type_data *src) {
+  int values = 0;
+  return are_numbers(dst, src, values);
+}
+
+// The steps of a program that assigns elements made of numbers: one for each of them. It must live as long as the task.
+class assignment_steps {
+public:
+  assignment_steps(fused_task &fused, array_block *dst, error_mode mode) : fused_(fused), dst_(dst), mode_(mode) {}
+
+  void add(const type_part &to, array_block *src, const type_part &from, const std::string &path = "") {
+    for (int i = 0; i < to.type->nfields; i++) {
+      std::string deeper = path + (path.empty() ? "" : ", ") + index_of(to.type, i);
+      add(to.field(i), src, from.field(partner_field(to.type, from.type, i)), deeper);
+    }
+    if (to.type->nfields == 0) {
+      add_value(to, fused_.read(src, from), path);
+    }
+  }
+
+  void add_value(const type_part &to, const value_registers &from, const std::string &path = "") {
+    program &p = fused_.t.p;
+    element_kind kind;
+    find_element_kind(to.type, kind);
+    const char *field = path.empty() ? nullptr : paths_.emplace_front(path).c_str();
+    int stream = to.stream;
+    if (kind.option) {
+      uint8_t valid = p.assigned(fused_.valid_or_true(from), scalar_id::bool_, error_mode::nocheck);
+      fused_.add_output(valid, dst_, stream++);
+    } else if (from.valid != no_register) {
+      p.require(from.valid, field);
+    }
+    uint8_t value = p.assigned(from.value, kind.scalar, mode_, from.valid, field);
+    fused_.add_output(kind.swapped ? p.swapped(value) : value, dst_, stream);
+  }
+
+private:
+  static std::string index_of(const type_data *type, int i) {
+    if (!type->fields[i].name) {
+      return std::to_string(i);
+    }
+    std::string name = field_name_text(type->fields[i].name);
+    return name[0] == '"' ? name : '"' + name + '"';
+  }
+
+  fused_task &fused_;
+  array_block *dst_;
+  error_mode mode_;
+  std::forward_list<std::string> paths_; // that steps point to; costs nothing where there is none
+};
+
 // Assigns the source to `dst`, whose memory is there. A lazy source is absorbed where no value can be refused; else it
 // is materialized first, so that a message can name the value.
 void run_program(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  assignment_program assignment(mode);
   fused_task fused(name, how);
+  assignment_steps steps(fused, dst, mode);
+  type_part to = element_part(*dst);
   fused.t.assigns = true;
   space_of(dst, fused.t.shape);
   if (src->state.load(std::memory_order_acquire) != array_state::ready) {
-    element_kind to, from;
-    find_element_kind(dst->type->dtype, to);
+    element_kind into, from;
+    find_element_kind(dst->type->dtype, into);
     find_element_kind(src->type->dtype, from);
-    if (isa().refuses(mode, to.scalar, from.scalar) || (from.option && !to.option)) {
+    if (isa().refuses(mode, into.scalar, from.scalar) || (from.option && !into.option)) {
       materialize(src);
     }
     space_operands inputs;
     inputs.push_back(src);
     fused.claim(inputs, 0, *dst, 1);
     fused.add_claimed();
-    assignment.add(fused, dst, fused.registers_of(src));
+    steps.add_value(to, fused.registers_of(src));
     fused.add_claimed_outputs();
   } else {
-    assignment.add(fused, dst, src);
+    steps.add(to, src, element_part(*src));
   }
   fused.lower_operands();
   fused.run();
@@ -157,8 +228,7 @@ ref<array_block> apart_from(array_block *dst, array_block *src, const settings &
 void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
   materialize(src);
   split at(dst->type, src->type);
-  bool program =
-      !is_element_with_dims(at, dst, src) && assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
+  bool program = !is_element_with_dims(at, dst, src) && takes_program(dst->type->dtype, src->type->dtype);
   bool refuses = false;
   if (program) {
     check_sizes(name, dst, src);
@@ -268,7 +338,7 @@ namespace {
 // Converted to an element type; a program where the elements are made of numbers.
 ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
                          const settings &how) {
-  if (!assignment_program(mode).takes(dtype.get(), source->type->dtype)) {
+  if (!takes_program(dtype.get(), source->type->dtype)) {
     ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
     return convert(name, source, type.get(), access, mode, how);
   }

@@ -71,8 +71,7 @@ public:
   }
 
   uint8_t build() {
-    collect({left_->type->dtype, left_->type->var_count, left_->ndim},
-            {right_->type->dtype, right_->type->var_count, right_->ndim});
+    collect(element_part(*left_), element_part(*right_));
     return equality_ ? compare_all() : compare_in_order();
   }
 

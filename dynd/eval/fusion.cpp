@@ -30,9 +30,7 @@ void fused_task::claim(const space_operands &inputs, unsigned last_use, const ar
   }
 }
 
-bool fused_task::claim_root(array_block *root) {
-  return claim_group({root, nullptr, 0, 0, 0, *root}, claimed_);
-}
+bool fused_task::claim_root(array_block *root) { return claim_group({root, nullptr, 0, 0, 0, *root}, claimed_); }
 
 void fused_task::add_claimed() {
   for (int i = 0; i < claimed_.count; i++) {
@@ -73,7 +71,7 @@ value_registers fused_task::registers_of(array_block *block) {
       return node_registers_[i];
     }
   }
-  return read(block, {block->type->dtype, block->type->var_count, block->ndim});
+  return read(block, element_part(*block));
 }
 
 value_registers fused_task::read(array_block *block, const type_part &part) {

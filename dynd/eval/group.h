@@ -28,8 +28,8 @@ struct group_request {
   array_block *const *inputs = nullptr;
   int ninputs = 0;
   unsigned last_use = 0;
-  int noutputs = 0;         ///< of that operation
-  const array_block &like;  ///< lazy inputs join the group if they have its space
+  int noutputs = 0;        ///< of that operation
+  const array_block &like; ///< lazy inputs join the group if they have its space
 };
 
 /// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep

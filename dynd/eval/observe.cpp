@@ -17,9 +17,7 @@ const char *kind_name(const task &t, int operand, int axis) {
   return own_axis < 0 ? "scalar" : own.block->is_var(own_axis) ? "var" : "strided";
 }
 
-const char *element_name(const space_operand &operand) {
-  return part_at(operand.block->type, operand.ndim).type->text;
-}
+const char *element_name(const space_operand &operand) { return part_at(operand.block->type, operand.ndim).type->text; }
 
 // An assignment is named by what it goes between; an operation by the dimension it walks, and by itself at the leaf.
 std::string level_name(const task &t, int level) {

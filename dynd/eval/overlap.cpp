@@ -1,7 +1,7 @@
+#include "dynd/plan/overlap.h"
 #include "dynd/array/layout.h"
 #include "dynd/eval/assign_rows.h"
 #include "dynd/memory/pool.h"
-#include "dynd/plan/overlap.h"
 
 namespace dynd {
 

@@ -17,43 +17,18 @@ namespace dynd {
 
 namespace {
 
-// The index, over the axes outside of `axis`, of its `row`-th row; rows of all `var` axes follow each other.
-std::vector<intptr_t> index_of_row(const space &shape, int axis, intptr_t row) {
-  std::vector<intptr_t> index;
-  for (int d = axis - 1; d >= 0; d--) {
-    if (!shape.is_var(d)) {
-      index.insert(index.begin(), row % shape.size[d]);
-      row /= shape.size[d];
-      continue;
-    }
-    const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
-    int64_t at = row + run.first();
-    intptr_t outer = run.row_of(at);
-    index.insert(index.begin(), at - run[outer]);
-    row = outer;
-  }
-  return index;
-}
-
 // Fails if a row is empty, naming the first. The operand's axis may have been another one before.
 void fail_if_empty(const reduction &r, array_block *operand, int axis, int shown_axis) {
-  ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
-  space shape;
-  space_of(ordered.get(), shape);
-  std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(shown_axis) + " is empty";
-  bool empty = shape.size[axis] == 0;
-  if (shape.is_var(axis)) {
-    const offsets_run &run = shape.slots[size_t(shape.slot_index[axis])].run;
-    intptr_t row = 0;
-    while (row < run.rows && run[row + 1] > run[row]) {
-      row++;
+  stream_room room;
+  for_each_place(cursor::over_rows(*operand, room), axis, [&](const cursor &row, const intptr_t *index) {
+    if (row.size() == 0) {
+      std::string where = operand->ndim == 1         ? "the array"
+                          : row.is_var() && axis > 0 ? row_text({index, size_t(axis)})
+                                                     : "axis " + std::to_string(shown_axis);
+      fail(error_kind::value,
+           std::string(r.name) + ": " + where + " is empty, and " + r.name + " of no elements is not defined");
     }
-    empty = row < run.rows;
-    where = empty && axis > 0 ? row_text(index_of_row(shape, axis, row)) + " is empty" : where;
-  }
-  if (empty) {
-    fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
-  }
+  });
 }
 
 // What a reduction computes in, and its result.
@@ -172,7 +147,6 @@ void run_reduction(fused_task &fused, const typed_reduction &typed, array_block 
     fused.run();
   } catch (const error &e) {
     if (e.kind() == error_kind::value) { // an empty row, most likely: which one?
-      fused.let_go();                    // the operand is asked for its values, and may be lazy
       fail_if_empty(typed.of, operand, axis, shown_axis);
     }
     throw;
@@ -266,8 +240,7 @@ bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool las
 
 ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
   const char zero[max_scalar_size] = {};
-  ref<array_block> result =
-      typed.missing ? new_result({}, typed.result, true) : new_scalar(typed.accumulator, zero);
+  ref<array_block> result = typed.missing ? new_result({}, typed.result, true) : new_scalar(typed.accumulator, zero);
   if (nd::count_elements(*operand) == 0) {
     if (typed.empty_fails()) {
       fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);

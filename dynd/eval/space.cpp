@@ -159,14 +159,9 @@ bool share_slots(const space_operands &operands, space &shape) {
         }
         continue;
       }
-      const stream &a = first->streams()[s], &b = block.streams()[s];
-      bool identical = a.address == b.address && a.kind == b.kind &&
-                       std::equal(first->strides(s), first->strides(s) + shape.ndim, block.strides(s));
-      if (!identical) {
-        offsets_run run = rows_of(block, s);
-        if (!run || !same_row_lengths(shape.slots[shape.slot_index[d]].run, a.owner, run, b.owner)) {
-          return false;
-        }
+      offsets_run run = rows_of(block, s), first_run = shape.slots[shape.slot_index[d]].run;
+      if (!run || !same_row_lengths(first_run, first->streams()[s].owner, run, block.streams()[s].owner)) {
+        return false;
       }
     }
   }

@@ -43,6 +43,11 @@ struct space {
   intptr_t count() const;
 };
 
+/// What is below all dimensions of an array.
+inline type_part element_part(const array_block &block) {
+  return {block.type->dtype, block.type->var_count, block.ndim};
+}
+
 /// An array over a space: its first `ndim` dimensions are lined up with the space's, at the last one. What is below
 /// them is the element.
 struct space_operand {

@@ -34,8 +34,8 @@ struct lowered_operand {
 
 /// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of
 /// the operands. The function puts a streams_strided_t at `offset`, for operands that are at their elements, and
-/// returns the offset past it. Not `planned`: what is inside of an element is done in C order. `levels`, if any, is told
-/// of every level.
+/// returns the offset past it. Not `planned`: what is inside of an element is done in C order. `levels`, if any, is
+/// told of every level.
 using element_leaf = std::function<size_t(ckernel_builder &out, size_t offset, const kernel_operand *operands,
                                           bool planned, std::vector<explained_level> *levels)>;
 

@@ -66,8 +66,8 @@ public:
 /// element, as in a[3]["hits"][2], is known without a second run.
 struct frame_state {
   kernel_observer *observer = nullptr;
-  size_t index = 0; ///< of the element of the call that failed
-  std::string path; ///< below it: `, "hits", 2`
+  size_t index = 0;         ///< of the element of the call that failed
+  std::string path;         ///< below it: `, "hits", 2`
   bool lacks_parts = false; ///< there was no memory for the path
 };
 

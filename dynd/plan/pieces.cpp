@@ -18,9 +18,7 @@ content_pieces::content_pieces(const int64_t *offsets, intptr_t row_count, intpt
   count_ = std::max<intptr_t>(weight / wanted + (weight % wanted != 0), 1);
 }
 
-intptr_t content_pieces::weight_before(intptr_t row) const {
-  return offsets_[row] - offsets_[0] + cost_ * row;
-}
+intptr_t content_pieces::weight_before(intptr_t row) const { return offsets_[row] - offsets_[0] + cost_ * row; }
 
 /// The first row that has at least i shares of the weight before it.
 intptr_t content_pieces::boundary(intptr_t i) const {

@@ -102,8 +102,7 @@ TEST(content_pieces, empty_rows_at_the_ends_belong_to_a_piece) {
 TEST(content_pieces, offsets_may_start_anywhere) {
   std::vector<int64_t> from_zero = offsets_of<int64_t>({4, 0, 9, 3, 3, 8});
   std::vector<int64_t> later = offsets_of<int64_t>({4, 0, 9, 3, 3, 8}, 1000000);
-  EXPECT_EQ(all_of(content_pieces(from_zero.data(), 6, 20)),
-            all_of(content_pieces(later.data(), 6, 20)));
+  EXPECT_EQ(all_of(content_pieces(from_zero.data(), 6, 20)), all_of(content_pieces(later.data(), 6, 20)));
 }
 
 TEST(content_pieces, random_rows_are_covered_once_and_evenly) {
