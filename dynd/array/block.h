@@ -49,7 +49,6 @@ struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
-  uint16_t operations;  ///< lazy operations below this one, itself included
   size_t held;          ///< bytes of the ready arrays among its inputs
   counted *external;    ///< an external_function, owned; null: the operation
   array_block *input[]; ///< owned

@@ -9,7 +9,7 @@
 namespace dynd {
 
 template <class T, size_t N> class small_vector {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
 
 public:
   small_vector() : data_(own()) {}

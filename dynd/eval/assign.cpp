@@ -198,30 +198,26 @@ bool has_fields(const type_data *type) {
   return t->nfields > 0 || (t->element && t->kind != type_kind::byteswap && has_fields(t->element));
 }
 
-settings unwatched(settings how) {
-  how.watching = nullptr;
-  return how;
-}
+constexpr settings unwatched; // an intermediate array is not what is watched
 
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how);
 
 // A struct is assigned whole or not at all: first to an array like the destination, so that the destination does not
 // change before a refusal. The rows of that array have the same lengths, so only values that have a place are tried.
-void try_elements(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  ref<array_block> like =
-      has_rows_to_check(dst->type, dst->type)
-          ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
-          : new_empty(dst->type, dst->size());
-  run_kernel(name, like.get(), src, mode, unwatched(how));
+void try_elements(const char *name, array_block *dst, array_block *src, error_mode mode) {
+  ref<array_block> like = has_rows_to_check(dst->type, dst->type)
+                              ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched)
+                              : new_empty(dst->type, dst->size());
+  run_kernel(name, like.get(), src, mode, unwatched);
 }
 
 // The source with memory of its own where it may share the destination's.
-ref<array_block> apart_from(array_block *dst, array_block *src, const settings &how) {
+ref<array_block> apart_from(array_block *dst, array_block *src) {
   if (!may_share_memory(*dst, *src)) {
     return ref<array_block>::share(src);
   }
-  return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched(how));
+  return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched);
 }
 
 // An assignment without the direct step.
@@ -236,14 +232,14 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
     refuses = check_types(name, dst, src, mode); // and sizes, through options and pointers
   }
   check_rows(name, dst, src);
-  ref<array_block> source = apart_from(dst, src, how);
+  ref<array_block> source = apart_from(dst, src);
   given_rows rows;
   rows.give(name, dst, source.get());
   if (program) {
     run_program(name, dst, source.get(), mode, how);
   } else {
     if (refuses && has_fields(dst->type)) {
-      try_elements(name, dst, source.get(), mode, how);
+      try_elements(name, dst, source.get(), mode);
     }
     run_kernel(name, dst, source.get(), mode, how);
   }
@@ -266,7 +262,7 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
 }
 
 // The fill, with nothing missing in it: that is refused.
-ref<array_block> without_missing(const char *name, array_block *fill, const settings &how) {
+ref<array_block> without_missing(const char *name, array_block *fill) {
   const type_data *dtype = fill->type->dtype;
   bool option = false;
   while (dtype->kind == type_kind::option || dtype->kind == type_kind::pointer) {
@@ -277,19 +273,19 @@ ref<array_block> without_missing(const char *name, array_block *fill, const sett
     return ref<array_block>::share(fill);
   }
   ndt::type type = ndt::with_dtype(ndt::type(fill->type), ndt::type(dtype));
-  return convert(name, fill, type.get(), access_mode::immutable, error_mode::nocheck, how);
+  return convert(name, fill, type.get(), access_mode::immutable, error_mode::nocheck, unwatched);
 }
 
 // The fill for every element of the source that is missing, an array like the source; the others are missing in it.
-ref<array_block> fill_for_missing(const char *name, array_block *source, array_block *fill, const settings &how) {
+ref<array_block> fill_for_missing(const char *name, array_block *source, array_block *fill) {
   intptr_t size[max_type_streams];
   find_sizes(source->type, *source, size);
   ref<array_block> filler = new_empty(source->type, size);
   given_rows rows;
   rows.give(name, filler.get(), source);
-  assign_now(name, filler.get(), without_missing(name, fill, how).get(), error_mode::fractional, how);
+  assign_now(name, filler.get(), without_missing(name, fill).get(), error_mode::fractional, unwatched);
   rows.keep();
-  fused_task fused(name, how);
+  fused_task fused(name, unwatched);
   space_of(filler.get(), fused.t.shape);
   int valid = source->type->var_count;
   uint8_t missing =
@@ -306,7 +302,7 @@ ref<array_block> fill_for_missing(const char *name, array_block *source, array_b
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
   materialize(source);
   materialize(fill);
-  ref<array_block> filler = fill_for_missing(name, source, fill, unwatched(how));
+  ref<array_block> filler = fill_for_missing(name, source, fill);
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
   intptr_t size[max_type_streams];
   find_sizes(type.get(), *source, size);
@@ -369,7 +365,7 @@ ref<array_block> convert_values(array_block *source, access_mode access, ndt::ty
 }
 
 ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
-  return copy_as("copy", source, access, dtype, mode, unwatched(thread_settings()));
+  return copy_as("copy", source, access, dtype, mode, unwatched);
 }
 
 } // namespace dynd

@@ -9,6 +9,7 @@
 #include "dynd/eval/space.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
+#include "dynd/plan/overlap.h"
 
 namespace dynd {
 
@@ -246,6 +247,49 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
 void find_sizes(const type_data *type, const array_block &src, intptr_t *size) {
   std::fill_n(size, type->all_ndim, -1);
   find_sizes({type}, src, {src.type}, size);
+}
+
+// ---- memory that both use -------------------------------------------------------------------------------------------
+
+namespace {
+
+// What a stream may touch: below rows, texts and pointers anywhere in its owner's memory, else what its strides reach.
+byte_interval touched_by(const array_block &block, int s) {
+  const stream &own = block.streams()[s];
+  intptr_t size[max_type_streams];
+  bool below = block.type->roles[s] == stream_role::chars;
+  for_each_part({block.type}, [&](const type_part &part, const dim_path *) {
+    if (part.restarts()) {
+      below |= block.strides(s)[part.dim] != 0; // along the content
+      size[part.dim] = 1;
+    } else if (part.is_dim()) {
+      size[part.dim] = block.size()[part.dim];
+    }
+  });
+  if (!below) {
+    return touched_bytes(own.address, {size, size_t(block.all_ndim)}, block.strides(s),
+                         intptr_t(stream_item(block, s)));
+  }
+  if (buffer *memory = as_buffer(own.owner)) {
+    auto low = reinterpret_cast<uintptr_t>(memory->data);
+    return {low, low + memory->size};
+  }
+  return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
+}
+
+} // namespace
+
+bool may_share_memory(const array_block &a, const array_block &b) {
+  for (int s = 0; s < a.nstreams; s++) {
+    for (int t = 0; t < b.nstreams; t++) {
+      const counted *first = a.streams()[s].owner, *second = b.streams()[t].owner;
+      bool one_pool = first && first == second && as_pool(a.streams()[s].owner);
+      if (one_pool || may_overlap(touched_by(a, s), touched_by(b, t))) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 } // namespace dynd

@@ -1,9 +1,8 @@
-#include "dynd/eval/compare.h"
-
+// The comparison operators over elements that are neither scalars nor options of scalars.
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <iterator>
 
+#include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
@@ -14,28 +13,10 @@ namespace dynd {
 
 namespace {
 
-/// The operation that has the comparison's name.
-op_id operation_for(comparison which) {
-  static const auto ids = [] {
-    std::array<op_id, size_t(comparison::order)> found{};
-    for (size_t c = 0; c < found.size(); c++) {
-      for (size_t op = 0; op < op_count; op++) {
-        if (std::string_view(operation_of(op_id(op)).name) == name_of(comparison(c))) {
-          found[c] = op_id(op);
-        }
-      }
-    }
-    return found;
-  }();
-  return ids[size_t(which)];
-}
+op_id operation_for(comparison which) { return logic::comparisons[size_t(which)]; }
 
 comparison comparison_for(op_id op) {
-  auto which = comparison::equal;
-  while (which != comparison::order && operation_for(which) != op) {
-    which = comparison(int(which) + 1);
-  }
-  return which;
+  return comparison(std::find(std::begin(logic::comparisons), std::end(logic::comparisons), op) - logic::comparisons);
 }
 
 // ---- structs of numbers: a program --------------------------------------------------------------------------------

@@ -4,7 +4,6 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/compare.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
@@ -77,8 +76,7 @@ typed_operation type_operation(op_id op, const call_operands &operands) {
   typed.what.computation = computation_type(op, *promoted);
   typed.total = !can_fail(op, typed.what.computation);
   for (int i = 0; i < o.noutputs; i++) {
-    ndt::type scalar = ndt::make_scalar(result_type(op, i, typed.what.computation));
-    typed.result[i] = option ? ndt::make_option(scalar) : scalar;
+    typed.result[i] = number_type(result_type(op, i, typed.what.computation), option);
   }
   return typed;
 }
@@ -94,8 +92,7 @@ typed_operation type_operation(const external_function &function, const call_ope
     option |= kind_of_operand(typed.name, operands.block[i]).option;
   }
   for (int i = 0; i < types.noutputs; i++) {
-    ndt::type scalar = ndt::make_scalar(types.type[i]);
-    typed.result[i] = option ? ndt::make_option(scalar) : scalar;
+    typed.result[i] = number_type(types.type[i], option);
   }
   return typed;
 }
@@ -131,9 +128,7 @@ ref<array_block> make_lazy(const typed_operation &typed, const call_operands &op
                            const axis_order &order, const lazy_cost &bounds) {
   ref<array_block> result = new_lazy_result(shape, typed.result[0], lazy_operation::bytes(operands.count), order);
   auto *lazy = reinterpret_cast<lazy_operation *>(small_data(result.get()));
-  *lazy = {typed.what.op,           typed.what.computation,
-           uint8_t(operands.count), uint16_t(bounds.operations),
-           bounds.held_by_inputs,   nullptr};
+  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), bounds.held_by_inputs, nullptr};
   if (typed.what.external) {
     lazy->external = const_cast<external_function *>(typed.what.external);
     retain(lazy->external);

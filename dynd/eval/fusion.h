@@ -16,6 +16,10 @@ struct element_kind {
 };
 /// False where the type is something else.
 bool find_element_kind(const type_data *dtype, element_kind &kind);
+/// The scalar, or where it may be missing an option of it.
+inline ndt::type number_type(scalar_id scalar, bool option) {
+  return option ? ndt::make_option(ndt::make_scalar(scalar)) : ndt::make_scalar(scalar);
+}
 
 /// The registers of such an element.
 struct value_registers {

@@ -7,12 +7,17 @@
 #pragma once
 
 #include "dynd/array/array.h"
+#include "dynd/kernel/program.h"
+#include "dynd/plan/nest.h"
 
 namespace dynd {
 
 // What one pass takes, so that its program and its call have room for it: operations, different arrays that it reads,
 // streams of the arrays that it reads or writes and of its space, and registers.
 inline constexpr int max_group = 32, max_group_sources = 20, max_group_streams = 48, max_group_registers = 200;
+// A number that may be missing is two sources, outputs and registers. The operation that asks needs some of its own.
+static_assert(2 * max_group <= max_outputs && 2 * max_group_sources < max_sources);
+static_assert(max_group_registers < max_registers && max_group_streams < max_streams);
 
 /// Arrays that this thread is computing, inputs before what uses them.
 struct claimed_group {

@@ -1,7 +1,5 @@
-#include "dynd/eval/move_axis.h"
-
+// Reducing an axis that is outside of ragged rows.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "dynd/array/cursor.h"

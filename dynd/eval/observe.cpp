@@ -136,7 +136,7 @@ void add_unused_ports(task &t) {
 
 } // namespace
 
-int run_traced(task &t, observation &seen, dynd_frame &frame) {
+int run_traced(task &t, observation &seen, std::string &failure) {
   add_unused_ports(t);
   lower(t);
   ckernel_builder kernel;
@@ -147,8 +147,7 @@ int run_traced(task &t, observation &seen, dynd_frame &frame) {
   work_frame own(kernel.scratch_size);
   own.state.observer = &recorder;
   int status = call_root(kernel, call, 0, call.count, own);
-  frame.kind = own.kind;
-  std::copy(std::begin(own.text), std::end(own.text), frame.text);
+  failure = own.text;
   return status;
 }
 

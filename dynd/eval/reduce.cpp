@@ -9,7 +9,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
-#include "dynd/eval/move_axis.h"
 #include "dynd/eval/observe.h"
 #include "dynd/ops/logic.h"
 
@@ -46,8 +45,7 @@ struct typed_reduction {
     }
     accumulator = accumulator_type(id, element.scalar);
     missing = element.option && of.empty == empty_rule::none;
-    result = ndt::make_scalar(accumulator);
-    result = missing ? ndt::make_option(result) : result;
+    result = number_type(accumulator, missing);
   }
   bool empty_fails() const { return of.empty == empty_rule::none && !element.option; }
 };
@@ -83,14 +81,6 @@ void add_reduction(fused_task &fused, const typed_reduction &typed, array_block 
 }
 
 // ---- one axis -----------------------------------------------------------------------------------------------------
-
-bool is_ragged_below(const array_block *block, int axis) {
-  bool ragged = false;
-  for (int d = axis + 1; d < block->ndim; d++) {
-    ragged |= block->is_var(d);
-  }
-  return ragged;
-}
 
 // Moves the axis to the end: in the task, not in the arrays, so that lazy operands are absorbed.
 void move_axis_to_end(task &t, int axis) {
@@ -274,8 +264,8 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
   }
   at += at < 0 ? ndim : 0;
   ref<array_block> result;
-  bool ragged = is_ragged_below(operand, at);
-  bool shown = is_tracing(how) && at < ndim - 1; // a trace shows the rows that are reduced
+  bool ragged = operand->slot_stream(at + 1) < operand->type->var_count; // below the axis
+  bool shown = is_tracing(how) && at < ndim - 1;                         // a trace shows the rows that are reduced
   if (ragged && !shown) {
     result = try_reduce_regular(typed, operand, last_use, at, how);
   }
@@ -309,9 +299,7 @@ ref<array_block> evaluate(reduction_id id, array_block *operand, bool last_use, 
   if (to == typed.accumulator) {
     return result;
   }
-  ndt::type dtype = ndt::make_scalar(to);
-  dtype = typed.missing ? ndt::make_option(dtype) : dtype;
-  return copy_values(result.get(), access_mode::immutable, dtype, error_mode::nocheck);
+  return copy_values(result.get(), access_mode::immutable, number_type(to, typed.missing), error_mode::nocheck);
 }
 
 } // namespace dynd

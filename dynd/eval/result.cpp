@@ -20,10 +20,9 @@ ndt::type type_over(const space &shape, ndt::type type) {
   return type;
 }
 
-// The elements below the innermost `var` axis: [first, last), and the axis (-1: none).
+// The elements below the innermost `var` axis: [first, last).
 struct value_extent {
   int64_t first, last;
-  int axis;
 };
 
 value_extent extent_of(const space &shape) {
@@ -32,7 +31,7 @@ value_extent extent_of(const space &shape) {
   for (int d = shape.ndim - 1; d >= 0; d--) {
     if (shape.is_var(d)) {
       const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
-      value_extent extent = {0, 0, d};
+      value_extent extent = {0, 0};
       overflow |= __builtin_mul_overflow(run.first(), below, &extent.first);
       overflow |= __builtin_mul_overflow(run.last(), below, &extent.last);
       if (overflow) {
@@ -43,7 +42,7 @@ value_extent extent_of(const space &shape) {
     }
     overflow |= __builtin_mul_overflow(below, shape.size[d], &below);
   }
-  return {0, below, -1};
+  return {0, checked_count(shape.size, shape.ndim, max_scalar_size)};
 }
 
 intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
@@ -60,10 +59,9 @@ intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
 
 size_t value_bytes(const space &shape, ndt::type dtype) {
   size_t bytes = 0;
+  value_extent extent = extent_of(shape);
   for (int s = 0; s < dtype->nstreams; s++) {
-    intptr_t item = intptr_t(stream_item(dtype.get(), s));
-    bytes += shape.nvar == 0 ? size_t(checked_count(shape.size, shape.ndim, size_t(item))) * size_t(item)
-                             : size_t(checked_bytes(extent_of(shape), item));
+    bytes += size_t(checked_bytes(extent, intptr_t(stream_item(dtype.get(), s))));
   }
   return bytes;
 }

@@ -64,9 +64,9 @@ bool is_about_an_element(error_kind kind) {
   return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
 }
 
-[[noreturn]] void fail_task(task &t, const dynd_frame &frame, int status) {
+[[noreturn]] void fail_task(task &t, std::string text, int status) {
   error_kind kind = kind_of(status);
-  std::string text = frame.text, where;
+  std::string where;
   if (is_about_an_element(kind) && !t.nreduced) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
@@ -135,13 +135,12 @@ public:
       store_fence();
     }
     if (status && !failed_.exchange(true)) {
-      std::memcpy(failure.text, frame.text, sizeof(failure.text));
-      failure.text[sizeof(failure.text) - 1] = 0;
+      failure.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
     }
     return status;
   }
 
-  dynd_frame failure = {};
+  std::string failure;
 
 private:
   const ckernel_builder &kernel_;
@@ -259,9 +258,9 @@ first_failure locate_failure(const task &t) {
 bool run_task(task &t) {
   observation *watching = t.how.watching;
   if (is_tracing(t.how) && !t.one_row) {
-    dynd_frame frame = {};
-    if (int status = run_traced(t, *watching, frame)) {
-      fail_task(t, frame, status);
+    std::string failure;
+    if (int status = run_traced(t, *watching, failure)) {
+      fail_task(t, failure, status);
     }
     return true;
   }

@@ -25,6 +25,8 @@ struct lowered_stream {
 
 /// The slots of a `var` axis: those of the first operand that has the result's rows, or new ones.
 struct space_slots : lowered_stream {
+  space_slots() {} // leaves the strides alone
+
   ref<counted> owner; ///< null where they are in memory that outlives the evaluation
   slot_kind kind;
   int32_t step = 1; ///< see stream::step
@@ -98,6 +100,11 @@ ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t ext
 void allocate_values(array_block *result, const space &shape);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);
+
+/// A copy in which the axis is the innermost, for arrays that are ragged below it, with elements that are scalars that
+/// may be missing. What is below must have the same shape along the axis: rows are reduced element by element, so they
+/// have to be equally long; else it is an error that names the operation.
+ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis);
 
 /// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);
