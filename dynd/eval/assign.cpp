@@ -179,9 +179,7 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
     if (isa().refuses(mode, into.scalar, from.scalar) || (from.option && !into.option)) {
       materialize(src);
     }
-    space_operands inputs;
-    inputs.push_back(src);
-    fused.claim(inputs, 0, *dst, 1);
+    fused.claim({src}, 0, *dst, 1);
     fused.add_claimed();
     steps.add_value(to, fused.registers_of(src));
     fused.add_claimed_outputs();
@@ -339,12 +337,7 @@ ref<array_block> copy_as(const char *name, array_block *source, access_mode acce
     return convert(name, source, type.get(), access, mode, how);
   }
   space shape;
-  space_operands operands;
-  operands.push_back(source);
-  broadcast_space(name, operands, shape);
-  for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
-    shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
-  }
+  broadcast_space(name, {source}, shape);
   ref<array_block> result = new_result(shape, dtype, is_tracing(how));
   result->access = access;
   if (access != access_mode::immutable) {

@@ -161,10 +161,7 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
   materialize(right);
   fused_task fused(name_of(which), how);
   task &t = fused.t;
-  space_operands sources;
-  sources.push_back(left);
-  sources.push_back(right);
-  broadcast_space(t.name, sources, t.shape);
+  broadcast_space(t.name, {left, right}, t.shape);
   ref<array_block> result = new_result(t.shape, dtype, is_tracing(how));
   struct_program fields(fused, left, right, which);
   if (left->type->dtype->nfields && fields.takes(left->type->dtype, right->type->dtype)) {

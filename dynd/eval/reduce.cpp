@@ -62,9 +62,7 @@ uint8_t identity_of(fused_task &fused, const typed_reduction &typed) {
 // The program: the operand with what is lazy below it, missing elements as the identity, reduced to `place`.
 void add_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, bool last_use,
                    array_block *place) {
-  space_operands inputs;
-  inputs.push_back(operand);
-  fused.claim(inputs, last_use ? 1 : 0, *operand, 1);
+  fused.claim({operand}, last_use ? 1 : 0, *operand, 1);
   fused.add_claimed();
   value_registers x = fused.registers_of(operand);
   program &p = fused.t.p;
@@ -94,13 +92,8 @@ void move_axis_to_end(task &t, int axis) {
 
 space without_axis(const space &shape, int axis) {
   space outside = shape;
-  auto drop = [&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + shape.ndim, of_axis + axis); };
-  drop(outside.size);
-  drop(outside.fixed);
-  drop(outside.slot_index);
-  for (space_slots &slots : outside.slots) {
-    drop(slots.stride);
-  }
+  outside.for_each_axis_array(
+      [&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + shape.ndim, of_axis + axis); });
   outside.ndim--;
   if (shape.is_var(axis)) {
     int removed = shape.slot_index[axis];

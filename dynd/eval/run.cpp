@@ -159,20 +159,19 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   if (call.elements < threads_from || t.one_thread) {
     return run(0, call.count);
   }
+  auto run_all = [&](const auto &pieces) {
+    return for_each_piece(pieces.count(), [&](intptr_t i) {
+      piece part = pieces[i];
+      return part.size() ? run(part.begin, part.end) : int(dynd_ok);
+    });
+  };
   intptr_t target = elements_of_piece(t);
   if (call.row_offsets) {
-    content_pieces pieces(call.row_offsets, call.count, target);
-    return for_each_piece(pieces.count(), [&](intptr_t i) {
-      auto part = pieces[i];
-      return part.begin == part.end ? int(dynd_ok) : run(part.begin, part.end);
-    });
+    return run_all(content_pieces(call.row_offsets, call.count, target));
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
-  even_pieces pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1);
-  return for_each_piece(pieces.count(), [&](intptr_t i) {
-    auto part = pieces[i];
-    return run(part.begin, part.end);
-  });
+  return run_all(
+      even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1));
 }
 
 // ---- one logical row: pieces give lanes, which combine in their order ----------------------------------------------

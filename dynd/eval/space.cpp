@@ -66,35 +66,29 @@ bool is_fixed(const array_block &block, int axis) {
   fail(error_kind::broadcast, text + (ragged && flat ? one_value_for_each_row_hint : ""));
 }
 
-// One axis of the result: right-justified, sizes of 1 stretch.
+// One axis of the result: right-justified, sizes of 1 stretch. Its size belongs to the type where it does for an
+// operand.
 void broadcast_axis(const char *operation, const space_operands &operands, int d, space &result) {
+  auto axis_of = [&](const space_operand &operand) { return d - (result.ndim - operand.ndim); };
   intptr_t size = 1;
-  bool var = false, fixed = false, present = false;
+  bool var = false;
   for (const space_operand &operand : operands) {
-    int axis = d - (result.ndim - operand.ndim);
-    if (axis < 0) {
+    intptr_t own = axis_of(operand) < 0 ? 1 : operand.block->size()[axis_of(operand)];
+    var |= own < 0;
+    if (own < 0 || own == 1) {
       continue;
     }
-    if (operand.block->is_var(axis)) {
-      var = true;
-      continue;
+    if (size != 1 && size != own) {
+      cannot_broadcast(operation, operands, d);
     }
-    intptr_t own = operand.block->size()[axis];
-    bool own_fixed = is_fixed(*operand.block, axis);
-    if (own != 1) {
-      if (size != 1 && size != own) {
-        cannot_broadcast(operation, operands, d);
-      }
-      fixed = size == own ? fixed || own_fixed : own_fixed;
-      size = own;
-    } else if (size == 1) {
-      fixed = present ? fixed || own_fixed : own_fixed;
-    }
-    present = true;
+    size = own;
   }
   bool result_var = var && size == 1;
   result.size[d] = result_var ? -1 : size;
-  result.fixed[d] = !result_var && fixed;
+  result.fixed[d] = std::any_of(operands.begin(), operands.end(), [&](const space_operand &operand) {
+    int axis = axis_of(operand);
+    return axis >= 0 && operand.block->size()[axis] == result.size[d] && is_fixed(*operand.block, axis);
+  });
   if (result_var) {
     result.slot_index[d] = int8_t(result.nvar++);
   }

@@ -41,6 +41,15 @@ struct space {
   std::vector<space_slots> slots; ///< nvar of them
 
   bool is_var(int axis) const { return size[axis] < 0; }
+  /// Calls f for everything that there is for each axis: arrays of ndim entries, the axis 0 first.
+  template <class F> void for_each_axis_array(F f) {
+    f(size);
+    f(fixed);
+    f(slot_index);
+    for (space_slots &own : slots) {
+      f(own.stride);
+    }
+  }
   /// Number of elements; -1 where rows do not follow each other.
   intptr_t count() const;
 };

@@ -72,13 +72,8 @@ struct task {
 
 /// Calls f for everything that a lowered task has for each axis: arrays of shape.ndim entries, the axis 0 first.
 template <class F> void for_each_axis_array(task &t, F f) {
-  f(t.shape.size);
-  f(t.shape.fixed);
-  f(t.shape.slot_index);
+  t.shape.for_each_axis_array(f);
   f(t.axis_of);
-  for (space_slots &slots : t.shape.slots) {
-    f(slots.stride);
-  }
   for (lowered_operand &operand : t.lowered) {
     f(operand.slots);
     f(operand.kind);
