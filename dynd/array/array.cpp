@@ -48,6 +48,43 @@ void find_sizes(ndt::type type, const intptr_t *given, intptr_t *size) {
   }
 }
 
+// Offsets that are not written any more: a later write would become a read out of bounds.
+array own_offsets(const array &offsets) {
+  if ((offsets->flags & flag_ours) && (offsets->flags & flag_dense)) {
+    return offsets;
+  }
+  intptr_t count = offsets.size(0), stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
+  array own(new_dense(offsets->type, &count));
+  for (intptr_t i = 0; i < count; i++) {
+    std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
+  }
+  return own;
+}
+
+void check_offsets(const offsets_run &o, intptr_t length) {
+  if (o[0] < 0) {
+    fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
+  }
+  for (intptr_t i = 1; i <= o.rows; i++) {
+    if (o[i] < o[i - 1]) {
+      fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
+                                  std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
+    }
+  }
+  if (o[0] > length) {
+    fail(error_kind::value, "from_offsets: the rows begin at " + std::to_string(o[0]) + ", past the content's " +
+                                std::to_string(length) + " elements");
+  }
+  if (o.last() > length) {
+    intptr_t row = 0;
+    while (o[row + 1] <= length) {
+      row++;
+    }
+    fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
+                                ", past the content's " + std::to_string(length) + " elements");
+  }
+}
+
 } // namespace
 
 array empty(ndt::type type, const intptr_t *size, access_mode access) {
@@ -92,44 +129,6 @@ intptr_t count_elements(const array_block &block) {
                  [&](const cursor &row, const intptr_t *) { total += row.size() * inside; });
   return total;
 }
-
-namespace {
-
-// Offsets that are not written any more: a later write would become a read out of bounds.
-array own_offsets(const array &offsets) {
-  if ((offsets->flags & flag_ours) && (offsets->flags & flag_dense)) {
-    return offsets;
-  }
-  intptr_t count = offsets.size(0), stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
-  array own(new_dense(offsets->type, &count));
-  for (intptr_t i = 0; i < count; i++) {
-    std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
-  }
-  return own;
-}
-
-void check_offsets(const offsets_run &o, intptr_t length) {
-  if (o[0] < 0) {
-    fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
-  }
-  for (intptr_t i = 1; i <= o.rows; i++) {
-    if (o[i] < o[i - 1]) {
-      fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
-                                  std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
-    }
-  }
-  if (o[0] > length) {
-    fail(error_kind::value, "from_offsets: the rows begin at " + std::to_string(o[0]) + ", past the content's " +
-                                std::to_string(length) + " elements");
-  }
-  if (o.last() > length) {
-    intptr_t row = o.row_of(length);
-    fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
-                                ", past the content's " + std::to_string(length) + " elements");
-  }
-}
-
-} // namespace
 
 array from_offsets(const array &offsets, const array &content) {
   materialize(offsets.get());

@@ -169,6 +169,10 @@ int array_block::slot_stream(int axis) const {
   return s;
 }
 
+array_block *as_block(counted *owner) {
+  return owner && owner->destroy == destroy_block ? static_cast<array_block *>(owner) : nullptr;
+}
+
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra) {
   array_block *block = start_block(block_size(type->all_ndim, type->nstreams) + extra, type, access, flags);
   for (int s = 0; s < type->nstreams; s++) {

@@ -95,6 +95,8 @@ struct array_block : counted {
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra = 0);
 char *small_data(array_block *block);
 inline constexpr size_t inline_limit = 256; ///< bytes of small data; more gets its own, 64-byte aligned memory
+/// The owner as a block that holds small data, null when it is something else.
+array_block *as_block(counted *owner);
 
 /// A dense array of that type (no `var` in it) and these sizes, its values not set.
 ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_mode access = access_mode::immutable);

@@ -294,6 +294,24 @@ ref<array_block> fill_for_missing(const char *name, array_block *source, array_b
   return filler;
 }
 
+// Converted to an element type; a program where the elements are made of numbers.
+ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
+                         const settings &how) {
+  if (!takes_program(dtype.get(), source->type->dtype)) {
+    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
+    return convert(name, source, type.get(), access, mode, how);
+  }
+  space shape;
+  broadcast_space(name, {source}, shape);
+  ref<array_block> result = new_result(shape, dtype, is_tracing(how));
+  result->access = access;
+  if (access != access_mode::immutable) {
+    result->flags &= uint8_t(~flag_ours);
+  }
+  run_program(name, result.get(), source, mode, how);
+  return result;
+}
+
 } // namespace
 
 // An element comes from the source or from the fill, whole: the rows inside of it may have other lengths there.
@@ -326,28 +344,6 @@ void assign(array_block *dst, array_block *src, error_mode mode) {
     assign_now("assign", dst, src, mode, how);
   }
 }
-
-namespace {
-
-// Converted to an element type; a program where the elements are made of numbers.
-ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
-                         const settings &how) {
-  if (!takes_program(dtype.get(), source->type->dtype)) {
-    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
-    return convert(name, source, type.get(), access, mode, how);
-  }
-  space shape;
-  broadcast_space(name, {source}, shape);
-  ref<array_block> result = new_result(shape, dtype, is_tracing(how));
-  result->access = access;
-  if (access != access_mode::immutable) {
-    result->flags &= uint8_t(~flag_ours);
-  }
-  run_program(name, result.get(), source, mode, how);
-  return result;
-}
-
-} // namespace
 
 ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
   const settings &how = thread_settings();

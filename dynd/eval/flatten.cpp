@@ -57,20 +57,6 @@ int first_var(const space &shape) {
   return -1;
 }
 
-} // namespace
-
-void flatten_rows(task &t) {
-  for (int v; (v = first_var(t.shape)) >= 0;) {
-    bool is_reduced = v >= t.shape.ndim - t.nreduced && !t.one_row;
-    if (is_reduced || !can_flatten(t, v)) {
-      return;
-    }
-    flatten_axis(t, v);
-  }
-}
-
-namespace {
-
 // The one length of all rows; -1 where they differ. Without any row it is 0.
 int64_t length_of_rows(const offsets_run &run) {
   int64_t length = run.rows ? run[1] - run[0] : 0;
@@ -82,6 +68,16 @@ int64_t length_of_rows(const offsets_run &run) {
 }
 
 } // namespace
+
+void flatten_rows(task &t) {
+  for (int v; (v = first_var(t.shape)) >= 0;) {
+    bool is_reduced = v >= t.shape.ndim - t.nreduced && !t.one_row;
+    if (is_reduced || !can_flatten(t, v)) {
+      return;
+    }
+    flatten_axis(t, v);
+  }
+}
 
 bool has_equal_rows(const space &shape) {
   return std::all_of(shape.slots.begin(), shape.slots.end(),

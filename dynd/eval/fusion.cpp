@@ -227,8 +227,8 @@ void fused_task::add_reduced(uint8_t reg, reduction_id reduction, bool empty_fai
 }
 
 // The number of the array among the operands from `begin` on; it is added where it is not there.
-int fused_task::operand_of(array_block *block, int begin, int end) {
-  for (int o = begin; o < end; o++) {
+int fused_task::operand_of(array_block *block, int begin) {
+  for (int o = begin; o < t.operands.size(); o++) {
     if (t.operands[o].block == block) {
       return o;
     }
@@ -241,13 +241,11 @@ void fused_task::lower_operands() {
   t.operands.clear();
   t.ports.clear();
   for (const bound_register &output : outputs_) {
-    int o = operand_of(output.block, 0, t.operands.size());
-    t.ports.push_back({o, output.stream});
+    t.ports.push_back({operand_of(output.block, 0), output.stream});
   }
   t.noutputs = t.operands.size();
   for (const bound_register &source : sources_) {
-    int o = operand_of(source.block, t.noutputs, t.operands.size());
-    t.ports.push_back({o, source.stream});
+    t.ports.push_back({operand_of(source.block, t.noutputs), source.stream});
   }
   lower(t);
 }

@@ -30,10 +30,7 @@ std::string level_name(const task &t, int level) {
   if (leaf) {
     return t.name;
   }
-  bool var = false;
-  for (int o = 0; o < t.operands.size(); o++) {
-    var |= std::string(kind_name(t, o, level)) == "var";
-  }
+  bool var = std::any_of(t.lowered.begin(), t.lowered.end(), [&](const auto &own) { return own.has_rows[level]; });
   return var ? "var" : "strided";
 }
 
@@ -65,8 +62,19 @@ std::vector<int> traced_sources(const task &t) {
 
 class value_recorder : public kernel_observer {
 public:
-  value_recorder(const task &t, const std::vector<std::vector<int>> &streams, observation &seen)
-      : t_(t), streams_(streams), seen_(seen), sources_(traced_sources(t)) {
+  value_recorder(const task &t, observation &seen) : t_(t), seen_(seen), sources_(traced_sources(t)) {
+    int next = t.ports.size();
+    for (int o = 0; o < t.operands.size(); o++) { // all their streams are in the call
+      std::vector<int> &own = streams_.emplace_back(t.operands[o].block->nstreams);
+      for (int s = 0; s < t.operands[o].var_count(); s++) {
+        own[size_t(s)] = next++;
+      }
+      for (int p = 0; p < t.ports.size(); p++) {
+        if (t.ports[p].operand == o) {
+          own[size_t(t.ports[p].stream)] = p;
+        }
+      }
+    }
     for (int o = 0; o < t.noutputs; o++) {
       nd::array output(ref<array_block>::share(t.operands[o].block));
       // A reduction writes to a place of size 1 in the reduced axis, which is no part of its result.
@@ -103,9 +111,9 @@ private:
   }
 
   const task &t_;
-  const std::vector<std::vector<int>> &streams_;
   observation &seen_;
   std::vector<int> sources_;
+  std::vector<std::vector<int>> streams_; // of each operand's array, among those of the call
   std::vector<nd::array> outputs_;
 };
 
@@ -141,9 +149,8 @@ int run_traced(task &t, observation &seen, std::string &failure) {
   lower(t);
   ckernel_builder kernel;
   root_call call;
-  std::vector<std::vector<int>> streams;
-  build_in_order(kernel, t, true, {}, call, &streams);
-  value_recorder recorder(t, streams, seen);
+  build_in_order(kernel, t, true, {}, call);
+  value_recorder recorder(t, seen);
   work_frame own(kernel.scratch_size);
   own.state.observer = &recorder;
   int status = call_root(kernel, call, 0, call.count, own);

@@ -55,6 +55,31 @@ intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
   return bytes;
 }
 
+// `small`: memory in the block for all streams, each 16-byte aligned; null: they get buffers.
+void place_values(array_block *result, const space &shape, char *small, bool zeros) {
+  value_extent extent = extent_of(shape);
+  const type_data *dtype = result->type->dtype;
+  for (int s = 0; s < dtype->nstreams; s++) {
+    stream &own = result->streams()[shape.nvar + s];
+    if (own.address) {
+      continue;
+    }
+    intptr_t item = intptr_t(stream_item(dtype, s)), bytes = checked_bytes(extent, item);
+    char *memory = small;
+    if (small) {
+      small += (bytes + 15) / 16 * 16;
+    } else {
+      ref<buffer> own_memory = allocate_buffer(size_t(bytes));
+      memory = own_memory->data;
+      own.owner = own_memory.take();
+    }
+    if (zeros) {
+      std::memset(memory, 0, size_t(bytes));
+    }
+    own.address = memory - extent.first * item;
+  }
+}
+
 } // namespace
 
 size_t value_bytes(const space &shape, ndt::type dtype) {
@@ -134,35 +159,6 @@ ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t ext
   }
   return result;
 }
-
-namespace {
-
-// `small`: memory in the block for all streams, each 16-byte aligned; null: they get buffers.
-void place_values(array_block *result, const space &shape, char *small, bool zeros) {
-  value_extent extent = extent_of(shape);
-  const type_data *dtype = result->type->dtype;
-  for (int s = 0; s < dtype->nstreams; s++) {
-    stream &own = result->streams()[shape.nvar + s];
-    if (own.address) {
-      continue;
-    }
-    intptr_t item = intptr_t(stream_item(dtype, s)), bytes = checked_bytes(extent, item);
-    char *memory = small;
-    if (small) {
-      small += (bytes + 15) / 16 * 16;
-    } else {
-      ref<buffer> own_memory = allocate_buffer(size_t(bytes));
-      memory = own_memory->data;
-      own.owner = own_memory.take();
-    }
-    if (zeros) {
-      std::memset(memory, 0, size_t(bytes));
-    }
-    own.address = memory - extent.first * item;
-  }
-}
-
-} // namespace
 
 void allocate_values(array_block *result, const space &shape) { place_values(result, shape, nullptr, false); }
 

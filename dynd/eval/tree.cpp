@@ -478,26 +478,6 @@ private:
   intptr_t item_[max_streams];
 };
 
-// Of each operand's array, in their order: its slots, then what is in the elements.
-void list_streams(const task &t, const call_streams &streams, std::vector<std::vector<int>> &operand_streams) {
-  for (int o = 0; o < t.operands.size(); o++) {
-    std::vector<int> &own = operand_streams.emplace_back();
-    for (int d = 0; d < t.shape.ndim; d++) {
-      if (streams.own(o, d) >= 0) {
-        own.push_back(streams.own(o, d));
-      }
-    }
-    size_t elements = own.size();
-    for (int p = 0; p < t.ports.size(); p++) {
-      if (t.ports[p].operand == o) {
-        own.push_back(p);
-      }
-    }
-    std::sort(own.begin() + intptr_t(elements), own.end(),
-              [&](int a, int b) { return t.ports[a].stream < t.ports[b].stream; });
-  }
-}
-
 } // namespace
 
 bool build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
@@ -511,12 +491,8 @@ bool build_planned(ckernel_builder &out, task &t, const tree_options &options, r
   return !t.one_row;
 }
 
-void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call,
-                    std::vector<std::vector<int>> *operand_streams) {
+void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call) {
   call_streams streams(t);
-  if (operand_streams) {
-    list_streams(t, streams, *operand_streams);
-  }
   bool cut = !observed && t.shape.ndim > t.nreduced && is_simple(t, 0); // the outermost loop is the call
   for (int s = 0; s < streams.count(); s++) {
     call.stream.push_back(streams.stream[s]->address);
