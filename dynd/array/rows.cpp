@@ -34,15 +34,6 @@ offsets_run rows_of(const array_block &block, int s) {
   return {address, slots.kind, count};
 }
 
-intptr_t offsets_run::row_of(int64_t at) const {
-  intptr_t low = 0, high = rows + 1;
-  while (low < high) {
-    intptr_t middle = low + (high - low) / 2;
-    (*this)[middle] <= at ? low = middle + 1 : high = middle;
-  }
-  return low - 1;
-}
-
 void widen(const offsets_run &run, int64_t *to) {
   if (run.kind == slot_kind::offsets64) {
     std::memcpy(to, run.address, run.bytes());

@@ -21,8 +21,6 @@ struct offsets_run {
   int64_t first() const { return (*this)[0]; }
   int64_t last() const { return (*this)[rows]; }
   int64_t content() const { return last() - first(); }
-  /// The last row that begins at or before the place `at` of the content; -1 where none does.
-  intptr_t row_of(int64_t at) const;
   size_t bytes() const { return size_t(rows + 1) * size_t(slot_size(kind)); }
 };
 

@@ -6,9 +6,10 @@
 
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/row_lengths.h"
+#include "dynd/eval/space.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
+#include "dynd/plan/overlap.h"
 
 namespace dynd {
 
@@ -17,14 +18,6 @@ namespace {
 bool has_role(const type_data *type, stream_role role) {
   return std::find(type->roles, type->roles + type->nstreams, role) != type->roles + type->nstreams;
 }
-
-} // namespace
-
-bool has_rows_to_check(const type_data *dst, const type_data *src) {
-  return has_role(dst, stream_role::rows) || has_role(src, stream_role::rows) || has_role(dst, stream_role::index);
-}
-
-namespace {
 
 class row_check {
 public:
@@ -143,10 +136,6 @@ private:
   std::vector<intptr_t> path_;
 };
 
-} // namespace
-
-namespace {
-
 // Whether the rows outside of the elements need no check: they have the same memory, or the same lengths.
 bool has_same_rows(const array_block *dst, const array_block *src) {
   const type_data *a = dst->type, *b = src->type;
@@ -158,44 +147,6 @@ bool has_same_rows(const array_block *dst, const array_block *src) {
   }
   return same;
 }
-
-} // namespace
-
-void check_sizes(const char *name, const array_block *dst, const array_block *src) {
-  bool fits = src->ndim <= dst->ndim;
-  for (int d = 0; d < src->ndim && fits; d++) {
-    int to = dst->ndim - src->ndim + d;
-    intptr_t own = src->size()[d];
-    fits = src->is_var(d) || dst->is_var(to) || own == 1 || own == dst->size()[to];
-  }
-  if (!fits) {
-    fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + space_text(const_cast<array_block *>(src)) +
-                                    " to " + space_text(const_cast<array_block *>(dst)));
-  }
-}
-
-void check_rows(const char *name, array_block *dst, array_block *src) {
-  if (has_rows_to_check(dst->type, src->type) && !has_same_rows(dst, src)) {
-    row_check(name, dst, src, nullptr).run();
-  }
-}
-
-void given_rows::give(const char *name, array_block *dst, array_block *src) {
-  for (int s = 0; s < dst->type->var_count; s++) {
-    if (as_pool(dst->streams()[s].owner)) {
-      return row_check(name, dst, src, &slots_).run();
-    }
-  }
-}
-
-given_rows::~given_rows() {
-  const int64_t nothing[2] = {-1, 0};
-  for (char *slot : slots_) {
-    std::memcpy(slot, nothing, sizeof(nothing));
-  }
-}
-
-namespace {
 
 // The length of the rows at an axis, as far as one can be told: that of the first row that is not of length 1; -1 where
 // there is no row, or the axis is inside of the elements.
@@ -241,11 +192,91 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
   }
 }
 
+// What a stream may touch: below rows, texts and pointers anywhere in its owner's memory, else what its strides reach.
+byte_interval touched_by(const array_block &block, int s) {
+  const stream &own = block.streams()[s];
+  intptr_t size[max_type_streams];
+  bool below = block.type->roles[s] == stream_role::chars;
+  for_each_part({block.type}, [&](const type_part &part, const dim_path *) {
+    if (part.restarts()) {
+      below |= block.strides(s)[part.dim] != 0; // along the content
+      size[part.dim] = 1;
+    } else if (part.is_dim()) {
+      size[part.dim] = block.size()[part.dim];
+    }
+  });
+  if (!below) {
+    return touched_bytes(own.address, {size, size_t(block.all_ndim)}, block.strides(s),
+                         intptr_t(stream_item(block, s)));
+  }
+  if (buffer *memory = as_buffer(own.owner)) {
+    auto low = reinterpret_cast<uintptr_t>(memory->data);
+    return {low, low + memory->size};
+  }
+  array_block *holder = own.owner ? as_block(own.owner) : const_cast<array_block *>(&block);
+  if (holder) { // small data, each stream 16-byte aligned
+    auto low = reinterpret_cast<uintptr_t>(small_data(holder));
+    return {low, low + inline_limit + 16 * size_t(holder->nstreams)};
+  }
+  return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
+}
+
 } // namespace
+
+bool has_rows_to_check(const type_data *dst, const type_data *src) {
+  return has_role(dst, stream_role::rows) || has_role(src, stream_role::rows) || has_role(dst, stream_role::index);
+}
+
+void check_sizes(const char *name, const array_block *dst, const array_block *src) {
+  bool fits = src->ndim <= dst->ndim;
+  for (int d = 0; d < src->ndim && fits; d++) {
+    int to = dst->ndim - src->ndim + d;
+    intptr_t own = src->size()[d];
+    fits = src->is_var(d) || dst->is_var(to) || own == 1 || own == dst->size()[to];
+  }
+  if (!fits) {
+    fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + space_text(const_cast<array_block *>(src)) +
+                                    " to " + space_text(const_cast<array_block *>(dst)));
+  }
+}
+
+void check_rows(const char *name, array_block *dst, array_block *src) {
+  if (has_rows_to_check(dst->type, src->type) && !has_same_rows(dst, src)) {
+    row_check(name, dst, src, nullptr).run();
+  }
+}
+
+void given_rows::give(const char *name, array_block *dst, array_block *src) {
+  for (int s = 0; s < dst->type->var_count; s++) {
+    if (as_pool(dst->streams()[s].owner)) {
+      return row_check(name, dst, src, &slots_).run();
+    }
+  }
+}
+
+given_rows::~given_rows() {
+  const int64_t nothing[2] = {-1, 0};
+  for (char *slot : slots_) {
+    std::memcpy(slot, nothing, sizeof(nothing));
+  }
+}
 
 void find_sizes(const type_data *type, const array_block &src, intptr_t *size) {
   std::fill_n(size, type->all_ndim, -1);
   find_sizes({type}, src, {src.type}, size);
+}
+
+bool may_share_memory(const array_block &a, const array_block &b) {
+  for (int s = 0; s < a.nstreams; s++) {
+    for (int t = 0; t < b.nstreams; t++) {
+      const counted *first = a.streams()[s].owner, *second = b.streams()[t].owner;
+      bool one_pool = first && first == second && as_pool(a.streams()[s].owner);
+      if (one_pool || may_overlap(touched_by(a, s), touched_by(b, t))) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 } // namespace dynd

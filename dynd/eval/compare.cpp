@@ -1,7 +1,7 @@
-#include "dynd/eval/compare.h"
-
+// The comparison operators over elements that are neither scalars nor options of scalars.
 #include <algorithm>
 
+#include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
@@ -45,8 +45,7 @@ public:
   }
 
   uint8_t build() {
-    collect({left_->type->dtype, left_->type->var_count, left_->ndim},
-            {right_->type->dtype, right_->type->var_count, right_->ndim});
+    collect(element_part(*left_), element_part(*right_));
     return equality_ ? compare_all() : compare_in_order();
   }
 
@@ -117,27 +116,16 @@ private:
 
 // ---- everything else: a kernel over elements ----------------------------------------------------------------------
 
-class comparison_leaf : public element_leaf {
-public:
-  explicit comparison_leaf(comparison which) : which_(which) {}
-  size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
-              std::vector<explained_level> *levels) const override {
-    size_t end = make_comparison_operator(out, offset, operands[0], operands[1], operands[2], which_);
+void run_kernel(task &t, array_block *const *operands, comparison which) {
+  t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, bool,
+                   std::vector<explained_level> *levels) {
+    size_t end = make_comparison_operator(out, offset, to[0], to[1], to[2], which);
     if (levels) {
-      levels->push_back({offset, end - offset,
-                         std::string(operands[1].type()->text) + ", " + operands[2].type()->text + " to " +
-                             operands[0].type()->text});
+      std::string text = std::string(to[1].type()->text) + ", " + to[2].type()->text + " to " + to[0].type()->text;
+      levels->push_back({offset, end - offset, text});
     }
     return end;
-  }
-
-private:
-  comparison which_;
-};
-
-void run_kernel(task &t, array_block *const *operands, comparison which) {
-  comparison_leaf leaf(which);
-  t.leaf = &leaf;
+  };
   t.noutputs = 1;
   for (int o = 0; o < 3; o++) {
     t.operands.push_back(operands[o]);
@@ -166,12 +154,8 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
   materialize(right);
   fused_task fused(operation_of(op).name, how);
   task &t = fused.t;
-  space_operands sources;
-  sources.push_back(left);
-  sources.push_back(right);
-  broadcast_space(t.name, sources, t.shape);
-  ref<array_block> result = new_result(t.shape, dtype);
-  allocate_values(result.get(), t.shape, how.watching);
+  broadcast_space(t.name, {left, right}, t.shape);
+  ref<array_block> result = new_result(t.shape, dtype, is_tracing(how));
   struct_program fields(fused, left, right, which);
   if (left->type->dtype->nfields && fields.takes(left->type->dtype, right->type->dtype)) {
     fused.add_output({fields.build()}, result.get());

@@ -46,6 +46,13 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool las
 /// any type.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how);
 
+/// Whether the operation is a comparison over elements that are neither scalars nor options of scalars.
+bool compares_elements(op_id op, const call_operands &operands);
+/// Compares two arrays of any element types, broadcast over the dimensions outside of their elements; runs at once. The
+/// result is bool, or where either operand's elements are ?T, ?bool: missing where either is. Structs of numbers are
+/// compared by a program of one step for each field; everything else by a kernel over elements (kernel/compare.h).
+ref<array_block> compare_elements(op_id op, array_block *left, array_block *right, const settings &how);
+
 /// dst[...] = src, with broadcasting, for any types. A value that the mode refuses is an error (overflow, or value)
 /// that names the first such element. Then every element, a struct as a whole, has its old or its new value, and those
 /// with refused values the old one. After any other error all have their old values. (Where there is no memory to

@@ -19,42 +19,6 @@ void add_stream(task &t, const space_operand &operand, int s) {
   }
 }
 
-} // namespace
-
-void lower(task &t) {
-  t.lowered.clear();
-  t.streams.clear();
-  std::iota(t.axis_of, t.axis_of + t.shape.ndim, int8_t(0));
-  for (const space_operand &operand : t.operands) {
-    const array_block &block = *operand.block;
-    lowered_operand &own = t.lowered.add();
-    int missing = t.shape.ndim - operand.ndim, var = 0;
-    for (int d = 0; d < t.shape.ndim; d++) {
-      own.has_rows[d] = d >= missing && block.is_var(d - missing);
-      own.slots[d] = -1;
-      own.step[d] = 1;
-      own.kind[d] = slot_kind::none;
-      if (own.has_rows[d]) {
-        own.slots[d] = int16_t(t.streams.size());
-        own.kind[d] = block.streams()[var].kind;
-        own.step[d] = block.streams()[var].step;
-        add_stream(t, operand, var++);
-      }
-    }
-  }
-  t.first_port = t.streams.size();
-  for (const task_port &port : t.ports) {
-    if (port.operand >= 0) {
-      add_stream(t, t.operands[port.operand], port.stream);
-    } else {
-      lowered_stream &stream = t.streams.add();
-      stream = {port.fixed, 1, {}};
-    }
-  }
-}
-
-namespace {
-
 /// The streams of operand o that are below its rows at axis d: later slots, and the ports.
 template <class F> void for_streams_below(task &t, int o, int d, F f) {
   for (int e = d + 1; e < t.shape.ndim; e++) {
@@ -105,6 +69,38 @@ void align_operand(task &t, int o) {
 }
 
 } // namespace
+
+void lower(task &t) {
+  t.lowered.clear();
+  t.streams.clear();
+  std::iota(t.axis_of, t.axis_of + t.shape.ndim, int8_t(0));
+  for (const space_operand &operand : t.operands) {
+    const array_block &block = *operand.block;
+    lowered_operand &own = t.lowered.add();
+    int missing = t.shape.ndim - operand.ndim, var = 0;
+    for (int d = 0; d < t.shape.ndim; d++) {
+      own.has_rows[d] = d >= missing && block.is_var(d - missing);
+      own.slots[d] = -1;
+      own.step[d] = 1;
+      own.kind[d] = slot_kind::none;
+      if (own.has_rows[d]) {
+        own.slots[d] = int16_t(t.streams.size());
+        own.kind[d] = block.streams()[var].kind;
+        own.step[d] = block.streams()[var].step;
+        add_stream(t, operand, var++);
+      }
+    }
+  }
+  t.first_port = t.streams.size();
+  for (const task_port &port : t.ports) {
+    if (port.operand >= 0) {
+      add_stream(t, t.operands[port.operand], port.stream);
+    } else {
+      lowered_stream &stream = t.streams.add();
+      stream = {port.fixed, 1, {}};
+    }
+  }
+}
 
 void align(task &t) {
   for (int o = 0; o < t.operands.size(); o++) {

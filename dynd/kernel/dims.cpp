@@ -1,5 +1,6 @@
 #include "dynd/kernel/dims.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "dynd/array/cursor.h"
@@ -119,6 +120,7 @@ struct observed_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams;
   int32_t level;
+  uint32_t together; // without an observer: elements of one call
 };
 
 int observed(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
@@ -126,12 +128,24 @@ int observed(char *const *stream, const intptr_t *stride, size_t count, const ck
   kernel_observer *observer = state_of(frame)->observer;
   char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
-  for (size_t i = 0; i < count; i++) {
-    observer->call(k->level, intptr_t(i), at);
-    if (int status = call_strided(child_of(k), at, no_stride, 1, frame)) {
+  size_t alone = observer ? count : 0; // elements before this one are called alone
+  for (size_t i = 0, n; i < count; i += n) {
+    n = i < alone ? 1 : std::min<size_t>(count - i, k->together);
+    if (observer) {
+      observer->call(k->level, intptr_t(i), at);
+    }
+    int status = call_strided(child_of(k), at, n == 1 ? no_stride : stride, n, frame);
+    if (status && n == 1) {
+      add_to_failed_index(frame, i);
       return status;
     }
-    advance(at, stride, k->nstreams);
+    if (status) { // which of them is the first?
+      alone = i + n;
+      n = 0;
+    }
+    for (uint32_t s = 0; s < k->nstreams; s++) {
+      at[s] += stride[s] * intptr_t(n);
+    }
   }
   return dynd_ok;
 }
@@ -180,10 +194,11 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   return offset + bytes;
 }
 
-size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level) {
+size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level, int together) {
   auto *k = begin_level<observed_kernel>(out, offset, sizeof(observed_kernel), observed);
   k->nstreams = uint32_t(nstreams);
   k->level = level;
+  k->together = uint32_t(together);
   return offset + sizeof(observed_kernel);
 }
 

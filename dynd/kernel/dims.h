@@ -44,7 +44,9 @@ struct var_dim_spec {
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 
-/// Tells the frame's observer of every single call of the level below.
-size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level);
+/// Calls the level below for one element at a time and tells the frame's observer of every call. Where the frame has
+/// none it finds the first element that fails: it calls the level for several elements `together`, and where these fail
+/// for one after another.
+size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level, int together = 1);
 
 } // namespace dynd

@@ -355,7 +355,8 @@ nb::object reduced_to_bytes(const nd::array &a) {
     }
   }
   static const char *const names[] = {"immutable", "readonly", "readwrite"};
-  nb::bytes values(as_buffer(block->values().owner)->data, value_bytes(shape, ndt::type(block->type->dtype)));
+  buffer *memory = as_buffer(block->values().owner);
+  nb::bytes values(memory ? memory->data : small_data(block), value_bytes(shape, ndt::type(block->type->dtype)));
   nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
   return nb::make_tuple(restore,
                         nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
@@ -409,7 +410,6 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
   }
   make_slots(shape, row_offsets);
   ref<array_block> block = new_result(shape, type.dtype());
-  allocate_values(block.get(), shape);
   if (values.size()) {
     std::memcpy(block->values().address, values.c_str(), values.size());
   }

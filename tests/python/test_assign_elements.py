@@ -1,5 +1,6 @@
 """Assignment of elements: where dimensions stand behind options and pointers, what is refused and where, memory."""
 
+import numpy as np
 import pytest
 from dynd import nd
 
@@ -200,6 +201,14 @@ def test_an_element_type_with_dimensions_of_its_own_needs_the_whole_type():
     rows = nd.array([[1, 2], None], type="?var * int32")
     assert rows.astype("?var * float64").tolist() == [[1.0, 2.0], None]
     assert nd.array([1, 2]).astype("2 * ?int64").tolist() == [1, 2]
+
+
+def test_rows_whose_small_values_are_in_the_array_itself():
+    a = nd.empty("3 * var * int32")
+    a[...] = nd.from_offsets(np.array([0, 2, 2, 3]), nd.array([1, 2, 3]))
+    assert a.tolist() == [[1, 2], [], [3]]
+    a[...] = a + a
+    assert a.tolist() == [[2, 4], [], [6]]
 
 
 def test_nothing_goes_to_a_part_of_a_row_without_memory():
