@@ -235,8 +235,7 @@ private:
   }
 
   [[noreturn]] void fail_in_row(intptr_t i, std::span<const intptr_t> index, intptr_t size) {
-    fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
-                                " of " + row_text(index) + " with size " + std::to_string(size));
+    fail(error_kind::index, out_of_bounds_text(i, axis_, row_text(index), size));
   }
 
   void take(intptr_t i) {
@@ -246,12 +245,7 @@ private:
     }
     intptr_t size = parts_.size[at_];
     if (i < -size || i >= size) {
-      std::string row;
-      if (a_->is_var(axis_)) {
-        row = " of row " + taken_;
-      }
-      fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
-                                  row + " with size " + std::to_string(size));
+      fail(error_kind::index, out_of_bounds_text(i, axis_, a_->is_var(axis_) ? "row " + taken_ : "", size));
     }
     intptr_t positive = i < 0 ? i + size : i;
     parts_.shift(at_, positive);
@@ -275,7 +269,7 @@ private:
       bool changed = extent.count != parts_.size[at_];
       parts_.size[at_] = extent.count;
       if (changed) {
-        parts_.kind[at_] = type_kind::strided_dim; // `3 * T` cut to 2 is not `3 * T` any more
+        parts_.set_kind(at_, type_kind::strided_dim); // `3 * T` cut to 2 is not `3 * T` any more
       }
     }
     at_++;
@@ -294,6 +288,11 @@ private:
 };
 
 } // namespace
+
+std::string out_of_bounds_text(intptr_t i, int axis, const std::string &row, intptr_t size) {
+  return "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis) +
+         (row.empty() ? "" : " of " + row) + " with size " + std::to_string(size);
+}
 
 array at(const array &a, std::span<const index> indices) {
   materialize(a.get());

@@ -282,6 +282,9 @@ namespace {
 // Converted to an element type; a program where the elements are made of numbers.
 ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
                          const settings &how) {
+  if (ref<array_block> result = try_direct_copy(source, access, dtype, mode, how)) {
+    return result;
+  }
   if (!assignment_program(mode).takes(dtype.get(), source->type->dtype)) {
     ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
     return convert(name, source, type.get(), access, mode, how);

@@ -207,4 +207,13 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, cons
   return isa().convert_checked(mode, dst->scalar(), src->scalar())(to, from, nullptr, nullptr, count, nullptr) == 0;
 }
 
+ref<array_block> try_direct_copy(array_block *src, access_mode access, ndt::type dtype, error_mode mode,
+                                 const settings &how) {
+  if (dtype->kind != type_kind::scalar || !is_dense_and_ready(src) || src->count >= threads_from) {
+    return {};
+  }
+  ref<array_block> result = new_dense(with_scalar(src->type, dtype->scalar), src->size(), access);
+  return try_direct_assign(result.get(), src, mode, how) ? std::move(result) : ref<array_block>();
+}
+
 } // namespace dynd
