@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 
@@ -13,6 +14,11 @@ template <class T, size_t N> class small_vector {
 
 public:
   small_vector() : data_(own()) {}
+  small_vector(std::initializer_list<T> values) : data_(own()) {
+    reserve(values.size());
+    std::copy(values.begin(), values.end(), data_);
+    size_ = values.size();
+  }
   small_vector(const small_vector &other) : data_(own()) { *this = other; }
   small_vector &operator=(const small_vector &other) {
     if (this != &other) {

@@ -76,20 +76,6 @@ void flatten_rows(task &t) {
   }
 }
 
-namespace {
-
-// The one length of all rows; -1 where they differ. Without any row it is 0.
-int64_t length_of_rows(const offsets_run &run) {
-  int64_t length = run.rows ? run[1] - run[0] : 0;
-  bool equal = true;
-  for (intptr_t r = 1; r < run.rows && equal; r++) {
-    equal = run[r + 1] - run[r] == length;
-  }
-  return equal ? length : -1;
-}
-
-} // namespace
-
 bool has_equal_rows(const space &shape) {
   return std::all_of(shape.slots.begin(), shape.slots.end(),
                      [](const space_slots &slots) { return slots.run && length_of_rows(slots.run) >= 0; });

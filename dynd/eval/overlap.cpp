@@ -31,14 +31,21 @@ byte_interval touched_by(const array_block &block, int s) {
   return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
 }
 
+// Slots are written only where rows, texts or pointers get memory from a pool.
+bool is_written(const array_block &block, int s) {
+  stream_role role = block.type->roles[s];
+  bool slots = role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
+  return !slots || as_pool(block.streams()[s].owner);
+}
+
 } // namespace
 
-bool may_share_memory(const array_block &a, const array_block &b) {
-  for (int s = 0; s < a.nstreams; s++) {
-    for (int t = 0; t < b.nstreams; t++) {
-      const counted *first = a.streams()[s].owner, *second = b.streams()[t].owner;
-      bool one_pool = first && first == second && as_pool(a.streams()[s].owner);
-      if (one_pool || may_overlap(touched_by(a, s), touched_by(b, t))) {
+bool may_write_to(const array_block &dst, const array_block &src) {
+  for (int s = 0; s < dst.nstreams; s++) {
+    for (int t = 0; t < src.nstreams && is_written(dst, s); t++) {
+      const counted *first = dst.streams()[s].owner, *second = src.streams()[t].owner;
+      bool one_pool = first && first == second && as_pool(dst.streams()[s].owner);
+      if (one_pool || may_overlap(touched_by(dst, s), touched_by(src, t))) {
         return true;
       }
     }

@@ -7,6 +7,6 @@ namespace dynd {
 
 /// Judged by the addresses that the streams of both may touch: different owners may lend the same memory. Where that is
 /// not known the answer is yes, and the price is a copy.
-bool may_share_memory(const array_block &a, const array_block &b);
+bool may_write_to(const array_block &dst, const array_block &src);
 
 } // namespace dynd

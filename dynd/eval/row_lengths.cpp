@@ -37,7 +37,7 @@ public:
     for (int s = 0; s < t_.streams.size(); s++) {
       levels_[0].at[size_t(s)] = t_.streams[s].address;
     }
-    visit(0);
+    last_ == 0 ? measure(1) : visit(0);
   }
 
   std::vector<std::vector<int64_t>> offsets;
@@ -51,9 +51,6 @@ private:
   };
 
   void visit(int d) {
-    if (d > last_) {
-      return;
-    }
     level &here = levels_[size_t(d)];
     for (int o = 0; o < t_.operands.size(); o++) {
       int slots = t_.lowered[o].slots[d];
@@ -65,16 +62,59 @@ private:
         fail_row(d);
       }
     }
-    if (d == last_) {
-      return;
-    }
     enter(d, length);
+    if (d + 1 == last_) {
+      return measure(length);
+    }
     level &inner = levels_[size_t(d) + 1];
     for (int64_t i = 0; i < length; i++) {
       path_[d] = i;
       visit(d + 1);
       for (size_t s = 0; s < inner.at.size(); s++) {
         inner.at[s] += here.step[s];
+      }
+    }
+  }
+
+  // What visit() does for each of `count` neighbours of the last axis, nearly all of the work, as one loop.
+  void measure(int64_t count) {
+    struct operand_rows {
+      const char *slot; // null: one size
+      intptr_t step;
+      slot_kind kind;
+      int64_t size;
+    };
+    small_vector<operand_rows, 8> rows;
+    const level &here = levels_[size_t(last_)];
+    for (int o = 0; o < t_.operands.size(); o++) {
+      int s = t_.lowered[o].slots[last_];
+      levels_[size_t(last_)].row[size_t(o)] = {0, -1};
+      rows.push_back({s < 0 ? nullptr : here.at[size_t(s)],
+                      s < 0 || last_ == 0 ? 0 : levels_[size_t(last_) - 1].step[size_t(s)], t_.lowered[o].kind[last_],
+                      length_of(last_, o)});
+    }
+    bool var = shape_.is_var(last_);
+    std::vector<int64_t> *own = var ? &offsets[size_t(shape_.slot_index[last_])] : nullptr;
+    for (int64_t i = 0; i < count; i++) {
+      int64_t length = var ? 1 : shape_.size[last_];
+      for (operand_rows &row : rows) {
+        if (row.slot) {
+          row.size = read_slot(row.slot, row.kind).size;
+          row.slot += row.step;
+          length = var && length == 1 ? row.size : length;
+        }
+      }
+      for (const operand_rows &row : rows) {
+        if (row.size != 1 && row.size != length) {
+          for (int o = 0; o < rows.size(); o++) {
+            levels_[size_t(last_)].row[size_t(o)].size = rows[o].size;
+          }
+          path_[std::max(last_ - 1, 0)] = i;
+          fail_row(last_);
+        }
+      }
+      if (var) {
+        own->push_back(own->back() + length);
       }
     }
   }
