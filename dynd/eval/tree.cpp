@@ -143,7 +143,10 @@ public:
   chain_layout layout() const {
     chain_layout layout;
     for (int p = 0; p < t_.p.noutputs + t_.p.nsources; p++) {
-      layout.ports.push_back({}).stream = uint16_t(p);
+      chain_port &port = layout.ports.push_back({});
+      const intptr_t *stride = t_.port_stream(p).stride;
+      port.stream = uint16_t(p);
+      port.constant = std::all_of(stride, stride + t_.shape.ndim, [](intptr_t step) { return step == 0; });
     }
     return layout;
   }

@@ -182,11 +182,14 @@ const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id l
   return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
 }
 
-batch_fn program::loop_of(const program_step &step) const {
+batch_fn program::loop_of(const program_step &step, int constant) const {
   switch (step.kind) {
   case step_kind::operation:
     if (operation_of(step.op).compares && type[step.reads[0]] != type[step.reads[1]]) {
       return isa().mixed_loop(step.op, find_pair(type[step.reads[0]], type[step.reads[1]])->pair);
+    }
+    if (batch_fn loop = constant < 0 ? nullptr : isa().constant_loop(step.op, constant, step.type)) {
+      return loop;
     }
     return isa().loop(step.op, step.type);
   case step_kind::conversion:

@@ -121,13 +121,16 @@ PyObject *compare_slot(PyObject *left, PyObject *right, int operation) {
 
 // a += b writes a where that is allowed; an immutable array gives way to a new one, as a tuple does.
 template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
-  PyObject *result = binary(op, self, other);
-  if (!result || !is_array(self) || unwrap(self)->access != access_mode::readwrite) {
-    return result;
+  if (!is_array(self) || unwrap(self)->access != access_mode::readwrite) {
+    return binary(op, self, other);
   }
-  return guarded([&] {
-    nb::object keep = nb::steal(result);
-    assign(unwrap(self).get(), unwrap(result).get());
+  return guarded([&]() -> PyObject * {
+    nd::array &a = unwrap(self);
+    nd::array operand = to_operand(other, &a, operation_of(op).name);
+    if (!evaluate_in_place(op, a.get(), operand.get())) {
+      array_block *blocks[2] = {a.get(), operand.get()};
+      assign(a.get(), evaluate(op, {blocks, 2, is_last_use(other) ? 2u : 0u}).get());
+    }
     return Py_NewRef(self);
   });
 }
