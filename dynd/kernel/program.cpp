@@ -86,6 +86,10 @@ uint8_t program::converted(uint8_t reg, scalar_id to) {
 }
 
 uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid, const char *field) {
+  if (nsteps && steps[nsteps - 1].kind == step_kind::swap_bytes && steps[nsteps - 1].writes[0] == reg &&
+      type[reg] == to) {
+    return reg; // a copy already, which nothing else reads
+  }
   program_step &step = add_step(step_kind::conversion, to);
   step.mode = mode;
   step.nreads = step.nwrites = 1;
