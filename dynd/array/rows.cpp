@@ -34,6 +34,15 @@ offsets_run rows_of(const array_block &block, int s) {
   return {address, slots.kind, count};
 }
 
+int64_t length_of_rows(const offsets_run &run) {
+  int64_t length = run.rows ? run[1] - run[0] : 0;
+  bool equal = true;
+  for (intptr_t r = 1; r < run.rows && equal; r++) {
+    equal = run[r + 1] - run[r] == length;
+  }
+  return equal ? length : -1;
+}
+
 void widen(const offsets_run &run, int64_t *to) {
   if (run.kind == slot_kind::offsets64) {
     std::memcpy(to, run.address, run.bytes());

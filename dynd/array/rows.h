@@ -24,6 +24,9 @@ struct offsets_run {
   size_t bytes() const { return size_t(rows + 1) * size_t(slot_size(kind)); }
 };
 
+/// The one length of all rows; -1 where they differ. Without any row it is 0.
+int64_t length_of_rows(const offsets_run &run);
+
 /// The offsets as int64, `rows + 1` of them.
 void widen(const offsets_run &run, int64_t *to);
 

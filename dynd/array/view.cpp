@@ -22,7 +22,9 @@ array transposed(const array &a, std::span<const int> axes) {
     }
     seen[axis] = true;
     to.size[d] = from.size[axis];
-    to.kind[d] = from.kind[axis];
+    if (from.kind[axis] != to.kind[d] || from.kind[axis] == type_kind::fixed_dim) {
+      to.set_kind(int(d), from.kind[axis]);
+    }
     for (int s = 0; s < from.nstreams; s++) {
       to.stride(s)[d] = from.stride(s)[axis];
     }

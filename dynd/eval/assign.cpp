@@ -212,14 +212,15 @@ void try_elements(const char *name, array_block *dst, array_block *src, error_mo
 
 // The source with memory of its own where it may share the destination's.
 ref<array_block> apart_from(array_block *dst, array_block *src) {
-  if (!may_share_memory(*dst, *src)) {
+  if (!may_write_to(*dst, *src)) {
     return ref<array_block>::share(src);
   }
   return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched);
 }
 
-// An assignment without the direct step.
-void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
+// An assignment without the direct step. A fresh destination has memory of its own.
+void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how,
+                bool fresh = false) {
   materialize(src);
   split at(dst->type, src->type);
   bool program = !is_element_with_dims(at, dst, src) && takes_program(dst->type->dtype, src->type->dtype);
@@ -230,7 +231,7 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
     refuses = check_types(name, dst, src, mode); // and sizes, through options and pointers
   }
   check_rows(name, dst, src);
-  ref<array_block> source = apart_from(dst, src);
+  ref<array_block> source = fresh ? ref<array_block>::share(src) : apart_from(dst, src);
   given_rows rows;
   rows.give(name, dst, source.get());
   if (program) {
@@ -251,7 +252,7 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
-  assign_now(name, result.get(), src, mode, how);
+  assign_now(name, result.get(), src, mode, how, true);
   if (access == access_mode::immutable) {
     settle(*result);
     note_density(*result);
@@ -281,7 +282,7 @@ ref<array_block> fill_for_missing(const char *name, array_block *source, array_b
   ref<array_block> filler = new_empty(source->type, size);
   given_rows rows;
   rows.give(name, filler.get(), source);
-  assign_now(name, filler.get(), without_missing(name, fill).get(), error_mode::fractional, unwatched);
+  assign_now(name, filler.get(), without_missing(name, fill).get(), error_mode::fractional, unwatched, true);
   rows.keep();
   fused_task fused(name, unwatched);
   space_of(filler.get(), fused.t.shape);
@@ -297,6 +298,9 @@ ref<array_block> fill_for_missing(const char *name, array_block *source, array_b
 // Converted to an element type; a program where the elements are made of numbers.
 ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
                          const settings &how) {
+  if (ref<array_block> result = try_direct_copy(source, access, dtype, mode, how)) {
+    return result;
+  }
   if (!takes_program(dtype.get(), source->type->dtype)) {
     ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
     return convert(name, source, type.get(), access, mode, how);

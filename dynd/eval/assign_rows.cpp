@@ -136,21 +136,28 @@ private:
   std::vector<intptr_t> path_;
 };
 
-// Whether the rows outside of the elements need no check: they have the same memory, or the same lengths.
+// Whether the rows outside of the elements need no check, row by row: they have the same memory or the same lengths, or
+// the one length that the other array has there.
 bool has_same_rows(const array_block *dst, const array_block *src) {
-  const type_data *a = dst->type, *b = src->type;
-  bool same = dst->ndim == src->ndim && a->var_count == b->var_count &&
-              std::equal(dst->size(), dst->size() + dst->ndim, src->size()) && !has_rows_to_check(a->dtype, b->dtype);
-  for (int s = 0; s < a->var_count && same; s++) {
-    offsets_run to = rows_of(*dst, s), from = rows_of(*src, s);
-    same = to && from && same_row_lengths(to, dst->streams()[s].owner, from, src->streams()[s].owner);
+  bool same = dst->ndim == src->ndim && !has_rows_to_check(dst->type->dtype, src->type->dtype);
+  for (int d = 0, s = 0, t = 0; d < dst->ndim && same; d++) {
+    offsets_run to = dst->is_var(d) ? rows_of(*dst, s) : offsets_run();
+    offsets_run from = src->is_var(d) ? rows_of(*src, t) : offsets_run();
+    if (dst->is_var(d) && src->is_var(d)) {
+      same = to && from && same_row_lengths(to, dst->streams()[s].owner, from, src->streams()[t].owner);
+    } else {
+      intptr_t wanted = to ? length_of_rows(to) : dst->size()[d], own = from ? length_of_rows(from) : src->size()[d];
+      same = wanted >= 0 && wanted == own;
+    }
+    s += dst->is_var(d);
+    t += src->is_var(d);
   }
   return same;
 }
 
 // The length of the rows at an axis, as far as one can be told: that of the first row that is not of length 1; -1 where
 // there is no row, or the axis is inside of the elements.
-intptr_t length_of_rows(const array_block &block, int axis) {
+intptr_t first_length(const array_block &block, int axis) {
   intptr_t found = -1;
   stream_room room;
   if (axis < block.ndim) {
@@ -177,7 +184,7 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
     bool both = path_ndim(part.type) == path_ndim(type.type);
     size[type.dim] = both ? src.size()[part.dim] : 1;
     if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
-      size[type.dim] = length_of_rows(src, part.dim);
+      size[type.dim] = first_length(src, part.dim);
     }
     return find_sizes(type.element(), src, both ? part.element() : part, size);
   }
@@ -219,6 +226,13 @@ byte_interval touched_by(const array_block &block, int s) {
     return {low, low + inline_limit + 16 * size_t(holder->nstreams)};
   }
   return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
+}
+
+// Slots are written only where rows, texts or pointers get memory from a pool.
+bool is_written(const array_block &block, int s) {
+  stream_role role = block.type->roles[s];
+  bool slots = role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
+  return !slots || as_pool(block.streams()[s].owner);
 }
 
 } // namespace
@@ -266,12 +280,12 @@ void find_sizes(const type_data *type, const array_block &src, intptr_t *size) {
   find_sizes({type}, src, {src.type}, size);
 }
 
-bool may_share_memory(const array_block &a, const array_block &b) {
-  for (int s = 0; s < a.nstreams; s++) {
-    for (int t = 0; t < b.nstreams; t++) {
-      const counted *first = a.streams()[s].owner, *second = b.streams()[t].owner;
-      bool one_pool = first && first == second && as_pool(a.streams()[s].owner);
-      if (one_pool || may_overlap(touched_by(a, s), touched_by(b, t))) {
+bool may_write_to(const array_block &dst, const array_block &src) {
+  for (int s = 0; s < dst.nstreams; s++) {
+    for (int t = 0; t < src.nstreams && is_written(dst, s); t++) {
+      const counted *first = dst.streams()[s].owner, *second = src.streams()[t].owner;
+      bool one_pool = first && first == second && as_pool(dst.streams()[s].owner);
+      if (one_pool || may_overlap(touched_by(dst, s), touched_by(src, t))) {
         return true;
       }
     }

@@ -4,6 +4,7 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/assign_rows.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
@@ -169,13 +170,9 @@ void materialize_group(array_block *block) {
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 
-// Runs an operation now, with what is lazy below it; `fused` has its space.
-void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list,
-             const axis_order &order, fused_task &fused, ref<array_block> *results) {
-  task &t = fused.t;
-  for (int i = 0; i < typed.noutputs; i++) {
-    results[i] = new_result(t.shape, typed.result[i], is_tracing(t.how), order);
-  }
+// Runs an operation now, with what is lazy below it; `fused` has its space, and the results have memory.
+void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list, fused_task &fused,
+             const ref<array_block> *results) {
   fused.claim(list, operands.last_use, *results[0], typed.noutputs);
   fused.add_claimed();
   value_registers registers[max_external_sources], computed[max_external_outputs];
@@ -202,7 +199,48 @@ void run_or_delay(const typed_operation &typed, const call_operands &operands, c
     *results = make_lazy(typed, operands, fused.t.shape, order, bounds);
     return;
   }
-  run_now(typed, operands, list, order, fused, results);
+  for (int i = 0; i < typed.noutputs; i++) {
+    results[i] = new_result(fused.t.shape, typed.result[i], is_tracing(how), order);
+  }
+  run_now(typed, operands, list, fused, results);
+}
+
+// ---- in place -----------------------------------------------------------------------------------------------------
+
+// Whether both arrays are the same elements, at the same places.
+bool is_same_view(const array_block &a, const array_block &b) {
+  bool same = a.type == b.type && same_space(a, b);
+  for (int s = a.type->var_count; s < a.nstreams && same; s++) {
+    same = a.streams()[s].address == b.streams()[s].address &&
+           std::equal(a.strides(s), a.strides(s) + a.ndim, b.strides(s));
+  }
+  return same;
+}
+
+// Whether each element of dst has a place of its own, which no operand reads for another element.
+bool can_write_in_place(const array_block &dst, const call_operands &operands) {
+  for (int d = 0; d < dst.ndim; d++) {
+    if (!dst.is_var(d) && dst.size()[d] > 1 && dst.strides(dst.nstreams - 1)[d] == 0 && !dst.type->var_count) {
+      return false;
+    }
+  }
+  for (int i = 0; i < operands.count; i++) {
+    const array_block &own = *operands.block[i];
+    bool lazy = own.state.load(std::memory_order_acquire) != array_state::ready; // has no memory, or one of its own
+    if (!lazy && !is_same_view(dst, own) && may_write_to(dst, own)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the operands broadcast to what dst is.
+bool has_space(const space &shape, const array_block &dst) {
+  bool same = shape.ndim == dst.ndim && std::equal(shape.size, shape.size + shape.ndim, dst.size());
+  for (int i = 0; i < shape.nvar && same; i++) {
+    same = shape.slots[size_t(i)].address == dst.streams()[i].address;
+  }
+  return same;
 }
 
 // ---- other elements -----------------------------------------------------------------------------------------------
@@ -265,6 +303,31 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
   typed_operation typed = type_operation(op, operands);
   fused_task fused(typed.name, how);
   run_or_delay(typed, operands, how, fused, results);
+}
+
+bool evaluate_in_place(op_id op, array_block *dst, array_block *other) {
+  array_block *const blocks[] = {dst, other};
+  const call_operands operands{blocks, 2};
+  const settings &how = thread_settings();
+  element_kind kind;
+  bool small = dst->count >= 0 && size_t(dst->count) * max_scalar_size < lazy_from; // the direct steps are as fast
+  if (small || how.watching || !find_element_kind(dst->type->dtype, kind) ||
+      !find_element_kind(other->type->dtype, kind)) {
+    return false;
+  }
+  typed_operation typed = type_operation(op, operands);
+  if (!typed.total || typed.result[0].get() != dst->type->dtype || !can_write_in_place(*dst, operands)) {
+    return false;
+  }
+  space_operands list = operands_of(operands);
+  fused_task fused(typed.name, how);
+  broadcast_space(typed.name, list, fused.t.shape);
+  if (!has_space(fused.t.shape, *dst)) {
+    return false;
+  }
+  ref<array_block> result = ref<array_block>::share(dst);
+  run_now(typed, operands, list, fused, &result);
+  return true;
 }
 
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {

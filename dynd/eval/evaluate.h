@@ -31,6 +31,10 @@ inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
   return result;
 }
 
+/// dst = op(dst, other) without memory for the result. False, and nothing has happened, where a value may be refused,
+/// or where the result is not what dst holds, or reads what it has written: then the result is assigned.
+bool evaluate_in_place(op_id op, array_block *dst, array_block *other);
+
 /// An external kernel over arrays. The operands' types widen to the kernel's (the caller has checked). The result of a
 /// pure and total kernel with one output may be lazy. Where the kernel needs the interpreter's lock, the caller has it.
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results);

@@ -57,16 +57,6 @@ int first_var(const space &shape) {
   return -1;
 }
 
-// The one length of all rows; -1 where they differ. Without any row it is 0.
-int64_t length_of_rows(const offsets_run &run) {
-  int64_t length = run.rows ? run[1] - run[0] : 0;
-  bool equal = true;
-  for (intptr_t r = 1; r < run.rows && equal; r++) {
-    equal = run[r + 1] - run[r] == length;
-  }
-  return equal ? length : -1;
-}
-
 } // namespace
 
 void flatten_rows(task &t) {

@@ -33,6 +33,26 @@ template <class F> void for_streams_below(task &t, int o, int d, F f) {
   }
 }
 
+// Rows that all have the size of the shape's axis, which follow each other: the axis is one of the operand's then.
+bool make_regular(task &t, int o, int d, const offsets_run &run) {
+  intptr_t size = t.shape.size[d];
+  if (!run || length_of_rows(run) != size ||
+      std::any_of(t.shape.size, t.shape.size + d, [](intptr_t n) { return n < 0; })) {
+    return false;
+  }
+  for_streams_below(t, o, d, [&](lowered_stream &stream) {
+    stream.address += run.first() * stream.stride[d];
+    intptr_t outer = size * stream.stride[d];
+    for (int e = d - 1; e >= 0; e--) {
+      stream.stride[e] = outer;
+      outer *= t.shape.size[e];
+    }
+  });
+  t.lowered[o].has_rows[d] = false;
+  t.lowered[o].slots[d] = -1;
+  return true;
+}
+
 void align_operand(task &t, int o) {
   const space_operand &operand = t.operands[o];
   const array_block &block = *operand.block;
@@ -47,7 +67,10 @@ void align_operand(task &t, int o) {
       continue;
     }
     if (!t.shape.is_var(d)) {
-      return;
+      if (!make_regular(t, o, d, rows_of(block, s++))) {
+        return;
+      }
+      continue;
     }
     const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
     const stream &own = block.streams()[s];

@@ -141,14 +141,8 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
                              int shown_axis, const settings &how) {
   fused_task fused(typed.of.name, how);
   task &t = fused.t;
-  space_of(operand, t.shape);
+  broadcast_space(typed.of.name, {operand}, t.shape);
   space outside = without_axis(t.shape, axis);
-  for (const space_slots &slots : outside.slots) {
-    if (!slots.run) { // the result needs rows that follow each other
-      ref<array_block> copy = copy_values(operand, access_mode::immutable);
-      return reduce_axis(typed, copy.get(), false, axis, shown_axis, how);
-    }
-  }
   bool nothing = t.shape.size[axis] == 0; // of rows without elements: zeros, or missing
   ref<array_block> result = new_result(outside, typed.result, nothing || is_tracing(how));
   if (outside.count() == 0) {
@@ -172,7 +166,7 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
                                     const settings &how) {
   fused_task fused(typed.of.name, how);
   task &t = fused.t;
-  space_of(operand, t.shape);
+  broadcast_space(typed.of.name, {operand}, t.shape);
   if (!has_equal_rows(t.shape) || t.shape.count() == 0) {
     return {};
   }
@@ -209,7 +203,7 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
 bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, array_block *result,
                     const settings &how) {
   fused_task fused(typed.of.name, how);
-  space_of(operand, fused.t.shape);
+  broadcast_space(typed.of.name, {operand}, fused.t.shape);
   add_reduction(fused, typed, operand, last_use, result);
   fused.t.nreduced = fused.t.shape.ndim;
   fused.t.one_row = true;

@@ -68,6 +68,9 @@ private:
         }
       }
     }
+    if (d + 1 == last_ && measure_last(inner, moving, d, length)) {
+      return;
+    }
     for (int64_t i = 0; i < length; i++) {
       path_[d] = i;
       visit(inner, d + 1);
@@ -75,6 +78,48 @@ private:
         place.row.next(place.room);
       }
     }
+  }
+
+  // What visit() does for `count` neighbours in the last axis, which is nearly all of the work, as one loop over the
+  // slots. False where some row does not fit: then the walk says which.
+  bool measure_last(const places &at, const small_vector<moving_place, 8> &moving, int outside, int64_t count) {
+    struct operand_rows {
+      const char *slot; // null: they have one size
+      intptr_t step;
+      slot_kind kind;
+      int64_t size;
+    };
+    small_vector<operand_rows, 8> rows;
+    for (int o = 0; o < at.size(); o++) {
+      operand_rows &own = rows.push_back({nullptr, 0, slot_kind::none, length_of(at, o, last_)});
+      if (axis_of(o, last_) >= 0 && at[o].is_var()) {
+        const array_block &block = at[o].block();
+        int stream = at[o].part().stream;
+        bool moves = std::any_of(moving.begin(), moving.end(),
+                                 [&](const moving_place &place) { return place.room == at[o].streams(); });
+        own = {at[o].address(), moves ? block.strides(stream)[axis_of(o, outside)] : 0, block.streams()[stream].kind,
+               0};
+      }
+    }
+    bool var = shape_.is_var(last_), fits = true;
+    std::vector<int64_t> *own = var ? &offsets[size_t(shape_.slot_index[last_])] : nullptr;
+    for (int64_t i = 0; i < count && fits; i++) {
+      int64_t length = var ? 1 : shape_.size[last_];
+      for (operand_rows &row : rows) {
+        if (row.slot) {
+          row.size = read_slot(row.slot, row.kind).size;
+          row.slot += row.step;
+        }
+        length = length == 1 ? row.size : length;
+      }
+      for (const operand_rows &row : rows) {
+        fits &= row.size == 1 || row.size == length;
+      }
+      if (var) {
+        own->push_back(own->back() + length);
+      }
+    }
+    return fits;
   }
 
   // The axis of operand o that goes with axis d of the space; negative where it has none.

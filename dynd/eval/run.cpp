@@ -52,10 +52,21 @@ size_t touched_bytes(const task &t, intptr_t elements) {
   return bytes;
 }
 
+// What is read is in the cache when it is written.
+bool reads_outputs(const task &t) {
+  bool reads = false;
+  for (int o = 0; o < t.p.noutputs; o++) {
+    for (int p = t.p.noutputs; p < t.ports.size(); p++) {
+      reads |= t.port_stream(p).address == t.port_stream(o).address;
+    }
+  }
+  return reads;
+}
+
 void choose_for_memory(const task &t, intptr_t elements, tree_options &options) {
   size_t bytes = elements > 0 ? touched_bytes(t, elements) : 0;
   const cpu_tuning &cpu = this_cpu();
-  options.streaming = !t.nreduced && bytes > cpu.stream_from;
+  options.streaming = !t.nreduced && bytes > cpu.stream_from && !reads_outputs(t);
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 

@@ -130,7 +130,10 @@ private:
 chain_layout layout_of(const task &t) {
   chain_layout layout;
   for (int p = 0; p < t.p.noutputs + t.p.nsources; p++) {
-    layout.ports.push_back({}).stream = uint16_t(p);
+    const intptr_t *stride = t.port_stream(p).stride;
+    chain_port &port = layout.ports.push_back({});
+    port.stream = uint16_t(p);
+    port.constant = std::all_of(stride, stride + t.shape.ndim, [](intptr_t step) { return step == 0; });
   }
   return layout;
 }

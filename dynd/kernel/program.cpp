@@ -94,6 +94,10 @@ uint8_t program::converted(uint8_t reg, scalar_id to) {
 }
 
 uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid, const char *field) {
+  if (nsteps && steps[nsteps - 1].kind == step_kind::swap_bytes && steps[nsteps - 1].writes[0] == reg &&
+      type[reg] == to) {
+    return reg; // a copy already, which nothing else reads
+  }
   program_step &step = add_step(step_kind::conversion, to);
   step.mode = mode;
   step.nreads = step.nwrites = 1;
@@ -190,11 +194,14 @@ const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id l
   return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
 }
 
-batch_fn program::loop_of(const program_step &step) const {
+batch_fn program::loop_of(const program_step &step, int constant) const {
   switch (step.kind) {
   case step_kind::operation:
     if (operation_of(step.op).compares && type[step.reads[0]] != type[step.reads[1]]) {
       return isa().mixed_loop(step.op, find_pair(type[step.reads[0]], type[step.reads[1]])->pair);
+    }
+    if (batch_fn loop = constant < 0 ? nullptr : isa().constant_loop(step.op, constant, step.type)) {
+      return loop;
     }
     return isa().loop(step.op, step.type);
   case step_kind::conversion:

@@ -116,7 +116,7 @@ struct program {
   /// Whether some value can make the step fail.
   bool can_fail(const program_step &step) const;
   /// The compiled loop of a step that is not external.
-  batch_fn loop_of(const program_step &step) const;
+  batch_fn loop_of(const program_step &step, int constant = -1) const;
   /// The same with streaming stores; null where there is none.
   batch_fn stream_loop_of(const program_step &step) const;
 
