@@ -14,8 +14,6 @@ namespace dynd {
 
 namespace {
 
-constexpr intptr_t strided_up_to = 512; // elements with numbers beside them that the loop for any stride takes
-
 bool is_dense_and_ready(const array_block *block) {
   return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
 }
@@ -32,15 +30,15 @@ const type_data *with_scalar(const type_data *type, scalar_id scalar) {
   return type->scalar == scalar ? type : ndt::with_dtype(ndt::type(type), ndt::make_scalar(scalar)).get();
 }
 
-// (T) -> T, (T, T) -> T, (T, T, T) -> T.
-const std::array<bool, op_count> keeps_type = [] {
-  std::array<bool, op_count> keeps{};
+// (T) -> R, (T, T) -> R, (T, T, T) -> R.
+const std::array<bool, op_count> has_one_type = [] {
+  std::array<bool, op_count> has{};
   for (size_t i = 0; i < op_count; i++) {
     const operation &o = operation_of(op_id(i));
-    keeps[i] = o.noutputs == 1 && o.output[0] == value_rule::same &&
-               std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) { return r == value_rule::same; });
+    has[i] = o.noutputs == 1 &&
+             std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) { return r == value_rule::same; });
   }
-  return keeps;
+  return has;
 }();
 
 // The usual case, without the questions of the general one: all of one type and the same sizes.
@@ -59,64 +57,165 @@ bool try_one_type(op_id op, const call_operands &operands, ref<array_block> *res
   if (!loop) {
     return false;
   }
-  *results = new_dense(first->type, first->size());
+  bool same = operation_of(op).output[0] == value_rule::same;
+  const type_data *type = same ? first->type : with_scalar(first->type, result_type(op, 0, first->scalar()));
+  *results = new_dense(type, first->size());
   return loop((*results)->values().address, source[0], source[1], source[2], size_t(first->count), nullptr) == 0;
 }
+
+// Operands of any types and layouts, without rows. Each is read where it is, if it is dense and of the type that is
+// computed in; a single number by the loop for one; any other is brought into scratch first, which only few elements
+// are. What this does not take is left to the task, errors included.
+class direct_call {
+public:
+  direct_call(op_id op, const call_operands &operands) : op_(op), o_(operation_of(op)), operands_(operands) {}
+
+  bool run(ref<array_block> *results) {
+    if (o_.operand[0] >= value_rule::optional || !find_shape() || !find_type()) {
+      return false;
+    }
+    batch_fn loop = isa().loop(op_, computation_);
+    const void *source[3] = {};
+    for (int i = 0; i < operands_.count; i++) {
+      const array_block &own = *operands_.block[i];
+      bool right = own.scalar() == operand_type(op_, i, computation_);
+      batch_fn for_one = right && own.ndim == 0 && shape_->ndim > 0 && operands_.count == 2 && !is_number_
+                             ? isa().constant_loop(op_, i, computation_)
+                             : nullptr;
+      if (for_one) {
+        loop = for_one;
+        is_number_ = true;
+        source[i] = own.values().address;
+      } else if (right && (own.flags & flag_dense) && has_shape(own)) {
+        source[i] = own.values().address;
+      } else if (shape_->count <= most_gathered) {
+        source[i] = gathered(own, i);
+      } else {
+        return false;
+      }
+    }
+    char *to[2] = {};
+    for (int i = 0; i < o_.noutputs; i++) {
+      results[i] = new_dense(with_scalar(shape_->type, result_type(op_, i, computation_)), shape_->size());
+      to[i] = results[i]->values().address;
+    }
+    return loop && loop(to[0], source[0], source[1], source[2], size_t(shape_->count), to[1]) == 0;
+  }
+
+private:
+  static constexpr intptr_t most_gathered = 128;
+  static constexpr size_t scratch_size = size_t(most_gathered) * max_scalar_size + 128; // fetches write past the end
+
+  bool has_shape(const array_block &own) const {
+    return own.ndim == shape_->ndim && std::equal(own.size(), own.size() + own.ndim, shape_->size());
+  }
+
+  static bool has_fixed_dim(const array_block &block) {
+    const type_data *t = block.type;
+    while (t->kind == type_kind::strided_dim) {
+      t = t->element;
+    }
+    return t->kind == type_kind::fixed_dim;
+  }
+
+  // The operand that has the result's sizes, in C order, and the kinds of its dimensions; all others broadcast to it.
+  bool find_shape() {
+    bool fixed = false;
+    for (int i = 0; i < operands_.count; i++) {
+      const array_block *own = operands_.block[i];
+      if (!own->has_scalars() || own->nstreams != 1 ||
+          own->state.load(std::memory_order_acquire) != array_state::ready) {
+        return false;
+      }
+      fixed |= has_fixed_dim(*own);
+      bool larger = !shape_ || own->ndim > shape_->ndim || (own->ndim == shape_->ndim && own->count > shape_->count);
+      bool dense = own->ndim == 1 || (own->flags & flag_dense);
+      shape_ = larger || (dense && has_shape(*own)) ? own : shape_;
+    }
+    bool fits = (shape_->ndim <= 1 || (shape_->flags & flag_dense)) && size_t(shape_->count) * 8 <= lazy_from;
+    for (int i = 0; i < operands_.count && fits; i++) {
+      const array_block &own = *operands_.block[i];
+      fits = own.ndim == 0 || !fixed || same_shape(shape_, &own);
+      int missing = shape_->ndim - own.ndim;
+      for (int d = 0; d < own.ndim; d++) {
+        fits &= own.size()[d] == 1 || own.size()[d] == shape_->size()[missing + d];
+      }
+    }
+    return fits;
+  }
+
+  // The types of the operands promote as those of a task do.
+  bool find_type() {
+    const array_block *first = nullptr; // of those that are not conditions
+    scalar_id promoted{};
+    for (int i = 0; i < operands_.count; i++) {
+      const array_block *own = operands_.block[i];
+      if (o_.operand[i] == value_rule::boolean) {
+        if (own->scalar() != scalar_id::bool_) {
+          return false;
+        }
+        continue;
+      }
+      promoted = first ? promote(promoted, own->scalar()) : own->scalar();
+      first = first ? first : own;
+    }
+    computation_ = computation_type(op_, promoted);
+    const array_block &last = *operands_.block[operands_.count - 1];
+    return !o_.compares || !find_mixed_comparison(computation_, first->scalar(), last.scalar());
+  }
+
+  // The elements of an operand as the shape has them, one after another.
+  const void *gathered(const array_block &own, int i) {
+    const fetch_functions &fetch = isa().fetch(__builtin_ctzl(own.item_size()));
+    int ndim = shape_->ndim, last = ndim - 1, missing = ndim - own.ndim;
+    intptr_t stride[max_ndim], index[max_ndim] = {};
+    for (int d = 0; d < ndim; d++) {
+      stride[d] = d < missing ? 0 : broadcast_stride(own.size()[d - missing], own.value_strides()[d - missing]);
+    }
+    intptr_t row = ndim ? shape_->size()[last] : 1;
+    const char *from = own.values().address;
+    char *to = scratch_[0][i];
+    for (intptr_t done = 0; done < shape_->count; done += row, to += row * intptr_t(own.item_size())) {
+      fetch.load_strided(to, from, ndim ? stride[last] : 0, size_t(row));
+      for (int d = last - 1; d >= 0; d--) {
+        from += stride[d];
+        if (++index[d] < shape_->size()[d]) {
+          break;
+        }
+        from -= index[d] * stride[d];
+        index[d] = 0;
+      }
+    }
+    scalar_id wanted = operand_type(op_, i, computation_);
+    if (own.scalar() == wanted) {
+      return scratch_[0][i];
+    }
+    isa().convert(wanted, own.scalar())(scratch_[1][i], scratch_[0][i], nullptr, nullptr, size_t(shape_->count),
+                                        nullptr);
+    return scratch_[1][i];
+  }
+
+  op_id op_;
+  const operation &o_;
+  const call_operands &operands_;
+  const array_block *shape_ = nullptr;
+  scalar_id computation_;
+  bool is_number_ = false;                       // the loop is one for a number
+  alignas(64) char scratch_[2][3][scratch_size]; // as it was, and in the type that is computed in
+};
 
 } // namespace
 
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
   array_block *const *block = operands.block;
-  if (keeps_type[size_t(op)] && may_be_direct(how) && is_dense_and_ready(block[0]) &&
-      size_t(block[0]->count) * 8 <= lazy_from && try_one_type(op, operands, results)) [[likely]] {
+  if (!may_be_direct(how)) {
+    return false;
+  }
+  if (has_one_type[size_t(op)] && is_dense_and_ready(block[0]) && size_t(block[0]->count) * 8 <= lazy_from &&
+      try_one_type(op, operands, results)) [[likely]] {
     return true;
   }
-  const array_block *shape = block[0]->ndim || operands.count == 1 ? block[0] : block[operands.count - 1];
-  const operation &o = operation_of(op);
-  scalar_id computation = block[operands.count - 1]->scalar(); // a condition is the first
-  if (!may_be_direct(how) || !is_dense_and_ready(shape) || size_t(shape->count) * 8 > lazy_from ||
-      o.operand[0] >= value_rule::optional) {
-    return false;
-  }
-  bool number = false;
-  char *data[5];
-  intptr_t stride[5];
-  for (int i = 0; i < operands.count; i++) {
-    const array_block *own = block[i];
-    if (!is_dense_and_ready(own) || own->scalar() != operand_type(op, i, computation)) {
-      return false;
-    }
-    bool single = own->ndim == 0 && shape->ndim > 0;
-    if (!single && own != shape && !same_shape(shape, own)) {
-      return false;
-    }
-    number |= single;
-    data[o.noutputs + i] = own->values().address;
-    stride[o.noutputs + i] = single ? 0 : intptr_t(own->item_size());
-  }
-  batch_fn loop = isa().loop(op, computation);
-  if (!loop) {
-    return false;
-  }
-  if (number) { // null: the loop for any stride takes the number
-    loop = operands.count == 2 ? isa().constant_loop(op, stride[o.noutputs + 1] == 0, computation) : nullptr;
-  }
-  if (!loop && shape->count > strided_up_to) {
-    return false;
-  }
-  for (int i = 0; i < o.noutputs; i++) {
-    scalar_id to = result_type(op, i, computation);
-    results[i] = new_dense(with_scalar(shape->type, to), shape->size());
-    data[i] = results[i]->values().address;
-    stride[i] = scalar_size[size_t(to)];
-  }
-  size_t count = size_t(shape->count);
-  if (!loop) {
-    return strided_loop(op, computation)(data, stride, count) == 0;
-  }
-  char **source = data + o.noutputs;
-  return loop(data[0], source[0], operands.count > 1 ? source[1] : nullptr, operands.count > 2 ? source[2] : nullptr,
-              count, o.noutputs > 1 ? data[1] : nullptr) == 0;
+  return direct_call(op, operands).run(results);
 }
 
 bool try_direct(const external_function &f, const call_operands &operands, const settings &how,
