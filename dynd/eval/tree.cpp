@@ -444,12 +444,12 @@ private:
     nest loops;
     int last = t_.shape.ndim - 1;
     if (are_simple(0, t_.shape.ndim)) {
-      plan(loops, 0, t_.shape.ndim, loop_order::keep);
-      if (loops.loop_count == 1) {
-        start_call(loops, true);
-      } else {
+      plan(loops, 0, t_.shape.ndim, needs_order() ? loop_order::keep : loop_order::free);
+      start_call(loops, true);
+      if (loops.loop_count > 1) {
         layout.kind = chain_kind::ordered;
         layout.loops = &loops;
+        std::fill_n(call_.stride.data(), streams_.count(), 0); // the nest moves them
       }
     } else if (last == 1 && is_simple(t_, 0)) {
       plan(loops, 0, 1, loop_order::keep);
@@ -467,6 +467,15 @@ private:
     }
     leaf_.make(out_, 0, layout, true);
     return true;
+  }
+
+  bool needs_order() const {
+    bool needs = false;
+    for (int o = 0; o < t_.p.noutputs; o++) {
+      const program_output &out = t_.p.output[o];
+      needs |= out.reduced && isa().reduce(out.reduction, t_.p.type[out.reg]).in_order;
+    }
+    return needs;
   }
 
   void number_from_here(chain_layout &layout) {

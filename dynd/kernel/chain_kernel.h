@@ -16,7 +16,9 @@ constexpr size_t group = 128;        // elements of a batch of whole rows
 constexpr size_t window = 256;       // elements of a batch of ragged rows: a power of two of blocks
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
-constexpr size_t columns_at_once = 512; // that are reduced side by side: rows of 4 KB, one page, at a time
+constexpr size_t columns_at_once = 128; // that are reduced side by side: their lanes and a group of rows fit the L1
+constexpr size_t column_rows = 16;      // of them in a group; divides a block
+constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: half of the L2 is enough
 
 struct chain_step {
   batch_fn function; // null: an external kernel, at `child`
@@ -64,9 +66,17 @@ struct temporary {
   uint32_t scratch, reg;
 };
 
+// ordered: iterations of a loop outside of the innermost one, along which a source's elements are side by side while
+// they jump along the innermost; `rows` of them are transposed into scratch at once.
+struct ordered_panel {
+  int32_t loop, rows; // rows 0: there is no such loop
+  uint32_t scratch;
+  uint32_t unused;
+};
+
 // The kernel: this, then the ports (stored outputs, sources), the reductions, the temporaries, the steps and their
 // details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for each source and
-// stored output), then external kernels with their external_operands before them.
+// stored output, then an ordered_panel for each of those), then external kernels with their external_operands before them.
 struct chain_kernel {
   ckernel_prefix base;
   intptr_t axis_size;
@@ -134,6 +144,8 @@ inline void prefetch(const char *at, uint32_t distance, size_t n) {
 
 inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }
 
+// Rows of one size whose elements are reduced as they are in memory: true if that was done.
+bool reduce_in_place(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count);
 // Writes the result of an empty row to every reduced output.
 int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row, dynd_frame *frame);
 int fail_empty(dynd_frame *frame);
