@@ -170,7 +170,9 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
     });
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
-  even_pieces pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1);
+  intptr_t share = (call.count + num_threads() - 1) / num_threads();
+  intptr_t unit = call.flat ? 64 : call.columns ? std::min<intptr_t>(64, share) : 1;
+  even_pieces pieces(call.count, call.flat ? target : target / each, unit);
   return for_each_piece(pieces.count(), [&](intptr_t i) {
     auto part = pieces[i];
     return run(part.begin, part.end);

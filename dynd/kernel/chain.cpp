@@ -296,8 +296,8 @@ private:
     size_t line = size_t(64) >> p.log2; // elements
     for (int i = n.loop_count - 2; i >= 0 && std::abs(inner) > item; i--) {
       size_t bytes = size_t(row) << p.log2; // of one iteration of the loop
-      if (n.loops[i].stride[p.where.stream] == item && bytes <= panel_bytes / (2 * line)) {
-        size_t rows = std::clamp(panel_bytes / 8 / bytes / line * line, 2 * line, 8 * line);
+      if (n.loops[i].stride[p.where.stream] == item && bytes <= panel_bytes / line) {
+        size_t rows = std::clamp(panel_bytes / 4 / bytes / line * line, line, 8 * line);
         size_t scratch = ckernel_builder_reserve_scratch(&out_, (rows + 1) * bytes + (reduce_batch << p.log2));
         return {i, int32_t(rows), uint32_t(scratch), 0};
       }

@@ -16,9 +16,9 @@ constexpr size_t group = 128;        // elements of a batch of whole rows
 constexpr size_t window = 256;       // elements of a batch of ragged rows: a power of two of blocks
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
-constexpr size_t columns_at_once = 128; // that are reduced side by side: their lanes and a group of rows fit the L1
-constexpr size_t column_rows = 16;      // of them in a group; divides a block
-constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: half of the L2 is enough
+constexpr size_t columns_at_once = 512; // that are reduced side by side: rows of 4 KB, one page, at a time
+constexpr size_t column_rows = 32;      // computed before they are reduced: 128 KB, in the L2; divides a block
+constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
 
 struct chain_step {
   batch_fn function; // null: an external kernel, at `child`

@@ -122,9 +122,10 @@ public:
     depth_ = 0;
   }
   // The elements i .. i + rows of all columns; they are in one block.
-  void add(size_t i, const char *x, intptr_t stride, size_t rows, size_t width) {
+  void add(size_t i, const char *x, intptr_t stride, size_t rows, size_t width, bool in_cache) {
     size_t first = reduced_->functions->in_order ? i % batch : i;
-    reduced_->functions->columns(lane(depth_, 0), lane(0, 1) - lane(0, 0), lanes_, x, stride, first, rows, width);
+    reduced_->functions->columns(lane(depth_, 0), lane(0, 1) - lane(0, 0), lanes_, x, stride, first, rows, width,
+                                 in_cache);
     used_[depth_] = std::min(lanes_, first + rows);
     if (reduced_->functions->in_order && (i + rows) % batch == 0) {
       end_block(width);
@@ -212,7 +213,7 @@ public:
       for (size_t o = 0; o < reduced.size(); o++) {
         const port *p = from_[o].direct;
         stacks[o].add(i, p ? address(*p, i, j) : from_[o].scratch,
-                      p ? p->where.axis_stride : intptr_t(width << reduced[o].log2), n, width);
+                      p ? p->where.axis_stride : intptr_t(width << reduced[o].log2), n, width, !p);
       }
     }
     for (size_t o = 0; o < reduced.size(); o++) {
@@ -237,10 +238,10 @@ private:
     if (k_->nsteps == 0 && direct_) {
       return dynd_ok;
     }
-    size_t step = rows_follow_ ? rows : 1;
+    size_t step = rows_follow_ ? std::max<size_t>(reduce_batch / width, 1) : 1;
     for (size_t r = 0; r < rows; r += step) {
-      load(i + r, r, rows, j, width);
-      if (int status = run_steps(k_, reg_, step * width, frame_)) {
+      load(i + r, r, j, width);
+      if (int status = run_steps(k_, reg_, std::min(step, rows - r) * width, frame_)) {
         return status;
       }
       for (const port &p : k_->outputs()) {
@@ -253,12 +254,9 @@ private:
   }
 
   // Element i, row r of its group.
-  void load(size_t i, size_t r, size_t rows, size_t j, size_t width) {
+  void load(size_t i, size_t r, size_t j, size_t width) {
     for (const port &p : k_->all_ports()) {
       reg_[p.reg] = is_direct(p) ? address(p, i, j) : frame_->scratch + p.scratch;
-      if (is_source(p) && is_direct(p) && !rows_follow_) { // rows are too short for the CPU's own prefetching
-        prefetch(reg_[p.reg] + intptr_t(rows) * p.where.axis_stride, 0, width << p.log2);
-      }
     }
     std::span<const reduced_output> reduced = k_->reduced();
     for (size_t o = 0; o < reduced.size(); o++) {

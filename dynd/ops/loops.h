@@ -50,9 +50,9 @@ struct reduce_functions {
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, intptr_t stride, size_t length, size_t rows);
   /// Columns side by side: element i of column j, at x + i * stride + j * itemsize, joins lane (first + i) % count of
   /// the column, at lanes + lane * lane_stride + j * itemsize, and is its first element where first + i < count. Lanes
-  /// are 64-byte vectors long.
+  /// are 64-byte vectors long. `in_cache` says where x is.
   void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, size_t first,
-                  size_t rows, size_t width);
+                  size_t rows, size_t width, bool in_cache);
   /// Whether the result depends on the order of the elements: sums of floating-point numbers do.
   bool in_order;
 };
