@@ -111,7 +111,7 @@ private:
     case chain_kind::var_rows:
       return window;
     case chain_kind::columns:
-      return columns_at_once * column_rows;
+      return (computed_columns + column_line) * column_rows;
     default:
       return group;
     }
@@ -269,7 +269,7 @@ private:
     if (layout_.kind == chain_kind::columns) {
       // A level for each doubling of the number of blocks, and one to fill; for each reduced output.
       int levels = 66 - __builtin_clzll(uint64_t(layout_.axis_size / intptr_t(batch)) | 1);
-      size_t bytes = size_t(levels) * 64 * columns_at_once * k->nreductions;
+      size_t bytes = size_t(levels) * 64 * (columns_at_once + column_line) * k->nreductions;
       k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
     } else if (layout_.kind == chain_kind::panel) {
       fill_panels(k);

@@ -110,7 +110,7 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
 
 namespace {
 
-// Lanes of columns side by side: lane l of column j at (l * columns_at_once + j). The same order as for one row
+// Lanes of columns side by side, a row of scratch for each. The same order as for one row
 // (ops/loops.h): lanes without an element are left out, which is what combining with the identity does. Where the order
 // does not matter there is one lane, and one block.
 class column_stack {
@@ -150,7 +150,7 @@ public:
 
 private:
   char *lane(int level, size_t l) {
-    return scratch_ + ((size_t(level) * lanes_ + l) * columns_at_once << reduced_->log2);
+    return scratch_ + (size_t(level) * lanes_ + l) * ((columns_at_once << reduced_->log2) + column_line);
   }
   void combine(char *to, const char *from, size_t n) { reduced_->combine(to, to, from, nullptr, n, nullptr); }
   void end_block(size_t width) {
@@ -161,9 +161,8 @@ private:
   }
   void merge(size_t width) {
     int upper = --depth_;
-    bool all = width == columns_at_once; // then the lanes follow each other
-    for (size_t l = 0; l < (all ? 1 : used_[upper]); l++) {
-      combine(lane(upper - 1, l), lane(upper, l), all ? width * used_[upper] : width);
+    for (size_t l = 0; l < used_[upper]; l++) {
+      combine(lane(upper - 1, l), lane(upper, l), width);
     }
     weight_[upper - 1] += weight_[upper];
   }
@@ -179,13 +178,13 @@ private:
 class column_groups {
 public:
   column_groups(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, dynd_frame *frame)
-      : k_(k), stream_(stream), stride_(stride), frame_(frame) {
+      : k_(k), stream_(stream), stride_(stride), frame_(frame), rows_follow_(count < computed_columns) {
     set_temporaries(k, reg_, frame);
     for (const port &p : k->all_ports()) {
-      direct_ &= is_direct(p);
+      in_place_ &= is_direct(p);
       rows_follow_ &= is_direct(p) && p.where.axis_stride == intptr_t(count << p.log2);
     }
-    rows_follow_ &= count <= columns_at_once;
+    in_place_ &= k->nsteps == 0;
     std::span<const reduced_output> reduced = k->reduced();
     for (size_t o = 0; o < reduced.size(); o++) {
       from_[o] = {nullptr, reg_[reduced[o].reg]};
@@ -197,23 +196,34 @@ public:
     }
   }
 
+  int run(size_t count) {
+    size_t most = in_place_ ? columns_at_once : computed_columns;
+    for (size_t j = 0; j < count; j += most) {
+      if (int status = run(j, std::min(most, count - j))) {
+        return status;
+      }
+    }
+    return status_of(frame_);
+  }
+
+private:
   int run(size_t j, size_t width) {
     std::span<const reduced_output> reduced = k_->reduced();
-    size_t rows = size_t(k_->axis_size), most = k_->nsteps || !direct_ ? column_rows : batch;
+    size_t rows = size_t(k_->axis_size), most = in_place_ ? batch : column_rows;
     size_t levels = size_t(66 - __builtin_clzll(uint64_t(rows / batch) | 1));
     column_stack stacks[max_reductions];
     for (size_t o = 0; o < reduced.size(); o++) {
-      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * columns_at_once);
+      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line));
     }
     for (size_t i = 0, n; i < rows; i += n) {
       n = std::min(most, rows - i);
-      if (int status = compute(i, n, j, width)) {
+      if (int status = in_place_ ? int(dynd_ok) : compute(i, n, j, width)) {
         return status;
       }
       for (size_t o = 0; o < reduced.size(); o++) {
         const port *p = from_[o].direct;
         stacks[o].add(i, p ? address(*p, i, j) : from_[o].scratch,
-                      p ? p->where.axis_stride : intptr_t(width << reduced[o].log2), n, width, !p);
+                      p ? p->where.axis_stride : scratch_stride(reduced[o].log2, width), n, width, !p);
       }
     }
     for (size_t o = 0; o < reduced.size(); o++) {
@@ -224,7 +234,6 @@ public:
     return dynd_ok;
   }
 
-private:
   bool is_source(const port &p) const { return &p >= k_->sources().data(); }
   bool is_direct(const port &p) const {
     return is_contiguous(p, stride_[p.where.stream]) && (is_source(p) || !k_->stores_late);
@@ -232,15 +241,20 @@ private:
   char *address(const port &p, size_t i, size_t j) const {
     return stream_[p.where.stream] + intptr_t(j) * stride_[p.where.stream] + intptr_t(i) * p.where.axis_stride;
   }
+  intptr_t scratch_stride(int log2, size_t width) const {
+    return intptr_t(width << log2) + (rows_follow_ ? 0 : column_line);
+  }
 
   // The elements i .. i + rows of the reduced axis; those that are reduced from scratch are there row after row.
   int compute(size_t i, size_t rows, size_t j, size_t width) {
-    if (k_->nsteps == 0 && direct_) {
-      return dynd_ok;
-    }
     size_t step = rows_follow_ ? std::max<size_t>(reduce_batch / width, 1) : 1;
+    start(i, step, j, width);
     for (size_t r = 0; r < rows; r += step) {
-      load(i + r, r, j, width);
+      for (const port &p : k_->sources()) {
+        if (!is_direct(p)) { // one value for all columns
+          fetch_of(p).splat(reg_[p.reg], address(p, i + r, j), width);
+        }
+      }
       if (int status = run_steps(k_, reg_, std::min(step, rows - r) * width, frame_)) {
         return status;
       }
@@ -249,24 +263,41 @@ private:
           fetch_of(p).store_strided(address(p, i + r, j), stride_[p.where.stream], reg_[p.reg], width);
         }
       }
+      advance(step * width);
     }
     return dynd_ok;
   }
 
-  // Element i, row r of its group.
-  void load(size_t i, size_t r, size_t j, size_t width) {
+  // Where the registers are, and how those move that do.
+  void start(size_t i, size_t step, size_t j, size_t width) {
+    nmoves_ = 0;
     for (const port &p : k_->all_ports()) {
       reg_[p.reg] = is_direct(p) ? address(p, i, j) : frame_->scratch + p.scratch;
-    }
-    std::span<const reduced_output> reduced = k_->reduced();
-    for (size_t o = 0; o < reduced.size(); o++) {
-      if (!from_[o].direct) {
-        reg_[reduced[o].reg] = from_[o].scratch + (r * width << reduced[o].log2);
+      if (is_direct(p)) {
+        move_[nmoves_++] = {p.reg, p.log2, p.where.axis_stride * intptr_t(step)};
       }
     }
-    for (const port &p : k_->sources()) {
-      if (!is_direct(p)) { // one value for all columns
-        fetch_of(p).splat(reg_[p.reg], address(p, i, j), width);
+    nfetched_ = nmoves_;
+    std::span<const reduced_output> reduced = k_->reduced();
+    for (size_t o = 0; o < reduced.size(); o++) {
+      bool again = std::any_of(reduced.begin(), reduced.begin() + intptr_t(o),
+                               [&](const reduced_output &before) { return before.reg == reduced[o].reg; });
+      if (!from_[o].direct && !again) {
+        reg_[reduced[o].reg] = from_[o].scratch;
+        move_[nmoves_++] = {reduced[o].reg, reduced[o].log2, scratch_stride(reduced[o].log2, width) * intptr_t(step)};
+      }
+    }
+  }
+
+  // The next n elements. What comes 4 KB later is prefetched: the rows are too short for the CPU to do it.
+  void advance(size_t n) {
+    for (size_t m = 0; m < nmoves_; m++) {
+      char *&at = reg_[move_[m].reg];
+      at += move_[m].stride;
+      size_t bytes = n << move_[m].log2;
+      const char *later = at + intptr_t(std::max<size_t>(4096 / bytes, 1) - 1) * move_[m].stride;
+      for (size_t line = 0; line < bytes && m < nfetched_; line += 64) {
+        __builtin_prefetch(later + line, 0, 2); // to the L2
       }
     }
   }
@@ -275,11 +306,16 @@ private:
   char *const *stream_;
   const intptr_t *stride_;
   dynd_frame *frame_;
-  bool direct_ = true, rows_follow_ = true;
+  bool in_place_ = true, rows_follow_;
   struct {
     const port *direct; // else from scratch
     char *scratch;
   } from_[max_reductions];
+  struct {
+    uint8_t reg, log2;
+    intptr_t stride;
+  } move_[max_registers + max_reductions];
+  size_t nmoves_, nfetched_; // those of operands come first
   char *reg_[256];
 };
 
@@ -287,13 +323,7 @@ private:
 
 int columns_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                     dynd_frame *frame) {
-  column_groups columns(chain_of(self), stream, stride, count, frame);
-  for (size_t j = 0; j < count; j += columns_at_once) {
-    if (int status = columns.run(j, std::min(columns_at_once, count - j))) {
-      return status;
-    }
-  }
-  return status_of(frame);
+  return column_groups(chain_of(self), stream, stride, count, frame).run(count);
 }
 
 // ---- a nest of loops, as one logical row --------------------------------------------------------------------------
