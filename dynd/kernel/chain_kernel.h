@@ -79,7 +79,8 @@ struct ordered_panel {
 
 // The kernel: this, then the ports (stored outputs, sources), the reductions, the temporaries, the steps and their
 // details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for each source and
-// stored output, then an ordered_panel for each of those), then external kernels with their external_operands before them.
+// stored output, then an ordered_panel for each of those), then external kernels with their external_operands before
+// them.
 struct chain_kernel {
   ckernel_prefix base;
   intptr_t axis_size;

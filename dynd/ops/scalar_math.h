@@ -205,7 +205,7 @@ template <class T> DYND_ISA_INLINE T first_if_greater(T a, T b) {
 template <class T> constexpr bool is_vector = requires(T x) { x[0]; };
 template <class T> constexpr bool has_signed_zeros = is_floating_point<T>;
 template <class T>
-  requires is_vector<T>
+requires is_vector<T>
 constexpr bool has_signed_zeros<T> = [] {
   auto one = T{}[0];
   return is_floating_point<decltype(one)>;

@@ -203,3 +203,15 @@ def test_rows_of_points():
     assert same_bits(array.sum(axis=1), np.array([sums(row.T) for row in rows]))
     assert array.max(axis=1).tolist() == [row.max(axis=0).tolist() for row in rows]
     assert same_bits((array * array).sum(axis=1), np.array([sums((row * row).T) for row in rows]))
+
+
+def test_everything_of_many_rows_with_a_value_each(threads):
+    """More elements than one piece has."""
+    rng = np.random.default_rng(7)
+    lengths = rng.integers(0, 20, 500_000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    content, row = rng.integers(0, 100, offsets[-1]), rng.integers(0, 100, lengths.size)
+    array = nd.array(nd.from_offsets(offsets, content))
+    assert int((array * nd.array(row)[:, None]).sum()) == int((content * np.repeat(row, lengths)).sum())
+    other = nd.from_offsets(nd.array(np.arange(lengths.size + 1)), nd.array(row))  # rows of one element stretch
+    assert int((array * other).sum()) == int((content * np.repeat(row, lengths)).sum())
