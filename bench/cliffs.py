@@ -19,7 +19,7 @@ from rows import Ragged
 from run import NOISY, Contender, cpu_model, take_turns, time_text
 
 MILLION = 1_000_000
-WIDTHS = [58, 44, 8, 8, 7, 6]
+WIDTHS = [58, 44, 8, 8, 7, 4, 5]
 
 
 class Row(NamedTuple):

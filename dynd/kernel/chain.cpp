@@ -111,7 +111,7 @@ private:
     case chain_kind::var_rows:
       return window;
     case chain_kind::columns:
-      return (computed_columns + column_line) * column_rows;
+      return computed_rows * (computed_columns + column_line);
     default:
       return group;
     }

@@ -17,9 +17,9 @@ constexpr size_t window = 256;       // elements of a batch of ragged rows: a po
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
 // Columns that are reduced side by side: of operands as they are, rows of 4 KB, one page, at a time; else as many as
-// stay in the L1 with the rows that are computed before they are reduced (which divide a block). Rows in scratch are a
-// line longer, or all of them would be in the same sets of the cache.
-constexpr size_t columns_at_once = 512, computed_columns = 128, column_rows = 16;
+// stay in the L1 with the rows that are computed before they are reduced (these divide a block). Long rows in scratch
+// are a line longer, or all of them would be in the same sets of the cache.
+constexpr size_t columns_at_once = 512, computed_columns = 128, computed_rows = 16;
 constexpr size_t column_line = 64;
 constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
 

@@ -1,6 +1,7 @@
 // Walks over rows of one size: short rows collected into batches, columns reduced side by side, and a nest of loops as
 // one logical row.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "dynd/kernel/chain_kernel.h"
@@ -112,13 +113,13 @@ namespace {
 
 // Lanes of columns side by side, a row of scratch for each. The same order as for one row
 // (ops/loops.h): lanes without an element are left out, which is what combining with the identity does. Where the order
-// does not matter there is one lane, and one block.
+// does not matter there is one block: of one lane, or of as many as rows are read from memory at once.
 class column_stack {
 public:
-  void start(const reduced_output &reduced, char *scratch) {
+  void start(const reduced_output &reduced, char *scratch, bool in_place) {
     reduced_ = &reduced;
     scratch_ = scratch;
-    lanes_ = reduced.functions->in_order ? size_t(64) >> reduced.log2 : 1;
+    lanes_ = reduced.functions->in_order ? size_t(64) >> reduced.log2 : in_place ? 8 : 1;
     depth_ = 0;
   }
   // The elements i .. i + rows of all columns; they are in one block.
@@ -209,11 +210,12 @@ public:
 private:
   int run(size_t j, size_t width) {
     std::span<const reduced_output> reduced = k_->reduced();
-    size_t rows = size_t(k_->axis_size), most = in_place_ ? batch : column_rows;
+    size_t rows = size_t(k_->axis_size), most = in_place_ ? batch : computed_rows;
     size_t levels = size_t(66 - __builtin_clzll(uint64_t(rows / batch) | 1));
     column_stack stacks[max_reductions];
     for (size_t o = 0; o < reduced.size(); o++) {
-      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line));
+      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line),
+                      in_place_);
     }
     for (size_t i = 0, n; i < rows; i += n) {
       n = std::min(most, rows - i);
@@ -247,7 +249,7 @@ private:
 
   // The elements i .. i + rows of the reduced axis; those that are reduced from scratch are there row after row.
   int compute(size_t i, size_t rows, size_t j, size_t width) {
-    size_t step = rows_follow_ ? std::max<size_t>(reduce_batch / width, 1) : 1;
+    size_t step = rows_follow_ ? std::bit_floor(std::min(computed_rows, reduce_batch / width)) : 1;
     start(i, step, j, width);
     for (size_t r = 0; r < rows; r += step) {
       for (const port &p : k_->sources()) {
@@ -289,13 +291,13 @@ private:
     }
   }
 
-  // The next n elements. What comes 4 KB later is prefetched: the rows are too short for the CPU to do it.
+  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it.
   void advance(size_t n) {
     for (size_t m = 0; m < nmoves_; m++) {
       char *&at = reg_[move_[m].reg];
       at += move_[m].stride;
       size_t bytes = n << move_[m].log2;
-      const char *later = at + intptr_t(std::max<size_t>(4096 / bytes, 1) - 1) * move_[m].stride;
+      const char *later = at + intptr_t(std::max<size_t>(8192 / bytes, 1) - 1) * move_[m].stride;
       for (size_t line = 0; line < bytes && m < nfetched_; line += 64) {
         __builtin_prefetch(later + line, 0, 2); // to the L2
       }
