@@ -462,7 +462,6 @@ private:
       if (loops.loop_count > 1) {
         layout.kind = chain_kind::ordered;
         layout.loops = &loops;
-        std::fill_n(call_.stride.data(), streams_.count(), 0); // the nest moves them
       }
     } else if (last == 1 && is_simple(t_, 0)) {
       plan(loops, 0, 1, loop_order::keep);
@@ -483,18 +482,16 @@ private:
   }
 
   bool needs_order() const {
-    bool needs = false;
-    for (int o = 0; o < t_.p.noutputs; o++) {
-      const program_output &out = t_.p.output[o];
-      needs |= out.reduced && isa().reduce(out.reduction, t_.p.type[out.reg]).in_order;
-    }
-    return needs;
+    return std::any_of(t_.p.output, t_.p.output + t_.p.noutputs, [&](const program_output &out) {
+      return out.reduced && isa().reduce(out.reduction, t_.p.type[out.reg]).in_order;
+    });
   }
 
   void number_from_here(chain_layout &layout) {
     layout.number_stream = uint16_t(call_.stream.size());
     call_.stream.push_back(number_origin);
     call_.stride.push_back(1);
+    call_.numbered = true;
     call_.count = call_.elements;
     call_.flat = true;
   }
@@ -592,7 +589,8 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
 int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {
   char *stream[max_call_streams];
   for (int s = 0; s < call.stream.size(); s++) {
-    stream[s] = call.stream[s] + begin * call.stride[s];
+    bool moves = !call.numbered || s == call.stream.size() - 1;
+    stream[s] = call.stream[s] + (moves ? begin * call.stride[s] : 0);
   }
   return call_strided(reinterpret_cast<const ckernel_prefix *>(kernel.data), stream, call.stride.data(),
                       size_t(end - begin), &frame);

@@ -17,6 +17,7 @@ struct root_call {
   intptr_t count = 0;
   intptr_t elements = 0;                ///< all the work
   bool flat = false;                    ///< along elements: cut at multiples of 64
+  bool numbered = false;                ///< the last stream counts elements, and it alone moves with them
   bool columns = false;                 ///< along columns that are reduced side by side: cut as few times as possible
   const int64_t *row_offsets = nullptr; ///< along rows of these: cut by content
 };

@@ -213,16 +213,8 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
 int var_lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                       dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
-  intptr_t number = stream[k->number_stream] - number_origin;
-  char *rows[max_call_streams]; // the strides are those of rows, but the call has moved along elements
-  auto move_back = [&](uint16_t s) { rows[s] = stream[s] - number * stride[s]; };
-  move_back(k->shape_slots);
-  for (const port &p : k->all_ports()) {
-    move_back(p.where.stream);
-    move_back(p.where.slots == slot_kind::none ? p.where.stream : p.where.slot_stream);
-  }
-  var_rows_call call(k, rows, stride, size_t(k->axis_size), frame);
-  int64_t begin = call.offsets[0] + number;
+  var_rows_call call(k, stream, stride, size_t(k->axis_size), frame);
+  int64_t begin = call.offsets[0] + (stream[k->number_stream] - number_origin);
   const int64_t *row = std::upper_bound(call.offsets, call.offsets + k->axis_size + 1, begin) - 1;
   row_lanes lanes(k);
   int status = call.add_lanes(lanes, size_t(row - call.offsets), begin, begin + int64_t(count));

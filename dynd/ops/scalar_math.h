@@ -182,8 +182,7 @@ template <class T> DYND_ISA_INLINE complex_of<T> square_root(complex_of<T> x) {
                 : complex_of<T>{T(little), T(__builtin_copysign(large, b))};
 }
 
-/// Minimum and maximum of vectors, where isa_vector.inc knows instructions for them: the second one where neither is
-/// smaller, as the expressions below.
+/// The minimum of vectors, where isa_vector.inc knows an instruction for it: the second one where neither is smaller.
 template <class T> struct order_of { static constexpr bool is_known = false; };
 
 template <class T> DYND_ISA_INLINE T first_if_less(T a, T b) {
@@ -191,13 +190,6 @@ template <class T> DYND_ISA_INLINE T first_if_less(T a, T b) {
     return order_of<T>::min(a, b);
   } else {
     return a < b ? a : b;
-  }
-}
-template <class T> DYND_ISA_INLINE T first_if_greater(T a, T b) {
-  if constexpr (order_of<T>::is_known) {
-    return order_of<T>::max(a, b);
-  } else {
-    return a > b ? a : b;
   }
 }
 
@@ -231,14 +223,18 @@ template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
   }
 }
 
-/// The same, but the sign remains only if both have it.
+/// With the other sign, whatever it is.
+template <class T> DYND_ISA_INLINE T flipped(T x) {
+  auto bits = bits_of(x) ^ bits_of(-T{});
+  return __builtin_bit_cast(T, bits);
+}
+
+/// In a reduction the signs of the accumulator flip back at once, so that is one operation for each element.
 template <class T> DYND_ISA_INLINE T larger(T a, T b) {
   if constexpr (has_signed_zeros<T>) {
-    auto x = bits_of(first_if_greater(a, b)), y = bits_of(first_if_greater(b, a));
-    auto bits = (x & y) | ((x | y) & ~bits_of(-T{}));
-    return __builtin_bit_cast(T, bits);
+    return flipped(smaller(flipped(a), flipped(b)));
   } else {
-    return first_if_greater(a, b);
+    return a > b ? a : b;
   }
 }
 
