@@ -21,7 +21,7 @@ def random_array(rng, scalar, shape):
     kind = np.dtype(scalar).kind
     if kind in "iu":
         return rng.integers(np.iinfo(scalar).min, np.iinfo(scalar).max, shape, dtype=scalar, endpoint=True)
-    values = rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 6, shape)
+    values = rng.standard_normal(shape) * 10.0 ** rng.integers(-6, 4, shape)
     return (values + 1j * values[..., ::-1] if kind == "c" else values).astype(scalar)
 
 
