@@ -176,7 +176,8 @@ template <class T> void rows_of_one_length(benchmark::State &state, scalar_id ty
   T *x = allocate<T>(8192), *d = allocate<T>(8192);
   const reduce_functions &f = table().reduce(reduction_id::sum, type);
   for (auto _ : state) {
-    f.rows_fixed(reinterpret_cast<char *>(d), sizeof(T), x, size_t(state.range(0)), rows);
+    f.rows_fixed(reinterpret_cast<char *>(d), sizeof(T), x, state.range(0) * intptr_t(sizeof(T)),
+                 size_t(state.range(0)), rows);
     benchmark::ClobberMemory();
   }
   state.counters["rows"] = double(rows);

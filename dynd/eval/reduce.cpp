@@ -59,9 +59,10 @@ uint8_t identity_of(fused_task &fused, const typed_reduction &typed) {
   return fused.constant(typed.accumulator, value);
 }
 
-// The program: the operand with what is lazy below it, missing elements as the identity, reduced to `place`.
+// The program: the operand with what is lazy below it, missing elements as the identity, reduced to `place`; of one
+// element each, stored there.
 void add_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, bool last_use,
-                   array_block *place) {
+                   array_block *place, bool one_each = false) {
   fused.claim({operand}, last_use ? 1 : 0, *operand, 1);
   fused.add_claimed();
   value_registers x = fused.registers_of(operand);
@@ -72,10 +73,17 @@ void add_reduction(fused_task &fused, const typed_reduction &typed, array_block 
   }
   fused.add_claimed_outputs();
   int stream = place->type->var_count;
+  auto reduce = [&](uint8_t reg, reduction_id id, bool empty_fails) {
+    if (one_each) {
+      fused.add_output(p.assigned(reg, p.type[reg], error_mode::nocheck), place, stream++);
+    } else {
+      fused.add_reduced(reg, id, empty_fails, place, stream++);
+    }
+  };
   if (typed.missing) {
-    fused.add_reduced(x.valid, logic::any, false, place, stream++);
+    reduce(x.valid, logic::any, false);
   }
-  fused.add_reduced(value, typed.of.id, typed.empty_fails(), place, stream);
+  reduce(value, typed.of.id, typed.empty_fails());
 }
 
 // ---- one axis -----------------------------------------------------------------------------------------------------
@@ -155,9 +163,15 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
     return result;
   }
   nd::array place = nd::with_unit_axis(nd::array(result), axis);
-  add_reduction(fused, typed, operand, last_use, place.get());
+  bool one_each = t.shape.size[axis] == 1 && !(how.watching && how.watching->tracing);
+  add_reduction(fused, typed, operand, last_use, place.get(), one_each);
   fused.lower_operands();
-  run_reduction(fused, typed, operand, axis, shown_axis);
+  if (one_each) {
+    fused.run();
+    fused.finish();
+  } else {
+    run_reduction(fused, typed, operand, axis, shown_axis);
+  }
   return result;
 }
 

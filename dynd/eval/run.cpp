@@ -181,8 +181,9 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
     return run_all(content_pieces(call.row_offsets, call.count, target));
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
-  return run_all(
-      even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1));
+  intptr_t share = (call.count + num_threads() - 1) / num_threads();
+  intptr_t unit = call.flat ? 64 : call.columns ? std::min<intptr_t>(64, share) : 1;
+  return run_all(even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), unit));
 }
 
 // ---- one logical row: pieces give lanes, which combine in their order ----------------------------------------------

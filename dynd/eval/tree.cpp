@@ -253,11 +253,14 @@ private:
       plan(loops, d, end, free ? loop_order::free : loop_order::keep);
     }
     chain_layout layout = new_layout();
+    if (root && !leaf && end == t_.shape.ndim - 1 && t_.shape.is_var(end)) {
+      bring_inside(loops, [&](const loop &l) { return l.stride[streams_.shape_slots[end]] == offset_size; });
+    }
     bool var_leaf = !leaf && !t_.leaf && end == t_.shape.ndim - 1 && rows_follow(loops, d, end);
     nest reduced;
     int taken = 0; // loops that the chain takes over
     if (leaf && t_.nreduced) {
-      choose_reduction(loops, last, reduced, layout);
+      choose_reduction(loops, free, last, reduced, layout);
     } else if (leaf && !t_.leaf) {
       taken = choose_walk(loops, root, free, layout);
     } else if (var_leaf) {
@@ -284,6 +287,17 @@ private:
     }
     layout.kind = t_.nreduced ? chain_kind::row : chain_kind::flat;
     return make_leaf(out_, child, t_, layout, true, options_.explain);
+  }
+
+  // Loops compute results that do not depend on each other: the innermost one that is `wanted` goes inside of the rest.
+  template <class Wanted> static bool bring_inside(nest &loops, Wanted wanted) {
+    for (int i = loops.loop_count - 1; i >= 0; i--) {
+      if (wanted(loops.loops[i])) {
+        move_loop(loops, i, loops.loop_count - 1);
+        return true;
+      }
+    }
+    return false;
   }
 
   bool are_simple(int begin, int end) const {
@@ -346,7 +360,7 @@ private:
   }
 
   // How the reduced axes, from `first` on, are walked: one loop, or a nest of them in order.
-  void choose_reduction(const nest &loops, int first, nest &reduced, chain_layout &layout) {
+  void choose_reduction(nest &loops, bool free, int first, nest &reduced, chain_layout &layout) {
     plan(reduced, first, t_.shape.ndim, loop_order::keep);
     if (reduced.loop_count > 1) {
       layout.kind = chain_kind::ordered;
@@ -354,27 +368,26 @@ private:
       return;
     }
     const loop &row = reduced.loops[0];
-    layout.kind = side_by_side(loops, row) ? chain_kind::columns : chain_kind::small_rows;
+    auto neighbours = [&](const loop &l) { return side_by_side(l, row); };
+    bool columns = free ? bring_inside(loops, neighbours) : loops.loop_count && neighbours(loops.innermost());
+    layout.kind = columns ? chain_kind::columns : chain_kind::small_rows;
+    call_.columns = columns && loops.loop_count == 1;
     layout.axis_size = row.size;
     for (chain_port &port : layout.ports) {
       port.axis_stride = row.stride[port.stream];
     }
   }
 
-  // Reducing along the row jumps in memory while the innermost loop does not: reduce neighbours together.
-  bool side_by_side(const nest &loops, const loop &row) {
-    if (loops.loop_count == 0 || loops.innermost().size < 8 || row.size == 0) {
-      return false;
-    }
+  // Reducing along the row jumps in memory while another loop does not: reduce neighbours together.
+  bool side_by_side(const loop &inner, const loop &row) const {
     bool jumps = false;
     for (int s = t_.p.noutputs; s < t_.ports.size(); s++) {
-      intptr_t along = loops.innermost().stride[s];
-      if (along != item_[s] && along != 0) {
+      if (inner.stride[s] != item_[s] && inner.stride[s] != 0) {
         return false;
       }
       jumps |= row.stride[s] != 0 && row.stride[s] != item_[s];
     }
-    return jumps;
+    return jumps && inner.size >= 8 && row.size > 0;
   }
 
   // Streaming stores are for outputs that are written where they are; others are collected in scratch first.
@@ -429,10 +442,9 @@ private:
     nest loops;
     int last = t_.shape.ndim - 1;
     if (are_simple(0, t_.shape.ndim)) {
-      plan(loops, 0, t_.shape.ndim, loop_order::keep);
-      if (loops.loop_count == 1) {
-        start_call(loops, true);
-      } else {
+      plan(loops, 0, t_.shape.ndim, needs_order() ? loop_order::keep : loop_order::free);
+      start_call(loops, true);
+      if (loops.loop_count > 1) {
         layout.kind = chain_kind::ordered;
         layout.loops = &loops;
       }
@@ -454,10 +466,17 @@ private:
     return true;
   }
 
+  bool needs_order() const {
+    return std::any_of(t_.p.output, t_.p.output + t_.p.noutputs, [&](const program_output &out) {
+      return out.reduced && isa().reduce(out.reduction, t_.p.type[out.reg]).in_order;
+    });
+  }
+
   void number_from_here(chain_layout &layout) {
     layout.number_stream = uint16_t(call_.stream.size());
     call_.stream.push_back(number_origin);
     call_.stride.push_back(1);
+    call_.numbered = true;
     call_.count = call_.elements;
     call_.flat = true;
   }
@@ -532,7 +551,8 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
 int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {
   char *stream[max_call_streams];
   for (int s = 0; s < call.stream.size(); s++) {
-    stream[s] = call.stream[s] + begin * call.stride[s];
+    bool moves = !call.numbered || s == call.stream.size() - 1;
+    stream[s] = call.stream[s] + (moves ? begin * call.stride[s] : 0);
   }
   return call_strided(reinterpret_cast<const ckernel_prefix *>(kernel.data), stream, call.stride.data(),
                       size_t(end - begin), &frame);

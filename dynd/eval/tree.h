@@ -18,6 +18,8 @@ struct root_call {
   intptr_t elements = 0;                ///< all the work
   bool flat = false;                    ///< along elements: cut at multiples of 64
   bool is_outer_axis = false;           ///< in order: along axis 0 of the space
+  bool numbered = false;                ///< the last stream counts elements, and it alone moves with them
+  bool columns = false;                 ///< along columns that are reduced side by side: cut as few times as possible
   const int64_t *row_offsets = nullptr; ///< along rows of these: cut by content
 };
 

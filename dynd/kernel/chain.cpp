@@ -107,11 +107,11 @@ private:
     case chain_kind::ordered:
       return reduces_ ? reduce_batch : group;
     case chain_kind::small_rows:
-      return layout_.axis_size > intptr_t(group / 2) ? reduce_batch : group;
+      return reduces_ ? reduce_batch : group;
     case chain_kind::var_rows:
       return window;
     case chain_kind::columns:
-      return columns_at_once;
+      return computed_rows * (computed_columns + column_line);
     default:
       return group;
     }
@@ -155,7 +155,7 @@ private:
     uint32_t temporaries = place(p_.nregisters * sizeof(temporary)), steps = place(p_.nsteps * sizeof(chain_step));
     uint32_t details = place(p_.nsteps * sizeof(step_details)), nest = uint32_t(end);
     if (layout_.kind == chain_kind::ordered) {
-      place(sizeof(intptr_t) * (1 + size_t(layout_.loops->loop_count) * (1 + nports)));
+      place(sizeof(intptr_t) * (1 + size_t(layout_.loops->loop_count) * (1 + nports)) + nports * sizeof(ordered_panel));
     }
     out_.ensure_capacity_leaf(offset_ + end);
     chain_kernel *k = kernel();
@@ -287,7 +287,7 @@ private:
     if (layout_.kind == chain_kind::columns) {
       // A level for each doubling of the number of blocks, and one to fill; for each reduced output.
       int levels = 66 - __builtin_clzll(uint64_t(layout_.axis_size / intptr_t(batch)) | 1);
-      size_t bytes = size_t(levels) * 64 * columns_at_once * k->nreductions;
+      size_t bytes = size_t(levels) * 64 * (columns_at_once + column_line) * k->nreductions;
       k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
     } else if (layout_.kind == chain_kind::panel) {
       fill_panels(k);
@@ -300,7 +300,30 @@ private:
           *nest++ = layout_.loops->loops[i].stride[p.where.stream];
         }
       }
+      auto *panel = reinterpret_cast<ordered_panel *>(nest);
+      for (const port &p : k->all_ports()) {
+        *panel++ = &p < k->sources().data() ? ordered_panel{} : plan_panel(p);
+      }
     }
+  }
+
+  // A panel of an ordered walk: lines of memory give all their elements to it, if it is not too large.
+  ordered_panel plan_panel(const port &p) {
+    const nest &n = *layout_.loops;
+    intptr_t item = intptr_t(1) << p.log2, row = n.innermost().size, inner = n.innermost().stride[p.where.stream];
+    size_t line = size_t(64) >> p.log2; // elements
+    for (int i = n.loop_count - 2; i >= 0 && std::abs(inner) > item; i--) {
+      size_t bytes = size_t(row) << p.log2; // of one iteration of the loop
+      if (n.loops[i].stride[p.where.stream] == item && bytes <= panel_bytes / line) {
+        size_t rows = std::clamp(panel_bytes / 4 / bytes / line * line, line, 8 * line);
+        size_t scratch = ckernel_builder_reserve_scratch(&out_, (rows + 1) * bytes + (reduce_batch << p.log2));
+        return {i, int32_t(rows), uint32_t(scratch), 0};
+      }
+      if (__builtin_mul_overflow(row, n.loops[i].size, &row)) {
+        break;
+      }
+    }
+    return {};
   }
 
   void fill_panels(chain_kernel *k) {

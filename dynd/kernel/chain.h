@@ -14,7 +14,7 @@
 //               columns are reduced side by side
 //   var_rows    the rows of a `var` dimension: whole rows make a batch, operands without that dimension are repeated,
 //               operands with other rows are gathered
-//   ordered     a nest of reduced loops, walked in C order as one logical row
+//   ordered     a nest of reduced loops, walked in its order as one logical row
 // With a reduction at its end a chain writes one value for each logical row. With `lanes` the call is a part of one
 // logical row, and 64 bytes of lanes are written (ops/loops.h): flat along the call's stride; ordered and var_rows from
 // the element on that the number stream counts.

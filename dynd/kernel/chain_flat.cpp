@@ -174,6 +174,9 @@ int row_strided(char *const *stream, const intptr_t *stride, size_t count, const
 int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                       dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
+  if (reduce_in_place(k, stream, stride, count)) {
+    return status_of(frame);
+  }
   char *inner[max_call_streams];
   intptr_t inner_stride[max_call_streams] = {};
   for (size_t i = 0; i < count; i++) {

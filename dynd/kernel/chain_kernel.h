@@ -16,7 +16,12 @@ constexpr size_t group = 128;        // elements of a batch of whole rows
 constexpr size_t window = 256;       // elements of a batch of ragged rows: a power of two of blocks
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
-constexpr size_t columns_at_once = 512; // that are reduced side by side: rows of 4 KB, one page, at a time
+// Columns that are reduced side by side: of operands as they are, rows of 4 KB, one page, at a time; else as many as
+// stay in the L1 with the rows that are computed before they are reduced (these divide a block). Long rows in scratch
+// are a line longer, or all of them would be in the same sets of the cache.
+constexpr size_t columns_at_once = 512, computed_columns = 128, computed_rows = 16;
+constexpr size_t column_line = 64;
+constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
 
 struct chain_step {
   batch_fn function; // null: an external kernel, at `child`
@@ -64,9 +69,18 @@ struct temporary {
   uint32_t scratch, reg;
 };
 
+// ordered: iterations of a loop outside of the innermost one, along which a source's elements are side by side while
+// they jump along the innermost; `rows` of them are transposed into scratch at once.
+struct ordered_panel {
+  int32_t loop, rows; // rows 0: there is no such loop
+  uint32_t scratch;
+  uint32_t unused;
+};
+
 // The kernel: this, then the ports (stored outputs, sources), the reductions, the temporaries, the steps and their
 // details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for each source and
-// stored output), then external kernels with their external_operands before them.
+// stored output, then an ordered_panel for each of those), then external kernels with their external_operands before
+// them.
 struct chain_kernel {
   ckernel_prefix base;
   intptr_t axis_size;
@@ -135,6 +149,8 @@ inline void prefetch(const char *at, uint32_t distance, size_t n) {
 
 inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }
 
+// Rows of one size whose elements are reduced as they are in memory: true if that was done.
+bool reduce_in_place(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count);
 // Writes the result of an empty row to every reduced output.
 int reduce_nothing(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t row, dynd_frame *frame);
 int fail_empty(dynd_frame *frame);

@@ -1,6 +1,7 @@
 // Walks over rows of one size: short rows collected into batches, columns reduced side by side, and a nest of loops as
 // one logical row.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "dynd/kernel/chain_kernel.h"
@@ -23,6 +24,14 @@ void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_st
   }
 }
 
+// Rows that make a batch; by eights where they are reduced, as segmented reductions take them.
+size_t rows_of_group(const chain_kernel *k, size_t row) {
+  if (k->nreductions) {
+    return std::max<size_t>(reduce_batch / std::max<size_t>(row, 1) / 8 * 8, 1);
+  }
+  return std::max<size_t>(group / std::max<size_t>(row, 1), 1);
+}
+
 // Does the operand's memory hold the rows one after another?
 bool follows(const port &p, intptr_t row_stride, intptr_t row) {
   intptr_t item = intptr_t(1) << p.log2;
@@ -31,13 +40,34 @@ bool follows(const port &p, intptr_t row_stride, intptr_t row) {
 
 } // namespace
 
+bool reduce_in_place(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count) {
+  bool in_place = k->nsteps == 0 && k->nstored == 0 && k->nreductions > 0 && k->axis_size > 0 && count > 0;
+  for (const port &p : k->sources()) {
+    in_place &= is_contiguous(p, p.where.axis_stride);
+  }
+  if (in_place) {
+    for (const reduced_output &o : k->reduced()) {
+      for (const port &p : k->sources()) {
+        if (p.reg == o.reg) {
+          o.functions->rows_fixed(stream[o.stream], stride[o.stream], stream[p.where.stream], stride[p.where.stream],
+                                  size_t(k->axis_size), count);
+        }
+      }
+    }
+  }
+  return in_place;
+}
+
 int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                        dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
+  if (reduce_in_place(k, stream, stride, count)) {
+    return status_of(frame);
+  }
   char *reg[256];
   set_temporaries(k, reg, frame);
   size_t row = size_t(k->axis_size); // 0 where a view took nothing of the rows
-  size_t rows = std::min(count, std::max<size_t>(group / std::max<size_t>(row, 1), 1));
+  size_t rows = std::min(count, rows_of_group(k, row));
   // A source that does not move with the rows is fetched once.
   for (const port &p : k->sources()) {
     reg[p.reg] = frame->scratch + p.scratch;
@@ -64,8 +94,8 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
       return status;
     }
     for (const reduced_output &o : k->reduced()) {
-      o.functions->rows_fixed(stream[o.stream] + intptr_t(done) * stride[o.stream], stride[o.stream], reg[o.reg], row,
-                              r);
+      o.functions->rows_fixed(stream[o.stream] + intptr_t(done) * stride[o.stream], stride[o.stream], reg[o.reg],
+                              intptr_t(row << o.log2), row, r);
     }
     for (const port &p : k->outputs()) {
       for (size_t i = 0; i < r && reg[p.reg] == frame->scratch + p.scratch; i++) {
@@ -81,53 +111,59 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
 
 namespace {
 
-// Lanes of `width` columns side by side: lane l of column j at (l * columns_at_once + j). The same order as for one row
-// (ops/loops.h): lanes without an element are left out, which is what combining with the identity does.
+// Lanes of columns side by side, a row of scratch for each. The same order as for one row
+// (ops/loops.h): lanes without an element are left out, which is what combining with the identity does. Where the order
+// does not matter there is one block: of one lane, or of as many as rows are read from memory at once.
 class column_stack {
 public:
-  void start(const reduced_output &reduced, char *scratch) {
+  void start(const reduced_output &reduced, char *scratch, bool in_place) {
     reduced_ = &reduced;
     scratch_ = scratch;
-    lanes_ = size_t(64) >> reduced.log2;
+    lanes_ = reduced.functions->in_order ? size_t(64) >> reduced.log2 : in_place ? 8 : 1;
     depth_ = 0;
   }
-
-  char *lane(int level, size_t l) {
-    return scratch_ + ((size_t(level) * lanes_ + l) * columns_at_once << reduced_->log2);
-  }
-  // Element i of its block, for `width` columns.
-  void add(size_t i, const char *x, size_t width) {
-    char *to = lane(depth_, i % lanes_);
-    if (i < lanes_) {
-      std::memcpy(to, x, width << reduced_->log2);
-      used_[depth_] = i + 1;
-    } else {
-      reduced_->combine(to, to, x, nullptr, width, nullptr);
+  // The elements i .. i + rows of all columns; they are in one block.
+  void add(size_t i, const char *x, intptr_t stride, size_t rows, size_t width, bool in_cache) {
+    size_t first = reduced_->functions->in_order ? i % batch : i;
+    reduced_->functions->columns(lane(depth_, 0), lane(0, 1) - lane(0, 0), lanes_, x, stride, first, rows, width,
+                                 in_cache);
+    used_[depth_] = std::min(lanes_, first + rows);
+    if (reduced_->functions->in_order && (i + rows) % batch == 0) {
+      end_block(width);
     }
   }
+  // The folded columns.
+  const char *finish(size_t rows, size_t width) {
+    if (!reduced_->functions->in_order || rows % batch) {
+      depth_++;
+    }
+    while (depth_ > 1) {
+      merge(width);
+    }
+    for (size_t half = lanes_ / 2; half > 0; half /= 2) {
+      for (size_t l = 0; l < half && l + half < used_[0]; l++) {
+        combine(lane(0, l), lane(0, l + half), width);
+      }
+      used_[0] = std::min(used_[0], half);
+    }
+    return lane(0, 0);
+  }
+
+private:
+  char *lane(int level, size_t l) {
+    return scratch_ + (size_t(level) * lanes_ + l) * ((columns_at_once << reduced_->log2) + column_line);
+  }
+  void combine(char *to, const char *from, size_t n) { reduced_->combine(to, to, from, nullptr, n, nullptr); }
   void end_block(size_t width) {
     weight_[depth_++] = 1;
     while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
       merge(width);
     }
   }
-  void finish(size_t width) {
-    while (depth_ > 1) {
-      merge(width);
-    }
-    for (size_t half = lanes_ / 2; half > 0; half /= 2) {
-      for (size_t l = 0; l < half && l + half < used_[0]; l++) {
-        reduced_->combine(lane(0, l), lane(0, l), lane(0, l + half), nullptr, width, nullptr);
-      }
-      used_[0] = std::min(used_[0], half);
-    }
-  }
-
-private:
   void merge(size_t width) {
     int upper = --depth_;
     for (size_t l = 0; l < used_[upper]; l++) {
-      reduced_->combine(lane(upper - 1, l), lane(upper - 1, l), lane(upper, l), nullptr, width, nullptr);
+      combine(lane(upper - 1, l), lane(upper, l), width);
     }
     weight_[upper - 1] += weight_[upper];
   }
@@ -139,110 +175,183 @@ private:
   size_t weight_[64], used_[64];
 };
 
-// The columns j .. j + width of a call.
-struct column_group {
-  const chain_kernel *k;
-  char *const *stream;
-  const intptr_t *stride;
-  dynd_frame *frame;
-  char *reg[256];
-  column_stack stacks[max_reductions];
-
-  int run(size_t j, size_t width) {
-    std::span<const reduced_output> reduced = k->reduced();
-    size_t levels = size_t(66 - __builtin_clzll(uint64_t(k->axis_size / intptr_t(batch)) | 1));
-    for (size_t o = 0; o < reduced.size(); o++) {
-      stacks[o].start(reduced[o], frame->scratch + k->panels + o * levels * 64 * columns_at_once);
+// The columns of a call, some of them at a time; each is reduced in groups of rows.
+class column_groups {
+public:
+  column_groups(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, dynd_frame *frame)
+      : k_(k), stream_(stream), stride_(stride), frame_(frame), rows_follow_(count < computed_columns) {
+    set_temporaries(k, reg_, frame);
+    for (const port &p : k->all_ports()) {
+      in_place_ &= is_direct(p);
+      rows_follow_ &= is_direct(p) && p.where.axis_stride == intptr_t(count << p.log2);
     }
-    for (size_t i = 0; i < size_t(k->axis_size); i++) {
-      if (int status = run_row(i, j, width)) {
+    in_place_ &= k->nsteps == 0;
+    std::span<const reduced_output> reduced = k->reduced();
+    for (size_t o = 0; o < reduced.size(); o++) {
+      from_[o] = {nullptr, reg_[reduced[o].reg]};
+      for (const port &p : k->all_ports()) {
+        if (p.reg == reduced[o].reg) {
+          from_[o] = {is_direct(p) ? &p : nullptr, frame->scratch + p.scratch};
+        }
+      }
+    }
+  }
+
+  int run(size_t count) {
+    size_t most = in_place_ ? columns_at_once : computed_columns;
+    for (size_t j = 0; j < count; j += most) {
+      if (int status = run(j, std::min(most, count - j))) {
+        return status;
+      }
+    }
+    return status_of(frame_);
+  }
+
+private:
+  int run(size_t j, size_t width) {
+    std::span<const reduced_output> reduced = k_->reduced();
+    size_t rows = size_t(k_->axis_size), most = in_place_ ? batch : computed_rows;
+    size_t levels = size_t(66 - __builtin_clzll(uint64_t(rows / batch) | 1));
+    column_stack stacks[max_reductions];
+    for (size_t o = 0; o < reduced.size(); o++) {
+      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line),
+                      in_place_);
+    }
+    for (size_t i = 0, n; i < rows; i += n) {
+      n = std::min(most, rows - i);
+      if (int status = in_place_ ? int(dynd_ok) : compute(i, n, j, width)) {
         return status;
       }
       for (size_t o = 0; o < reduced.size(); o++) {
-        stacks[o].add(i % batch, reg[reduced[o].reg], width);
-        if (i % batch == batch - 1 || i + 1 == size_t(k->axis_size)) {
-          stacks[o].end_block(width);
-        }
+        const port *p = from_[o].direct;
+        stacks[o].add(i, p ? address(*p, i, j) : from_[o].scratch,
+                      p ? p->where.axis_stride : scratch_stride(reduced[o].log2, width), n, width, !p);
       }
     }
     for (size_t o = 0; o < reduced.size(); o++) {
       uint16_t s = reduced[o].stream;
-      stacks[o].finish(width);
-      isa()
-          .fetch(reduced[o].log2)
-          .store_strided(stream[s] + intptr_t(j) * stride[s], stride[s], stacks[o].lane(0, 0), width);
+      const char *result = stacks[o].finish(rows, width);
+      isa().fetch(reduced[o].log2).store_strided(stream_[s] + intptr_t(j) * stride_[s], stride_[s], result, width);
     }
     return dynd_ok;
   }
 
-  // Element i of the reduced axis, of all columns.
-  int run_row(size_t i, size_t j, size_t width) {
-    for (const port &p : k->all_ports()) {
-      intptr_t step = stride[p.where.stream];
-      char *at = stream[p.where.stream] + intptr_t(j) * step + intptr_t(i) * p.where.axis_stride;
-      reg[p.reg] = is_contiguous(p, step) ? at : frame->scratch + p.scratch;
-      if (step == 0 && &p >= k->sources().data()) {
-        fetch_of(p).splat(reg[p.reg], at, width);
+  bool is_source(const port &p) const { return &p >= k_->sources().data(); }
+  bool is_direct(const port &p) const {
+    return is_contiguous(p, stride_[p.where.stream]) && (is_source(p) || !k_->stores_late);
+  }
+  char *address(const port &p, size_t i, size_t j) const {
+    return stream_[p.where.stream] + intptr_t(j) * stride_[p.where.stream] + intptr_t(i) * p.where.axis_stride;
+  }
+  intptr_t scratch_stride(int log2, size_t width) const {
+    return intptr_t(width << log2) + (rows_follow_ ? 0 : column_line);
+  }
+
+  // The elements i .. i + rows of the reduced axis; those that are reduced from scratch are there row after row.
+  int compute(size_t i, size_t rows, size_t j, size_t width) {
+    size_t step = rows_follow_ ? std::bit_floor(std::min(computed_rows, reduce_batch / width)) : 1;
+    start(i, step, j, width);
+    for (size_t r = 0; r < rows; r += step) {
+      for (const port &p : k_->sources()) {
+        if (!is_direct(p)) { // one value for all columns
+          fetch_of(p).splat(reg_[p.reg], address(p, i + r, j), width);
+        }
       }
-    }
-    if (int status = run_steps(k, reg, width, frame)) {
-      return status;
-    }
-    for (const port &p : k->outputs()) {
-      intptr_t step = stride[p.where.stream];
-      if (!is_contiguous(p, step)) {
-        char *at = stream[p.where.stream] + intptr_t(j) * step + intptr_t(i) * p.where.axis_stride;
-        fetch_of(p).store_strided(at, step, reg[p.reg], width);
+      if (int status = run_steps(k_, reg_, std::min(step, rows - r) * width, frame_)) {
+        return status;
       }
+      for (const port &p : k_->outputs()) {
+        if (!is_direct(p)) {
+          fetch_of(p).store_strided(address(p, i + r, j), stride_[p.where.stream], reg_[p.reg], width);
+        }
+      }
+      advance(step * width);
     }
     return dynd_ok;
   }
+
+  // Where the registers are, and how those move that do.
+  void start(size_t i, size_t step, size_t j, size_t width) {
+    nmoves_ = 0;
+    for (const port &p : k_->all_ports()) {
+      reg_[p.reg] = is_direct(p) ? address(p, i, j) : frame_->scratch + p.scratch;
+      if (is_direct(p)) {
+        move_[nmoves_++] = {p.reg, p.log2, p.where.axis_stride * intptr_t(step)};
+      }
+    }
+    nfetched_ = nmoves_;
+    std::span<const reduced_output> reduced = k_->reduced();
+    for (size_t o = 0; o < reduced.size(); o++) {
+      bool again = std::any_of(reduced.begin(), reduced.begin() + intptr_t(o),
+                               [&](const reduced_output &before) { return before.reg == reduced[o].reg; });
+      if (!from_[o].direct && !again) {
+        reg_[reduced[o].reg] = from_[o].scratch;
+        move_[nmoves_++] = {reduced[o].reg, reduced[o].log2, scratch_stride(reduced[o].log2, width) * intptr_t(step)};
+      }
+    }
+  }
+
+  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it.
+  void advance(size_t n) {
+    for (size_t m = 0; m < nmoves_; m++) {
+      char *&at = reg_[move_[m].reg];
+      at += move_[m].stride;
+      size_t bytes = n << move_[m].log2;
+      const char *later = at + intptr_t(std::max<size_t>(8192 / bytes, 1) - 1) * move_[m].stride;
+      for (size_t line = 0; line < bytes && m < nfetched_; line += 64) {
+        __builtin_prefetch(later + line, 0, 2); // to the L2
+      }
+    }
+  }
+
+  const chain_kernel *k_;
+  char *const *stream_;
+  const intptr_t *stride_;
+  dynd_frame *frame_;
+  bool in_place_ = true, rows_follow_;
+  struct {
+    const port *direct; // else from scratch
+    char *scratch;
+  } from_[max_reductions];
+  struct {
+    uint8_t reg, log2;
+    intptr_t stride;
+  } move_[max_registers + max_reductions];
+  size_t nmoves_, nfetched_; // those of operands come first
+  char *reg_[256];
 };
 
 } // namespace
 
 int columns_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                     dynd_frame *frame) {
-  column_group columns = {chain_of(self), stream, stride, frame, {}, {}};
-  set_temporaries(columns.k, columns.reg, frame);
-  for (size_t j = 0; j < count; j += columns_at_once) {
-    if (int status = columns.run(j, std::min(columns_at_once, count - j))) {
-      return status;
-    }
-  }
-  return status_of(frame);
+  return column_groups(chain_of(self), stream, stride, count, frame).run(count);
 }
 
 // ---- a nest of loops, as one logical row --------------------------------------------------------------------------
 
 namespace {
 
-// The nest in C order is one logical row. Its elements begin .. end go through in batches, which are collected in
-// scratch, a run of the innermost loop at a time. (A nest that is one run in memory is walked flat.)
+// The nest in order is one logical row. Its elements begin .. end go through in batches, each of which is contiguous
+// for the steps: in memory; or in scratch, collected a run of the innermost loop at a time, or from panels.
 class ordered_row {
 public:
   ordered_row(const chain_kernel *k, dynd_frame *frame) : k_(k), frame_(frame), nports_(k->all_ports().size()) {
     const intptr_t *nest = k->at<intptr_t>(k->nest);
     nloops_ = int(*nest);
     loops_ = nest + 1;
+    panels_ = reinterpret_cast<const ordered_panel *>(loops_ + size_t(nloops_) * (1 + nports_));
     set_temporaries(k, reg_, frame);
   }
 
-  size_t length() const {
-    size_t n = 1;
-    for (int i = 0; i < nloops_; i++) {
-      n *= size_t(size(i));
-    }
-    return n;
-  }
+  size_t length() const { return inside(0); }
 
   int run(char *const *stream, size_t begin, size_t end, row_lanes &lanes) {
     stream_ = stream;
-    splat();
-    go_to(begin);
+    start(begin);
     for (size_t done = begin; done < end; done += reduce_batch) {
       size_t n = std::min(reduce_batch, end - done);
-      load(n);
+      load(done, n);
       if (int status = run_steps(k_, reg_, n, frame_)) {
         return status;
       }
@@ -254,31 +363,48 @@ public:
   }
 
 private:
+  enum class way : uint8_t { constant, direct, panel, collected };
+  struct panel_state {
+    size_t begin, end; // elements that are in the panel
+  };
+
   intptr_t size(int loop) const { return loops_[size_t(loop) * (1 + nports_)]; }
   intptr_t stride(int loop, size_t port) const { return loops_[size_t(loop) * (1 + nports_) + 1 + port]; }
+  // The elements of one iteration of the loop outside of `loop`.
+  size_t inside(int loop) const {
+    size_t n = 1;
+    for (int i = loop; i < nloops_; i++) {
+      n *= size_t(size(i));
+    }
+    return n;
+  }
 
-  bool is_constant(size_t p) const {
-    bool still = true;
+  way way_of(size_t p) const {
+    const port &source = k_->all_ports()[p];
+    bool constant = true, direct = true;
     for (int i = 0; i < nloops_; i++) {
-      still &= stride(i, p) == 0 || size(i) == 1;
+      constant &= stride(i, p) == 0 || size(i) == 1;
+      direct &= stride(i, p) == intptr_t(inside(i + 1) << source.log2);
     }
-    return still;
+    return constant ? way::constant : direct ? way::direct : panels_[p].rows ? way::panel : way::collected;
   }
 
-  void splat() {
-    for (size_t i = k_->nstored; i < nports_; i++) {
-      const port &p = k_->all_ports()[i];
-      reg_[p.reg] = frame_->scratch + p.scratch;
-      if (is_constant(i)) {
-        fetch_of(p).splat(reg_[p.reg], stream_[p.where.stream], reduce_batch);
-      }
-    }
-  }
-
-  void go_to(size_t element) {
+  void start(size_t begin) {
+    size_t element = begin;
     for (int i = nloops_ - 1; i >= 0; i--) {
       at_[i] = intptr_t(element % size_t(size(i)));
       element /= size_t(size(i));
+    }
+    for (size_t i = k_->nstored; i < nports_; i++) {
+      const port &p = k_->all_ports()[i];
+      way_[i] = way_of(i);
+      reg_[p.reg] = frame_->scratch + p.scratch;
+      if (way_[i] == way::constant) {
+        fetch_of(p).splat(reg_[p.reg], stream_[p.where.stream], reduce_batch);
+      } else if (way_[i] == way::panel) {
+        size_t row = inside(panels_[i].loop + 1);
+        panel_[i] = {begin / row * row, begin / row * row};
+      }
     }
   }
 
@@ -291,15 +417,61 @@ private:
     }
   }
 
-  void load(size_t n) {
+  void load(size_t done, size_t n) {
     for (size_t i = k_->nstored; i < nports_; i++) {
-      if (!is_constant(i)) {
-        move_port(k_->all_ports()[i], i, n, true);
+      const port &p = k_->all_ports()[i];
+      if (way_[i] == way::direct) {
+        reg_[p.reg] = stream_[p.where.stream] + (done << p.log2);
+      } else if (way_[i] == way::panel) {
+        reg_[p.reg] = load_panel(p, i, done, n);
+      } else if (way_[i] == way::collected) {
+        move_port(p, i, n, true);
       }
     }
     for (const port &p : k_->outputs()) {
       reg_[p.reg] = frame_->scratch + p.scratch;
     }
+  }
+
+  // Where the elements done .. done + n are in the port's panel, after those that are not there yet were transposed
+  // into it: some iterations of its loop at once, of which each line of memory holds several. They follow each other in
+  // order; what is left of the last ones moves to the front.
+  char *load_panel(const port &p, size_t number, size_t done, size_t n) {
+    char *panel = frame_->scratch + panels_[number].scratch;
+    panel_state &state = panel_[number];
+    if (done + n > state.end && done > state.begin && done < state.end) {
+      std::memmove(panel, panel + ((done - state.begin) << p.log2), (state.end - done) << p.log2);
+      state.begin = done;
+    } else if (done + n > state.end && done == state.end) {
+      state.begin = done;
+    }
+    while (state.end < done + n) {
+      state.end += transpose_rows(p, number, state.end, panel + ((state.end - state.begin) << p.log2));
+    }
+    return panel + ((done - state.begin) << p.log2);
+  }
+
+  // From the element `at` on, where an iteration of the panel's loop begins; returns how many elements that were.
+  size_t transpose_rows(const port &p, size_t number, size_t at, char *to) {
+    int loop = panels_[number].loop, last = nloops_ - 1;
+    size_t row = inside(loop + 1), line = size_t(size(last)), first = at / row, rest = first;
+    const char *from = stream_[p.where.stream];
+    for (int i = loop; i >= 0; i--) {
+      from += intptr_t(rest % size_t(size(i))) * stride(i, number);
+      rest /= size_t(size(i));
+    }
+    size_t lane = (reinterpret_cast<uintptr_t>(from) & 63) >> p.log2; // so that the next rows begin at a line
+    size_t rows = std::min(size_t(panels_[number].rows) - lane, size_t(size(loop)) - first % size_t(size(loop)));
+    for (size_t done = 0; done < row; done += line) {
+      const char *part = from;
+      size_t index = done / line;
+      for (int i = last - 1; i > loop; i--) {
+        part += intptr_t(index % size_t(size(i))) * stride(i, number);
+        index /= size_t(size(i));
+      }
+      fetch_of(p).transpose(to + (done << p.log2), intptr_t(row << p.log2), part, stride(last, number), rows, line);
+    }
+    return rows * row;
   }
 
   void store(size_t n) {
@@ -339,8 +511,11 @@ private:
   size_t nports_;
   int nloops_;
   const intptr_t *loops_;
+  const ordered_panel *panels_;
   char *const *stream_ = nullptr;
   intptr_t at_[max_loops];
+  way way_[max_registers];
+  panel_state panel_[max_registers];
   char *reg_[256];
 };
 

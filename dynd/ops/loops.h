@@ -46,8 +46,15 @@ struct reduce_functions {
   /// < rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
   /// Prefetches what is `ahead` bytes from the rows it reads.
   uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows, intptr_t ahead);
-  /// The same for rows of one length >= 1 that follow each other.
-  void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, size_t length, size_t rows);
+  /// The same for rows >= 1 rows of one length >= 1, `stride` bytes apart.
+  void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, intptr_t stride, size_t length, size_t rows);
+  /// Columns side by side: element i of column j, at x + i * stride + j * itemsize, joins lane (first + i) % count of
+  /// the column, at lanes + lane * lane_stride + j * itemsize, and is its first element where first + i < count. Lanes
+  /// are 64-byte vectors long. `in_cache` says where x is.
+  void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, size_t first,
+                  size_t rows, size_t width, bool in_cache);
+  /// Whether the result depends on the order of the elements: sums of floating-point numbers do.
+  bool in_order;
 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +

@@ -185,26 +185,59 @@ template <class T> DYND_ISA_INLINE complex_of<T> square_root(complex_of<T> x) {
                 : complex_of<T>{T(little), T(__builtin_copysign(large, b))};
 }
 
-/// Minimum and maximum of vectors, where isa_vector.inc knows instructions for them.
+/// The minimum of vectors, where isa_vector.inc knows an instruction for it: the second one where neither is smaller.
 template <class T> struct order_of { static constexpr bool is_known = false; };
 
-/// NaN if either is NaN (the second one's if both are), the first one if they are equal. The test is for NaN in b, so
-/// that in a reduction, where a is the accumulator, it is off the critical path.
-template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
+template <class T> DYND_ISA_INLINE T first_if_less(T a, T b) {
   if constexpr (order_of<T>::is_known) {
     return order_of<T>::min(a, b);
   } else {
-    T other = b < a ? b : a;
-    return b != b ? b : other;
+    return a < b ? a : b;
   }
 }
 
-template <class T> DYND_ISA_INLINE T larger(T a, T b) {
-  if constexpr (order_of<T>::is_known) {
-    return order_of<T>::max(a, b);
+/// Of numbers, or of vectors of them.
+template <class T> constexpr bool is_vector = requires(T x) { x[0]; };
+template <class T> constexpr bool has_signed_zeros = is_floating_point<T>;
+template <class T>
+requires is_vector<T>
+constexpr bool has_signed_zeros<T> = [] {
+  auto one = T{}[0];
+  return is_floating_point<decltype(one)>;
+}();
+
+/// The bits of a floating-point number or vector as integers.
+template <class T> DYND_ISA_INLINE auto bits_of(T x) {
+  if constexpr (is_vector<T>) {
+    return (decltype(x < x))x;
   } else {
-    T other = b > a ? b : a;
-    return b != b ? b : other;
+    return __builtin_bit_cast(typename unsigned_of<sizeof(T)>::type, x);
+  }
+}
+
+/// NaN if either is NaN, and -0.0 is smaller than 0.0, so that the result does not depend on the order of the operands
+/// (but for which NaN it is). What differs between both orders are zeros or a NaN: a set sign remains, as does a NaN.
+template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
+  if constexpr (has_signed_zeros<T>) {
+    auto bits = bits_of(first_if_less(a, b)) | bits_of(first_if_less(b, a));
+    return __builtin_bit_cast(T, bits);
+  } else {
+    return first_if_less(a, b);
+  }
+}
+
+/// With the other sign, whatever it is.
+template <class T> DYND_ISA_INLINE T flipped(T x) {
+  auto bits = bits_of(x) ^ bits_of(-T{});
+  return __builtin_bit_cast(T, bits);
+}
+
+/// In a reduction the signs of the accumulator flip back at once, so that is one operation for each element.
+template <class T> DYND_ISA_INLINE T larger(T a, T b) {
+  if constexpr (has_signed_zeros<T>) {
+    return flipped(smaller(flipped(a), flipped(b)));
+  } else {
+    return a > b ? a : b;
   }
 }
 

@@ -20,6 +20,9 @@ template <class T> T reference_combine(reduction_id id, T a, T b) {
     break;
   }
   if constexpr (std::is_arithmetic_v<T>) {
+    if (a == b) { // zeros: the negative one is smaller
+      return std::signbit(double(a)) == (id == reduction_id::min) ? a : b;
+    }
     bool takes_b = id == reduction_id::min ? b < a : b > a;
     return b != b || takes_b ? b : a;
   } else {
@@ -237,7 +240,8 @@ TEST(Reduce, RowsOfOneLength) {
       put(memory.at_end(), values.data(), rows * length * sizeof(T));
       for (size_t step : {1, 2}) {
         char *d = target.at_end() + (2 - step) * rows * sizeof(T);
-        functions.rows_fixed(d, intptr_t(step * sizeof(T)), memory.at_end(), length, rows);
+        functions.rows_fixed(d, intptr_t(step * sizeof(T)), memory.at_end(), intptr_t(length * sizeof(T)), length,
+                             rows);
         for (size_t r = 0; r < rows; ++r) {
           T got, wanted = reference_reduce(id, values.data() + r * length, length);
           std::memcpy(&got, d + r * step * sizeof(T), sizeof(T));

@@ -132,8 +132,9 @@ template <class T> results real_reference(const std::string &name, bool is_bool,
       return {{value{(long double)wrapped<T>(f(__int128(a), __int128(b)))}}};
     }
   };
-  auto minimum = [](T x, T y) { return x != x ? x : y != y ? y : y < x ? y : x; };
-  auto maximum = [](T x, T y) { return x != x ? x : y != y ? y : y > x ? y : x; };
+  auto less = [](T x, T y) { return x < y || (x == y && std::signbit(double(x)) > std::signbit(double(y))); };
+  auto minimum = [&](T x, T y) { return x != x ? x : y != y ? y : less(y, x) ? y : x; };
+  auto maximum = [&](T x, T y) { return x != x ? x : y != y ? y : less(x, y) ? y : x; };
   auto one = [](T x) { return results{{value{(long double)x}}}; };
   if (name == "add") {
     return number([](auto x, auto y) { return x + y; });
