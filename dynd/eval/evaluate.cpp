@@ -248,9 +248,8 @@ template <class Call> bool without_pointers(const call_operands &operands, Call 
 }
 
 bool asks_validity_of_none(op_id op, const call_operands &operands) {
-  value_rule rule = operation_of(op).operand[0];
-  bool looks = rule == value_rule::presence || rule == value_rule::optional;
-  return looks && operands.block[0]->type->dtype->kind != type_kind::option;
+  return operation_of(op).operand[0] == value_rule::presence &&
+         operands.block[0]->type->dtype->kind != type_kind::option;
 }
 
 bool fills_elements(op_id op, const call_operands &operands) {
@@ -260,15 +259,8 @@ bool fills_elements(op_id op, const call_operands &operands) {
          !find_element_kind(dtype, kind);
 }
 
-// No element can be missing: the test for validity is False everywhere, and filling gives the array itself, of the
-// promoted type.
+// No element can be missing: the test for validity is False everywhere.
 ref<array_block> answer_without_missing(op_id op, const call_operands &operands) {
-  array_block *block = operands.block[0];
-  if (operation_of(op).operand[0] == value_rule::optional) {
-    element_kind kind = kind_of_operand(operation_of(op).name, block);
-    scalar_id to = promote(kind.scalar, kind_of_operand(operation_of(op).name, operands.block[1]).scalar);
-    return copy_values(block, access_mode::immutable, ndt::make_scalar(computation_type(op, to)), error_mode::nocheck);
-  }
   space shape;
   broadcast_space(operation_of(op).name, operands_of(operands), shape);
   ref<array_block> result = new_result(shape, ndt::make_scalar(scalar_id::bool_));

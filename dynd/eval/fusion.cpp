@@ -137,8 +137,9 @@ void fused_task::add(const element_operation &what, const value_registers *opera
   } else if (o.operand[0] == value_rule::optional) {
     uint8_t value = t.p.converted(operands[0].value, what.computation);
     uint8_t fill = t.p.converted(operands[1].value, what.computation);
-    results[0].value = t.p.add_operation(what.op, what.computation, {operands[0].valid, value, fill});
-    results[0].valid = operands[1].valid == no_register ? no_register : either(operands[0].valid, operands[1].valid);
+    uint8_t there = valid_or_true(operands[0]); // broadcasts as any operand where nothing can be missing
+    results[0].value = t.p.add_operation(what.op, what.computation, {there, value, fill});
+    results[0].valid = operands[1].valid == no_register ? no_register : either(there, operands[1].valid);
   } else if (what.op == logic::chosen) {
     add_select(what.op, what.computation, operands, results);
   } else {

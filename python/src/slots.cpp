@@ -80,13 +80,16 @@ template <class F> int guarded_int(F f) noexcept {
 bool is_last_use(PyObject *object) { return Py_REFCNT(object) == 1; }
 
 PyObject *binary(op_id op, PyObject *left, PyObject *right) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject * {
     if (is_array(left) && is_array(right)) [[likely]] {
       array_block *blocks[2] = {unwrap(left).get(), unwrap(right).get()};
       return wrap(evaluate(op, {blocks, 2, unsigned(is_last_use(left)) | unsigned(is_last_use(right)) << 1}));
     }
     const char *name = operation_of(op).name;
     bool left_is = is_array(left);
+    if (!is_operand(left_is ? right : left)) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
     bool compared = operation_of(op).compares;
     nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name, compared);
     array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
@@ -113,7 +116,10 @@ PyObject *power_slot(PyObject *base, PyObject *exponent, PyObject *modulus) {
 }
 
 PyObject *divmod_slot(PyObject *left, PyObject *right) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject * {
+    if (!is_operand(left) || !is_operand(right)) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
     nd::array a = to_operand(left, is_array(right) ? &unwrap(right) : nullptr, "divmod");
     nd::array b = to_operand(right, is_array(left) ? &unwrap(left) : nullptr, "divmod");
     array_block *blocks[2] = {a.get(), b.get()};
@@ -144,7 +150,7 @@ PyObject *compare_slot(PyObject *left, PyObject *right, int operation) {
 // a += b writes a where that is allowed; an immutable array gives way to a new one, as a tuple does.
 template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
   PyObject *result = binary(op, self, other);
-  if (!result || !is_array(self) || unwrap(self)->access != access_mode::readwrite) {
+  if (!result || result == Py_NotImplemented || !is_array(self) || unwrap(self)->access != access_mode::readwrite) {
     return result;
   }
   return guarded([&] {

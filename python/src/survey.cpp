@@ -60,7 +60,7 @@ public:
     }
     if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) { // the usual case, without the questions below
       note(at, element_ ? seen::an_element : seen::a_number);
-      note_kind(at, element_ ? no_value : kind_of(object, where_));
+      note_kind(at, element_ ? no_value : kind_of(object));
       return;
     }
     nb::object value = without_array(object);
@@ -106,7 +106,7 @@ private:
   }
 
   void visit_number(seen &at, PyObject *object) {
-    value_kind own = kind_of(object, where_);
+    value_kind own = kind_of(object);
     if (own == no_value) {
       throw error(error_kind::type, "array: cannot make an element from " + type_name(object) + where_.text());
     }
@@ -203,6 +203,7 @@ private:
         return f;
       }
     }
+    check_counts(at.fields.size() + 1, 0);
     at.fields.push_back({nb::borrow(key), std::string(name), {}, 0});
     return at.fields.size() - 1;
   }

@@ -122,5 +122,7 @@ PyObject *to_values(const nd::array &a, bool structs_as_tuples);
 nd::array view_of_numpy(PyObject *object);
 nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access);
 bool is_masked(PyObject *object);
+/// Whether it is a date or a duration of NumPy, which lend their bytes.
+bool is_time(PyObject *object);
 
 } // namespace binding
