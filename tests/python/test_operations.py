@@ -4,6 +4,7 @@ failed; the operators."""
 import itertools
 import math
 import operator
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -301,6 +302,50 @@ def test_operators(in_place, plain):
     assert same is writable and writable.tolist() == expected
     fixed = in_place(a, b)
     assert fixed is not a and fixed.tolist() == expected and a.tolist() == values
+
+
+EVERY = [op for pair in IN_PLACE for op in pair] + [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, divmod),
+    *(operator.iadd, operator.isub, operator.imul, operator.itruediv),
+]
+
+
+@pytest.mark.parametrize("op", EVERY)
+def test_operators_ask_the_other_object(op):
+    class Other:
+        def answer(self, other):
+            return self, other
+
+    name = op.__name__.removesuffix("_")
+    name = name[1:] if hasattr(int, f"__r{name[1:]}__") and name[0] == "i" else name
+    setattr(Other, f"__r{name}__", Other.answer)
+    a, w, other = nd.array([1, 2]), nd.array([1, 2], access="rw"), Other()
+    for array in (a, w):
+        assert op(array, other)[0] is other and op(array, other)[1] is array
+        with pytest.raises(TypeError, match="unsupported operand"):
+            op(array, object())
+        with pytest.raises(TypeError):
+            op(object(), array)
+
+
+@pytest.mark.parametrize("op", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+def test_comparisons_ask_the_other_object(op):
+    class Other:
+        def answer(self, other):
+            return "asked"
+
+        __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = answer
+
+    assert op(nd.array([1, 2]), Other()) == "asked"
+    if op not in (operator.eq, operator.ne):
+        with pytest.raises(TypeError, match="not supported between instances"):
+            op(nd.array([1, 2]), object())
+
+
+def test_equality_with_anything():
+    a = nd.array([1, 2])
+    assert (a == mock.ANY) is True and (a != mock.ANY) is False
+    assert (a == object()) is False and (a != object()) is True
 
 
 def test_pow_with_a_modulus_is_refused():
