@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/assign_levels.h"
@@ -132,7 +133,8 @@ private:
       if (both && !has_one_size(src)) { // rows, or what goes before the dimension
         break;
       }
-      if (both && src.size() != dst.size() && src.size() != 1) {
+      intptr_t size = both ? src.size() : 1;
+      if (size != dst.size() && (size != 1 || in_record_)) {
         cannot_broadcast(whole_dst, whole_src);
       }
       run.size[run.count] = dst.size();
@@ -150,7 +152,7 @@ private:
       return loops_in_order(offset, run, dst, src);
     }
     bool both = missing == 0;
-    offset = note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst)}), [&] {
+    offset = note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst), in_record_}), [&] {
       auto size = [](const kernel_operand &o) { return o.size() < 0 ? "rows" : "size " + std::to_string(o.size()); };
       return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
     });
@@ -344,6 +346,7 @@ private:
       cannot_assign(dst, src, ": " + std::to_string(from->nfields) + " field(s) for " + std::to_string(to->nfields));
     }
     size_t begin = offset;
+    bool outside = std::exchange(in_record_, true);
     offset = note(offset, begin_fields(out_, offset, to->nfields, nstreams_),
                   [&] { return "fields: " + std::to_string(to->nfields) + " children"; });
     for (int i = 0; i < to->nfields; i++) {
@@ -356,6 +359,7 @@ private:
       offset = any(offset, dst.field(i), src.field(other));
       depth_ = depth;
     }
+    in_record_ = outside;
     return offset;
   }
 
@@ -393,6 +397,7 @@ private:
   kernel_operand dst_, src_;
   int first_pool_, nstreams_, depth_ = 0;
   bool planned_, skips_missing_;
+  bool in_record_ = false; // nothing broadcasts there: a record is one value
 };
 
 } // namespace

@@ -222,7 +222,8 @@ struct rows_kernel {
   uint32_t child, nstreams;
   rows_side dst, src;
   uint32_t ndst, nsrc; // streams of the content: the destination's, then the source's
-  int32_t pool, unused;
+  int32_t pool;
+  bool exact;
   content_stream content[];
 };
 
@@ -234,9 +235,9 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
   std::memset(inner_stride, 0, k->nstreams * sizeof(intptr_t));
   for (size_t i = 0; i < count; i++) {
     row_extent to = k->dst.read(at), from = k->src.read(at);
-    bool fresh = has_no_memory(to);
-    auto *pool = fresh ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
-    if (fresh && (has_no_memory(from) || (!pool && from.size == 0))) { // nothing to nothing
+    auto *pool = k->dst.size < 0 ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
+    bool other = k->exact && from.size != to.size, fresh = has_no_memory(to) || (other && pool);
+    if (has_no_memory(to) && (has_no_memory(from) || (!pool && from.size == 0))) { // nothing to nothing
       for (uint32_t s = 0; s < k->nstreams; s++) {
         at[s] += stride[s];
       }
@@ -250,7 +251,7 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
                       (long long)from.size);
       }
     }
-    if (from.size != to.size && from.size != 1) {
+    if (from.size != to.size && (from.size != 1 || k->exact)) {
       fail_element(frame, i);
       return report(frame, dynd_error_broadcast, "assign: cannot broadcast a row of %lld to a row of %lld",
                     (long long)from.size, (long long)to.size);
@@ -338,6 +339,7 @@ size_t begin_rows(ckernel_builder &out, size_t offset, const rows_spec &spec) {
   k->dst = rows_side(spec.dst);
   k->src = rows_side(spec.src);
   k->pool = spec.pool;
+  k->exact = spec.exact;
   k->ndst = list_content(*spec.dst, k->content);
   k->nsrc = spec.src ? list_content(*spec.src, k->content + k->ndst) : 0;
   return offset + size;

@@ -60,6 +60,7 @@ struct rows_spec {
   const kernel_operand *dst; ///< at the dimension
   const kernel_operand *src; ///< at the dimension; null where the source has none
   int pool;                  ///< of the destination's rows
+  bool exact;                ///< no row stretches: one of another length gets new memory, or fails
 };
 size_t begin_rows(ckernel_builder &out, size_t offset, const rows_spec &spec);
 
