@@ -6,6 +6,7 @@
 
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/row_lengths.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
@@ -119,6 +120,7 @@ private:
       side inner_dst = dst.inside(dst.fresh ? dst.at.inside() : dimension(dst.at).enter(i, dst_room));
       side inner_src = both ? src.inside(dimension(src.at).enter(source_length == 1 ? 0 : i, src_room)) : src;
       path_.push_back(i);
+      walk_.step(name_.c_str());
       visit(inner_dst, inner_src);
       path_.pop_back();
     }
@@ -142,6 +144,7 @@ private:
   const array_block &dst_, &src_;
   std::vector<char *> *given_; // not null: rows without memory get it, and their slots are listed here
   std::vector<intptr_t> path_;
+  interruptible_walk walk_;
 };
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/task.h"
 
 namespace dynd {
@@ -72,6 +73,7 @@ private:
     level &inner = levels_[size_t(d) + 1];
     for (int64_t i = 0; i < length; i++) {
       path_[d] = i;
+      walk_.step(operation_);
       visit(d + 1);
       for (size_t s = 0; s < inner.at.size(); s++) {
         inner.at[s] += here.step[s];
@@ -138,6 +140,7 @@ private:
   int last_ = -1;
   intptr_t path_[max_ndim];
   std::vector<level> levels_;
+  interruptible_walk walk_;
 };
 
 } // namespace

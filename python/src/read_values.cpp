@@ -166,7 +166,7 @@ private:
                                          std::to_string(t->nfields) + " fields of " + t->text + where_.text());
     }
     place::level level(where_);
-    for_each_item(object, [&](PyObject *item, intptr_t i) {
+    for_each_item(object, poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(part.field(int(i)), item);
     });
@@ -232,7 +232,7 @@ private:
     if (element.type->kind == type_kind::scalar) {
       return visit_numbers(element, list.ptr());
     }
-    for_each_item(list.ptr(), [&](PyObject *item, intptr_t i) {
+    for_each_item(list.ptr(), poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(element, item);
     });
@@ -245,6 +245,10 @@ private:
     integer_range range = range_of(scalar);
     char *dst = writer_.add_space(part.stream, size * item);
     for (size_t i = 0; i < size; i++, dst += item) {
+      poll_.step(); // a handler may change the list
+      if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
+        changed_while_read("a list");
+      }
       PyObject *object = PySequence_Fast_GET_ITEM(list, i);
       if (PyFloat_CheckExact(object) && scalar == scalar_id::float64) {
         std::memcpy(dst, &reinterpret_cast<PyFloatObject *>(object)->ob_fval, sizeof(double));
@@ -265,15 +269,13 @@ private:
       }
       nb::object value = as_element(part.type, without_array(object));
       put_number(dst, scalar, value.ptr());
-      if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
-        changed_while_read("a list");
-      }
     }
   }
 
   ndt::type type_;
   array_writer writer_;
   std::optional<error_mode> assigned_;
+  signal_poll poll_;
   place where_;
   field_keys keys_;
 };

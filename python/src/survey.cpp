@@ -157,7 +157,7 @@ private:
       note_content(at, object);
     }
     place::level level(where_);
-    for_each_item(list, [&](PyObject *item, intptr_t i) {
+    for_each_item(list, poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(*at.item, item);
     });
@@ -211,6 +211,7 @@ private:
   ndt::type element_;
   bool mixtures_;
   bool tuples_are_elements_, bytes_are_elements_;
+  signal_poll poll_;
   place where_;
   int lists_ = 0; // around the value, from the innermost record on
 };

@@ -86,14 +86,32 @@ std::string_view utf8_of(PyObject *text, const place &where);
 
 [[noreturn]] void changed_while_read(const char *what);
 
+/// Looks for Ctrl-C every some thousand values; a signal handler may run here, and raise.
+class signal_poll {
+public:
+  void step(intptr_t values = 1) {
+    if ((unpolled_ += values) >= poll_every) {
+      unpolled_ = 0;
+      if (PyErr_CheckSignals() != 0) {
+        throw nb::python_error();
+      }
+    }
+  }
+  static constexpr intptr_t poll_every = 4096;
+
+private:
+  intptr_t unpolled_ = 0;
+};
+
 /// Calls f(item, i) for every item; the list may be changed by what f calls into.
-template <class F> void for_each_item(PyObject *list, F f) {
+template <class F> void for_each_item(PyObject *list, signal_poll &poll, F f) {
   Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < size; i++) {
     if (PySequence_Fast_GET_SIZE(list) != size) {
       changed_while_read("a list");
     }
     nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
+    poll.step();
     f(item.ptr(), i);
   }
 }
