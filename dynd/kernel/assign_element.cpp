@@ -243,8 +243,9 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
       }
       continue;
     }
+    bool replaced = fresh && !has_no_memory(to);
     if (fresh) {
-      to = {pool ? pool->take(from.size) : -1, from.size};
+      to = {pool ? pool->replace(to.start, to.size, from.size) : -1, from.size};
       if (to.start < 0) {
         fail_element(frame, i);
         return report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
@@ -255,6 +256,9 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
       fail_element(frame, i);
       return report(frame, dynd_error_broadcast, "assign: cannot broadcast a row of %lld to a row of %lld",
                     (long long)from.size, (long long)to.size);
+    }
+    if (replaced) { // its old place is not its own any more
+      std::memcpy(at[k->dst.stream], &to, sizeof(to));
     }
     std::memcpy(inner, at, k->nstreams * sizeof(char *));
     for (uint32_t c = 0; c < k->ndst + k->nsrc; c++) {
