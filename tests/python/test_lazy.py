@@ -334,3 +334,24 @@ def test_a_writable_operand_is_read_at_once():
 def test_a_bad_number_of_threads(count):
     with pytest.raises((ValueError, TypeError)):
         nd.set_num_threads(count)
+
+
+LAST_USES = {
+    "operator, left": lambda i, kept: (i * 2) // kept,
+    "operator, right": lambda i, kept: kept // (i * 2),
+    "function, left": lambda i, kept: nd.floor_divide(i * 2, kept),
+    "function, right": lambda i, kept: nd.floor_divide(kept, i * 2),
+    "three": lambda i, kept: nd.clip(kept, nd.asarray(np.zeros(1, "i8")), i * 2),
+    "reduction": lambda i, kept: (i * 2 + kept).sum(),
+}
+
+
+@pytest.mark.parametrize("call", LAST_USES)
+def test_only_what_has_a_name_is_stored(call):
+    """An operand at its last use is not stored, and one that has another owner is: it is not computed twice."""
+    i = nd.array(np.arange(1, 20_001))
+    kept = i + 3
+    text = nd.explain(lambda: LAST_USES[call](i, kept))
+    assert text.count("one kernel") == 1 and text.count("\n  to ") == 2, text
+    assert nd.explain(kept.eval) == "nothing was evaluated\n"
+    assert LAST_USES[call](i, kept).tolist() == LAST_USES[call](nd.array(i, access="rw"), nd.array(kept, access="rw")).tolist()

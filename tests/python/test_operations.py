@@ -1,6 +1,7 @@
 """The operations at the edges of their types, against NumPy, Python's integers and C's library; failures that name what
 failed; the operators."""
 
+import cmath
 import itertools
 import math
 import operator
@@ -384,3 +385,18 @@ def test_they_fuse_with_their_neighbours():
     text = nd.explain(lambda: ((i & 255) ^ 3).sum())
     assert text.count("one kernel") == 1 and "bitwise_and(" in text and "bitwise_xor(" in text, text
     assert ((i & 255) ^ 3).sum().tolist() == int(((np.arange(100_000) & 255) ^ 3).sum())
+
+
+@pytest.mark.parametrize("scalar, sizes", [("complex128", [1e-310, 1e-200, 1.0, 1e200, 1e308]), ("complex64", [1e-44, 1e-30, 1e30, 1e38])])
+def test_complex_numbers_far_from_one(scalar, sizes):
+    """Their squares are zero or infinite: abs and sqrt scale them."""
+    parts = [sign * x for x in [0.0, *sizes] for sign in (1.0, -1.0)]
+    values = [complex(np.dtype(scalar).type(complex(x, y))) for x in parts for y in parts]
+    sqrt, size = nd.sqrt(nd.array(values, type=scalar)).tolist(), abs(nd.array(values, type=scalar)).tolist()
+    tiny, eps = np.finfo(scalar).smallest_subnormal, 4 * np.finfo(scalar).eps
+    for value, root, length in zip(values, sqrt, size):
+        expected = float(np.dtype(scalar).type(math.hypot(value.real, value.imag)).real)
+        assert length == expected or abs(length - expected) <= eps * expected + tiny, value
+        right = cmath.sqrt(value)
+        for found, wanted in ((root.real, right.real), (root.imag, right.imag)):
+            assert abs(found - wanted) <= eps * abs(wanted) + tiny, value
