@@ -74,7 +74,8 @@ private:
       return visit_dimension(dst, src);
     }
     for (int i = 0; i < dst.type()->nfields && src.type()->nfields && !given_; i++) {
-      visit({dst.at.field(i), dst.fresh, dst.hidden, true}, src.inside(src.at.field(partner_field(dst.type(), src.type(), i))));
+      visit({dst.at.field(i), dst.fresh, dst.hidden, true},
+            src.inside(src.at.field(partner_field(dst.type(), src.type(), i))));
     }
   }
 

@@ -152,10 +152,13 @@ private:
       return loops_in_order(offset, run, dst, src);
     }
     bool both = missing == 0;
-    offset = note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst), in_record_}), [&] {
-      auto size = [](const kernel_operand &o) { return o.size() < 0 ? "rows" : "size " + std::to_string(o.size()); };
-      return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
-    });
+    offset =
+        note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst), in_record_}), [&] {
+          auto size = [](const kernel_operand &o) {
+            return o.size() < 0 ? "rows" : "size " + std::to_string(o.size());
+          };
+          return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
+        });
     return any(offset, dst.element(), both ? src.element() : src);
   }
 

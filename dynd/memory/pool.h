@@ -5,11 +5,11 @@
 // each field), and what is there never moves: views hold its addresses. So a pool reserves address space, not memory,
 // which the system gives page by page as it is touched.
 //
-// What is replaced is used again, where no view can see it. Each place in a pool is shown by one slot only, the one that
-// got it. Texts are found through their slots and nowhere else: views share the slots, not the place, and no lazy array
-// reads memory that can be written. So the place of a replaced text is free at once. A row's place is also known to
-// views of the row and to slots that were cut out of others; making one pins the pool, and from then on the places of
-// replaced rows are left as they are. Elements in a place that is used again keep what they own (the places of their
+// What is replaced is used again, where no view can see it. Each place in a pool is shown by one slot only, the one
+// that got it. Texts are found through their slots and nowhere else: views share the slots, not the place, and no lazy
+// array reads memory that can be written. So the place of a replaced text is free at once. A row's place is also known
+// to views of the row and to slots that were cut out of others; making one pins the pool, and from then on the places
+// of replaced rows are left as they are. Elements in a place that is used again keep what they own (the places of their
 // texts and rows), until they are assigned to.
 //
 //   | first places, of any size -->        ...       <-- places of 2^n elements, in lists by n once they are free |
@@ -73,7 +73,7 @@ private:
 
   std::atomic<int64_t> next_{0}, top_{INT64_MAX}; // between them nothing is used
   std::atomic<bool> pinned_{false};
-  std::mutex mutex_;             // guards what follows
+  std::mutex mutex_; // guards what follows
   static constexpr int classes = 47;
   std::vector<int64_t> free_[classes]; // starts of places of 2^n elements
   size_t nstreams_ = 0;

@@ -36,8 +36,8 @@ inline PyObject *wrap(ref<array_block> block) { return wrap(nd::array(std::move(
 /// The results of an operation that has two, as a tuple.
 PyObject *wrap_pair(ref<array_block> *results);
 
-/// Calls what takes Python's lock. While the interpreter ends, Python ends a thread that wants the lock by unwinding its
-/// stack, which no destructor survives: such a thread sleeps instead, until the process is gone.
+/// Calls what takes Python's lock. While the interpreter ends, Python ends a thread that wants the lock by unwinding
+/// its stack, which no destructor survives: such a thread sleeps instead, until the process is gone.
 template <class F> auto or_sleep(F take) {
   try {
     return take();

@@ -42,9 +42,9 @@ public:
     visit({type_.get()}, values);
     // What pointers will point to, and other rows of records, come from pools, which a copy has.
     const type_data *t = type_->dtype;
-    bool pools = access == access_mode::readwrite &&
-                 std::any_of(t->roles, t->roles + t->nstreams,
-                             [](stream_role r) { return r == stream_role::index || r == stream_role::rows; });
+    bool pools = access == access_mode::readwrite && std::any_of(t->roles, t->roles + t->nstreams, [](stream_role r) {
+                   return r == stream_role::index || r == stream_role::rows;
+                 });
     nd::array made(writer_.finish(pools ? access_mode::immutable : access));
     return pools ? nd::array(copy_values(made.get(), access, type_.dtype())) : made;
   }

@@ -113,7 +113,7 @@ TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
   the_interpreter.interrupted = [] { return waiting > 0; };
   bool cancelled = false;
   try {
-    nd::lift(*kernel_of<polls>())(ramp("8000000 * float64"));
+    nd::lift (*kernel_of<polls>())(ramp("8000000 * float64"));
   } catch (const error &e) {
     cancelled = e.kind() == error_kind::cancelled;
   }
