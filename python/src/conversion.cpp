@@ -55,7 +55,8 @@ void add_conversions(nb::module_ &m) {
         nd::array from = to_assigned(src.ptr(), to, mode);
         assign(to.get(), from.get(), mode);
       },
-      "dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type.\n\n"
+      "dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type. A record is one\n"
+      "value: nothing broadcasts inside of it, and its rows get the lengths that are assigned.\n\n"
       "errmode says what is an error, each also what the ones before it do:\n\n"
       "- nocheck: nothing; integers wrap, fractions are cut off, anything but 0 is True\n"
       "- overflow: a value outside the range of dst's type (of bool: other than 0 and 1)\n"

@@ -244,10 +244,15 @@ private:
     size_t item = scalar_size[size_t(scalar)], size = size_t(PySequence_Fast_GET_SIZE(list));
     integer_range range = range_of(scalar);
     char *dst = writer_.add_space(part.stream, size * item);
-    for (size_t i = 0; i < size; i++, dst += item) {
-      poll_.step(); // a handler may change the list
+    auto check = [&] { // after what may have run user code
       if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
         changed_while_read("a list");
+      }
+    };
+    for (size_t i = 0; i < size; i++, dst += item) {
+      if (i % signal_poll::every == 0) {
+        poll_.step(std::min(intptr_t(size - i), signal_poll::every));
+        check();
       }
       PyObject *object = PySequence_Fast_GET_ITEM(list, i);
       if (PyFloat_CheckExact(object) && scalar == scalar_id::float64) {
@@ -269,6 +274,7 @@ private:
       }
       nb::object value = as_element(part.type, without_array(object));
       put_number(dst, scalar, value.ptr());
+      check();
     }
   }
 

@@ -145,7 +145,7 @@ private:
     cursor element = row.enter(0, room);
     place::level level(where_);
     for (int64_t i = 0; i < row.size(); i++, row.next(room)) {
-      poll_.step();
+      poll_.step(1);
       where_.at(i);
       PyList_SET_ITEM(made.ptr(), i, value(element).release().ptr());
     }
@@ -157,7 +157,7 @@ private:
     const char *at = row.first();
     intptr_t stride = row.stride();
     for (int64_t i = 0, end; i < row.size(); i = end) {
-      end = std::min(row.size(), i + signal_poll::poll_every);
+      end = std::min(row.size(), i + signal_poll::every);
       poll_.step(end - i);
       for (; i < end; i++, at += stride) {
         PyList_SET_ITEM(list, i, checked(value_of(scalar, at)).release().ptr());

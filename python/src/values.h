@@ -4,6 +4,7 @@
 
 #include "binding.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,15 +90,15 @@ std::string_view utf8_of(PyObject *text, const place &where);
 /// Looks for Ctrl-C every some thousand values; a signal handler may run here, and raise.
 class signal_poll {
 public:
-  void step(intptr_t values = 1) {
-    if ((unpolled_ += values) >= poll_every) {
+  void step(intptr_t values) {
+    if ((unpolled_ += values) >= every) {
       unpolled_ = 0;
       if (PyErr_CheckSignals() != 0) {
         throw nb::python_error();
       }
     }
   }
-  static constexpr intptr_t poll_every = 4096;
+  static constexpr intptr_t every = 4096;
 
 private:
   intptr_t unpolled_ = 0;
@@ -107,11 +108,13 @@ private:
 template <class F> void for_each_item(PyObject *list, signal_poll &poll, F f) {
   Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < size; i++) {
+    if (i % signal_poll::every == 0) {
+      poll.step(std::min(size - i, signal_poll::every));
+    }
     if (PySequence_Fast_GET_SIZE(list) != size) {
       changed_while_read("a list");
     }
     nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
-    poll.step();
     f(item.ptr(), i);
   }
 }

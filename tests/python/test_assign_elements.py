@@ -61,7 +61,9 @@ def test_rows_in_records_inside_of_rows_and_options():
     assert a[1, 1].tolist() == {"r": [{"s": [7]}] * 3, "o": None}
 
 
-@pytest.mark.parametrize("to, given", [("3 * int32", "1 * int32"), ("3 * int32", "var * int32"), ("0 * int32", "int32")])
+@pytest.mark.parametrize(
+    "to, given", [("3 * int32", "1 * int32"), ("3 * int32", "var * int32"), ("0 * int32", "int32")]
+)
 def test_a_dimension_of_one_size_in_a_record_must_fit(to, given):
     a = nd.array([{"r": [0] * int(to[0])}], type=f"{{r: {to}}}", access="rw")
     source = nd.array([{"r": 9 if given == "int32" else [9]}], type=f"{{r: {given}}}")

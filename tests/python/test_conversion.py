@@ -378,7 +378,10 @@ def test_python_numbers_are_checked_by_the_assignment():
     assert e.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("values, type", [([1, 2], "int32"), ([[1.5], []], "float64"), (["a", "b"], "string"), ([1, None], "?int32")])
+@pytest.mark.parametrize(
+    "values, type",
+    [([1, 2], "int32"), ([[1.5], []], "float64"), (["a", "b"], "string"), ([1, None], "?int32")],
+)
 def test_a_writable_array_is_not_its_own_conversion(values, type):
     a = nd.array(values, access="rw")
     for wanted in (type, a.type):

@@ -383,9 +383,11 @@ def test_text_is_not_cut_at_a_zero_byte():
             call()
 
 
-@pytest.mark.parametrize("call, kind", [("abc", ValueError), (None, TypeError), ({"x": 1}, TypeError), ([1], TypeError)])
-def test_what_is_no_complex_number(call, kind):
-    value = nd.array(call, type="?int32") if call is None else nd.array(call)
+@pytest.mark.parametrize(
+    "value, kind", [("abc", ValueError), (None, TypeError), ({"x": 1}, TypeError), ([1], TypeError)]
+)
+def test_what_is_no_complex_number(value, kind):
+    value = nd.array(value, type="?int32") if value is None else nd.array(value)
     with pytest.raises(kind):
         complex(value)
     assert complex(nd.array("1+2j")) == 1 + 2j == complex(nd.array(1 + 2j)) and complex(nd.array(3)) == 3

@@ -387,7 +387,10 @@ def test_they_fuse_with_their_neighbours():
     assert ((i & 255) ^ 3).sum().tolist() == int(((np.arange(100_000) & 255) ^ 3).sum())
 
 
-@pytest.mark.parametrize("scalar, sizes", [("complex128", [1e-310, 1e-200, 1.0, 1e200, 1e308]), ("complex64", [1e-44, 1e-30, 1e30, 1e38])])
+@pytest.mark.parametrize(
+    "scalar, sizes",
+    [("complex128", [1e-310, 1e-200, 1.0, 1e200, 1e308]), ("complex64", [1e-44, 1e-30, 1e30, 1e38])],
+)
 def test_complex_numbers_far_from_one(scalar, sizes):
     """Their squares are zero or infinite: abs and sqrt scale them."""
     parts = [sign * x for x in [0.0, *sizes] for sign in (1.0, -1.0)]
