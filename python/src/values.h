@@ -107,15 +107,16 @@ private:
 /// Calls f(item, i) for every item; the list may be changed by what f calls into.
 template <class F> void for_each_item(PyObject *list, signal_poll &poll, F f) {
   Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
-  for (Py_ssize_t i = 0; i < size; i++) {
-    if (i % signal_poll::every == 0) {
-      poll.step(std::min(size - i, signal_poll::every));
+  for (Py_ssize_t i = 0, end; i < size; i = end) {
+    end = std::min(size, i + signal_poll::every);
+    poll.step(end - i);
+    for (; i < end; i++) {
+      if (PySequence_Fast_GET_SIZE(list) != size) {
+        changed_while_read("a list");
+      }
+      nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
+      f(item.ptr(), i);
     }
-    if (PySequence_Fast_GET_SIZE(list) != size) {
-      changed_while_read("a list");
-    }
-    nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
-    f(item.ptr(), i);
   }
 }
 
