@@ -88,8 +88,10 @@ int main(int argc, char **argv) {
                from_meta = {bytes, DYND_ABI_VERSION, 1, 1, &size, &from_stride, &kind, &step};
   double dst[3] = {};
   int32_t src[3] = {1, 2, 3};
+  alignas(64) char scratch[16384]; // a thread has one and uses it again
   dynd_frame frame = {};
   frame.size = sizeof(frame);
+  frame.scratch = scratch;
   double built = nanoseconds([&] {
     ckernel_builder kernel;
     make_assignment_kernel(kernel, 0, to, &to_meta, from, &from_meta, kernel_request_single, error_mode::fractional);

@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["abi", "base", "plan", "memory", "type", "ops", "array", "kernel", "expr", "eval", "call", "io"]
+ORDER = ["abi", "base", "plan", "memory", "type", "ops", "array", "kernel", "eval", "call", "io"]
 # Layers that see less than all before them.
 SEES = {
     "abi": set(),

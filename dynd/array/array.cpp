@@ -30,26 +30,58 @@ array scalar_of(scalar_id type, const void *value) { return array(new_scalar(typ
 
 namespace {
 
-// The sizes of the dimensions outside of the elements, from the type alone.
-void sizes_in_type(ndt::type type, intptr_t *size) {
-  std::fill_n(size, type->all_ndim, -1); // of strided dimensions inside elements: not known, an error later
+// The sizes of the dimensions outside of the elements: those given, or from the type alone. Those inside are not known,
+// an error later.
+void find_sizes(ndt::type type, const intptr_t *given, intptr_t *size) {
+  std::fill_n(size, type->all_ndim, -1);
   const type_data *t = type.get();
   for (int d = 0; d < type->ndim; d++, t = t->element) {
-    if (t->kind == type_kind::strided_dim) {
+    if (!given && t->kind == type_kind::strided_dim) {
       fail(error_kind::type, "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
                                  std::string(type.str()));
     }
-    size[d] = t->size;
-  }
-}
-
-void check_sizes(ndt::type type, const intptr_t *size) {
-  const type_data *t = type.get();
-  for (int d = 0; d < type->ndim; d++, t = t->element) {
+    size[d] = given ? given[d] : t->size;
     if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
       fail(error_kind::value, "empty: size " + std::to_string(size[d]) + " of axis " + std::to_string(d) +
                                   " does not fit " + std::string(type.str()));
     }
+  }
+}
+
+// Offsets that are not written any more: a later write would become a read out of bounds.
+array own_offsets(const array &offsets) {
+  if ((offsets->flags & flag_ours) && (offsets->flags & flag_dense)) {
+    return offsets;
+  }
+  intptr_t count = offsets.size(0), stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
+  array own(new_dense(offsets->type, &count));
+  for (intptr_t i = 0; i < count; i++) {
+    std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
+  }
+  return own;
+}
+
+void check_offsets(const offsets_run &o, intptr_t length) {
+  if (o[0] < 0) {
+    fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
+  }
+  for (intptr_t i = 1; i <= o.rows; i++) {
+    if (o[i] < o[i - 1]) {
+      fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
+                                  std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
+    }
+  }
+  if (o[0] > length) {
+    fail(error_kind::value, "from_offsets: the rows begin at " + std::to_string(o[0]) + ", past the content's " +
+                                std::to_string(length) + " elements");
+  }
+  if (o.last() > length) {
+    intptr_t row = 0;
+    while (o[row + 1] <= length) {
+      row++;
+    }
+    fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
+                                ", past the content's " + std::to_string(length) + " elements");
   }
 }
 
@@ -60,12 +92,8 @@ array empty(ndt::type type, const intptr_t *size, access_mode access) {
     fail(error_kind::type, "empty: expected a type, not None");
   }
   intptr_t own[max_type_streams];
-  if (size) {
-    check_sizes(type, size);
-  } else {
-    sizes_in_type(type, own);
-    size = own;
-  }
+  find_sizes(type, size, own);
+  size = size ? size : own;
   if (type->scalar != not_scalar && type->var_count == 0) {
     return array(new_dense(type.get(), size, access));
   }
@@ -101,44 +129,6 @@ intptr_t count_elements(const array_block &block) {
                  [&](const cursor &row, const intptr_t *) { total += row.size() * inside; });
   return total;
 }
-
-namespace {
-
-// Offsets that are not written any more: a later write would become a read out of bounds.
-array own_offsets(const array &offsets) {
-  if ((offsets->flags & flag_ours) && (offsets->flags & flag_dense)) {
-    return offsets;
-  }
-  intptr_t count = offsets.size(0), stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
-  array own(new_dense(offsets->type, &count));
-  for (intptr_t i = 0; i < count; i++) {
-    std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
-  }
-  return own;
-}
-
-void check_offsets(const offsets_run &o, intptr_t length) {
-  if (o[0] < 0) {
-    fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
-  }
-  for (intptr_t i = 1; i <= o.rows; i++) {
-    if (o[i] < o[i - 1]) {
-      fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
-                                  std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
-    }
-  }
-  if (o[0] > length) {
-    fail(error_kind::value, "from_offsets: the rows begin at " + std::to_string(o[0]) + ", past the content's " +
-                                std::to_string(length) + " elements");
-  }
-  if (o.last() > length) {
-    intptr_t row = o.row_of(length);
-    fail(error_kind::value, "from_offsets: row " + std::to_string(row) + " ends at " + std::to_string(o[row + 1]) +
-                                ", past the content's " + std::to_string(length) + " elements");
-  }
-}
-
-} // namespace
 
 array from_offsets(const array &offsets, const array &content) {
   materialize(offsets.get());

@@ -10,10 +10,6 @@
 #include "dynd/array/block.h"
 #include "dynd/type/native.h"
 
-namespace dynd {
-struct type_part;
-}
-
 namespace dynd::nd {
 
 /// What can be a `string`: "text", std::string, std::string_view.
@@ -80,9 +76,8 @@ array from_offsets(const array &offsets, const array &content);
 
 /// Just the values of a printed array: `[[1, 2], [3]]`. Long ones are cut short in the middle.
 std::string values_text(const array &a);
-/// The same for a part of an array, or what is inside of the first `axis` dimensions, with the streams at one element
-/// of it. Cut short from a line or so on.
-std::string values_text_at(const array_block &block, const type_part &part, char *const *stream);
+/// The same for what is inside of the first `axis` dimensions, with the streams at one element of it. Cut short from a
+/// line or so on.
 std::string values_text_at(const array_block &block, int axis, char *const *stream);
 
 } // namespace dynd::nd

@@ -12,8 +12,6 @@ std::atomic<intptr_t> lazy_bytes = 0;
 
 namespace {
 
-constexpr size_t inline_limit = 256; // larger data gets its own, 64-byte aligned memory
-
 size_t block_size(size_t ndim, size_t nstreams) {
   size_t size = sizeof(array_block) + ndim * sizeof(intptr_t) + nstreams * (sizeof(stream) + ndim * sizeof(intptr_t));
   return (size + 15) / 16 * 16;
@@ -129,7 +127,14 @@ void destroy_block(counted *self) noexcept {
   }
 }
 
-inline void fill_header(array_block *block, const type_data *type, access_mode access, uint8_t flags) {
+// Memory of that size with the header filled in.
+inline array_block *start_block(size_t bytes, const type_data *type, access_mode access, uint8_t flags) {
+  uint8_t size_class;
+  void *memory = take_memory(bytes, &size_class);
+  if (!memory) {
+    fail(error_kind::memory, "cannot allocate an array");
+  }
+  auto *block = static_cast<array_block *>(memory);
   new (&block->refs) std::atomic<intptr_t>(1);
   new (&block->state) std::atomic<array_state>(array_state::ready);
   block->destroy = destroy_block;
@@ -141,6 +146,8 @@ inline void fill_header(array_block *block, const type_data *type, access_mode a
   block->type = type;
   block->count = -1;
   block->lazy = nullptr;
+  block->size_class = size_class;
+  return block;
 }
 
 } // namespace
@@ -162,17 +169,13 @@ int array_block::slot_stream(int axis) const {
   return s;
 }
 
+array_block *as_block(counted *owner) {
+  return owner && owner->destroy == destroy_block ? static_cast<array_block *>(owner) : nullptr;
+}
+
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra) {
-  int nstreams = type->nstreams;
-  uint8_t size_class;
-  void *memory = take_memory(block_size(type->all_ndim, type->nstreams) + extra, &size_class);
-  if (!memory) {
-    fail(error_kind::memory, "cannot allocate an array");
-  }
-  auto *block = static_cast<array_block *>(memory);
-  fill_header(block, type, access, flags);
-  block->size_class = size_class;
-  for (int s = 0; s < nstreams; s++) {
+  array_block *block = start_block(block_size(type->all_ndim, type->nstreams) + extra, type, access, flags);
+  for (int s = 0; s < type->nstreams; s++) {
     block->streams()[s] = {nullptr, nullptr, slot_kind::none};
   }
   return ref<array_block>::adopt(block);
@@ -231,16 +234,10 @@ intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size) {
 ref<array_block> new_scalar(scalar_id scalar, const void *value) {
   // a[i] and Python numbers come this way: everything is known but the item.
   constexpr size_t header = (sizeof(array_block) + sizeof(stream) + 15) / 16 * 16;
-  uint8_t size_class;
-  void *memory = take_memory(header + max_scalar_size, &size_class);
-  if (!memory) {
-    fail(error_kind::memory, "cannot allocate an array");
-  }
-  auto *block = static_cast<array_block *>(memory);
-  fill_header(block, ndt::make_scalar(scalar).get(), access_mode::immutable, flag_dense | flag_ours);
-  block->size_class = size_class;
+  array_block *block = start_block(header + max_scalar_size, ndt::make_scalar(scalar).get(), access_mode::immutable,
+                                   flag_dense | flag_ours);
   block->count = 1;
-  char *data = static_cast<char *>(memory) + header;
+  char *data = reinterpret_cast<char *>(block) + header;
   block->streams()[0] = {data, nullptr, slot_kind::none};
   switch (scalar_size[size_t(scalar)]) { // a memcpy of unknown size costs 20 ns
   case 16:
@@ -261,9 +258,9 @@ ref<array_block> new_scalar(scalar_id scalar, const void *value) {
   return ref<array_block>::adopt(block);
 }
 
-void give_values(array_block *block, size_t bytes, intptr_t lead) {
+void give_values(array_block *block, size_t bytes) {
   ref<buffer> memory = allocate_buffer(bytes);
-  block->values().address = memory->data + lead;
+  block->values().address = memory->data;
   block->values().owner = memory.take();
 }
 

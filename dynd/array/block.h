@@ -49,7 +49,6 @@ struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
-  uint16_t operations;  ///< lazy operations below this one, itself included
   size_t held;          ///< bytes of the ready arrays among its inputs
   counted *external;    ///< an external_function, owned; null: the operation
   array_block *input[]; ///< owned
@@ -95,6 +94,9 @@ struct array_block : counted {
 /// 16-byte aligned, at `small_data`.
 ref<array_block> new_block(const type_data *type, access_mode access, uint8_t flags, size_t extra = 0);
 char *small_data(array_block *block);
+inline constexpr size_t inline_limit = 256; ///< bytes of small data; more gets its own, 64-byte aligned memory
+/// The owner as a block that holds small data, null when it is something else.
+array_block *as_block(counted *owner);
 
 /// A dense array of that type (no `var` in it) and these sizes, its values not set.
 ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_mode access = access_mode::immutable);
@@ -102,9 +104,8 @@ ref<array_block> new_dense(const type_data *type, const intptr_t *size, access_m
 /// A zero-dimensional array that holds the element at `value`.
 ref<array_block> new_scalar(scalar_id scalar, const void *value);
 
-/// Gives the block's values memory for `bytes`, the first element at offset `lead` (which may be negative: then the
-/// address points before the memory, as offsets that do not begin at 0 want it).
-void give_values(array_block *block, size_t bytes, intptr_t lead = 0);
+/// Gives the block's values memory for `bytes`.
+void give_values(array_block *block, size_t bytes);
 
 /// A stream of a block, for another block that shares its data: it has an owner, which is retained.
 stream shared_stream(array_block &block, int s);

@@ -1,6 +1,7 @@
 // Indexing: a[i, 1:2, ..., None].
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "dynd/array/rows.h"
@@ -38,6 +39,77 @@ slice_extent resolve(const index &i, intptr_t size) {
 }
 
 bool is_whole(const index &i) { return i.kind == index::slice && !i.start && !i.stop && i.step.value_or(1) == 1; }
+
+// Rows of scalars whose offsets follow each other, over values that begin at one place: a loop over the offsets reads
+// them, without a cursor for each row.
+struct scalar_rows {
+  offsets_run rows; ///< none where it is not so
+  const char *values = nullptr;
+  intptr_t unit = 0, stride = 0; ///< between places that starts count, and between elements of a row
+  size_t item = 0;
+
+  const char *row(intptr_t r) const { return values + rows[r] * unit; }
+};
+
+scalar_rows scalar_rows_at(const array_block &block, int axis) {
+  int s = block.slot_stream(axis);
+  const intptr_t *stride = block.strides(s + 1);
+  bool one_place = axis + 1 == block.ndim && block.has_scalars();
+  for (int d = 0; d < axis; d++) {
+    one_place &= stride[d] == 0 || (!block.is_var(d) && block.size()[d] == 1);
+  }
+  if (!one_place) {
+    return {};
+  }
+  intptr_t unit = start_unit(stride[axis], block.streams()[s].step);
+  return {rows_of(block, s), block.values().address, unit, stride[axis], block.item_size()};
+}
+
+// Calls f with the size of an element as a constant.
+template <class F> auto with_item(size_t item, F f) {
+  switch (item) {
+  case 1:
+    return f(std::integral_constant<size_t, 1>());
+  case 2:
+    return f(std::integral_constant<size_t, 2>());
+  case 4:
+    return f(std::integral_constant<size_t, 4>());
+  case 8:
+    return f(std::integral_constant<size_t, 8>());
+  default:
+    return f(std::integral_constant<size_t, 16>());
+  }
+}
+
+// Element i of every row. False where a row has none.
+bool take_elements(const scalar_rows &from, intptr_t i, char *to) {
+  return with_item(from.item, [&](auto item) {
+    for (intptr_t r = 0; r < from.rows.rows; r++, to += item) {
+      int64_t size = from.rows[r + 1] - from.rows[r], at = i < 0 ? i + size : i;
+      if (at < 0 || at >= size) {
+        return false;
+      }
+      std::memcpy(to, from.row(r) + at * from.stride, item);
+    }
+    return true;
+  });
+}
+
+void copy_slices(const scalar_rows &from, const index &i, char *to) {
+  with_item(from.item, [&](auto item) {
+    for (intptr_t r = 0; r < from.rows.rows; r++) {
+      slice_extent extent = resolve(i, from.rows[r + 1] - from.rows[r]);
+      intptr_t stride = extent.step * from.stride;
+      const char *at = from.row(r) + extent.first * from.stride;
+      for (intptr_t k = 0; k < extent.count; k++, at += stride, to += item) {
+        std::memcpy(to, at, item);
+      }
+    }
+    return true;
+  });
+}
+
+constexpr intptr_t most_copied = 256; // bytes of a row's slice, on average, that are copied rather than viewed
 
 class indexer {
 public:
@@ -104,12 +176,17 @@ private:
     return changed_ ? *so_far_.get() : *a_.get();
   }
 
-  buffer *keep(const void *data, size_t bytes) {
+  buffer *new_memory(size_t bytes) {
     memory_.push_back(allocate_buffer(bytes));
-    if (bytes) {
-      std::memcpy(memory_.back()->data, data, bytes);
-    }
     return memory_.back().get();
+  }
+
+  buffer *keep(const void *data, size_t bytes) {
+    buffer *memory = new_memory(bytes);
+    if (bytes) {
+      std::memcpy(memory->data, data, bytes);
+    }
+    return memory;
   }
 
   // New slots for the `var` dimensions outside of axis at_, as if everything followed each other in C order: offsets,
@@ -148,10 +225,39 @@ private:
     }
   }
 
+  // Slices of short rows that nobody can write are copied: what reads them then finds rows that follow each other.
+  bool copy_cut_rows(const cursor &whole, const index &i) {
+    scalar_rows from = scalar_rows_at(whole.block(), at_);
+    if (!from.rows || parts_.access != access_mode::immutable) {
+      return false;
+    }
+    intptr_t rows = from.rows.rows;
+    buffer *slots = new_memory(size_t(rows + 1) * sizeof(int64_t));
+    auto *offsets = reinterpret_cast<int64_t *>(slots->data);
+    offsets[0] = 0;
+    for (intptr_t r = 0; r < rows; r++) {
+      offsets[r + 1] = offsets[r] + resolve(i, from.rows[r + 1] - from.rows[r]).count;
+    }
+    if (offsets[rows] > rows * most_copied / intptr_t(from.item)) {
+      return false;
+    }
+    buffer *values = new_memory(size_t(offsets[rows]) * from.item);
+    copy_slices(from, i, values->data);
+    pack_outside(whole);
+    int s = whole.block().slot_stream(at_);
+    parts_.pack(s, at_, sizeof(int64_t), slots, slot_kind::offsets64);
+    parts_.pack(s + 1, at_ + 1, intptr_t(from.item), values, slot_kind::none);
+    parts_.ours = true;
+    return true;
+  }
+
   // a[:, i:j:k]: new slots, one for each row; the content is shared.
   void cut_rows(const index &i) {
     stream_room room;
     cursor whole = cursor::over_rows(so_far(), room);
+    if (copy_cut_rows(whole, i)) {
+      return;
+    }
     int s = whole.block().slot_stream(at_);
     intptr_t own = parts_.step[s], longest = 0;
     std::vector<row_extent> slots;
@@ -197,15 +303,20 @@ private:
     stream_room room;
     cursor whole(so_far(), room);
     intptr_t item = values ? intptr_t(a_->item_size()) : intptr_t(sizeof(row_extent));
-    std::vector<char> taken = take_from_each(whole, i, end, values, size_t(item));
-    pack_outside(whole);
     int s = whole.block().slot_stream(at_);
+    scalar_rows from = scalar_rows_at(whole.block(), at_);
+    buffer *taken = from.rows ? new_memory(size_t(from.rows.rows * item)) : nullptr;
+    if (!from.rows || !take_elements(from, i, taken->data)) {
+      std::vector<char> each = take_from_each(whole, i, end, values, size_t(item));
+      taken = keep(each.data(), each.size());
+    }
+    pack_outside(whole);
     int32_t step = parts_.step[s + 1];
     parts_.pin(s);
     parts_.pin(s + 1);
     parts_.remove_stream(s);
     parts_.remove_axis(at_);
-    parts_.pack(s, end - 1, item, keep(taken.data(), taken.size()), values ? slot_kind::none : slot_kind::pairs64);
+    parts_.pack(s, end - 1, item, taken, values ? slot_kind::none : slot_kind::pairs64);
     parts_.step[s] = step;
     if (values) {
       parts_.access = access_mode::immutable;
@@ -238,8 +349,7 @@ private:
   }
 
   [[noreturn]] void fail_in_row(intptr_t i, std::span<const intptr_t> index, intptr_t size) {
-    fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
-                                " of " + row_text(index) + " with size " + std::to_string(size));
+    fail(error_kind::index, out_of_bounds_text(i, axis_, row_text(index), size));
   }
 
   void take(intptr_t i) {
@@ -249,12 +359,7 @@ private:
     }
     intptr_t size = parts_.size[at_];
     if (i < -size || i >= size) {
-      std::string row;
-      if (a_->is_var(axis_)) {
-        row = " of row " + taken_;
-      }
-      fail(error_kind::index, "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis_) +
-                                  row + " with size " + std::to_string(size));
+      fail(error_kind::index, out_of_bounds_text(i, axis_, a_->is_var(axis_) ? "row " + taken_ : "", size));
     }
     intptr_t positive = i < 0 ? i + size : i;
     parts_.shift(at_, positive);
@@ -278,7 +383,7 @@ private:
       bool changed = extent.count != parts_.size[at_];
       parts_.size[at_] = extent.count;
       if (changed) {
-        parts_.kind[at_] = type_kind::strided_dim; // `3 * T` cut to 2 is not `3 * T` any more
+        parts_.set_kind(at_, type_kind::strided_dim); // `3 * T` cut to 2 is not `3 * T` any more
       }
     }
     at_++;
@@ -297,6 +402,11 @@ private:
 };
 
 } // namespace
+
+std::string out_of_bounds_text(intptr_t i, int axis, const std::string &row, intptr_t size) {
+  return "index " + std::to_string(i) + " is out of bounds for axis " + std::to_string(axis) +
+         (row.empty() ? "" : " of " + row) + " with size " + std::to_string(size);
+}
 
 array at(const array &a, std::span<const index> indices) {
   materialize(a.get());

@@ -135,10 +135,7 @@ std::string limited_text(const cursor &at, print_limit most) {
 } // namespace
 
 std::string values_text_at(const array_block &block, int axis, char *const *stream) {
-  return values_text_at(block, part_at(block.type, axis), stream);
-}
-
-std::string values_text_at(const array_block &block, const type_part &part, char *const *stream) {
+  type_part part = part_at(block.type, axis);
   return limited_text({block, part, stream + part.stream}, {.characters = line_length});
 }
 

@@ -34,13 +34,13 @@ offsets_run rows_of(const array_block &block, int s) {
   return {address, slots.kind, count};
 }
 
-intptr_t offsets_run::row_of(int64_t at) const {
-  intptr_t low = 0, high = rows + 1;
-  while (low < high) {
-    intptr_t middle = low + (high - low) / 2;
-    (*this)[middle] <= at ? low = middle + 1 : high = middle;
+int64_t length_of_rows(const offsets_run &run) {
+  int64_t length = run.rows ? run[1] - run[0] : 0;
+  bool equal = true;
+  for (intptr_t r = 1; r < run.rows && equal; r++) {
+    equal = run[r + 1] - run[r] == length;
   }
-  return low - 1;
+  return equal ? length : -1;
 }
 
 void widen(const offsets_run &run, int64_t *to) {

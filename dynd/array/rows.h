@@ -21,10 +21,11 @@ struct offsets_run {
   int64_t first() const { return (*this)[0]; }
   int64_t last() const { return (*this)[rows]; }
   int64_t content() const { return last() - first(); }
-  /// The last row that begins at or before the place `at` of the content; -1 where none does.
-  intptr_t row_of(int64_t at) const;
   size_t bytes() const { return size_t(rows + 1) * size_t(slot_size(kind)); }
 };
+
+/// The one length of all rows; -1 where they differ. Without any row it is 0.
+int64_t length_of_rows(const offsets_run &run);
 
 /// The offsets as int64, `rows + 1` of them.
 void widen(const offsets_run &run, int64_t *to);

@@ -1,5 +1,6 @@
 #include "dynd/array/view.h"
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ array transposed(const array &a, std::span<const int> axes) {
     }
     seen[axis] = true;
     to.size[d] = from.size[axis];
-    to.kind[d] = from.kind[axis];
+    if (from.kind[axis] != to.kind[d] || from.kind[axis] == type_kind::fixed_dim) {
+      to.set_kind(int(d), from.kind[axis]);
+    }
     for (int s = 0; s < from.nstreams; s++) {
       to.stride(s)[d] = from.stride(s)[axis];
     }
@@ -56,19 +59,17 @@ struct field_parts {
 
 field_parts find_field(const array &a, std::string_view name) {
   field_parts found;
-  for (int s = 0; s < a->type->var_count; s++) {
-    found.streams.push_back(s);
-  }
-  for (int d = 0; d < a->ndim; d++) {
-    found.dims.push_back(d);
-  }
+  auto add = [](std::vector<int> &list, int first, int count) {
+    list.resize(list.size() + size_t(count));
+    std::iota(list.end() - count, list.end(), first);
+  };
+  add(found.streams, 0, a->type->var_count);
+  add(found.dims, 0, a->ndim);
   type_part part = part_at(a->type, a->ndim);
   for (; part.type->kind == type_kind::option || part.type->kind == type_kind::pointer; part = part.element()) {
     found.around.push_back(part.type->kind);
-    found.streams.push_back(part.stream);
-    if (part.restarts()) {
-      found.dims.push_back(part.dim);
-    }
+    add(found.streams, part.stream, 1);
+    add(found.dims, part.dim, part.restarts());
   }
   if (part.type->kind != type_kind::struct_) {
     fail(error_kind::type,
@@ -82,12 +83,8 @@ field_parts find_field(const array &a, std::string_view name) {
     fail(error_kind::index, "field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
   }
   part = part.field(i);
-  for (int s = 0; s < part.type->nstreams; s++) {
-    found.streams.push_back(part.stream + s);
-  }
-  for (int d = 0; d < part.type->all_ndim; d++) {
-    found.dims.push_back(part.dim + d);
-  }
+  add(found.streams, part.stream, part.type->nstreams);
+  add(found.dims, part.dim, part.type->all_ndim);
   found.type = ndt::type(part.type);
   return found;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "dynd/array/array.h"
@@ -23,6 +24,9 @@ array at(const array &a, std::span<const index> indices);
 
 /// a[i] over the outermost dimension.
 array at(const array &a, intptr_t i);
+
+/// What an index that is out of bounds says; `row`: which row of a ragged array it is in, if any.
+std::string out_of_bounds_text(intptr_t i, int axis, const std::string &row, intptr_t size);
 
 /// The axes in another order; ragged arrays cannot be transposed.
 array transposed(const array &a, std::span<const int> axes);

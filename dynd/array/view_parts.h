@@ -40,6 +40,7 @@ struct view_parts {
     const type_data *type = block->type;
     for (int d = 0; d < ndim; d++, type = type->element) {
       kind[d] = type->kind;
+      whole_[d] = type;
     }
     dtype = ndt::type(type);
     std::copy_n(block->size(), all_ndim, size);
@@ -62,6 +63,8 @@ struct view_parts {
     }
     std::copy(size + d + 1, size + all_ndim, size + d);
     std::copy(kind + d + 1, kind + ndim, kind + d);
+    std::copy(whole_ + d + 1, whole_ + ndim, whole_ + d);
+    std::fill_n(whole_, d, nullptr);
     ndim--;
     all_ndim--;
   }
@@ -76,8 +79,9 @@ struct view_parts {
     }
     std::copy_backward(size + d, size + all_ndim, size + all_ndim + 1);
     std::copy_backward(kind + d, kind + ndim, kind + ndim + 1);
+    std::copy_backward(whole_ + d, whole_ + ndim, whole_ + ndim + 1);
     size[d] = 1;
-    kind[d] = type_kind::strided_dim;
+    set_kind(d, type_kind::strided_dim);
     ndim++;
     all_ndim++;
   }
@@ -101,6 +105,11 @@ struct view_parts {
   }
 
   bool is_var(int d) const { return kind[d] == type_kind::var_dim; }
+
+  void set_kind(int d, type_kind to) {
+    kind[d] = to;
+    std::fill_n(whole_, d + 1, nullptr);
+  }
 
   // Stream s becomes items that follow each other over the dimensions from the `var` one outside of it (or the first)
   // up to `end`.
@@ -129,7 +138,7 @@ struct view_parts {
     }
     remove_stream(0);
     size[0] = row.size;
-    kind[0] = type_kind::strided_dim;
+    set_kind(0, type_kind::strided_dim);
   }
 
   void shift(int d, intptr_t elements) {
@@ -139,8 +148,12 @@ struct view_parts {
   }
 
   array build() const {
-    ndt::type type = dtype;
-    for (int d = ndim - 1; d >= 0; d--) {
+    int same = 0; // the dimensions from here on are as they were: their type is known
+    while (same < ndim && !whole_[same]) {
+      same++;
+    }
+    ndt::type type = same < ndim ? ndt::type(whole_[same]) : dtype;
+    for (int d = same - 1; d >= 0; d--) {
       type = is_var(d)                         ? ndt::make_var_dim(type)
              : kind[d] == type_kind::fixed_dim ? ndt::make_fixed_dim(size[d], type)
                                                : ndt::make_strided_dim(type);
@@ -157,6 +170,7 @@ struct view_parts {
   }
 
 private:
+  const type_data *whole_[max_ndim]; ///< the type from a dimension on; null where that has changed
   size_t pitch_;
   intptr_t few_[(max_ndim + 1) * max_ndim]; // all that arrays of scalars need
   std::vector<intptr_t> many_;

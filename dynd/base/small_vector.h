@@ -3,16 +3,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 
 namespace dynd {
 
 template <class T, size_t N> class small_vector {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
 
 public:
   small_vector() : data_(own()) {}
+  small_vector(std::initializer_list<T> values) : small_vector() {
+    reserve(values.size());
+    std::copy(values.begin(), values.end(), data_);
+    size_ = values.size();
+  }
   small_vector(const small_vector &other) : data_(own()) { *this = other; }
   small_vector &operator=(const small_vector &other) {
     if (this != &other) {
@@ -57,16 +63,16 @@ private:
     if (capacity <= capacity_) {
       return;
     }
-    std::unique_ptr<T[]> larger(new T[capacity]);
-    std::copy_n(data_, size_, larger.get());
+    std::unique_ptr<char[]> larger(new char[capacity * sizeof(T)]);
+    std::copy_n(data_, size_, reinterpret_cast<T *>(larger.get()));
     many_ = std::move(larger);
-    data_ = many_.get();
+    data_ = reinterpret_cast<T *>(many_.get());
     capacity_ = capacity;
   }
 
   T *data_;
   size_t size_ = 0, capacity_ = N;
-  std::unique_ptr<T[]> many_;
+  std::unique_ptr<char[]> many_;
   alignas(T) char few_[N * sizeof(T)];
 };
 

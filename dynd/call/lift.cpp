@@ -48,61 +48,49 @@ class signature_reader {
 public:
   explicit signature_reader(const deferred_ckernel &kernel) : kernel_(kernel), text_(kernel.signature) {}
 
-  // "(int32, float64) -> int32" or "(int32) -> (int32, int32)". Scalars only; arrays are what lifting adds.
+  // "(int32, float64) -> int32" or "(int32) -> (int32, int32)": a tuple, and a tuple or one type. Scalars only; arrays
+  // are what lifting adds.
   external_types read() {
     size_t arrow = text_.find("->");
-    if (arrow == text_.npos) {
+    ndt::type sources = parse(text_.substr(0, arrow));
+    if (arrow == text_.npos || sources->kind != type_kind::tuple) {
       wrong("is not of the form (T, ...) -> R");
     }
-    std::vector<scalar_id> sources = list(trimmed(text_.substr(0, arrow)), true);
-    std::vector<scalar_id> outputs = list(trimmed(text_.substr(arrow + 2)), false);
-    if (sources.empty() || sources.size() > max_external_sources) {
-      wrong("has " + std::to_string(sources.size()) + " operands; 1 to " + std::to_string(max_external_sources) +
-            " can be lifted");
-    }
-    if (outputs.empty() || outputs.size() > max_external_outputs) {
-      wrong("has " + std::to_string(outputs.size()) + " results; 1 to " + std::to_string(max_external_outputs) +
-            " can be lifted");
-    }
+    ndt::type outputs = parse(text_.substr(arrow + 2));
+    bool several = outputs->kind == type_kind::tuple;
     external_types types;
-    types.noutputs = int(outputs.size());
-    types.nsources = int(sources.size());
-    std::copy(outputs.begin(), outputs.end(), types.type);
-    std::copy(sources.begin(), sources.end(), types.type + outputs.size());
+    types.noutputs = several ? outputs->nfields : 1;
+    types.nsources = sources->nfields;
+    if (types.nsources > max_external_sources) {
+      wrong("has " + std::to_string(types.nsources) + " operands; 1 to " + std::to_string(max_external_sources) +
+            " can be lifted");
+    }
+    if (types.noutputs > max_external_outputs) {
+      wrong("has " + std::to_string(types.noutputs) + " results; 1 to " + std::to_string(max_external_outputs) +
+            " can be lifted");
+    }
+    for (int o = 0; o < types.noutputs; o++) {
+      types.type[o] = scalar(several ? outputs->fields[o].type : outputs.get());
+    }
+    for (int o = 0; o < types.nsources; o++) {
+      types.type[types.noutputs + o] = scalar(sources->fields[o].type);
+    }
     check_prototype(types);
     return types;
   }
 
 private:
-  static std::string_view trimmed(std::string_view text) {
-    size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
-    return begin == text.npos ? std::string_view() : text.substr(begin, end - begin + 1);
-  }
-
-  std::vector<scalar_id> list(std::string_view text, bool must) {
-    bool enclosed = text.size() >= 2 && text.front() == '(' && text.back() == ')';
-    if (!enclosed && must) {
-      wrong("is not of the form (T, ...) -> R");
-    }
-    std::string_view rest = enclosed ? text.substr(1, text.size() - 2) : text;
-    std::vector<scalar_id> types;
-    while (!trimmed(rest).empty()) {
-      size_t comma = enclosed ? rest.find(',') : rest.npos;
-      types.push_back(scalar(trimmed(rest.substr(0, comma))));
-      rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
-    }
-    return types;
-  }
-
-  scalar_id scalar(std::string_view text) {
-    ndt::type type;
+  ndt::type parse(std::string_view side) {
     try {
-      type = ndt::type(text);
+      return ndt::type(side);
     } catch (const error &e) {
       wrong(std::string("does not parse:\n") + e.what());
     }
+  }
+
+  scalar_id scalar(const type_data *type) {
     if (type->kind != type_kind::scalar) {
-      wrong("has an operand that is no scalar: " + std::string(text));
+      wrong(std::string("has an operand that is no scalar: ") + type->text);
     }
     return type->scalar;
   }
@@ -128,16 +116,12 @@ private:
   std::string_view text_;
 };
 
-void check_count(const lifted_state &state, size_t count) {
-  int wanted = state.types.nsources;
-  if (count != size_t(wanted)) {
-    refuse(*state.function, "takes " + std::to_string(wanted) + (wanted == 1 ? " operand" : " operands") + ", not " +
-                                std::to_string(count));
-  }
-}
-
-void check_types(const lifted_state &state, array_block *const *blocks, size_t count) {
+void check_operands(const lifted_state &state, array_block *const *blocks, size_t count) {
   const external_types &types = state.types;
+  if (count != size_t(types.nsources)) {
+    refuse(*state.function, "takes " + std::to_string(types.nsources) +
+                                (types.nsources == 1 ? " operand" : " operands") + ", not " + std::to_string(count));
+  }
   for (size_t i = 0; i < count; i++) {
     const type_data *dtype = blocks[i]->type->dtype;
     while (dtype->kind == type_kind::pointer) {
@@ -165,8 +149,7 @@ lifted_state &checked(const ref<external_function> &function) {
 }
 
 void run(lifted_state &state, array_block *const *blocks, size_t count, ref<array_block> *results) {
-  check_count(state, count);
-  check_types(state, blocks, count);
+  check_operands(state, blocks, count);
   if (state.needs_lock() && !the_interpreter.enter) {
     refuse(*state.function, "needs Python's lock, and the Python package is not loaded");
   }

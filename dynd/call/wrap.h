@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <tuple>
@@ -20,6 +19,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/call/lift.h"
+#include "dynd/kernel/level.h"
 #include "dynd/type/native.h"
 
 namespace dynd::nd {
@@ -85,12 +85,6 @@ struct callable_traits<R (C::*)(A...) const noexcept> : callable_traits<R (*)(A.
 template <class C, class R, class... A> struct callable_traits<R (C::*)(A...)> {
   static_assert(!sizeof(C), "make_kernel: operator() must be const: several threads call one object");
 };
-
-inline int report(dynd_frame *frame, int status, const char *text) {
-  frame->kind = status;
-  std::snprintf(frame->text, sizeof(frame->text), "%s", text);
-  return status;
-}
 
 /// A deferred kernel with the function in it; counted.
 template <class F> struct wrapped : deferred_ckernel {
@@ -168,9 +162,9 @@ private:
     try {
       run(f, data, stride, count, std::make_index_sequence<noperands>());
     } catch (const error &e) {
-      return report(frame, int(e.kind()), e.what());
+      return report(frame, int(e.kind()), "%s", e.what());
     } catch (const std::exception &e) {
-      return report(frame, dynd_error_value, e.what());
+      return report(frame, dynd_error_value, "%s", e.what());
     } catch (...) {
       return report(frame, dynd_error_value, "an exception of unknown type");
     }

@@ -1,15 +1,16 @@
 // Assignment: checks, then one task, whose leaf is a program where the elements are made of numbers, else a kernel over
 // elements (kernel/assign.h).
 #include <algorithm>
+#include <forward_list>
+#include <string>
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/assign_program.h"
 #include "dynd/eval/assign_rows.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
-#include "dynd/eval/overlap.h"
 #include "dynd/eval/run.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
@@ -36,28 +37,6 @@ bool is_element_with_dims(const split &at, const array_block *dst, const array_b
 }
 
 // ---- a kernel over elements ---------------------------------------------------------------------------------------
-
-class assignment_leaf : public element_leaf {
-public:
-  explicit assignment_leaf(error_mode mode, bool skips_missing = false) : mode_(mode), skips_missing_(skips_missing) {}
-  size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
-              std::vector<explained_level> *levels) const override {
-    size_t before = levels ? levels->size() : 0;
-    size_t end = make_element_assignment(out, offset, of(operands), planned, levels);
-    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
-      (*levels)[i].depth += int(before);
-    }
-    return end;
-  }
-  element_assignment of(const kernel_operand *operands) const {
-    int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    return {operands[0], operands[1], first_pool, mode_, skips_missing_};
-  }
-
-private:
-  error_mode mode_;
-  bool skips_missing_;
-};
 
 void add_operand(task &t, array_block *block, int ndim) {
   space_operand operand(block, ndim);
@@ -94,8 +73,17 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
   t.name = name;
   t.how = how;
   t.assigns = true;
-  assignment_leaf leaf(mode, skips_missing);
-  t.leaf = &leaf;
+  t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
+               std::vector<explained_level> *levels) {
+    size_t before = levels ? levels->size() : 0;
+    int first_pool = operands[1].stream() + operands[1].type()->nstreams;
+    size_t end = make_element_assignment(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing},
+                                         planned, levels);
+    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
+      (*levels)[i].depth += int(before);
+    }
+    return end;
+  };
   split at(dst->type, src->type);
   space_of({dst, at.dst}, t.shape);
   t.noutputs = 1;
@@ -108,28 +96,95 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
 
 // ---- a program ----------------------------------------------------------------------------------------------------
 
+constexpr int most_values = 30; // numbers of one element; more take a kernel over elements
+
+// Whether both are numbers, in either order of bytes, that may be missing, or structs and tuples of these, with fields
+// that have each other. `values` counts the numbers.
+bool are_numbers(const type_data *dst, const type_data *src, int &values) {
+  element_kind to, from;
+  if (!dst->nfields || !src->nfields) {
+    return find_element_kind(dst, to) && find_element_kind(src, from) && ++values <= most_values;
+  }
+  bool same = dst->nfields == src->nfields;
+  for (int i = 0; i < dst->nfields && same; i++) {
+    int other = partner_field(dst, src, i);
+    same = other >= 0 && are_numbers(dst->fields[i].type, src->fields[other].type, values);
+  }
+  return same;
+}
+
+bool takes_program(const type_data *dst, const type_data *src) {
+  int values = 0;
+  return are_numbers(dst, src, values);
+}
+
+// The steps of a program that assigns elements made of numbers: one for each of them. It must live as long as the task.
+class assignment_steps {
+public:
+  assignment_steps(fused_task &fused, array_block *dst, error_mode mode) : fused_(fused), dst_(dst), mode_(mode) {}
+
+  void add(const type_part &to, array_block *src, const type_part &from, const std::string &path = "") {
+    for (int i = 0; i < to.type->nfields; i++) {
+      std::string deeper = path + (path.empty() ? "" : ", ") + index_of(to.type, i);
+      add(to.field(i), src, from.field(partner_field(to.type, from.type, i)), deeper);
+    }
+    if (to.type->nfields == 0) {
+      add_value(to, fused_.read(src, from), path);
+    }
+  }
+
+  void add_value(const type_part &to, const value_registers &from, const std::string &path = "") {
+    program &p = fused_.t.p;
+    element_kind kind;
+    find_element_kind(to.type, kind);
+    const char *field = path.empty() ? nullptr : paths_.emplace_front(path).c_str();
+    int stream = to.stream;
+    if (kind.option) {
+      uint8_t valid = p.assigned(fused_.valid_or_true(from), scalar_id::bool_, error_mode::nocheck);
+      fused_.add_output(valid, dst_, stream++);
+    } else if (from.valid != no_register) {
+      p.require(from.valid, field);
+    }
+    uint8_t value = p.assigned(from.value, kind.scalar, mode_, from.valid, field);
+    fused_.add_output(kind.swapped ? p.swapped(value) : value, dst_, stream);
+  }
+
+private:
+  static std::string index_of(const type_data *type, int i) {
+    if (!type->fields[i].name) {
+      return std::to_string(i);
+    }
+    std::string name = field_name_text(type->fields[i].name);
+    return name[0] == '"' ? name : '"' + name + '"';
+  }
+
+  fused_task &fused_;
+  array_block *dst_;
+  error_mode mode_;
+  std::forward_list<std::string> paths_; // that steps point to; costs nothing where there is none
+};
+
 // Assigns the source to `dst`, whose memory is there. A lazy source is absorbed where no value can be refused; else it
 // is materialized first, so that a message can name the value.
 void run_program(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  assignment_program assignment(mode);
   fused_task fused(name, how);
+  assignment_steps steps(fused, dst, mode);
+  type_part to = element_part(*dst);
   fused.t.assigns = true;
   space_of(dst, fused.t.shape);
   if (src->state.load(std::memory_order_acquire) != array_state::ready) {
-    element_kind to, from;
-    find_element_kind(dst->type->dtype, to);
+    element_kind into, from;
+    find_element_kind(dst->type->dtype, into);
     find_element_kind(src->type->dtype, from);
-    if (isa().refuses(mode, to.scalar, from.scalar) || (from.option && !to.option)) {
+    if (isa().refuses(mode, into.scalar, from.scalar) || (from.option && !into.option)) {
       materialize(src);
     }
-    space_operands inputs;
-    inputs.push_back(src);
-    fused.claim(inputs, 0, *dst, 1);
+    fused.claim({src}, 0, *dst, 1);
     fused.add_claimed();
-    assignment.add(fused, dst, fused.registers_of(src));
+    steps.add_value(to, fused.registers_of(src));
     fused.add_claimed_outputs();
   } else {
-    assignment.add(fused, dst, src);
+    steps.add(to, src, element_part(*src));
   }
   fused.lower_operands();
   fused.run();
@@ -141,38 +196,34 @@ bool has_fields(const type_data *type) {
   return t->nfields > 0 || (t->element && t->kind != type_kind::byteswap && has_fields(t->element));
 }
 
-settings unwatched(settings how) {
-  how.watching = nullptr;
-  return how;
-}
+constexpr settings unwatched; // an intermediate array is not what is watched
 
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how);
 
 // A struct is assigned whole or not at all: first to an array like the destination, so that the destination does not
 // change before a refusal. The rows of that array have the same lengths, so only values that have a place are tried.
-void try_elements(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
-  ref<array_block> like =
-      has_rows_to_check(dst->type, dst->type)
-          ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched(how))
-          : new_empty(dst->type, dst->size());
-  run_kernel(name, like.get(), src, mode, unwatched(how));
+void try_elements(const char *name, array_block *dst, array_block *src, error_mode mode) {
+  ref<array_block> like = has_rows_to_check(dst->type, dst->type)
+                              ? convert("copy", dst, dst->type, access_mode::readwrite, error_mode::nocheck, unwatched)
+                              : new_empty(dst->type, dst->size());
+  run_kernel(name, like.get(), src, mode, unwatched);
 }
 
 // The source with memory of its own where it may share the destination's.
-ref<array_block> apart_from(array_block *dst, array_block *src, const settings &how) {
-  if (!may_share_memory(*dst, *src)) {
+ref<array_block> apart_from(array_block *dst, array_block *src) {
+  if (!may_write_to(*dst, *src)) {
     return ref<array_block>::share(src);
   }
-  return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched(how));
+  return convert("copy", src, src->type, access_mode::readwrite, error_mode::nocheck, unwatched);
 }
 
-// An assignment without the direct step.
-void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how) {
+// An assignment without the direct step. A fresh destination has memory of its own.
+void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how,
+                bool fresh = false) {
   materialize(src);
   split at(dst->type, src->type);
-  bool program =
-      !is_element_with_dims(at, dst, src) && assignment_program(mode).takes(dst->type->dtype, src->type->dtype);
+  bool program = !is_element_with_dims(at, dst, src) && takes_program(dst->type->dtype, src->type->dtype);
   bool refuses = false;
   if (program) {
     check_sizes(name, dst, src);
@@ -180,14 +231,14 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
     refuses = check_types(name, dst, src, mode); // and sizes, through options and pointers
   }
   check_rows(name, dst, src);
-  ref<array_block> source = apart_from(dst, src, how);
+  ref<array_block> source = fresh ? ref<array_block>::share(src) : apart_from(dst, src);
   given_rows rows;
   rows.give(name, dst, source.get());
   if (program) {
     run_program(name, dst, source.get(), mode, how);
   } else {
     if (refuses && has_fields(dst->type)) {
-      try_elements(name, dst, source.get(), mode, how);
+      try_elements(name, dst, source.get(), mode);
     }
     run_kernel(name, dst, source.get(), mode, how);
   }
@@ -201,7 +252,7 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
-  assign_now(name, result.get(), src, mode, how);
+  assign_now(name, result.get(), src, mode, how, true);
   if (access == access_mode::immutable) {
     settle(*result);
     note_density(*result);
@@ -210,7 +261,7 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
 }
 
 // The fill, with nothing missing in it: that is refused.
-ref<array_block> without_missing(const char *name, array_block *fill, const settings &how) {
+ref<array_block> without_missing(const char *name, array_block *fill) {
   const type_data *dtype = fill->type->dtype;
   bool option = false;
   while (dtype->kind == type_kind::option || dtype->kind == type_kind::pointer) {
@@ -221,19 +272,19 @@ ref<array_block> without_missing(const char *name, array_block *fill, const sett
     return ref<array_block>::share(fill);
   }
   ndt::type type = ndt::with_dtype(ndt::type(fill->type), ndt::type(dtype));
-  return convert(name, fill, type.get(), access_mode::immutable, error_mode::nocheck, how);
+  return convert(name, fill, type.get(), access_mode::immutable, error_mode::nocheck, unwatched);
 }
 
 // The fill for every element of the source that is missing, an array like the source; the others are missing in it.
-ref<array_block> fill_for_missing(const char *name, array_block *source, array_block *fill, const settings &how) {
+ref<array_block> fill_for_missing(const char *name, array_block *source, array_block *fill) {
   intptr_t size[max_type_streams];
   find_sizes(source->type, *source, size);
   ref<array_block> filler = new_empty(source->type, size);
   given_rows rows;
   rows.give(name, filler.get(), source);
-  assign_now(name, filler.get(), without_missing(name, fill, how).get(), error_mode::fractional, how);
+  assign_now(name, filler.get(), without_missing(name, fill).get(), error_mode::fractional, unwatched, true);
   rows.keep();
-  fused_task fused(name, how);
+  fused_task fused(name, unwatched);
   space_of(filler.get(), fused.t.shape);
   int valid = source->type->var_count;
   uint8_t missing =
@@ -244,13 +295,34 @@ ref<array_block> fill_for_missing(const char *name, array_block *source, array_b
   return filler;
 }
 
+// Converted to an element type; a program where the elements are made of numbers.
+ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
+                         const settings &how) {
+  if (ref<array_block> result = try_direct_copy(source, access, dtype, mode, how)) {
+    return result;
+  }
+  if (!takes_program(dtype.get(), source->type->dtype)) {
+    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
+    return convert(name, source, type.get(), access, mode, how);
+  }
+  space shape;
+  broadcast_space(name, {source}, shape);
+  ref<array_block> result = new_result(shape, dtype, is_tracing(how));
+  result->access = access;
+  if (access != access_mode::immutable) {
+    result->flags &= uint8_t(~flag_ours);
+  }
+  run_program(name, result.get(), source, mode, how);
+  return result;
+}
+
 } // namespace
 
 // An element comes from the source or from the fill, whole: the rows inside of it may have other lengths there.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how) {
   materialize(source);
   materialize(fill);
-  ref<array_block> filler = fill_for_missing(name, source, fill, unwatched(how));
+  ref<array_block> filler = fill_for_missing(name, source, fill);
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
   intptr_t size[max_type_streams];
   find_sizes(type.get(), *source, size);
@@ -277,34 +349,6 @@ void assign(array_block *dst, array_block *src, error_mode mode) {
   }
 }
 
-namespace {
-
-// Converted to an element type; a program where the elements are made of numbers.
-ref<array_block> copy_as(const char *name, array_block *source, access_mode access, ndt::type dtype, error_mode mode,
-                         const settings &how) {
-  if (!assignment_program(mode).takes(dtype.get(), source->type->dtype)) {
-    ndt::type type = ndt::with_dtype(ndt::type(source->type), dtype);
-    return convert(name, source, type.get(), access, mode, how);
-  }
-  space shape;
-  space_operands operands;
-  operands.push_back(source);
-  broadcast_space(name, operands, shape);
-  for (int d = 0; d < source->ndim; d++) { // keep the kinds of dimensions, size 1 included
-    shape.fixed[d] = ndt::type(source->type).at_depth(d)->kind == type_kind::fixed_dim;
-  }
-  ref<array_block> result = new_result(shape, dtype);
-  allocate_values(result.get(), shape, how.watching && how.watching->tracing);
-  result->access = access;
-  if (access != access_mode::immutable) {
-    result->flags &= uint8_t(~flag_ours);
-  }
-  run_program(name, result.get(), source, mode, how);
-  return result;
-}
-
-} // namespace
-
 ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
   const settings &how = thread_settings();
   if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
@@ -314,7 +358,7 @@ ref<array_block> convert_values(array_block *source, access_mode access, ndt::ty
 }
 
 ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
-  return copy_as("copy", source, access, dtype, mode, unwatched(thread_settings()));
+  return copy_as("copy", source, access, dtype, mode, unwatched);
 }
 
 } // namespace dynd

@@ -7,9 +7,10 @@
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/row_lengths.h"
+#include "dynd/eval/space.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
+#include "dynd/plan/overlap.h"
 
 namespace dynd {
 
@@ -18,14 +19,6 @@ namespace {
 bool has_role(const type_data *type, stream_role role) {
   return std::find(type->roles, type->roles + type->nstreams, role) != type->roles + type->nstreams;
 }
-
-} // namespace
-
-bool has_rows_to_check(const type_data *dst, const type_data *src) {
-  return has_role(dst, stream_role::rows) || has_role(src, stream_role::rows) || has_role(dst, stream_role::index);
-}
-
-namespace {
 
 class row_check {
 public:
@@ -148,23 +141,110 @@ private:
   interruptible_walk walk_;
 };
 
-} // namespace
-
-namespace {
-
-// Whether the rows outside of the elements need no check: they have the same memory, or the same lengths.
+// Whether the rows outside of the elements need no check, row by row: they have the same memory or the same lengths, or
+// the one length that the other array has there.
 bool has_same_rows(const array_block *dst, const array_block *src) {
-  const type_data *a = dst->type, *b = src->type;
-  bool same = dst->ndim == src->ndim && a->var_count == b->var_count &&
-              std::equal(dst->size(), dst->size() + dst->ndim, src->size()) && !has_rows_to_check(a->dtype, b->dtype);
-  for (int s = 0; s < a->var_count && same; s++) {
-    offsets_run to = rows_of(*dst, s), from = rows_of(*src, s);
-    same = to && from && same_row_lengths(to, dst->streams()[s].owner, from, src->streams()[s].owner);
+  bool same = dst->ndim == src->ndim && !has_rows_to_check(dst->type->dtype, src->type->dtype);
+  for (int d = 0, s = 0, t = 0; d < dst->ndim && same; d++) {
+    offsets_run to = dst->is_var(d) ? rows_of(*dst, s) : offsets_run();
+    offsets_run from = src->is_var(d) ? rows_of(*src, t) : offsets_run();
+    if (dst->is_var(d) && src->is_var(d)) {
+      same = to && from && same_row_lengths(to, dst->streams()[s].owner, from, src->streams()[t].owner);
+    } else {
+      intptr_t wanted = to ? length_of_rows(to) : dst->size()[d], own = from ? length_of_rows(from) : src->size()[d];
+      same = wanted >= 0 && wanted == own;
+    }
+    s += dst->is_var(d);
+    t += src->is_var(d);
   }
   return same;
 }
 
+// The length of the rows at an axis, as far as one can be told: that of the first row that is not of length 1; -1 where
+// there is no row, or the axis is inside of the elements.
+intptr_t first_length(const array_block &block, int axis) {
+  intptr_t found = -1;
+  stream_room room;
+  if (axis < block.ndim) {
+    for_each_place(cursor::over_rows(block, room), axis, [&](const cursor &row, const intptr_t *) {
+      found = row.size();
+      return found == 1;
+    });
+  }
+  return found;
+}
+
+// The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
+void find_sizes(type_part type, const array_block &src, type_part part, intptr_t *size) {
+  auto is_around = [](const type_part &p) {
+    return p.type->kind == type_kind::option || p.type->kind == type_kind::pointer;
+  };
+  while (is_around(type)) {
+    type = type.element();
+  }
+  while (is_around(part)) {
+    part = part.element();
+  }
+  if (type.type->ndim) {
+    bool both = path_ndim(part.type) == path_ndim(type.type);
+    size[type.dim] = both ? src.size()[part.dim] : 1;
+    if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
+      size[type.dim] = first_length(src, part.dim);
+    }
+    return find_sizes(type.element(), src, both ? part.element() : part, size);
+  }
+  if (part.type->ndim) {
+    return; // more dimensions than the destination has: the kernel says so
+  }
+  for (int i = 0; i < type.type->nfields; i++) {
+    int other = partner_field(type.type, part.type, i);
+    if (other >= 0 && other < part.type->nfields) {
+      find_sizes(type.field(i), src, part.field(other), size);
+    }
+  }
+}
+
+// What a stream may touch: below rows, texts and pointers anywhere in its owner's memory, else what its strides reach.
+byte_interval touched_by(const array_block &block, int s) {
+  const stream &own = block.streams()[s];
+  intptr_t size[max_type_streams];
+  bool below = block.type->roles[s] == stream_role::chars;
+  for_each_part({block.type}, [&](const type_part &part, const dim_path *) {
+    if (part.restarts()) {
+      below |= block.strides(s)[part.dim] != 0; // along the content
+      size[part.dim] = 1;
+    } else if (part.is_dim()) {
+      size[part.dim] = block.size()[part.dim];
+    }
+  });
+  if (!below) {
+    return touched_bytes(own.address, {size, size_t(block.all_ndim)}, block.strides(s),
+                         intptr_t(stream_item(block, s)));
+  }
+  if (buffer *memory = as_buffer(own.owner)) {
+    auto low = reinterpret_cast<uintptr_t>(memory->data);
+    return {low, low + memory->size};
+  }
+  array_block *holder = own.owner ? as_block(own.owner) : const_cast<array_block *>(&block);
+  if (holder) { // small data, each stream 16-byte aligned
+    auto low = reinterpret_cast<uintptr_t>(small_data(holder));
+    return {low, low + inline_limit + 16 * size_t(holder->nstreams)};
+  }
+  return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
+}
+
+// Slots are written only where rows, texts or pointers get memory from a pool.
+bool is_written(const array_block &block, int s) {
+  stream_role role = block.type->roles[s];
+  bool slots = role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
+  return !slots || as_pool(block.streams()[s].owner);
+}
+
 } // namespace
+
+bool has_rows_to_check(const type_data *dst, const type_data *src) {
+  return has_role(dst, stream_role::rows) || has_role(src, stream_role::rows) || has_role(dst, stream_role::index);
+}
 
 void check_sizes(const char *name, const array_block *dst, const array_block *src) {
   bool fits = src->ndim <= dst->ndim;
@@ -200,57 +280,22 @@ given_rows::~given_rows() {
   }
 }
 
-namespace {
-
-// The length of the rows at an axis, as far as one can be told: that of the first row that is not of length 1; -1 where
-// there is no row, or the axis is inside of the elements.
-intptr_t length_of_rows(const array_block &block, int axis) {
-  intptr_t found = -1;
-  stream_room room;
-  if (axis < block.ndim) {
-    for_each_place(cursor::over_rows(block, room), axis, [&](const cursor &row, const intptr_t *) {
-      found = row.size();
-      return found == 1;
-    });
-  }
-  return found;
-}
-
-// The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
-void find_sizes(type_part type, const array_block &src, type_part part, intptr_t *size) {
-  auto is_around = [](const type_part &p) {
-    return p.type->kind == type_kind::option || p.type->kind == type_kind::pointer;
-  };
-  while (is_around(type)) {
-    type = type.element();
-  }
-  while (is_around(part)) {
-    part = part.element();
-  }
-  if (type.type->ndim) {
-    bool both = path_ndim(part.type) == path_ndim(type.type);
-    size[type.dim] = both ? src.size()[part.dim] : 1;
-    if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
-      size[type.dim] = length_of_rows(src, part.dim);
-    }
-    return find_sizes(type.element(), src, both ? part.element() : part, size);
-  }
-  if (part.type->ndim) {
-    return; // more dimensions than the destination has: the kernel says so
-  }
-  for (int i = 0; i < type.type->nfields; i++) {
-    int other = partner_field(type.type, part.type, i);
-    if (other >= 0 && other < part.type->nfields) {
-      find_sizes(type.field(i), src, part.field(other), size);
-    }
-  }
-}
-
-} // namespace
-
 void find_sizes(const type_data *type, const array_block &src, intptr_t *size) {
   std::fill_n(size, type->all_ndim, -1);
   find_sizes({type}, src, {src.type}, size);
+}
+
+bool may_write_to(const array_block &dst, const array_block &src) {
+  for (int s = 0; s < dst.nstreams; s++) {
+    for (int t = 0; t < src.nstreams && is_written(dst, s); t++) {
+      const counted *first = dst.streams()[s].owner, *second = src.streams()[t].owner;
+      bool one_pool = first && first == second && as_pool(dst.streams()[s].owner);
+      if (one_pool || may_overlap(touched_by(dst, s), touched_by(src, t))) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 } // namespace dynd

@@ -36,6 +36,11 @@ private:
   std::vector<char *> slots_;
 };
 
+/// Whether an assignment between the two would read what it writes, judged by the addresses that the streams of both
+/// may touch: different owners may lend the same memory. Where that is not known the answer is yes, and the price is a
+/// copy.
+bool may_write_to(const array_block &dst, const array_block &src);
+
 /// The sizes of an array of `type` that takes the values of `src`: strided dimensions have those of the source.
 void find_sizes(const type_data *type, const array_block &src, intptr_t *size);
 

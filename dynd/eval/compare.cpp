@@ -1,9 +1,7 @@
-#include "dynd/eval/compare.h"
-
+// The comparison operators over elements that are neither scalars nor options of scalars.
 #include <algorithm>
-#include <array>
-#include <string_view>
 
+#include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
@@ -13,30 +11,6 @@
 namespace dynd {
 
 namespace {
-
-/// The operation that has the comparison's name.
-op_id operation_for(comparison which) {
-  static const auto ids = [] {
-    std::array<op_id, size_t(comparison::order)> found{};
-    for (size_t c = 0; c < found.size(); c++) {
-      for (size_t op = 0; op < op_count; op++) {
-        if (std::string_view(operation_of(op_id(op)).name) == name_of(comparison(c))) {
-          found[c] = op_id(op);
-        }
-      }
-    }
-    return found;
-  }();
-  return ids[size_t(which)];
-}
-
-comparison comparison_for(op_id op) {
-  auto which = comparison::equal;
-  while (which != comparison::order && operation_for(which) != op) {
-    which = comparison(int(which) + 1);
-  }
-  return which;
-}
 
 // ---- structs of numbers: a program --------------------------------------------------------------------------------
 
@@ -71,8 +45,7 @@ public:
   }
 
   uint8_t build() {
-    collect({left_->type->dtype, left_->type->var_count, left_->ndim},
-            {right_->type->dtype, right_->type->var_count, right_->ndim});
+    collect(element_part(*left_), element_part(*right_));
     return equality_ ? compare_all() : compare_in_order();
   }
 
@@ -96,7 +69,7 @@ private:
 
   uint8_t compare(const pair &x, comparison which) {
     value_registers operands[2] = {{x.left.value}, {x.right.value}}, result;
-    fused_.add({operation_for(which), x.computation}, operands, 2, &result);
+    fused_.add({operation_for(which)->id, x.computation}, operands, 2, &result);
     return result.value;
   }
 
@@ -143,27 +116,16 @@ private:
 
 // ---- everything else: a kernel over elements ----------------------------------------------------------------------
 
-class comparison_leaf : public element_leaf {
-public:
-  explicit comparison_leaf(comparison which) : which_(which) {}
-  size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
-              std::vector<explained_level> *levels) const override {
-    size_t end = make_comparison_operator(out, offset, operands[0], operands[1], operands[2], which_);
+void run_kernel(task &t, array_block *const *operands, comparison which) {
+  t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, bool,
+                   std::vector<explained_level> *levels) {
+    size_t end = make_comparison_operator(out, offset, to[0], to[1], to[2], which);
     if (levels) {
-      levels->push_back({offset, end - offset,
-                         std::string(operands[1].type()->text) + ", " + operands[2].type()->text + " to " +
-                             operands[0].type()->text});
+      std::string text = std::string(to[1].type()->text) + ", " + to[2].type()->text + " to " + to[0].type()->text;
+      levels->push_back({offset, end - offset, text});
     }
     return end;
-  }
-
-private:
-  comparison which_;
-};
-
-void run_kernel(task &t, array_block *const *operands, comparison which) {
-  comparison_leaf leaf(which);
-  t.leaf = &leaf;
+  };
   t.noutputs = 1;
   for (int o = 0; o < 3; o++) {
     t.operands.push_back(operands[o]);
@@ -177,12 +139,12 @@ void run_kernel(task &t, array_block *const *operands, comparison which) {
 
 bool compares_elements(op_id op, const call_operands &operands) {
   element_kind kind;
-  return operation_of(op).compares && !(find_element_kind(operands.block[0]->type->dtype, kind) &&
-                                        find_element_kind(operands.block[1]->type->dtype, kind));
+  return operation_of(op).relation != comparison::none && !(find_element_kind(operands.block[0]->type->dtype, kind) &&
+                                                            find_element_kind(operands.block[1]->type->dtype, kind));
 }
 
 ref<array_block> compare_elements(op_id op, array_block *left, array_block *right, const settings &how) {
-  comparison which = comparison_for(op);
+  comparison which = operation_of(op).relation;
   auto is_option = [](const array_block *block) { return block->type->dtype->kind == type_kind::option; };
   ndt::type dtype = ndt::make_scalar(scalar_id::bool_);
   if (is_option(left) || is_option(right)) {
@@ -190,14 +152,10 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
   }
   materialize(left);
   materialize(right);
-  fused_task fused(name_of(which), how);
+  fused_task fused(operation_of(op).name, how);
   task &t = fused.t;
-  space_operands sources;
-  sources.push_back(left);
-  sources.push_back(right);
-  broadcast_space(t.name, sources, t.shape);
-  ref<array_block> result = new_result(t.shape, dtype);
-  allocate_values(result.get(), t.shape, how.watching);
+  broadcast_space(t.name, {left, right}, t.shape);
+  ref<array_block> result = new_result(t.shape, dtype, is_tracing(how));
   struct_program fields(fused, left, right, which);
   if (left->type->dtype->nfields && fields.takes(left->type->dtype, right->type->dtype)) {
     fused.add_output({fields.build()}, result.get());

@@ -14,7 +14,7 @@ namespace dynd {
 
 namespace {
 
-constexpr intptr_t strided_up_to = 512; // elements with a number beside them: the loop for any stride takes both
+constexpr intptr_t strided_up_to = 512; // elements with numbers beside them that the loop for any stride takes
 
 bool is_dense_and_ready(const array_block *block) {
   return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
@@ -95,7 +95,13 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
     stride[o.noutputs + i] = single ? 0 : intptr_t(own->item_size());
   }
   batch_fn loop = isa().loop(op, computation);
-  if (!loop || (number && shape->count > strided_up_to)) {
+  if (!loop) {
+    return false;
+  }
+  if (number) { // null: the loop for any stride takes the number
+    loop = operands.count == 2 ? isa().constant_loop(op, stride[o.noutputs + 1] == 0, computation) : nullptr;
+  }
+  if (!loop && shape->count > strided_up_to) {
     return false;
   }
   for (int i = 0; i < o.noutputs; i++) {
@@ -105,7 +111,7 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
     stride[i] = scalar_size[size_t(to)];
   }
   size_t count = size_t(shape->count);
-  if (number) {
+  if (!loop) {
     return strided_loop(op, computation)(data, stride, count) == 0;
   }
   char **source = data + o.noutputs;
@@ -205,6 +211,15 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, cons
   }
   without_interpreter unlocked(dst->count > unlocked_from);
   return isa().convert_checked(mode, dst->scalar(), src->scalar())(to, from, nullptr, nullptr, count, nullptr) == 0;
+}
+
+ref<array_block> try_direct_copy(array_block *src, access_mode access, ndt::type dtype, error_mode mode,
+                                 const settings &how) {
+  if (dtype->kind != type_kind::scalar || !is_dense_and_ready(src) || src->count >= threads_from) {
+    return {};
+  }
+  ref<array_block> result = new_dense(with_scalar(src->type, dtype->scalar), src->size(), access);
+  return try_direct_assign(result.get(), src, mode, how) ? std::move(result) : ref<array_block>();
 }
 
 } // namespace dynd

@@ -4,7 +4,7 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/compare.h"
+#include "dynd/eval/assign_rows.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
@@ -77,8 +77,7 @@ typed_operation type_operation(op_id op, const call_operands &operands) {
   typed.what.computation = computation_type(op, *promoted);
   typed.total = !can_fail(op, typed.what.computation);
   for (int i = 0; i < o.noutputs; i++) {
-    ndt::type scalar = ndt::make_scalar(result_type(op, i, typed.what.computation));
-    typed.result[i] = option ? ndt::make_option(scalar) : scalar;
+    typed.result[i] = number_type(result_type(op, i, typed.what.computation), option);
   }
   return typed;
 }
@@ -94,21 +93,12 @@ typed_operation type_operation(const external_function &function, const call_ope
     option |= kind_of_operand(typed.name, operands.block[i]).option;
   }
   for (int i = 0; i < types.noutputs; i++) {
-    ndt::type scalar = ndt::make_scalar(types.type[i]);
-    typed.result[i] = option ? ndt::make_option(scalar) : scalar;
+    typed.result[i] = number_type(types.type[i], option);
   }
   return typed;
 }
 
 // ---- lazy results -------------------------------------------------------------------------------------------------
-
-size_t bytes_of(const array_block &block) {
-  size_t item = 0;
-  for (int s = block.type->var_count; s < block.nstreams; s++) {
-    item += stream_item(block, s);
-  }
-  return size_t(nd::count_elements(block)) * item;
-}
 
 // Whether the result may be lazy: the operation cannot fail, its memory is not written any more, and what lazy arrays
 // keep alive stays bounded.
@@ -129,7 +119,7 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
   if (bytes < lazy_from) {
     return false;
   }
-  cost = cost_of(operands.block, operands.count, bytes_of);
+  cost = cost_of(operands.block, operands.count);
   cost.operations++;
   return cost.operations < max_group && cost.held <= 4 * bytes &&
          size_t(lazy_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
@@ -137,11 +127,9 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
 
 ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
                            const axis_order &order, const lazy_cost &bounds) {
-  ref<array_block> result = new_result(shape, typed.result[0], lazy_operation::bytes(operands.count), order);
+  ref<array_block> result = new_lazy_result(shape, typed.result[0], lazy_operation::bytes(operands.count), order);
   auto *lazy = reinterpret_cast<lazy_operation *>(small_data(result.get()));
-  *lazy = {typed.what.op,           typed.what.computation,
-           uint8_t(operands.count), uint16_t(bounds.operations),
-           bounds.held_by_inputs,   nullptr};
+  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), bounds.held_by_inputs, nullptr};
   if (typed.what.external) {
     lazy->external = const_cast<external_function *>(typed.what.external);
     retain(lazy->external);
@@ -182,14 +170,9 @@ void materialize_group(array_block *block) {
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 
-// Runs an operation now, with what is lazy below it; `fused` has its space.
-void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list,
-             const axis_order &order, fused_task &fused, ref<array_block> *results) {
-  task &t = fused.t;
-  for (int i = 0; i < typed.noutputs; i++) {
-    results[i] = new_result(t.shape, typed.result[i], 0, order);
-    allocate_values(results[i].get(), t.shape, t.how.watching && t.how.watching->tracing);
-  }
+// Runs an operation now, with what is lazy below it; `fused` has its space, and the results have memory.
+void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list, fused_task &fused,
+             const ref<array_block> *results) {
   fused.claim(list, operands.last_use, *results[0], typed.noutputs);
   fused.add_claimed();
   value_registers registers[max_external_sources], computed[max_external_outputs];
@@ -216,25 +199,56 @@ void run_or_delay(const typed_operation &typed, const call_operands &operands, c
     *results = make_lazy(typed, operands, fused.t.shape, order, bounds);
     return;
   }
-  run_now(typed, operands, list, order, fused, results);
+  for (int i = 0; i < typed.noutputs; i++) {
+    results[i] = new_result(fused.t.shape, typed.result[i], is_tracing(how), order);
+  }
+  run_now(typed, operands, list, fused, results);
+}
+
+// ---- in place -----------------------------------------------------------------------------------------------------
+
+// Whether both arrays are the same elements, at the same places.
+bool is_same_view(const array_block &a, const array_block &b) {
+  bool same = a.type == b.type && same_space(a, b);
+  for (int s = a.type->var_count; s < a.nstreams && same; s++) {
+    same = a.streams()[s].address == b.streams()[s].address &&
+           std::equal(a.strides(s), a.strides(s) + a.ndim, b.strides(s));
+  }
+  return same;
+}
+
+// Whether each element of dst has a place of its own, which no operand reads for another element.
+bool can_write_in_place(const array_block &dst, const call_operands &operands) {
+  for (int d = 0; d < dst.ndim; d++) {
+    if (!dst.is_var(d) && dst.size()[d] > 1 && dst.strides(dst.nstreams - 1)[d] == 0 && !dst.type->var_count) {
+      return false;
+    }
+  }
+  for (int i = 0; i < operands.count; i++) {
+    const array_block &own = *operands.block[i];
+    bool lazy = own.state.load(std::memory_order_acquire) != array_state::ready; // has no memory, or one of its own
+    if (!lazy && !is_same_view(dst, own) && may_write_to(dst, own)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the operands broadcast to what dst is.
+bool has_space(const space &shape, const array_block &dst) {
+  bool same = shape.ndim == dst.ndim && std::equal(shape.size, shape.size + shape.ndim, dst.size());
+  for (int i = 0; i < shape.nvar && same; i++) {
+    same = shape.slots[size_t(i)].address == dst.streams()[i].address;
+  }
+  return same;
 }
 
 // ---- other elements -----------------------------------------------------------------------------------------------
 
-bool are_behind_pointers(const array_block *block) {
-  const type_data *dtype = block->type->dtype;
-  element_kind kind;
-  bool pointer = dtype->kind == type_kind::pointer;
-  while (dtype->kind == type_kind::pointer) {
-    dtype = dtype->element;
-  }
-  return pointer && dtype->ndim == 0 && find_element_kind(dtype, kind);
-}
-
 // Copies operands whose scalars are behind pointers, and calls `call` with the copies. False where there are none.
 template <class Call> bool without_pointers(const call_operands &operands, Call call) {
-  bool any = std::any_of(operands.block, operands.block + operands.count, are_behind_pointers);
-  if (!any) {
+  auto is_pointer = [](const array_block *block) { return block->type->dtype->kind == type_kind::pointer; };
+  if (std::none_of(operands.block, operands.block + operands.count, is_pointer)) {
     return false;
   }
   ref<array_block> kept[max_external_sources];
@@ -243,13 +257,11 @@ template <class Call> bool without_pointers(const call_operands &operands, Call 
     kept[i] = copies_to_scalars(operands.block[i]);
     block[i] = kept[i].get();
   }
-  call(call_operands{block, operands.count});
-  return true;
-}
-
-bool asks_validity_of_none(op_id op, const call_operands &operands) {
-  return operation_of(op).operand[0] == value_rule::presence &&
-         operands.block[0]->type->dtype->kind != type_kind::option;
+  bool copied = !std::equal(block, block + operands.count, operands.block);
+  if (copied) {
+    call(call_operands{block, operands.count});
+  }
+  return copied;
 }
 
 bool fills_elements(op_id op, const call_operands &operands) {
@@ -259,26 +271,16 @@ bool fills_elements(op_id op, const call_operands &operands) {
          !find_element_kind(dtype, kind);
 }
 
-// No element can be missing: the test for validity is False everywhere.
-ref<array_block> answer_without_missing(op_id op, const call_operands &operands) {
-  space shape;
-  broadcast_space(operation_of(op).name, operands_of(operands), shape);
-  ref<array_block> result = new_result(shape, ndt::make_scalar(scalar_id::bool_));
-  allocate_values(result.get(), shape, true);
-  return result;
-}
-
 } // namespace
 
 ref<array_block> copies_to_scalars(array_block *operand) {
-  if (!are_behind_pointers(operand)) {
-    return ref<array_block>::share(operand);
-  }
   ndt::type dtype(operand->type->dtype);
   while (dtype->kind == type_kind::pointer) {
     dtype = dtype.element();
   }
-  return copy_values(operand, access_mode::immutable, dtype);
+  element_kind kind;
+  bool copies = dtype.get() != operand->type->dtype && find_element_kind(dtype.get(), kind);
+  return copies ? copy_values(operand, access_mode::immutable, dtype) : ref<array_block>::share(operand);
 }
 
 void evaluate(op_id op, const call_operands &operands, ref<array_block> *results) {
@@ -298,13 +300,34 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     *results = fill_elements(operation_of(op).name, operands.block[0], operands.block[1], how);
     return;
   }
-  if (asks_validity_of_none(op, operands)) {
-    *results = answer_without_missing(op, operands);
-    return;
-  }
   typed_operation typed = type_operation(op, operands);
   fused_task fused(typed.name, how);
   run_or_delay(typed, operands, how, fused, results);
+}
+
+bool evaluate_in_place(op_id op, array_block *dst, array_block *other) {
+  array_block *const blocks[] = {dst, other};
+  const call_operands operands{blocks, 2};
+  const settings &how = thread_settings();
+  element_kind kind;
+  bool small = dst->count >= 0 && size_t(dst->count) * max_scalar_size < lazy_from; // the direct steps are as fast
+  if (small || how.watching || !find_element_kind(dst->type->dtype, kind) ||
+      !find_element_kind(other->type->dtype, kind)) {
+    return false;
+  }
+  typed_operation typed = type_operation(op, operands);
+  if (!typed.total || typed.result[0].get() != dst->type->dtype || !can_write_in_place(*dst, operands)) {
+    return false;
+  }
+  space_operands list = operands_of(operands);
+  fused_task fused(typed.name, how);
+  broadcast_space(typed.name, list, fused.t.shape);
+  if (!has_space(fused.t.shape, *dst)) {
+    return false;
+  }
+  ref<array_block> result = ref<array_block>::share(dst);
+  run_now(typed, operands, list, fused, &result);
+  return true;
 }
 
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {
@@ -318,7 +341,6 @@ void evaluate(const external_function &function, const call_operands &operands, 
   }
   typed_operation typed = type_operation(function, operands);
   fused_task fused(typed.name, how);
-  fused.t.flaky = true;
   fused.t.keep_lock = function.has(dynd_callable_python_lock);
   fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
   run_or_delay(typed, operands, how, fused, results);

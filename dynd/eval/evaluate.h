@@ -31,6 +31,10 @@ inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
   return result;
 }
 
+/// dst = op(dst, other) without memory for the result. False, and nothing has happened, where a value may be refused,
+/// or where the result is not what dst holds, or reads what it has written: then the result is assigned.
+bool evaluate_in_place(op_id op, array_block *dst, array_block *other);
+
 /// An external kernel over arrays. The operands' types widen to the kernel's (the caller has checked). The result of a
 /// pure and total kernel with one output may be lazy. Where the kernel needs the interpreter's lock, the caller has it.
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results);
@@ -45,6 +49,13 @@ ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool las
 /// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of
 /// any type.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how);
+
+/// Whether the operation is a comparison over elements that are neither scalars nor options of scalars.
+bool compares_elements(op_id op, const call_operands &operands);
+/// Compares two arrays of any element types, broadcast over the dimensions outside of their elements; runs at once. The
+/// result is bool, or where either operand's elements are ?T, ?bool: missing where either is. Structs of numbers are
+/// compared by a program of one step for each field; everything else by a kernel over elements (kernel/compare.h).
+ref<array_block> compare_elements(op_id op, array_block *left, array_block *right, const settings &how);
 
 /// dst[...] = src, with broadcasting, for any types. A value that the mode refuses is an error (overflow, or value)
 /// that names the first such element. Then every element, a struct as a whole, has its old or its new value, and those

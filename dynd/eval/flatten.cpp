@@ -1,6 +1,7 @@
-#include "dynd/eval/flatten.h"
-
+// Rows that coincide are walked as one axis, the content's.
 #include <algorithm>
+
+#include "dynd/eval/task.h"
 
 namespace dynd {
 
@@ -11,29 +12,21 @@ bool can_flatten(const task &t, int v) {
   if (!t.shape.slots[size_t(t.shape.slot_index[v])].run) {
     return false;
   }
+  auto moves = [&](const lowered_stream &stream) {
+    return std::any_of(stream.stride, stream.stride + v + 1, [](intptr_t step) { return step != 0; });
+  };
+  bool can = true;
   for (const lowered_operand &operand : t.lowered) {
-    if (std::any_of(operand.slots, operand.slots + v + 1, [](int s) { return s >= 0; })) {
-      return false;
+    for (int d = 0; d < t.shape.ndim; d++) { // slots further inside move along too
+      int slots = operand.slots[d];
+      can &= slots < 0 || (d > v && (operand.has_rows[v] || !moves(t.streams[slots])));
     }
   }
-  for (int p = 0; p < t.ports.size(); p++) {
-    if (t.ports[p].operand >= 0 && t.lowered[t.ports[p].operand].has_rows[v]) {
-      continue; // aligned: its slots were dropped
-    }
-    const intptr_t *stride = t.port_stream(p).stride;
-    if (std::any_of(stride, stride + v + 1, [](intptr_t step) { return step != 0; })) {
-      return false;
-    }
+  for (int p = 0; p < t.ports.size() && can; p++) {
+    bool aligned = t.ports[p].operand >= 0 && t.lowered[t.ports[p].operand].has_rows[v]; // its slots were dropped
+    can = aligned || !moves(t.port_stream(p));
   }
-  for (const lowered_operand &operand : t.lowered) { // slots further inside move along too
-    for (int e = v + 1; e < t.shape.ndim && !operand.has_rows[v]; e++) {
-      const intptr_t *stride = operand.slots[e] >= 0 ? t.streams[operand.slots[e]].stride : nullptr;
-      if (stride && std::any_of(stride, stride + v + 1, [](intptr_t step) { return step != 0; })) {
-        return false;
-      }
-    }
-  }
-  return true;
+  return can;
 }
 
 // (N, var, ...) becomes (content, ...): axes 0 .. v are replaced by one.
@@ -75,20 +68,6 @@ void flatten_rows(task &t) {
     flatten_axis(t, v);
   }
 }
-
-namespace {
-
-// The one length of all rows; -1 where they differ. Without any row it is 0.
-int64_t length_of_rows(const offsets_run &run) {
-  int64_t length = run.rows ? run[1] - run[0] : 0;
-  bool equal = true;
-  for (intptr_t r = 1; r < run.rows && equal; r++) {
-    equal = run[r + 1] - run[r] == length;
-  }
-  return equal ? length : -1;
-}
-
-} // namespace
 
 bool has_equal_rows(const space &shape) {
   return std::all_of(shape.slots.begin(), shape.slots.end(),
@@ -148,6 +127,7 @@ void widen_rows(task &t) {
   ref<buffer> memory = allocate_buffer(size_t(slots.run.rows + 1) * sizeof(int64_t));
   widen(slots.run, reinterpret_cast<int64_t *>(memory->data));
   slots.address = memory->data + (slots.address - slots.run.address) * times;
+  slots.item = sizeof(int64_t);
   slots.kind = slot_kind::offsets64;
   slots.run = {memory->data, slot_kind::offsets64, slots.run.rows};
   slots.owner = ref<counted>::adopt(memory.take());

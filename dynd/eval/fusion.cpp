@@ -16,14 +16,6 @@ bool find_element_kind(const type_data *dtype, element_kind &kind) {
   return dtype->kind == type_kind::scalar;
 }
 
-namespace {
-
-bool has_space_of(const array_block &node, const void *like) {
-  return same_space(node, *static_cast<const array_block *>(like));
-}
-
-} // namespace
-
 // ---- claiming -----------------------------------------------------------------------------------------------------
 
 void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs) {
@@ -34,13 +26,11 @@ void fused_task::claim(const space_operands &inputs, unsigned last_use, const ar
     any |= input.block->state.load(std::memory_order_acquire) != array_state::ready;
   }
   if (any) {
-    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, has_space_of, &like}, claimed_);
+    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, like}, claimed_);
   }
 }
 
-bool fused_task::claim_root(array_block *root) {
-  return claim_group({root, nullptr, 0, 0, 0, has_space_of, root}, claimed_);
-}
+bool fused_task::claim_root(array_block *root) { return claim_group({root, nullptr, 0, 0, 0, *root}, claimed_); }
 
 void fused_task::add_claimed() {
   for (int i = 0; i < claimed_.count; i++) {
@@ -81,7 +71,7 @@ value_registers fused_task::registers_of(array_block *block) {
       return node_registers_[i];
     }
   }
-  return read(block, {block->type->dtype, block->type->var_count, block->ndim});
+  return read(block, element_part(*block));
 }
 
 value_registers fused_task::read(array_block *block, const type_part &part) {
@@ -133,13 +123,13 @@ void fused_task::add(const element_operation &what, const value_registers *opera
   }
   const operation &o = operation_of(what.op);
   if (o.operand[0] == value_rule::presence) {
-    results[0].value = t.p.add_operation(what.op, scalar_id::bool_, {operands[0].valid});
+    results[0].value = t.p.add_operation(what.op, scalar_id::bool_, {valid_or_true(operands[0])});
   } else if (o.operand[0] == value_rule::optional) {
     uint8_t value = t.p.converted(operands[0].value, what.computation);
     uint8_t fill = t.p.converted(operands[1].value, what.computation);
-    uint8_t there = valid_or_true(operands[0]); // broadcasts as any operand where nothing can be missing
-    results[0].value = t.p.add_operation(what.op, what.computation, {there, value, fill});
-    results[0].valid = operands[1].valid == no_register ? no_register : either(there, operands[1].valid);
+    uint8_t valid = valid_or_true(operands[0]);
+    results[0].value = t.p.add_operation(what.op, what.computation, {valid, value, fill});
+    results[0].valid = operands[1].valid == no_register ? no_register : either(valid, operands[1].valid);
   } else if (what.op == logic::chosen) {
     add_select(what.op, what.computation, operands, results);
   } else {
@@ -237,8 +227,8 @@ void fused_task::add_reduced(uint8_t reg, reduction_id reduction, bool empty_fai
 }
 
 // The number of the array among the operands from `begin` on; it is added where it is not there.
-int fused_task::operand_of(array_block *block, int begin, int end) {
-  for (int o = begin; o < end; o++) {
+int fused_task::operand_of(array_block *block, int begin) {
+  for (int o = begin; o < t.operands.size(); o++) {
     if (t.operands[o].block == block) {
       return o;
     }
@@ -251,13 +241,11 @@ void fused_task::lower_operands() {
   t.operands.clear();
   t.ports.clear();
   for (const bound_register &output : outputs_) {
-    int o = operand_of(output.block, 0, t.operands.size());
-    t.ports.push_back({o, output.stream});
+    t.ports.push_back({operand_of(output.block, 0), output.stream});
   }
   t.noutputs = t.operands.size();
   for (const bound_register &source : sources_) {
-    int o = operand_of(source.block, t.noutputs, t.operands.size());
-    t.ports.push_back({o, source.stream});
+    t.ports.push_back({operand_of(source.block, t.noutputs), source.stream});
   }
   lower(t);
 }

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "dynd/eval/group.h"
 #include "dynd/eval/task.h"
-#include "dynd/expr/group.h"
 #include "dynd/kernel/external.h"
 
 namespace dynd {
@@ -16,6 +16,10 @@ struct element_kind {
 };
 /// False where the type is something else.
 bool find_element_kind(const type_data *dtype, element_kind &kind);
+/// The scalar, or where it may be missing an option of it.
+inline ndt::type number_type(scalar_id scalar, bool option) {
+  return option ? ndt::make_option(ndt::make_scalar(scalar)) : ndt::make_scalar(scalar);
+}
 
 /// The registers of such an element.
 struct value_registers {
@@ -37,7 +41,7 @@ public:
     t.name = name;
     t.how = how;
   }
-  ~fused_task() { let_go(); }
+  ~fused_task() { abandon_group(claimed_); }
   fused_task(const fused_task &) = delete;
   fused_task &operator=(const fused_task &) = delete;
 
@@ -75,8 +79,6 @@ public:
   void lower_operands();
   /// As run_task.
   bool run();
-  /// What was claimed is lazy again: after a failure, before anybody asks for its values.
-  void let_go() { abandon_group(claimed_); }
   /// Claimed outputs are ready.
   void finish() { finish_group(claimed_); }
 
@@ -95,7 +97,7 @@ private:
   void add_select(op_id op, scalar_id computation, const value_registers *operands, value_registers *results);
   void add_external(const external_function &function, const value_registers *operands, int count,
                     value_registers *results);
-  int operand_of(array_block *block, int begin, int end);
+  int operand_of(array_block *block, int begin);
 
   claimed_group claimed_;
   value_registers node_registers_[max_group];

@@ -19,6 +19,78 @@ void add_stream(task &t, const space_operand &operand, int s) {
   }
 }
 
+/// The streams of operand o that are below its rows at axis d: later slots, and the ports.
+template <class F> void for_streams_below(task &t, int o, int d, F f) {
+  for (int e = d + 1; e < t.shape.ndim; e++) {
+    if (t.lowered[o].slots[e] >= 0) {
+      f(t.streams[t.lowered[o].slots[e]]);
+    }
+  }
+  for (int p = 0; p < t.ports.size(); p++) {
+    if (t.ports[p].operand == o) {
+      f(t.port_stream(p));
+    }
+  }
+}
+
+// Rows that all have the size of the shape's axis, which follow each other: the axis is one of the operand's then.
+bool make_regular(task &t, int o, int d, const offsets_run &run) {
+  intptr_t size = t.shape.size[d];
+  if (!run || length_of_rows(run) != size ||
+      std::any_of(t.shape.size, t.shape.size + d, [](intptr_t n) { return n < 0; })) {
+    return false;
+  }
+  for_streams_below(t, o, d, [&](lowered_stream &stream) {
+    stream.address += run.first() * stream.stride[d];
+    intptr_t outer = size * stream.stride[d];
+    for (int e = d - 1; e >= 0; e--) {
+      stream.stride[e] = outer;
+      outer *= t.shape.size[e];
+    }
+  });
+  t.lowered[o].has_rows[d] = false;
+  t.lowered[o].slots[d] = -1;
+  return true;
+}
+
+void align_operand(task &t, int o) {
+  const space_operand &operand = t.operands[o];
+  const array_block &block = *operand.block;
+  if (operand.ndim != t.shape.ndim) {
+    return;
+  }
+  for (int d = 0, s = 0; d < t.shape.ndim; d++) {
+    if (!t.lowered[o].has_rows[d]) {
+      if (block.size()[d] != t.shape.size[d]) {
+        return; // stretches here: the rows below are not the result's
+      }
+      continue;
+    }
+    if (!t.shape.is_var(d)) {
+      if (!make_regular(t, o, d, rows_of(block, s++))) {
+        return;
+      }
+      continue;
+    }
+    const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
+    const stream &own = block.streams()[s];
+    bool identical = own.address == slots.address && own.kind == slots.kind &&
+                     std::equal(block.strides(s), block.strides(s) + t.shape.ndim, slots.stride);
+    int64_t shift = 0;
+    if (!identical) {
+      offsets_run run = slots.run ? rows_of(block, s) : offsets_run();
+      if (!run || !same_row_lengths(run, own.owner, slots.run, slots.owner.get())) {
+        return;
+      }
+      shift = run.rows ? run.first() - slots.run.first() : 0;
+    }
+    // The result's row starts serve this operand too, shifted by where its own content begins.
+    for_streams_below(t, o, d, [&](lowered_stream &stream) { stream.address += shift * stream.stride[d]; });
+    t.lowered[o].slots[d] = -1;
+    s++;
+  }
+}
+
 } // namespace
 
 void lower(task &t) {
@@ -52,59 +124,6 @@ void lower(task &t) {
     }
   }
 }
-
-namespace {
-
-/// The streams of operand o that are below its rows at axis d: later slots, and the ports.
-template <class F> void for_streams_below(task &t, int o, int d, F f) {
-  for (int e = d + 1; e < t.shape.ndim; e++) {
-    if (t.lowered[o].slots[e] >= 0) {
-      f(t.streams[t.lowered[o].slots[e]]);
-    }
-  }
-  for (int p = 0; p < t.ports.size(); p++) {
-    if (t.ports[p].operand == o) {
-      f(t.port_stream(p));
-    }
-  }
-}
-
-void align_operand(task &t, int o) {
-  const space_operand &operand = t.operands[o];
-  const array_block &block = *operand.block;
-  if (operand.ndim != t.shape.ndim) {
-    return;
-  }
-  for (int d = 0, s = 0; d < t.shape.ndim; d++) {
-    if (!t.lowered[o].has_rows[d]) {
-      if (block.size()[d] != t.shape.size[d]) {
-        return; // stretches here: the rows below are not the result's
-      }
-      continue;
-    }
-    if (!t.shape.is_var(d)) {
-      return;
-    }
-    const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
-    const stream &own = block.streams()[s];
-    bool identical = own.address == slots.address && own.kind == slots.kind &&
-                     std::equal(block.strides(s), block.strides(s) + t.shape.ndim, slots.stride);
-    int64_t shift = 0;
-    if (!identical) {
-      offsets_run run = slots.run ? rows_of(block, s) : offsets_run();
-      if (!run || !same_row_lengths(run, own.owner, slots.run, slots.owner.get())) {
-        return;
-      }
-      shift = run.rows ? run.first() - slots.run.first() : 0;
-    }
-    // The result's row starts serve this operand too, shifted by where its own content begins.
-    for_streams_below(t, o, d, [&](lowered_stream &stream) { stream.address += shift * stream.stride[d]; });
-    t.lowered[o].slots[d] = -1;
-    s++;
-  }
-}
-
-} // namespace
 
 void align(task &t) {
   for (int o = 0; o < t.operands.size(); o++) {

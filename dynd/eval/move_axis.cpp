@@ -1,7 +1,5 @@
-#include "dynd/eval/move_axis.h"
-
+// Reducing an axis that is outside of ragged rows.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "dynd/array/cursor.h"
@@ -15,102 +13,76 @@ namespace {
 
 class axis_mover {
 public:
-  axis_mover(const char *name, array_block *block, int axis)
-      : name_(name), block_(*block), axis_(axis), columns_(size_t(block->ndim) + 1), offsets_(size_t(block->ndim), {0}),
-        values_(block->type->dtype->nstreams) {}
+  axis_mover(const char *name, const array_block &block, int axis)
+      : name_(name), block_(block), axis_(axis), offsets_(size_t(block.ndim), {0}),
+        values_(block.type->dtype->nstreams) {}
 
   ref<array_block> run() {
-    stream_room room;
-    outside(cursor(block_, room), 0);
+    visit(0);
     return build();
   }
 
 private:
-  // The same place in every element of the axis.
-  struct column {
-    std::vector<char *> rooms; // of the cursors
-    std::vector<cursor> at;
+  // The axes in their order, but the moved one last.
+  int axis_at(int k) const { return k == block_.ndim - 1 ? axis_ : k + (k >= axis_); }
 
-    void enter(size_t k, const cursor &outer, int64_t i) {
-      size_t width = outer.block().nstreams;
-      if (k == at.size()) {
-        rooms.resize((k + 1) * width);
-        at.push_back(outer);
-      }
-      at[k] = dimension(outer).enter(i, rooms.data() + k * width);
+  // The place at index_ of the dimensions outside of `axis`.
+  cursor find(int axis) {
+    cursor at(block_, room_);
+    for (int d = 0; d < axis; d++) {
+      at = dimension(at).enter(index_[d], room_);
     }
-  };
+    return at;
+  }
 
-  void note_length(int axis, int64_t length) {
-    if (block_.is_var(axis)) {
-      offsets_[size_t(axis)].push_back(offsets_[size_t(axis)].back() + length);
+  void visit(int k) {
+    if (k == block_.ndim) {
+      return add_value(find(k));
+    }
+    int axis = axis_at(k);
+    int64_t length = axis > axis_ ? common_length(k) : find(axis).size();
+    offsets_[size_t(axis)].push_back(offsets_[size_t(axis)].back() + length);
+    for (int64_t i = 0; i < length; i++) {
+      index_[axis] = i;
+      visit(k + 1);
     }
   }
 
-  void outside(const cursor &at, int d) {
-    int64_t size = at.size();
-    if (d == axis_) {
-      column &all = columns_[size_t(d) + 1];
-      all = {};
-      all.rooms.resize(size_t(size) * block_.nstreams); // before there are cursors into it
-      for (int64_t i = 0; i < size; i++) {
-        all.enter(size_t(i), at, i);
-      }
-      return below(d + 1, all);
-    }
-    note_length(d, size);
-    stream_room room;
-    for (int64_t i = 0; i < size; i++) {
-      path_.push_back(i);
-      outside(dimension(at).enter(i, room), d + 1);
-      path_.pop_back();
-    }
-  }
-
-  void below(int d, const column &row) {
-    if (d == block_.ndim) {
-      return add_values(row);
-    }
-    int64_t length = row.at.empty() ? std::max<int64_t>(block_.size()[d], 0) : row.at[0].size();
-    for (const cursor &at : row.at) {
-      if (at.size() != length) {
+  // The length of the rows below all elements of the moved axis.
+  int64_t common_length(int k) {
+    int axis = axis_at(k);
+    int64_t count = find(axis_).size(), length = std::max<int64_t>(block_.size()[axis], 0);
+    for (int64_t i = 0; i < count; i++) {
+      index_[axis_] = i;
+      int64_t own = find(axis).size();
+      length = i == 0 ? own : length;
+      if (own != length) {
+        std::vector<intptr_t> path;
+        for (int outer = 0; outer < k; outer++) {
+          path.push_back(index_[axis_at(outer)]);
+        }
         fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
                                         " must be equally long below it" +
-                                        (path_.empty() ? "" : ", at " + row_text(path_).substr(4)) + ": lengths " +
-                                        std::to_string(length) + " and " + std::to_string(at.size()));
+                                        (path.empty() ? "" : ", at " + row_text(path).substr(4)) + ": lengths " +
+                                        std::to_string(length) + " and " + std::to_string(own));
       }
     }
-    note_length(d, length);
-    column &inner = columns_[size_t(d) + 1];
-    inner = {};
-    inner.rooms.resize(row.at.size() * block_.nstreams);
-    for (int64_t j = 0; j < length; j++) {
-      for (size_t k = 0; k < row.at.size(); k++) {
-        inner.enter(k, row.at[k], j);
-      }
-      path_.push_back(j);
-      below(d + 1, inner);
-      path_.pop_back();
+    return length;
+  }
+
+  void add_value(const cursor &at) {
+    for (size_t s = 0; s < values_.size(); s++) {
+      const char *value = at.streams()[s];
+      values_[s].insert(values_[s].end(), value, value + stream_item(block_.type->dtype, int(s)));
     }
   }
 
-  void add_values(const column &row) {
-    note_length(axis_, int64_t(row.at.size()));
-    for (const cursor &at : row.at) {
-      for (size_t s = 0; s < values_.size(); s++) {
-        const char *value = at.streams()[s];
-        values_[s].insert(values_[s].end(), value, value + stream_item(block_.type->dtype, int(s)));
-      }
-    }
-  }
-
-  // The axes in their order, but the moved one last.
   ref<array_block> build() {
     space shape;
     shape.ndim = block_.ndim;
     std::vector<std::vector<int64_t>> offsets;
     for (int k = 0; k < shape.ndim; k++) {
-      int axis = k == shape.ndim - 1 ? axis_ : k + (k >= axis_);
+      int axis = axis_at(k);
       shape.size[k] = block_.size()[axis];
       shape.fixed[k] = part_at(block_.type, axis).type->kind == type_kind::fixed_dim;
       if (shape.is_var(k)) {
@@ -120,11 +92,8 @@ private:
     }
     make_slots(shape, offsets);
     ref<array_block> result = new_result(shape, ndt::type(block_.type->dtype));
-    allocate_values(result.get(), shape);
     for (size_t s = 0; s < values_.size(); s++) {
-      if (!values_[s].empty()) {
-        std::memcpy(result->streams()[size_t(shape.nvar) + s].address, values_[s].data(), values_[s].size());
-      }
+      std::copy(values_[s].begin(), values_[s].end(), result->streams()[size_t(shape.nvar) + s].address);
     }
     return result;
   }
@@ -132,17 +101,17 @@ private:
   const char *name_;
   const array_block &block_;
   int axis_;
-  std::vector<column> columns_;               // of each depth
   std::vector<std::vector<int64_t>> offsets_; // of the axes
   std::vector<std::vector<char>> values_;     // of each stream of the elements
-  std::vector<intptr_t> path_;
+  intptr_t index_[max_ndim];
+  stream_room room_;
 };
 
 } // namespace
 
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis) {
   materialize(block);
-  return axis_mover(operation, block, axis).run();
+  return axis_mover(operation, *block, axis).run();
 }
 
 } // namespace dynd

@@ -17,13 +17,7 @@ const char *kind_name(const task &t, int operand, int axis) {
   return own_axis < 0 ? "scalar" : own.block->is_var(own_axis) ? "var" : "strided";
 }
 
-const char *element_name(const space_operand &operand) {
-  const type_data *type = operand.block->type;
-  for (int d = 0; d < operand.ndim; d++) {
-    type = type->element;
-  }
-  return type->text;
-}
+const char *element_name(const space_operand &operand) { return part_at(operand.block->type, operand.ndim).type->text; }
 
 // An assignment is named by what it goes between; an operation by the dimension it walks, and by itself at the leaf.
 std::string level_name(const task &t, int level) {
@@ -36,10 +30,7 @@ std::string level_name(const task &t, int level) {
   if (leaf) {
     return t.name;
   }
-  bool var = false;
-  for (int o = 0; o < t.operands.size(); o++) {
-    var |= std::string(kind_name(t, o, level)) == "var";
-  }
+  bool var = std::any_of(t.lowered.begin(), t.lowered.end(), [&](const auto &own) { return own.has_rows[level]; });
   return var ? "var" : "strided";
 }
 
@@ -71,8 +62,19 @@ std::vector<int> traced_sources(const task &t) {
 
 class value_recorder : public kernel_observer {
 public:
-  value_recorder(const task &t, const std::vector<std::vector<int>> &streams, observation &seen)
-      : t_(t), streams_(streams), seen_(seen), sources_(traced_sources(t)) {
+  value_recorder(const task &t, observation &seen) : t_(t), seen_(seen), sources_(traced_sources(t)) {
+    int next = t.ports.size();
+    for (int o = 0; o < t.operands.size(); o++) { // all their streams are in the call
+      std::vector<int> &own = streams_.emplace_back(t.operands[o].block->nstreams);
+      for (int s = 0; s < t.operands[o].var_count(); s++) {
+        own[size_t(s)] = next++;
+      }
+      for (int p = 0; p < t.ports.size(); p++) {
+        if (t.ports[p].operand == o) {
+          own[size_t(t.ports[p].stream)] = p;
+        }
+      }
+    }
     for (int o = 0; o < t.noutputs; o++) {
       nd::array output(ref<array_block>::share(t.operands[o].block));
       // A reduction writes to a place of size 1 in the reduced axis, which is no part of its result.
@@ -109,9 +111,9 @@ private:
   }
 
   const task &t_;
-  const std::vector<std::vector<int>> &streams_;
   observation &seen_;
   std::vector<int> sources_;
+  std::vector<std::vector<int>> streams_; // of each operand's array, among those of the call
   std::vector<nd::array> outputs_;
 };
 
@@ -142,19 +144,17 @@ void add_unused_ports(task &t) {
 
 } // namespace
 
-int run_traced(task &t, observation &seen, dynd_frame &frame) {
+int run_traced(task &t, observation &seen, std::string &failure) {
   add_unused_ports(t);
   lower(t);
   ckernel_builder kernel;
   root_call call;
-  std::vector<std::vector<int>> streams;
-  build_in_order(kernel, t, true, {}, call, &streams);
-  value_recorder recorder(t, streams, seen);
+  build_in_order(kernel, t, true, {}, call);
+  value_recorder recorder(t, seen);
   work_frame own(kernel.scratch_size);
   own.state.observer = &recorder;
   int status = call_root(kernel, call, 0, call.count, own);
-  frame.kind = own.kind;
-  std::copy(std::begin(own.text), std::end(own.text), frame.text);
+  failure = own.text;
   return status;
 }
 

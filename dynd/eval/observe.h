@@ -34,11 +34,13 @@ struct observation {
   size_t more_calls = 0;          ///< that were made after those
 };
 
+inline bool is_tracing(const settings &how) { return how.watching && how.watching->tracing; }
+
 /// More calls than these are counted, not kept.
 inline constexpr size_t most_traced_calls = 10000;
 
-/// Runs the lowered task element by element, and records every call. A status; what failed is in the frame.
-int run_traced(task &t, observation &seen, dynd_frame &frame);
+/// Runs the lowered task element by element, and records every call. A status, and what was said of a failure.
+int run_traced(task &t, observation &seen, std::string &failure);
 
 /// A reduction of everything, as the one call that it is.
 void trace_one_row(const task &t, observation &seen);

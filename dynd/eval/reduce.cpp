@@ -8,9 +8,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
-#include "dynd/eval/flatten.h"
 #include "dynd/eval/fusion.h"
-#include "dynd/eval/move_axis.h"
 #include "dynd/eval/observe.h"
 #include "dynd/ops/logic.h"
 
@@ -18,43 +16,18 @@ namespace dynd {
 
 namespace {
 
-// The index, over the axes outside of `axis`, of its `row`-th row; rows of all `var` axes follow each other.
-std::vector<intptr_t> index_of_row(const space &shape, int axis, intptr_t row) {
-  std::vector<intptr_t> index;
-  for (int d = axis - 1; d >= 0; d--) {
-    if (!shape.is_var(d)) {
-      index.insert(index.begin(), row % shape.size[d]);
-      row /= shape.size[d];
-      continue;
-    }
-    const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
-    int64_t at = row + run.first();
-    intptr_t outer = run.row_of(at);
-    index.insert(index.begin(), at - run[outer]);
-    row = outer;
-  }
-  return index;
-}
-
 // Fails if a row is empty, naming the first. The operand's axis may have been another one before.
 void fail_if_empty(const reduction &r, array_block *operand, int axis, int shown_axis) {
-  ref<array_block> ordered = copy_values(operand, access_mode::immutable); // rows that follow each other
-  space shape;
-  space_of(ordered.get(), shape);
-  std::string where = shape.ndim == 1 ? "the array is empty" : "axis " + std::to_string(shown_axis) + " is empty";
-  bool empty = shape.size[axis] == 0;
-  if (shape.is_var(axis)) {
-    const offsets_run &run = shape.slots[size_t(shape.slot_index[axis])].run;
-    intptr_t row = 0;
-    while (row < run.rows && run[row + 1] > run[row]) {
-      row++;
+  stream_room room;
+  for_each_place(cursor::over_rows(*operand, room), axis, [&](const cursor &row, const intptr_t *index) {
+    if (row.size() == 0) {
+      std::string where = operand->ndim == 1         ? "the array"
+                          : row.is_var() && axis > 0 ? row_text({index, size_t(axis)})
+                                                     : "axis " + std::to_string(shown_axis);
+      fail(error_kind::value,
+           std::string(r.name) + ": " + where + " is empty, and " + r.name + " of no elements is not defined");
     }
-    empty = row < run.rows;
-    where = empty && axis > 0 ? row_text(index_of_row(shape, axis, row)) + " is empty" : where;
-  }
-  if (empty) {
-    fail(error_kind::value, std::string(r.name) + ": " + where + ", and " + r.name + " of no elements is not defined");
-  }
+  });
 }
 
 // What a reduction computes in, and its result.
@@ -72,8 +45,7 @@ struct typed_reduction {
     }
     accumulator = accumulator_type(id, element.scalar);
     missing = element.option && of.empty == empty_rule::none;
-    result = ndt::make_scalar(accumulator);
-    result = missing ? ndt::make_option(result) : result;
+    result = number_type(accumulator, missing);
   }
   bool empty_fails() const { return of.empty == empty_rule::none && !element.option; }
 };
@@ -90,9 +62,7 @@ uint8_t identity_of(fused_task &fused, const typed_reduction &typed) {
 // The program: the operand with what is lazy below it, missing elements as the identity, reduced to `place`.
 void add_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, bool last_use,
                    array_block *place) {
-  space_operands inputs;
-  inputs.push_back(operand);
-  fused.claim(inputs, last_use ? 1 : 0, *operand, 1);
+  fused.claim({operand}, last_use ? 1 : 0, *operand, 1);
   fused.add_claimed();
   value_registers x = fused.registers_of(operand);
   program &p = fused.t.p;
@@ -108,23 +78,7 @@ void add_reduction(fused_task &fused, const typed_reduction &typed, array_block 
   fused.add_reduced(value, typed.of.id, typed.empty_fails(), place, stream);
 }
 
-// Rows without elements: zeros, or missing.
-void fill_empty(array_block *result, const space &shape) {
-  for (int s = result->type->var_count; s < result->nstreams; s++) { // so that they get memory of zeros
-    release(std::exchange(result->streams()[s].owner, nullptr));
-  }
-  allocate_values(result, shape, true);
-}
-
 // ---- one axis -----------------------------------------------------------------------------------------------------
-
-bool is_ragged_below(const array_block *block, int axis) {
-  bool ragged = false;
-  for (int d = axis + 1; d < block->ndim; d++) {
-    ragged |= block->is_var(d);
-  }
-  return ragged;
-}
 
 // Moves the axis to the end: in the task, not in the arrays, so that lazy operands are absorbed.
 void move_axis_to_end(task &t, int axis) {
@@ -138,13 +92,8 @@ void move_axis_to_end(task &t, int axis) {
 
 space without_axis(const space &shape, int axis) {
   space outside = shape;
-  auto drop = [&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + shape.ndim, of_axis + axis); };
-  drop(outside.size);
-  drop(outside.fixed);
-  drop(outside.slot_index);
-  for (space_slots &slots : outside.slots) {
-    drop(slots.stride);
-  }
+  outside.for_each_axis_array(
+      [&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + shape.ndim, of_axis + axis); });
   outside.ndim--;
   if (shape.is_var(axis)) {
     int removed = shape.slot_index[axis];
@@ -181,7 +130,6 @@ void run_reduction(fused_task &fused, const typed_reduction &typed, array_block 
     fused.run();
   } catch (const error &e) {
     if (e.kind() == error_kind::value) { // an empty row, most likely: which one?
-      fused.let_go();                    // the operand is asked for its values, and may be lazy
       fail_if_empty(typed.of, operand, axis, shown_axis);
     }
     throw;
@@ -193,24 +141,17 @@ ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand,
                              int shown_axis, const settings &how) {
   fused_task fused(typed.of.name, how);
   task &t = fused.t;
-  space_of(operand, t.shape);
+  broadcast_space(typed.of.name, {operand}, t.shape);
   space outside = without_axis(t.shape, axis);
-  for (const space_slots &slots : outside.slots) {
-    if (!slots.run) { // the result needs rows that follow each other
-      ref<array_block> copy = copy_values(operand, access_mode::immutable);
-      return reduce_axis(typed, copy.get(), false, axis, shown_axis, how);
-    }
-  }
-  ref<array_block> result = new_result(outside, typed.result);
-  allocate_values(result.get(), outside, how.watching && how.watching->tracing);
+  bool nothing = t.shape.size[axis] == 0; // of rows without elements: zeros, or missing
+  ref<array_block> result = new_result(outside, typed.result, nothing || is_tracing(how));
   if (outside.count() == 0) {
     return result;
   }
-  if (!t.shape.is_var(axis) && t.shape.size[axis] == 0) {
-    if (typed.empty_fails()) {
-      fail_if_empty(typed.of, operand, axis, shown_axis);
-    }
-    fill_empty(result.get(), outside);
+  if (nothing && typed.empty_fails()) {
+    fail_if_empty(typed.of, operand, axis, shown_axis);
+  }
+  if (nothing) {
     return result;
   }
   nd::array place = nd::with_unit_axis(nd::array(result), axis);
@@ -225,7 +166,7 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
                                     const settings &how) {
   fused_task fused(typed.of.name, how);
   task &t = fused.t;
-  space_of(operand, t.shape);
+  broadcast_space(typed.of.name, {operand}, t.shape);
   if (!has_equal_rows(t.shape) || t.shape.count() == 0) {
     return {};
   }
@@ -241,9 +182,8 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
   space outside = without_axis(t.shape, axis);
   make_equal_rows(outside, without_axis(regular, axis));
   ref<array_block> result = new_result(outside, typed.result);
-  allocate_values(result.get(), outside);
   // The values of the result with one size in every axis.
-  ref<array_block> flat = new_result(without_axis(regular, axis), typed.result);
+  ref<array_block> flat = new_lazy_result(without_axis(regular, axis), typed.result);
   for (int s = 0; s < typed.result->nstreams; s++) {
     flat->streams()[s] = shared_stream(*result, outside.nvar + s);
   }
@@ -263,7 +203,7 @@ ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *o
 bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, array_block *result,
                     const settings &how) {
   fused_task fused(typed.of.name, how);
-  space_of(operand, fused.t.shape);
+  broadcast_space(typed.of.name, {operand}, fused.t.shape);
   add_reduction(fused, typed, operand, last_use, result);
   fused.t.nreduced = fused.t.shape.ndim;
   fused.t.one_row = true;
@@ -276,14 +216,8 @@ bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool las
 }
 
 ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
-  ref<array_block> result;
-  if (typed.missing) {
-    result = new_result({}, typed.result);
-    allocate_values(result.get(), {}, true);
-  } else {
-    const char zero[max_scalar_size] = {};
-    result = new_scalar(typed.accumulator, zero);
-  }
+  const char zero[max_scalar_size] = {};
+  ref<array_block> result = typed.missing ? new_result({}, typed.result, true) : new_scalar(typed.accumulator, zero);
   if (nd::count_elements(*operand) == 0) {
     if (typed.empty_fails()) {
       fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);
@@ -317,8 +251,8 @@ ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool
   }
   at += at < 0 ? ndim : 0;
   ref<array_block> result;
-  bool ragged = is_ragged_below(operand, at);
-  bool shown = how.watching && how.watching->tracing && at < ndim - 1; // a trace shows the rows that are reduced
+  bool ragged = operand->slot_stream(at + 1) < operand->type->var_count; // below the axis
+  bool shown = is_tracing(how) && at < ndim - 1;                         // a trace shows the rows that are reduced
   if (ragged && !shown) {
     result = try_reduce_regular(typed, operand, last_use, at, how);
   }
@@ -352,9 +286,7 @@ ref<array_block> evaluate(reduction_id id, array_block *operand, bool last_use, 
   if (to == typed.accumulator) {
     return result;
   }
-  ndt::type dtype = ndt::make_scalar(to);
-  dtype = typed.missing ? ndt::make_option(dtype) : dtype;
-  return copy_values(result.get(), access_mode::immutable, dtype, error_mode::nocheck);
+  return copy_values(result.get(), access_mode::immutable, number_type(to, typed.missing), error_mode::nocheck);
 }
 
 } // namespace dynd

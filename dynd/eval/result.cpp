@@ -20,10 +20,9 @@ ndt::type type_over(const space &shape, ndt::type type) {
   return type;
 }
 
-// The elements below the innermost `var` axis: [first, last), and the axis (-1: none).
+// The elements below the innermost `var` axis: [first, last).
 struct value_extent {
   int64_t first, last;
-  int axis;
 };
 
 value_extent extent_of(const space &shape) {
@@ -32,7 +31,7 @@ value_extent extent_of(const space &shape) {
   for (int d = shape.ndim - 1; d >= 0; d--) {
     if (shape.is_var(d)) {
       const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
-      value_extent extent = {0, 0, d};
+      value_extent extent = {0, 0};
       overflow |= __builtin_mul_overflow(run.first(), below, &extent.first);
       overflow |= __builtin_mul_overflow(run.last(), below, &extent.last);
       if (overflow) {
@@ -43,7 +42,7 @@ value_extent extent_of(const space &shape) {
     }
     overflow |= __builtin_mul_overflow(below, shape.size[d], &below);
   }
-  return {0, below, -1};
+  return {0, checked_count(shape.size, shape.ndim, max_scalar_size)};
 }
 
 intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
@@ -56,14 +55,38 @@ intptr_t checked_bytes(const value_extent &extent, intptr_t item) {
   return bytes;
 }
 
+// `small`: memory in the block for all streams, each 16-byte aligned; null: they get buffers.
+void place_values(array_block *result, const space &shape, char *small, bool zeros) {
+  value_extent extent = extent_of(shape);
+  const type_data *dtype = result->type->dtype;
+  for (int s = 0; s < dtype->nstreams; s++) {
+    stream &own = result->streams()[shape.nvar + s];
+    if (own.address) {
+      continue;
+    }
+    intptr_t item = intptr_t(stream_item(dtype, s)), bytes = checked_bytes(extent, item);
+    char *memory = small;
+    if (small) {
+      small += (bytes + 15) / 16 * 16;
+    } else {
+      ref<buffer> own_memory = allocate_buffer(size_t(bytes));
+      memory = own_memory->data;
+      own.owner = own_memory.take();
+    }
+    if (zeros) {
+      std::memset(memory, 0, size_t(bytes));
+    }
+    own.address = memory - extent.first * item;
+  }
+}
+
 } // namespace
 
 size_t value_bytes(const space &shape, ndt::type dtype) {
   size_t bytes = 0;
+  value_extent extent = extent_of(shape);
   for (int s = 0; s < dtype->nstreams; s++) {
-    intptr_t item = intptr_t(stream_item(dtype.get(), s));
-    bytes += shape.nvar == 0 ? size_t(checked_count(shape.size, shape.ndim, size_t(item))) * size_t(item)
-                             : size_t(checked_bytes(extent_of(shape), item));
+    bytes += size_t(checked_bytes(extent, intptr_t(stream_item(dtype.get(), s))));
   }
   return bytes;
 }
@@ -101,7 +124,7 @@ axis_order order_like(const space &shape, const space_operands &operands) {
   return order;
 }
 
-ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, const axis_order &order) {
+ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t extra, const axis_order &order) {
   ndt::type type = type_over(shape, dtype);
   bool dense = shape.nvar == 0 && order.c_order && dtype->kind == type_kind::scalar;
   ref<array_block> result =
@@ -137,22 +160,14 @@ ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra, c
   return result;
 }
 
-void allocate_values(array_block *result, const space &shape, bool zeros) {
-  value_extent extent = extent_of(shape);
-  const type_data *dtype = result->type->dtype;
-  for (int s = 0; s < dtype->nstreams; s++) {
-    stream &own = result->streams()[shape.nvar + s];
-    if (own.owner) { // from an attempt that failed
-      continue;
-    }
-    intptr_t item = intptr_t(stream_item(dtype, s)), bytes = checked_bytes(extent, item);
-    ref<buffer> memory = allocate_buffer(size_t(bytes));
-    if (zeros) {
-      std::memset(memory->data, 0, size_t(bytes));
-    }
-    own.address = memory->data - extent.first * item;
-    own.owner = memory.take();
-  }
+void allocate_values(array_block *result, const space &shape) { place_values(result, shape, nullptr, false); }
+
+ref<array_block> new_result(const space &shape, ndt::type dtype, bool zeros, const axis_order &order) {
+  size_t bytes = value_bytes(shape, dtype);
+  bool small = bytes <= inline_limit;
+  ref<array_block> result = new_lazy_result(shape, dtype, small ? bytes + 16 * dtype->nstreams : 0, order);
+  place_values(result.get(), shape, small ? small_data(result.get()) : nullptr, zeros);
+  return result;
 }
 
 } // namespace dynd

@@ -1,10 +1,10 @@
-#include "dynd/eval/row_lengths.h"
-
+// The lengths of rows that are evaluated together: compared, and made into the offsets of a result's rows, before
+// anything is written.
 #include <algorithm>
 
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/task.h"
+#include "dynd/eval/space.h"
 
 namespace dynd {
 
@@ -14,132 +14,140 @@ namespace {
 class row_measure {
 public:
   row_measure(const char *operation, const space_operands &operands, const space &shape)
-      : operation_(operation), shape_(shape) {
-    t_.operands = operands;
-    t_.shape = shape;
-    lower(t_);
+      : offsets(size_t(shape.nvar), {0}), operation_(operation), operands_(operands), shape_(shape),
+        rooms_(size_t(shape.ndim + 1) * size_t(operands.size()) * max_ndim) {
     for (int d = 0; d < shape.ndim; d++) {
-      bool rows = shape.is_var(d);
-      for (const lowered_operand &operand : t_.lowered) {
-        rows |= operand.has_rows[d];
+      for (int o = 0; o < operands.size(); o++) {
+        bool rows = axis_of(o, d) >= 0 && operands[o].block->is_var(axis_of(o, d));
+        last_ = rows ? d : last_;
       }
-      last_ = rows ? d : last_;
-    }
-    offsets.resize(size_t(shape.nvar), {0});
-    levels_.resize(size_t(last_) + 2);
-    for (level &own : levels_) {
-      own.at.resize(size_t(t_.streams.size()));
-      own.step.resize(own.at.size());
-      own.row.resize(size_t(operands.size()));
     }
   }
 
   void run() {
-    for (int s = 0; s < t_.streams.size(); s++) {
-      levels_[0].at[size_t(s)] = t_.streams[s].address;
+    places whole;
+    for (int o = 0; o < operands_.size(); o++) {
+      whole.push_back(cursor::over_rows(*operands_[o].block, room(o, shape_.ndim)));
     }
-    visit(0);
+    visit(whole, 0);
   }
 
   std::vector<std::vector<int64_t>> offsets;
 
 private:
-  // Where the streams are at one element of the dimensions outside, how far they go to the next, and the rows there.
-  struct level {
-    std::vector<char *> at;
-    std::vector<intptr_t> step;
-    std::vector<row_extent> row; // of each operand; size -1: it has none here
+  using places = small_vector<cursor, 8>; // of the operands, at one element of the axes outside
+  struct moving_place {
+    dimension row;
+    char **room;
   };
 
-  void visit(int d) {
-    if (d > last_) {
-      return;
+  void visit(const places &at, int d) {
+    int64_t length = shape_.is_var(d) ? 1 : shape_.size[d];
+    for (int o = 0; o < at.size(); o++) {
+      length = length == 1 ? length_of(at, o, d) : length;
     }
-    level &here = levels_[size_t(d)];
-    for (int o = 0; o < t_.operands.size(); o++) {
-      int slots = t_.lowered[o].slots[d];
-      here.row[size_t(o)] = slots < 0 ? row_extent{0, -1} : read_slot(here.at[size_t(slots)], t_.lowered[o].kind[d]);
-    }
-    int64_t length = common_length(d);
-    for (int o = 0; o < t_.operands.size(); o++) {
-      if (length_of(d, o) != 1 && length_of(d, o) != length) {
-        fail_row(d);
+    for (int o = 0; o < at.size(); o++) {
+      if (length_of(at, o, d) != 1 && length_of(at, o, d) != length) {
+        fail_row(at, d);
       }
+    }
+    if (shape_.is_var(d)) {
+      std::vector<int64_t> &own = offsets[size_t(shape_.slot_index[d])];
+      own.push_back(own.back() + length);
     }
     if (d == last_) {
       return;
     }
-    enter(d, length);
-    level &inner = levels_[size_t(d) + 1];
+    places inner = at;
+    small_vector<moving_place, 8> moving;
+    for (int o = 0; o < at.size(); o++) {
+      if (axis_of(o, d) >= 0) {
+        dimension row(at[o]);
+        inner[o] = row.enter(0, room(o, d));
+        if (row.size() > 1) {
+          moving.push_back({row, room(o, d)});
+        }
+      }
+    }
+    if (d + 1 == last_ && measure_last(inner, moving, d, length)) {
+      return;
+    }
     for (int64_t i = 0; i < length; i++) {
       path_[d] = i;
       walk_.step(operation_);
-      visit(d + 1);
-      for (size_t s = 0; s < inner.at.size(); s++) {
-        inner.at[s] += here.step[s];
+      visit(inner, d + 1);
+      for (const moving_place &place : moving) {
+        place.row.next(place.room);
       }
     }
   }
 
-  // The shape's size, or the length that the operands' rows give.
-  int64_t common_length(int d) {
-    if (!shape_.is_var(d)) {
-      return shape_.size[d];
+  // What visit() does for `count` neighbours in the last axis, which is nearly all of the work, as one loop over the
+  // slots. False where some row does not fit: then the walk says which.
+  bool measure_last(const places &at, const small_vector<moving_place, 8> &moving, int outside, int64_t count) {
+    struct operand_rows {
+      const char *slot; // null: they have one size
+      intptr_t step;
+      slot_kind kind;
+      int64_t size;
+    };
+    small_vector<operand_rows, 8> rows;
+    for (int o = 0; o < at.size(); o++) {
+      operand_rows &own = rows.push_back({nullptr, 0, slot_kind::none, length_of(at, o, last_)});
+      if (axis_of(o, last_) >= 0 && at[o].is_var()) {
+        const array_block &block = at[o].block();
+        int stream = at[o].part().stream;
+        bool moves = std::any_of(moving.begin(), moving.end(),
+                                 [&](const moving_place &place) { return place.room == at[o].streams(); });
+        own = {at[o].address(), moves ? block.strides(stream)[axis_of(o, outside)] : 0, block.streams()[stream].kind,
+               0};
+      }
     }
-    int64_t length = 1;
-    for (const row_extent &row : levels_[size_t(d)].row) {
-      length = row.size >= 0 && length == 1 ? row.size : length;
-    }
-    std::vector<int64_t> &own = offsets[size_t(shape_.slot_index[d])];
-    own.push_back(own.back() + length);
-    return length;
-  }
-
-  // The streams of the dimension below at its first element, and their steps.
-  void enter(int d, int64_t length) {
-    level &here = levels_[size_t(d)], &inner = levels_[size_t(d) + 1];
-    std::copy(here.at.begin(), here.at.end(), inner.at.begin());
-    std::fill(here.step.begin(), here.step.end(), 0);
-    for (int o = 0; o < t_.operands.size(); o++) {
-      const row_extent &row = here.row[size_t(o)];
-      for (int e = d + 1; e < shape_.ndim; e++) {
-        int s = t_.lowered[o].slots[e];
-        if (s < 0) {
-          continue;
+    bool var = shape_.is_var(last_), fits = true;
+    std::vector<int64_t> *own = var ? &offsets[size_t(shape_.slot_index[last_])] : nullptr;
+    for (int64_t i = 0; i < count && fits; i++) {
+      walk_.step(operation_);
+      int64_t length = var ? 1 : shape_.size[last_];
+      for (operand_rows &row : rows) {
+        if (row.slot) {
+          row.size = read_slot(row.slot, row.kind).size;
+          row.slot += row.step;
         }
-        intptr_t stride = t_.streams[s].stride[d];
-        here.step[size_t(s)] = row.size < 0 || row.size == length ? stride : 0;
-        inner.at[size_t(s)] += row.size < 0 ? 0 : row.start * start_unit(stride, t_.lowered[o].step[d]);
+        length = length == 1 ? row.size : length;
+      }
+      for (const operand_rows &row : rows) {
+        fits &= row.size == 1 || row.size == length;
+      }
+      if (var) {
+        own->push_back(own->back() + length);
       }
     }
+    return fits;
   }
 
-  // Of a dimension of one size its size; 1 where the operand has none.
-  int64_t length_of(int d, int o) const {
-    const row_extent &row = levels_[size_t(d)].row[size_t(o)];
-    int axis = d - (shape_.ndim - t_.operands[o].ndim);
-    return row.size >= 0 ? row.size : axis < 0 ? 1 : t_.operands[o].block->size()[axis];
-  }
+  // The axis of operand o that goes with axis d of the space; negative where it has none.
+  int axis_of(int o, int d) const { return d - (shape_.ndim - operands_[o].ndim); }
+  int64_t length_of(const places &at, int o, int d) const { return axis_of(o, d) < 0 ? 1 : at[o].size(); }
+  char **room(int o, int d) { return &rooms_[size_t(d * operands_.size() + o) * max_ndim]; }
 
-  [[noreturn]] void fail_row(int d) {
-    std::string text = std::string(operation_) + ": cannot broadcast " + row_text({path_, size_t(d)});
-    text += ": lengths ";
-    for (int o = 0; o < t_.operands.size(); o++) {
-      text += (o == 0 ? "" : o + 1 == t_.operands.size() ? " and " : ", ") + std::to_string(length_of(d, o));
+  [[noreturn]] void fail_row(const places &at, int d) const {
+    std::string text = std::string(operation_) + ": cannot broadcast " + row_text({path_, size_t(d)}) + ": lengths ";
+    for (int o = 0; o < at.size(); o++) {
+      text += (o == 0 ? "" : o + 1 == at.size() ? " and " : ", ") + std::to_string(length_of(at, o, d));
     }
     // (N) against (N, var): probably one value for each row was meant.
-    bool meant = std::any_of(t_.operands.begin(), t_.operands.end(), [&](const space_operand &operand) {
+    bool meant = std::any_of(operands_.begin(), operands_.end(), [&](const space_operand &operand) {
       return operand.ndim == 1 && !shape_.is_var(d) && operand.block->size()[0] == shape_.size[d];
     });
     fail(error_kind::broadcast, text + (meant ? one_value_for_each_row_hint : ""));
   }
 
   const char *operation_;
+  const space_operands &operands_;
   const space &shape_;
-  task t_; // for its lowered slots; it has no ports
-  int last_ = -1;
+  int last_ = -1; // the last axis with rows
   intptr_t path_[max_ndim];
-  std::vector<level> levels_;
+  std::vector<char *> rooms_; // for the streams of each operand, in each axis
   interruptible_walk walk_;
 };
 

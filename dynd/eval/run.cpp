@@ -10,7 +10,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/frame.h"
-#include "dynd/eval/locate.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
@@ -53,10 +52,21 @@ size_t touched_bytes(const task &t, intptr_t elements) {
   return bytes;
 }
 
+// What is read is in the cache when it is written.
+bool reads_outputs(const task &t) {
+  bool reads = false;
+  for (int o = 0; o < t.p.noutputs; o++) {
+    for (int p = t.p.noutputs; p < t.ports.size(); p++) {
+      reads |= t.port_stream(p).address == t.port_stream(o).address;
+    }
+  }
+  return reads;
+}
+
 void choose_for_memory(const task &t, intptr_t elements, tree_options &options) {
   size_t bytes = elements > 0 ? touched_bytes(t, elements) : 0;
   const cpu_tuning &cpu = this_cpu();
-  options.streaming = !t.nreduced && bytes > cpu.stream_from;
+  options.streaming = !t.nreduced && bytes > cpu.stream_from && !reads_outputs(t);
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
@@ -65,14 +75,14 @@ bool is_about_an_element(error_kind kind) {
   return kind != error_kind::memory && kind != error_kind::internal && kind != error_kind::cancelled;
 }
 
-[[noreturn]] void fail_task(task &t, const dynd_frame &frame, int status) {
+[[noreturn]] void fail_task(task &t, std::string text, int status) {
   error_kind kind = kind_of(status);
-  std::string text = frame.text, where;
+  std::string where;
   if (is_about_an_element(kind) && !t.nreduced) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
     first_failure first = locate_failure(t);
-    if (first.status) { // a flaky task may fail only now and then
+    if (first.status) { // external code may fail only now and then
       kind = kind_of(first.status);
       text = first.text;
       where = first.where.empty() ? "" : " at index " + first.where; // one value has no index
@@ -136,13 +146,12 @@ public:
       store_fence();
     }
     if (status && !failed_.exchange(true)) {
-      std::memcpy(failure.text, frame.text, sizeof(failure.text));
-      failure.text[sizeof(failure.text) - 1] = 0;
+      failure.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
     }
     return status;
   }
 
-  dynd_frame failure = {};
+  std::string failure;
 
 private:
   const ckernel_builder &kernel_;
@@ -161,20 +170,19 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   if (call.elements < threads_from || t.one_thread) {
     return run(0, call.count);
   }
+  auto run_all = [&](const auto &pieces) {
+    return for_each_piece(pieces.count(), [&](intptr_t i) {
+      piece part = pieces[i];
+      return part.size() ? run(part.begin, part.end) : int(dynd_ok);
+    });
+  };
   intptr_t target = elements_of_piece(t);
   if (call.row_offsets) {
-    content_pieces<int64_t> pieces(call.row_offsets, call.count, target);
-    return for_each_piece(pieces.count(), [&](intptr_t i) {
-      auto part = pieces[i];
-      return part.begin == part.end ? int(dynd_ok) : run(part.begin, part.end);
-    });
+    return run_all(content_pieces(call.row_offsets, call.count, target));
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
-  even_pieces pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1);
-  return for_each_piece(pieces.count(), [&](intptr_t i) {
-    auto part = pieces[i];
-    return run(part.begin, part.end);
-  });
+  return run_all(
+      even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), call.flat ? 64 : 1));
 }
 
 // ---- one logical row: pieces give lanes, which combine in their order ----------------------------------------------
@@ -232,12 +240,37 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
 
 } // namespace
 
+first_failure locate_failure(const task &t) {
+  ckernel_builder kernel;
+  root_call call;
+  // External code may not fail a second time: it is called for one element after another.
+  bool external = std::any_of(t.p.steps, t.p.steps + t.p.nsteps,
+                              [](const program_step &step) { return step.kind == step_kind::external; });
+  tree_options options;
+  options.together = external ? 1 : 512;
+  build_in_order(kernel, t, false, options, call);
+  work_frame frame(kernel.scratch_size);
+  first_failure found;
+  found.status = call_root(kernel, call, 0, call.count, frame);
+  found.text.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
+  // The outermost loop is the call, or there is one call for all.
+  const frame_state &failed = frame.state;
+  if (failed.lacks_parts) {
+    throw std::bad_alloc();
+  }
+  std::string where = call.is_outer_axis ? std::to_string(failed.index) + failed.path
+                                         : failed.path.substr(std::min<size_t>(2, failed.path.size()));
+  bool one = where.find(", ") == where.npos;
+  found.where = found.status && !where.empty() ? "(" + where + (one ? ",)" : ")") : "";
+  return found;
+}
+
 bool run_task(task &t) {
   observation *watching = t.how.watching;
-  if (watching && watching->tracing && !t.one_row) {
-    dynd_frame frame = {};
-    if (int status = run_traced(t, *watching, frame)) {
-      fail_task(t, frame, status);
+  if (is_tracing(t.how) && !t.one_row) {
+    std::string failure;
+    if (int status = run_traced(t, *watching, failure)) {
+      fail_task(t, failure, status);
     }
     return true;
   }

@@ -1,6 +1,8 @@
 // Running a task: build its kernel, cut the call into pieces, run them, and turn a failure into a message.
 #pragma once
 
+#include <string>
+
 #include "dynd/eval/task.h"
 
 namespace dynd {
@@ -11,5 +13,15 @@ inline constexpr intptr_t unlocked_from = 50'000; ///< elements: about 20 micros
 /// Runs a lowered task. The outputs' memory is there. False where the task is one logical row and its operands cannot
 /// be walked as one: then nothing was done.
 bool run_task(task &t);
+
+/// The first element that fails, in C order: where it is, down to the part of it that failed, and what was said.
+struct first_failure {
+  int status = dynd_ok; ///< zero: none fails when it is run again, as may be with external kernels
+  std::string where;    ///< `(2, 0, "x")`; empty where there is neither an axis nor a part
+  std::string text;
+};
+
+/// Runs the lowered task again, in C order, up to the first element that fails.
+first_failure locate_failure(const task &t);
 
 } // namespace dynd

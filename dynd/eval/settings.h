@@ -1,6 +1,8 @@
 // How a thread wants its evaluations done. Read once where a call enters the engine, and passed down from there.
 #pragma once
 
+#include <utility>
+
 namespace dynd {
 
 struct observation;
@@ -14,30 +16,27 @@ struct settings {
 /// What the calling thread has set.
 settings &thread_settings();
 
-/// While one lives, operations of this thread are not lazy.
-class eager_scope {
+/// While one lives, a setting of this thread has another value.
+template <class T> class setting_scope {
 public:
-  eager_scope() : before_(thread_settings().eager) { thread_settings().eager = true; }
-  ~eager_scope() { thread_settings().eager = before_; }
-  eager_scope(const eager_scope &) = delete;
-  eager_scope &operator=(const eager_scope &) = delete;
+  setting_scope(T settings::*which, T value) : which_(which), before_(std::exchange(thread_settings().*which, value)) {}
+  ~setting_scope() { thread_settings().*which_ = before_; }
+  setting_scope(const setting_scope &) = delete;
+  setting_scope &operator=(const setting_scope &) = delete;
 
 private:
-  bool before_;
+  T settings::*which_;
+  T before_;
 };
 
-/// While one lives, evaluations of this thread report to the observation.
-class observed_scope {
-public:
-  explicit observed_scope(observation *seen) : before_(thread_settings().watching) {
-    thread_settings().watching = seen;
-  }
-  ~observed_scope() { thread_settings().watching = before_; }
-  observed_scope(const observed_scope &) = delete;
-  observed_scope &operator=(const observed_scope &) = delete;
+/// Operations of this thread are not lazy.
+struct eager_scope : setting_scope<bool> {
+  eager_scope() : setting_scope(&settings::eager, true) {}
+};
 
-private:
-  observation *before_;
+/// Evaluations of this thread report to the observation.
+struct observed_scope : setting_scope<observation *> {
+  explicit observed_scope(observation *seen) : setting_scope(&settings::watching, seen) {}
 };
 
 /// For tests: turns the direct step off, in the whole process.

@@ -4,17 +4,8 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
-#include "dynd/eval/row_lengths.h"
 
 namespace dynd {
-
-int space_operand::var_count() const {
-  int count = 0;
-  for (int d = 0; d < ndim; d++) {
-    count += block->is_var(d);
-  }
-  return count;
-}
 
 std::string space_text(const space_operand &operand) {
   std::string text = "(";
@@ -59,12 +50,8 @@ namespace {
 
 // ---- sizes --------------------------------------------------------------------------------------------------------
 
-type_kind kind_of_axis(const array_block &block, int axis) {
-  const type_data *t = block.type;
-  while (axis--) {
-    t = t->element;
-  }
-  return t->kind;
+bool is_fixed(const array_block &block, int axis) {
+  return part_at(block.type, axis).type->kind == type_kind::fixed_dim;
 }
 
 [[noreturn]] void cannot_broadcast(const char *operation, const space_operands &operands, int axis) {
@@ -79,35 +66,29 @@ type_kind kind_of_axis(const array_block &block, int axis) {
   fail(error_kind::broadcast, text + (ragged && flat ? one_value_for_each_row_hint : ""));
 }
 
-// One axis of the result: right-justified, sizes of 1 stretch.
+// One axis of the result: right-justified, sizes of 1 stretch. Its size belongs to the type where it does for an
+// operand.
 void broadcast_axis(const char *operation, const space_operands &operands, int d, space &result) {
+  auto axis_of = [&](const space_operand &operand) { return d - (result.ndim - operand.ndim); };
   intptr_t size = 1;
-  bool var = false, fixed = false, present = false;
+  bool var = false;
   for (const space_operand &operand : operands) {
-    int axis = d - (result.ndim - operand.ndim);
-    if (axis < 0) {
+    intptr_t own = axis_of(operand) < 0 ? 1 : operand.block->size()[axis_of(operand)];
+    var |= own < 0;
+    if (own < 0 || own == 1) {
       continue;
     }
-    if (operand.block->is_var(axis)) {
-      var = true;
-      continue;
+    if (size != 1 && size != own) {
+      cannot_broadcast(operation, operands, d);
     }
-    intptr_t own = operand.block->size()[axis];
-    bool own_fixed = kind_of_axis(*operand.block, axis) == type_kind::fixed_dim;
-    if (own != 1) {
-      if (size != 1 && size != own) {
-        cannot_broadcast(operation, operands, d);
-      }
-      fixed = size == own ? fixed || own_fixed : own_fixed;
-      size = own;
-    } else if (size == 1) {
-      fixed = present ? fixed || own_fixed : own_fixed;
-    }
-    present = true;
+    size = own;
   }
   bool result_var = var && size == 1;
   result.size[d] = result_var ? -1 : size;
-  result.fixed[d] = !result_var && fixed;
+  result.fixed[d] = std::any_of(operands.begin(), operands.end(), [&](const space_operand &operand) {
+    int axis = axis_of(operand);
+    return axis >= 0 && operand.block->size()[axis] == result.size[d] && is_fixed(*operand.block, axis);
+  });
   if (result_var) {
     result.slot_index[d] = int8_t(result.nvar++);
   }
@@ -129,22 +110,25 @@ bool spans_outside(const space &shape, const space_operand &operand, int axis) {
   return true;
 }
 
-int slot_stream_at(const array_block &block, int axis) {
-  int s = 0;
-  for (int d = 0; d < axis; d++) {
-    s += block.is_var(d);
-  }
-  return s;
+// The slots that are stream s of an array, over its first `ndim` dimensions.
+void take_slots(space_slots &slots, array_block &block, int s, int ndim) {
+  const stream &own = block.streams()[s];
+  slots.address = own.address;
+  slots.item = slot_size(own.kind);
+  slots.owner = ref<counted>::share(own.owner ? own.owner : &block);
+  slots.kind = own.kind;
+  slots.step = own.step;
+  slots.run = rows_of(block, s);
+  std::copy_n(block.strides(s), ndim, slots.stride);
 }
 
 // Uses the rows of the operands where all that have rows at a `var` axis have the same; false where they do not, or
 // where rows stretch.
 bool share_slots(const space_operands &operands, space &shape) {
   for (int d = 0; d < shape.ndim; d++) {
-    offsets_run first_run;
     const array_block *first = nullptr;
     for (const space_operand &operand : operands) {
-      const array_block &block = *operand.block;
+      array_block &block = *operand.block;
       int axis = d - (shape.ndim - operand.ndim);
       if (axis < 0 || !block.is_var(axis)) {
         continue;
@@ -152,20 +136,14 @@ bool share_slots(const space_operands &operands, space &shape) {
       if (!shape.is_var(d) || !spans_outside(shape, operand, d)) {
         return false; // rows against one size, or rows that stretch over an outer dimension
       }
-      int s = slot_stream_at(block, d);
+      int s = block.slot_stream(d);
       if (!first) {
         first = &block;
-        first_run = rows_of(block, s);
-        if (!first_run) {
+        space_slots &slots = shape.slots[shape.slot_index[d]];
+        take_slots(slots, block, s, shape.ndim);
+        if (!slots.run) {
           return false; // not one after another: the result gets rows of its own
         }
-        space_slots &slots = shape.slots[shape.slot_index[d]];
-        slots.address = block.streams()[s].address;
-        slots.owner = ref<counted>::share(block.streams()[s].owner ? block.streams()[s].owner
-                                                                   : const_cast<array_block *>(&block));
-        slots.kind = block.streams()[s].kind;
-        slots.run = first_run;
-        std::copy_n(block.strides(s), shape.ndim, slots.stride);
         // The rows outside may come from another operand, whose content begins elsewhere.
         for (int u = 0, t = 0; u < d; u++) {
           if (shape.is_var(u)) {
@@ -175,14 +153,9 @@ bool share_slots(const space_operands &operands, space &shape) {
         }
         continue;
       }
-      const stream &a = first->streams()[s], &b = block.streams()[s];
-      bool identical = a.address == b.address && a.kind == b.kind &&
-                       std::equal(first->strides(s), first->strides(s) + shape.ndim, block.strides(s));
-      if (!identical) {
-        offsets_run run = rows_of(block, s);
-        if (!run || !same_row_lengths(first_run, a.owner, run, b.owner)) {
-          return false;
-        }
+      offsets_run run = rows_of(block, s), first_run = shape.slots[shape.slot_index[d]].run;
+      if (!run || !same_row_lengths(first_run, first->streams()[s].owner, run, block.streams()[s].owner)) {
+        return false;
       }
     }
   }
@@ -204,7 +177,9 @@ void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offse
     std::memcpy(memory->data, offsets.data(), bytes);
     space_slots &slots = shape.slots[shape.slot_index[d]];
     slots.address = memory->data;
+    slots.item = sizeof(int64_t);
     slots.kind = slot_kind::offsets64;
+    slots.step = 1;
     slots.run = {memory->data, slot_kind::offsets64, intptr_t(offsets.size()) - 1};
     slots.owner = ref<counted>::adopt(memory.take());
     intptr_t stride = sizeof(int64_t);
@@ -239,17 +214,11 @@ void space_of(const space_operand &operand, space &result) {
   result.slots.resize(size_t(operand.var_count()));
   for (int d = 0; d < operand.ndim; d++) {
     result.size[d] = block->size()[d];
-    result.fixed[d] = kind_of_axis(*block, d) == type_kind::fixed_dim;
+    result.fixed[d] = is_fixed(*block, d);
     if (result.is_var(d)) {
       int s = result.nvar;
       result.slot_index[d] = int8_t(result.nvar++);
-      space_slots &slots = result.slots[size_t(s)];
-      slots.address = block->streams()[s].address;
-      slots.owner = ref<counted>::share(block->streams()[s].owner ? block->streams()[s].owner : block);
-      slots.kind = block->streams()[s].kind;
-      slots.step = block->streams()[s].step;
-      slots.run = rows_of(*block, s);
-      std::copy_n(block->strides(s), operand.ndim, slots.stride);
+      take_slots(result.slots[size_t(s)], *block, s, operand.ndim);
     }
   }
 }

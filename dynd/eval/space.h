@@ -16,14 +16,21 @@
 
 namespace dynd {
 
-/// The slots of a `var` axis: those of the first operand that has the result's rows, or new ones.
-struct space_slots {
+/// One stream over the axes of a space.
+struct lowered_stream {
   char *address;
+  intptr_t item; ///< bytes of an element
+  intptr_t stride[max_ndim];
+};
+
+/// The slots of a `var` axis: those of the first operand that has the result's rows, or new ones.
+struct space_slots : lowered_stream {
+  space_slots() {} // leaves the strides alone
+
   ref<counted> owner; ///< null where they are in memory that outlives the evaluation
   slot_kind kind;
   int32_t step = 1; ///< see stream::step
   offsets_run run;  ///< when they follow each other
-  intptr_t stride[max_ndim];
 };
 
 struct space {
@@ -34,9 +41,23 @@ struct space {
   std::vector<space_slots> slots; ///< nvar of them
 
   bool is_var(int axis) const { return size[axis] < 0; }
+  /// Calls f for everything that there is for each axis: arrays of ndim entries, the axis 0 first.
+  template <class F> void for_each_axis_array(F f) {
+    f(size);
+    f(fixed);
+    f(slot_index);
+    for (space_slots &own : slots) {
+      f(own.stride);
+    }
+  }
   /// Number of elements; -1 where rows do not follow each other.
   intptr_t count() const;
 };
+
+/// What is below all dimensions of an array.
+inline type_part element_part(const array_block &block) {
+  return {block.type->dtype, block.type->var_count, block.ndim};
+}
 
 /// An array over a space: its first `ndim` dimensions are lined up with the space's, at the last one. What is below
 /// them is the element.
@@ -48,12 +69,20 @@ struct space_operand {
   space_operand(array_block *b) : block(b), ndim(b->ndim) {} // NOLINT: an array is an operand
   space_operand(array_block *b, int n) : block(b), ndim(n) {}
   /// How many of its dimensions are `var`; their slots are its first streams.
-  int var_count() const;
+  int var_count() const { return block->slot_stream(ndim); }
 };
 using space_operands = small_vector<space_operand, 8>;
 
 /// The space that these operands broadcast to. Row lengths are compared; new slots are made where rows stretch.
 void broadcast_space(const char *operation, const space_operands &operands, space &result);
+
+inline constexpr const char *one_value_for_each_row_hint =
+    "; for one value for each row use x[:, None], or keepdims=True in the reduction that made it";
+
+/// Compares the lengths of all rows: the offsets of the result's `var` axes, outermost first. Rows that do not fit are
+/// an error that names the first.
+std::vector<std::vector<int64_t>> measure_rows(const char *operation, const space_operands &operands,
+                                               const space &shape);
 
 /// Gives every `var` axis of the shape slots of its own, from the offsets of its rows (outermost axis first).
 void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offsets);
@@ -71,13 +100,20 @@ struct axis_order {
 /// order.
 axis_order order_like(const space &shape, const space_operands &operands);
 
-/// An array of that space with its slots, its elements' memory not yet there (strides are set). The elements are
-/// scalars, options of them, or structs of these.
-ref<array_block> new_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
-/// Gives it memory; `zeros` where it is read before it is written.
-void allocate_values(array_block *result, const space &shape, bool zeros = false);
+/// An array of that space with its slots. The elements are scalars, options of them, or structs of these; `zeros` where
+/// they are read before they are written.
+ref<array_block> new_result(const space &shape, ndt::type dtype, bool zeros = false, const axis_order &order = {});
+/// The same without memory for the elements; `extra` as in new_block.
+ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
+/// Gives memory to the elements of such an array, which may have it from an attempt that failed.
+void allocate_values(array_block *result, const space &shape);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);
+
+/// A copy in which the axis is the innermost, for arrays that are ragged below it, with elements that are scalars that
+/// may be missing. What is below must have the same shape along the axis: rows are reduced element by element, so they
+/// have to be equally long; else it is an error that names the operation.
+ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis);
 
 /// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);

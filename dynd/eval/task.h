@@ -5,6 +5,7 @@
 // lowering, alignment of rows, planned loops, pieces and threads, locating a failure, explain and trace.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,6 @@ struct task_port {
   char *fixed = nullptr; ///< of no operand
 };
 
-/// One stream over the axes of the space.
-struct lowered_stream {
-  char *address;
-  intptr_t item; ///< bytes of an element
-  intptr_t stride[max_ndim];
-};
-
 struct lowered_operand {
   int16_t slots[max_ndim];  ///< for each axis: its own slots among task::streams, or -1
   slot_kind kind[max_ndim]; ///< of those
@@ -39,15 +33,11 @@ struct lowered_operand {
 };
 
 /// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of
-/// the operands.
-class element_leaf {
-public:
-  virtual ~element_leaf() = default;
-  /// Puts a streams_strided_t at `offset`, for operands that are at their elements; returns the offset past it. Not
-  /// `planned`: what is inside of an element is done in C order. `levels`, if any, is told of every level.
-  virtual size_t make(ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
-                      std::vector<explained_level> *levels) const = 0;
-};
+/// the operands. The function puts a streams_strided_t at `offset`, for operands that are at their elements, and
+/// returns the offset past it. Not `planned`: what is inside of an element is done in C order. `levels`, if any, is
+/// told of every level.
+using element_leaf = std::function<size_t(ckernel_builder &out, size_t offset, const kernel_operand *operands,
+                                          bool planned, std::vector<explained_level> *levels)>;
 
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
@@ -58,12 +48,11 @@ struct task {
   bool assigns = false;              ///< an assignment: traces name its levels by source and destination
   bool one_thread = false;           ///< it must be called on this thread only
   bool keep_lock = false;            ///< the caller holds the interpreter's lock, and keeps it
-  bool flaky = false;                ///< external code: it may fail only now and then
   space_operands operands;           ///< outputs, then sources
   int noutputs = 0;                  ///< operands
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
   program p;
-  const element_leaf *leaf = nullptr; ///< null: the program
+  element_leaf leaf; ///< empty: the program
 
   // Set by lower(): the slots of the operands, then the ports.
   small_vector<lowered_operand, 4> lowered;
@@ -83,13 +72,8 @@ struct task {
 
 /// Calls f for everything that a lowered task has for each axis: arrays of shape.ndim entries, the axis 0 first.
 template <class F> void for_each_axis_array(task &t, F f) {
-  f(t.shape.size);
-  f(t.shape.fixed);
-  f(t.shape.slot_index);
+  t.shape.for_each_axis_array(f);
   f(t.axis_of);
-  for (space_slots &slots : t.shape.slots) {
-    f(slots.stride);
-  }
   for (lowered_operand &operand : t.lowered) {
     f(operand.slots);
     f(operand.kind);
@@ -118,6 +102,20 @@ void lower(task &t);
 
 /// Finds the operands whose rows are the space's rows: their own slots are not read any more.
 void align(task &t);
+
+/// Replaces `var` axes, with all axes outside of them, by the axis of their content where every operand has the space's
+/// rows there or depends on none of these axes. A reduced axis stays, unless all axes are one logical row.
+void flatten_rows(task &t);
+
+/// Whether all rows of every `var` axis of the space have one length, and follow each other.
+bool has_equal_rows(const space &shape);
+
+/// Makes such axes axes of that size, where all operands have the space's rows; false where some do not. (N, var) with
+/// rows of 3 becomes (N, 3).
+bool make_rows_regular(task &t);
+
+/// The walk over whole rows reads int64 offsets: those of the last axis, where they are of 32 bits, are converted.
+void widen_rows(task &t);
 
 /// The axes in another order: `axes[k]` is the old number of axis k. A `var` axis may move inwards, past axes of one
 /// size: its rows do not depend on these.

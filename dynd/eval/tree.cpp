@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "dynd/base/errors.h"
-#include "dynd/eval/flatten.h"
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/dims.h"
 #include "dynd/plan/tile.h"
@@ -28,7 +27,6 @@ bool is_simple(const task &t, int d) {
 // The ports, then the slots that operands have of their own, then the space's.
 struct call_streams {
   small_vector<const lowered_stream *, 16> stream;
-  small_vector<lowered_stream, 2> of_shape;
   int16_t shape_slots[max_ndim];       ///< of each `var` axis
   small_vector<int16_t, 64> own_slots; ///< of operand o at axis d: [o * ndim + d], or -1
   int ndim;
@@ -48,16 +46,8 @@ struct call_streams {
     }
     for (int d = 0; d < ndim; d++) {
       if (t.shape.is_var(d)) {
-        const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
-        lowered_stream &own = of_shape.add();
-        own = {slots.address, offset_size, {}};
-        std::copy_n(slots.stride, ndim, own.stride);
-      }
-    }
-    for (int d = 0, i = 0; d < ndim; d++) {
-      if (t.shape.is_var(d)) {
         shape_slots[d] = int16_t(stream.size());
-        stream.push_back(&of_shape[i++]);
+        stream.push_back(&t.shape.slots[size_t(t.shape.slot_index[d])]);
       }
     }
     if (stream.size() > max_call_streams) {
@@ -85,12 +75,14 @@ struct var_axis_plan {
     }
     if (t.shape.is_var(d)) {
       const space_slots &own = t.shape.slots[size_t(t.shape.slot_index[d])];
-      add_rows(streams.shape_slots[d], own.kind, own.step);
+      add_rows({streams.shape_slots[d], own.kind}, own.step);
       for (int e = d + 1; e < t.shape.ndim; e++) {
         if (t.shape.is_var(e)) {
           follow(streams.shape_slots[e], 0);
         }
       }
+    } else {
+      add_rows({0, slot_kind::none, t.shape.size[d]}, 1);
     }
     for (int o = 0; o < t.operands.size(); o++) {
       const lowered_operand &operand = t.lowered[o];
@@ -100,7 +92,7 @@ struct var_axis_plan {
       int index = 0; // the result's rows
       if (streams.own(o, d) >= 0) {
         index = slots.size();
-        add_rows(streams.own(o, d), operand.kind[d], operand.step[d]);
+        add_rows({streams.own(o, d), operand.kind[d]}, operand.step[d]);
       }
       for (int p = 0; p < t.ports.size(); p++) {
         if (t.ports[p].operand == o) {
@@ -115,14 +107,14 @@ struct var_axis_plan {
     }
   }
 
-  size_t begin(ckernel_builder &out, size_t offset, intptr_t size) const {
-    return begin_var_dim(
-        out, offset, {follows.size(), size, slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
+  size_t begin(ckernel_builder &out, size_t offset) const {
+    return begin_var_dim(out, offset,
+                         {follows.size(), slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
   }
 
 private:
-  void add_rows(int stream, slot_kind kind, int32_t step) {
-    slots.push_back({stream, kind});
+  void add_rows(const var_slots &rows, int32_t step) {
+    slots.push_back(rows);
     step_.push_back(step);
   }
   void follow(int s, int index) {
@@ -134,89 +126,81 @@ private:
 
 // ---- the leaf -------------------------------------------------------------------------------------------------------
 
-// Makes the leaf, and its line of explain.
-class leaf_maker {
-public:
-  leaf_maker(const task &t, const tree_options &options) : t_(t), options_(options) {}
-
-  /// The program's ports are the first streams of a call. (For a trace there are more of them.)
-  chain_layout layout() const {
-    chain_layout layout;
-    for (int p = 0; p < t_.p.noutputs + t_.p.nsources; p++) {
-      layout.ports.push_back({}).stream = uint16_t(p);
-    }
-    return layout;
+// The program's ports are the first streams of a call. (For a trace there are more of them.)
+chain_layout layout_of(const task &t) {
+  chain_layout layout;
+  for (int p = 0; p < t.p.noutputs + t.p.nsources; p++) {
+    const intptr_t *stride = t.port_stream(p).stride;
+    chain_port &port = layout.ports.push_back({});
+    port.stream = uint16_t(p);
+    port.constant = std::all_of(stride, stride + t.shape.ndim, [](intptr_t step) { return step == 0; });
   }
+  return layout;
+}
 
-  size_t make(ckernel_builder &out, size_t offset, const chain_layout &layout, bool planned) const {
-    if (t_.leaf) {
-      return make_elements(out, offset, planned);
-    }
-    size_t past = make_chain(out, offset, t_.p, layout);
-    if (options_.explain) {
-      options_.explain->push_back({offset, past - offset, chain_text(layout)});
-    }
-    return past;
+std::string chain_text(const program &p, const chain_layout &layout) {
+  static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row", "columns", "ordered"};
+  std::string text = std::string("chain ") + names[int(layout.kind)];
+  if (layout.axis_size && layout.kind != chain_kind::var_rows) {
+    text += " of " + std::to_string(layout.axis_size);
   }
-
-private:
-  size_t make_elements(ckernel_builder &out, size_t offset, bool planned) const {
-    std::vector<std::unique_ptr<arrmeta_of>> metas;
-    std::vector<kernel_operand> operands;
-    for (int o = 0; o < t_.operands.size(); o++) {
-      const space_operand &operand = t_.operands[o];
-      metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
-      type_part part{operand.block->type};
-      for (int d = 0; d < operand.ndim; d++) {
-        part = part.element();
-      }
-      int first = 0;
-      while (t_.ports[first].operand != o) {
-        first++;
-      }
-      operands.push_back({part, metas.back()->get(), first - part.stream});
+  text += layout.streaming ? ", streaming stores:" : ":";
+  for (int i = 0; i < p.nsteps; i++) {
+    const program_step &step = p.steps[i];
+    std::string reads, writes;
+    p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
+    p.for_writes(step, [&](uint8_t reg) { writes += (writes.empty() ? "r" : ", r") + std::to_string(reg); });
+    text += " " + writes + (writes.empty() ? "" : "=") + p.name_of(step) + "(" + reads + ")";
+    if (step.nwrites) {
+      uint8_t first = step.kind == step_kind::external ? p.external_registers[step.first_operand] : step.writes[0];
+      text += std::string(" ") + scalar_name[size_t(p.type[first])];
     }
-    return t_.leaf->make(out, offset, operands.data(), planned, options_.explain);
+    text += i + 1 < p.nsteps ? ";" : "";
   }
-
-  std::string chain_text(const chain_layout &layout) const {
-    static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row", "columns", "ordered"};
-    std::string text = std::string("chain ") + names[int(layout.kind)];
-    if (layout.axis_size && layout.kind != chain_kind::var_rows) {
-      text += " of " + std::to_string(layout.axis_size);
+  for (int o = 0; o < p.noutputs; o++) {
+    if (p.output[o].reduced) {
+      text += std::string(" reduce r") + std::to_string(p.output[o].reg);
     }
-    text += layout.streaming ? ", streaming stores:" : ":";
-    const program &p = t_.p;
-    for (int i = 0; i < p.nsteps; i++) {
-      const program_step &step = p.steps[i];
-      std::string reads, writes;
-      p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
-      p.for_writes(step, [&](uint8_t reg) { writes += (writes.empty() ? "r" : ", r") + std::to_string(reg); });
-      text += " " + writes + (writes.empty() ? "" : "=") + p.name_of(step) + "(" + reads + ")";
-      if (step.nwrites) {
-        uint8_t first = step.kind == step_kind::external ? p.external_registers[step.first_operand] : step.writes[0];
-        text += std::string(" ") + scalar_name[size_t(p.type[first])];
-      }
-      text += i + 1 < p.nsteps ? ";" : "";
-    }
-    for (int o = 0; o < p.noutputs; o++) {
-      if (p.output[o].reduced) {
-        text += std::string(" reduce r") + std::to_string(p.output[o].reg);
-      }
-    }
-    return text;
   }
+  return text;
+}
 
-  const task &t_;
-  const tree_options &options_;
-};
+size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, bool planned,
+                         std::vector<explained_level> *levels) {
+  std::vector<std::unique_ptr<arrmeta_of>> metas;
+  std::vector<kernel_operand> operands;
+  for (int o = 0; o < t.operands.size(); o++) {
+    const space_operand &operand = t.operands[o];
+    metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
+    type_part part = part_at(operand.block->type, operand.ndim);
+    int first = 0;
+    while (t.ports[first].operand != o) {
+      first++;
+    }
+    operands.push_back({part, metas.back()->get(), first - part.stream});
+  }
+  return t.leaf(out, offset, operands.data(), planned, levels);
+}
+
+// The leaf, and its line of explain.
+size_t make_leaf(ckernel_builder &out, size_t offset, const task &t, const chain_layout &layout, bool planned,
+                 std::vector<explained_level> *levels) {
+  if (t.leaf) {
+    return make_element_leaf(out, offset, t, planned, levels);
+  }
+  size_t past = make_chain(out, offset, t.p, layout);
+  if (levels) {
+    levels->push_back({offset, past - offset, chain_text(t.p, layout)});
+  }
+  return past;
+}
 
 // ---- planned ------------------------------------------------------------------------------------------------------
 
 class planned_tree {
 public:
   planned_tree(ckernel_builder &out, const task &t, const tree_options &options, root_call &call)
-      : out_(out), t_(t), options_(options), call_(call), streams_(t), leaf_(t, options) {
+      : out_(out), t_(t), options_(options), call_(call), streams_(t) {
     for (int s = 0; s < streams_.count() && fits(); s++) {
       item_[s] = streams_.stream[s]->item;
     }
@@ -248,7 +232,7 @@ private:
   }
 
   chain_layout new_layout() const {
-    chain_layout layout = leaf_.layout();
+    chain_layout layout = layout_of(t_);
     layout.streaming = options_.streaming;
     layout.prefetch_distance = options_.prefetch_distance;
     return layout;
@@ -292,14 +276,14 @@ private:
       offset = begin_loop(offset, loops.loops[i]);
     }
     if (leaf || var_leaf) {
-      return leaf_.make(out_, offset, layout, true);
+      return make_leaf(out_, offset, t_, layout, true, options_.explain);
     }
     size_t child = begin_rows(offset, end);
     if (end + 1 < t_.shape.ndim) {
       return below(child, end + 1, false);
     }
     layout.kind = t_.nreduced ? chain_kind::row : chain_kind::flat;
-    return leaf_.make(out_, child, layout, true);
+    return make_leaf(out_, child, t_, layout, true, options_.explain);
   }
 
   bool are_simple(int begin, int end) const {
@@ -318,9 +302,10 @@ private:
 
   size_t begin_rows(size_t offset, int d) {
     var_axis_plan axis(t_, streams_, d);
-    size_t child = axis.begin(out_, offset, t_.shape.size[d]);
+    size_t child = axis.begin(out_, offset);
     explain(offset, child, [&] {
-      return "var_dim rows of " + std::to_string(axis.slots.size()) + " operand(s)" + strides(axis.stride.data());
+      int rows = axis.slots.size() - !t_.shape.is_var(d);
+      return "var_dim rows of " + std::to_string(rows) + " operand(s)" + strides(axis.stride.data());
     });
     return child;
   }
@@ -465,7 +450,7 @@ private:
     if (layout.kind != chain_kind::flat) { // the number stream says where a part of the row begins
       number_from_here(layout);
     }
-    leaf_.make(out_, 0, layout, true);
+    make_leaf(out_, 0, t_, layout, true, options_.explain);
     return true;
   }
 
@@ -496,29 +481,8 @@ private:
   const tree_options &options_;
   root_call &call_;
   call_streams streams_;
-  leaf_maker leaf_;
   intptr_t item_[max_streams];
 };
-
-// Of each operand's array, in their order: its slots, then what is in the elements.
-void list_streams(const task &t, const call_streams &streams, std::vector<std::vector<int>> &operand_streams) {
-  for (int o = 0; o < t.operands.size(); o++) {
-    std::vector<int> &own = operand_streams.emplace_back();
-    for (int d = 0; d < t.shape.ndim; d++) {
-      if (streams.own(o, d) >= 0) {
-        own.push_back(streams.own(o, d));
-      }
-    }
-    size_t elements = own.size();
-    for (int p = 0; p < t.ports.size(); p++) {
-      if (t.ports[p].operand == o) {
-        own.push_back(p);
-      }
-    }
-    std::sort(own.begin() + intptr_t(elements), own.end(),
-              [&](int a, int b) { return t.ports[a].stream < t.ports[b].stream; });
-  }
-}
 
 } // namespace
 
@@ -533,17 +497,14 @@ bool build_planned(ckernel_builder &out, task &t, const tree_options &options, r
   return !t.one_row;
 }
 
-void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call,
-                    std::vector<std::vector<int>> *operand_streams) {
+void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call) {
   call_streams streams(t);
-  if (operand_streams) {
-    list_streams(t, streams, *operand_streams);
-  }
   bool cut = !observed && t.shape.ndim > t.nreduced && is_simple(t, 0); // the outermost loop is the call
   for (int s = 0; s < streams.count(); s++) {
     call.stream.push_back(streams.stream[s]->address);
     call.stride.push_back(cut ? streams.stride(s, 0) : 0);
   }
+  call.is_outer_axis = cut;
   call.count = cut ? t.shape.size[0] : 1;
   call.elements = t.shape.count();
   size_t offset = 0;
@@ -557,14 +518,15 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
       }
       offset = begin_strided_dim(out, offset, streams.count(), t.shape.size[d], stride.data());
     } else {
-      offset = var_axis_plan(t, streams, d).begin(out, offset, t.shape.size[d]);
+      offset = var_axis_plan(t, streams, d).begin(out, offset);
     }
   }
-  leaf_maker leaf(t, options);
-  chain_layout layout = leaf.layout();
+  chain_layout layout = layout_of(t);
   layout.kind = t.nreduced ? chain_kind::row : chain_kind::flat;
-  offset = observed && !t.nreduced ? begin_observed(out, offset, streams.count(), t.shape.ndim) : offset;
-  leaf.make(out, offset, layout, false);
+  if ((observed || options.together) && !t.nreduced) {
+    offset = begin_observed(out, offset, streams.count(), t.shape.ndim, options.together);
+  }
+  make_leaf(out, offset, t, layout, false, options.explain);
 }
 
 int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {

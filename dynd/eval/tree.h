@@ -17,11 +17,13 @@ struct root_call {
   intptr_t count = 0;
   intptr_t elements = 0;                ///< all the work
   bool flat = false;                    ///< along elements: cut at multiples of 64
+  bool is_outer_axis = false;           ///< in order: along axis 0 of the space
   const int64_t *row_offsets = nullptr; ///< along rows of these: cut by content
 };
 
 struct tree_options {
   bool streaming = false;
+  int together = 0; ///< in order: elements of one call of the leaf, until some fail; 0: all
   uint32_t prefetch_distance = 0;
   std::vector<explained_level> *explain = nullptr;
 };
@@ -31,10 +33,9 @@ struct tree_options {
 bool build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call);
 
 /// One level for each axis and the leaf. Observed: with a level around each that tells the frame's observer of every
-/// single call, level 0 for the outermost. `operand_streams`, if any, tells where the streams of each operand's array
-/// are among the call's; the operands must then not be aligned, and all their streams be ports.
-void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call,
-                    std::vector<std::vector<int>> *operand_streams = nullptr);
+/// single call, level 0 for the outermost. The streams of the call are the ports, then the operands' own slots, then
+/// the space's.
+void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call);
 
 /// Runs the kernel for the elements begin .. end of its call.
 int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame);

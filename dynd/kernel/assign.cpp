@@ -10,7 +10,7 @@
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/dims.h"
 #include "dynd/kernel/level.h"
-#include "dynd/plan/tile.h"
+#include "dynd/plan/nest.h"
 
 namespace dynd {
 
@@ -20,7 +20,11 @@ bool has_pool(stream_role role) {
   return role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
 }
 
-bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
+/// The number of streams of a call that are pools of the destination.
+int pool_count(const type_data *dst) {
+  // The memory that a pool gives is a stream besides that of the slots.
+  return dst->nstreams == 1 ? 0 : int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool));
+}
 
 // ---- the levels that only this file needs -------------------------------------------------------------------------
 
@@ -54,15 +58,13 @@ template <class Function> size_t begin_adapter(ckernel_builder &out, size_t offs
 
 class assignment {
 public:
-  assignment(ckernel_builder &out, const element_assignment &what, bool planned)
-      : out_(out), mode_(what.mode), dst_(what.dst), src_(what.src), first_pool_(what.first_pool),
-        nstreams_(what.first_pool + pool_count(what.dst.type())), planned_(planned),
-        skips_missing_(what.skips_missing) {}
+  assignment(ckernel_builder &out, const element_assignment &what, bool planned, std::vector<explained_level> *levels)
+      : out_(out), what_(what), nstreams_(what.first_pool + pool_count(what.dst.type())),
+        planned_(planned && nstreams_ <= max_streams), levels_(levels), depth_(levels ? int(levels->size()) : 0) {}
 
   bool may_refuse = false;
-  std::vector<explained_level> *levels = nullptr; ///< told of every level
 
-  size_t build(size_t offset) { return any(offset, dst_, src_); }
+  size_t build(size_t offset) { return any(offset, what_.dst, what_.src); }
 
 private:
   size_t any(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -83,22 +85,24 @@ private:
 
   // One pointer. The source's comes first, so that a null one is found before the destination gets memory.
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    bool to = dst.type()->kind == type_kind::pointer;
-    if (src.type()->kind == type_kind::pointer) {
-      may_refuse |= !to;
-      offset = note(offset, begin_source_pointer(out_, offset, src, nstreams_, to ? dst.stream() : -1),
-                    [&] { return "pointer of the source: " + pair_text(dst, src); });
-      return any(offset, dst, src.element());
+    bool to = dst.type()->kind == type_kind::pointer, from = src.type()->kind == type_kind::pointer;
+    may_refuse |= !to;
+    pointer_spec spec{nstreams_};
+    if (from) {
+      spec.null = to ? dst.stream() : -1;
+    } else {
+      spec.pool = pool_of(dst);
     }
-    offset = note(offset, begin_pointer(out_, offset, dst, nstreams_, pool_of(dst)),
-                  [&] { return "pointer of the destination: " + pair_text(dst, src); });
-    return any(offset, dst.element(), src);
+    offset = note(offset, begin_pointer(out_, offset, from ? src : dst, spec), [&] {
+      return std::string("pointer of the ") + (from ? "source: " : "destination: ") + pair_text(dst, src);
+    });
+    return any(offset, from ? dst : dst.element(), from ? src.element() : src);
   }
 
-  /// Tells `levels` of the level at `offset`, which ends (or whose child begins) at `end`; returns `end`.
+  /// Tells of the level at `offset`, which ends (or whose child begins) at `end`; returns `end`.
   template <class Text> size_t note(size_t offset, size_t end, Text text) {
-    if (levels) {
-      levels->push_back({offset, end - offset, text(), depth_++});
+    if (levels_) {
+      levels_->push_back({offset, end - offset, text(), depth_++});
     }
     return end;
   }
@@ -109,238 +113,150 @@ private:
 
   // ---- dimensions
 
-  // Strided dimensions from here on, as one list: to be planned, or taken in their order.
-  struct strided_run {
-    int count = 0;
-    intptr_t size[max_ndim];
-    int dst_dim[max_ndim], src_dim[max_ndim]; // -1: the source has one element for all of them
-  };
+  static bool has_one_size(const kernel_operand &operand) { return operand.part.is_dim() && !operand.part.is_var(); }
 
-  static bool has_one_size(const kernel_operand &operand) {
-    type_kind kind = operand.type()->kind;
-    return kind == type_kind::fixed_dim || kind == type_kind::strided_dim;
-  }
-
+  // All dimensions of one size from here on, or one with rows.
   size_t dimensions(size_t offset, kernel_operand dst, kernel_operand src) {
     const kernel_operand whole_dst = dst, whole_src = src;
     int missing = path_ndim(dst.type()) - path_ndim(src.type()); // dimensions that only the destination has
     if (missing < 0) {
       cannot_broadcast(whole_dst, whole_src);
     }
-    strided_run run;
-    while (has_one_size(dst)) {
+    if (!has_one_size(dst) || (missing == 0 && !has_one_size(src))) {
+      return rows(offset, dst, src, missing == 0);
+    }
+    nest loops;
+    loops.stream_count = nstreams_;
+    while (has_one_size(dst) && (missing > 0 || has_one_size(src))) {
       bool both = missing == 0;
-      if (both && !has_one_size(src)) { // rows, or what goes before the dimension
-        break;
-      }
       intptr_t size = both ? src.size() : 1;
       if (size != dst.size() && (size != 1 || in_record_)) {
         cannot_broadcast(whole_dst, whole_src);
       }
-      run.size[run.count] = dst.size();
-      run.dst_dim[run.count] = dst.part.dim;
-      run.src_dim[run.count++] = both && src.size() != 1 ? src.part.dim : -1;
+      intptr_t stride[max_call_streams];
+      std::fill_n(stride, nstreams_, 0);
+      find_content_strides(dst, stride);
+      if (both && src.size() != 1) {
+        find_content_strides(src, stride);
+      }
+      if (planned_) {
+        add_loop(loops, dst.size(), stride);
+      } else {
+        offset = strided_level(offset, dst.size(), stride);
+      }
       dst = dst.element();
       src = both ? src.element() : src;
       missing -= !both;
     }
-    if (run.count) {
-      bool scalars = dst.type()->kind == type_kind::scalar && src.type()->kind == type_kind::scalar;
-      if (planned_ && nstreams_ <= max_streams) {
-        return scalars ? planned_scalars(offset, run, dst, src) : planned_loops(offset, run, dst, src);
-      }
-      return loops_in_order(offset, run, dst, src);
-    }
-    bool both = missing == 0;
-    offset =
-        note(offset, begin_rows(out_, offset, {nstreams_, &dst, both ? &src : nullptr, pool_of(dst), in_record_}), [&] {
-          auto size = [](const kernel_operand &o) {
-            return o.size() < 0 ? "rows" : "size " + std::to_string(o.size());
-          };
-          return "rows: " + (both ? size(src) : "one value") + " to " + size(dst);
-        });
-    return any(offset, dst.element(), both ? src.element() : src);
-  }
-
-  /// Of every stream along the i-th dimension of the run; 0 of pools and scratch.
-  void strides_of(const strided_run &run, int i, intptr_t *stride) {
-    std::fill_n(stride, nstreams_, 0);
-    for (int s = 0; s < dst_.type()->nstreams; s++) {
-      stride[dst_.stream() + s] = dst_.stride(dst_.part.stream + s, run.dst_dim[i]);
-    }
-    for (int s = 0; s < src_.type()->nstreams && run.src_dim[i] >= 0; s++) {
-      stride[src_.stream() + s] = src_.stride(src_.part.stream + s, run.src_dim[i]);
-    }
-  }
-
-  size_t loops_in_order(size_t offset, const strided_run &run, const kernel_operand &dst, const kernel_operand &src) {
-    intptr_t stride[max_call_streams];
-    for (int i = 0; i < run.count; i++) {
-      strides_of(run, i, stride);
-      offset = note(offset, begin_strided_dim(out_, offset, nstreams_, run.size[i], stride),
-                    [&] { return "strided_dim size " + std::to_string(run.size[i]); });
+    drop_unit_axes(loops);
+    order_axes(loops);
+    coalesce_axes(loops);
+    for (int i = 0; i < loops.loop_count; i++) {
+      offset = strided_level(offset, loops.loops[i].size, loops.loops[i].stride);
     }
     return any(offset, dst, src);
   }
 
-  void plan(const strided_run &run, nest &loops, intptr_t *item) {
-    start_nest(loops, {run.size, size_t(run.count)});
-    intptr_t stride[max_ndim][max_streams], own[max_ndim];
-    for (int i = 0; i < run.count; i++) {
-      strides_of(run, i, stride[i]);
-    }
-    for (int s = 0; s < nstreams_; s++) {
-      for (int i = 0; i < run.count; i++) {
-        own[i] = stride[i][s];
+  size_t strided_level(size_t offset, intptr_t size, const intptr_t *stride) {
+    return note(offset, begin_strided_dim(out_, offset, nstreams_, size, stride),
+                [&] { return "strided_dim size " + std::to_string(size); });
+  }
+
+  size_t rows(size_t offset, const kernel_operand &dst, const kernel_operand &src, bool both) {
+    var_slots slots[2] = {slots_of(dst), both ? slots_of(src) : var_slots{0, slot_kind::none, 1}};
+    int16_t follows[max_call_streams];
+    intptr_t stride[max_call_streams], unit[max_call_streams];
+    std::fill_n(follows, nstreams_, -1);
+    std::fill_n(stride, nstreams_, 0);
+    std::fill_n(unit, nstreams_, 0);
+    for (const kernel_operand *operand : {&dst, &src}) {
+      if (operand == &dst || both) {
+        find_content_strides(*operand, stride, unit);
+        std::fill_n(follows + operand->stream(), operand->type()->nstreams, operand == &src);
       }
-      add_stream(loops, {run.size, size_t(run.count)}, own);
-      item[s] = 8;
     }
-    note_items(dst_, item);
-    note_items(src_, item);
-    plan_loops(loops, item);
-  }
-
-  static void note_items(const kernel_operand &operand, intptr_t *item) {
-    const type_data *t = operand.type();
-    for (int s = 0; s < t->nstreams; s++) {
-      slot_kind kind = slot_kind(operand.meta->kind[operand.part.stream + s]);
-      item[operand.stream() + s] = intptr_t(stream_item(t, s, kind));
-    }
-  }
-
-  size_t begin_loops(size_t offset, const nest &loops, int count) {
-    if (std::any_of(loops.offset, loops.offset + nstreams_, [](intptr_t by) { return by != 0; })) {
-      offset = begin_shift(out_, offset, nstreams_, loops.offset);
-    }
-    for (int i = 0; i < count; i++) {
-      offset = note(offset, begin_strided_dim(out_, offset, nstreams_, loops.loops[i].size, loops.loops[i].stride),
-                    [&] { return "strided_dim size " + std::to_string(loops.loops[i].size) + ", planned"; });
-    }
-    return offset;
-  }
-
-  size_t planned_loops(size_t offset, const strided_run &run, const kernel_operand &dst, const kernel_operand &src) {
-    nest loops;
-    intptr_t item[max_streams];
-    plan(run, loops, item);
-    return any(begin_loops(offset, loops, loops.loop_count), dst, src);
-  }
-
-  // Scalars at the bottom: where source and destination disagree about the fastest axis, the chain's panels.
-  size_t planned_scalars(size_t offset, const strided_run &run, const kernel_operand &dst, const kernel_operand &src) {
-    nest loops;
-    intptr_t item[max_streams];
-    plan(run, loops, item);
-    walk how = loops.loop_count > 1 ? plan_walk(loops, item) : walk{walk_kind::flat, 0};
-    if (how.kind == walk_kind::flat) {
-      return element(begin_loops(offset, loops, loops.loop_count), dst, src);
-    }
-    program p;
-    p.add_output(p.assigned(p.add_source(src.type()->scalar), dst.type()->scalar, mode_));
-    may_refuse |= p.can_fail(p.steps[0]);
-    chain_layout layout;
-    layout.kind = how.kind == walk_kind::panel ? chain_kind::panel : chain_kind::small_rows;
-    layout.axis_size = loops.innermost().size;
-    for (int s : {dst.stream(), src.stream()}) {
-      chain_port &port = layout.ports.push_back({});
-      port.stream = uint16_t(s);
-      port.axis_stride = loops.innermost().stride[s];
-      port.fetched = how.kind == walk_kind::panel && s == src.stream() && (how.fetched >> s & 1);
-    }
-    return make_chain(out_, begin_loops(offset, loops, loops.loop_count - 1), p, layout);
+    int pool = dst.part.is_var() ? pool_of(dst) : -1;
+    size_t child = begin_var_dim(out_, offset, {nstreams_, 2, slots, follows, stride, unit, pool, in_record_});
+    note(offset, child, [&] {
+      auto text = [](const var_slots &of) {
+        return of.kind == slot_kind::none ? "size " + std::to_string(of.size) : "rows";
+      };
+      return "rows: " + (both ? text(slots[1]) : "one value") + " to " + text(slots[0]);
+    });
+    return any(child, dst.element(), both ? src.element() : src);
   }
 
   // ---- elements
 
   size_t element(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    const type_data *to = dst.type(), *from = src.type();
-    if (is_text(to) || is_text(from)) {
+    if (dst.part.is_text() || src.part.is_text()) {
       return text(offset, dst, src);
     }
-    if (to->kind == type_kind::byteswap || from->kind == type_kind::byteswap) {
-      return swapped(offset, dst, src);
-    }
-    if (to->nfields && from->nfields) {
+    if (dst.type()->nfields && src.type()->nfields) {
       return fields(offset, dst, src);
     }
-    if (to->kind != type_kind::scalar || from->kind != type_kind::scalar) {
-      cannot_assign(dst, src);
-    }
-    may_refuse |= isa().refuses(mode_, to->scalar, from->scalar);
-    return note(offset, make_convert_leaf(out_, offset, dst.stream(), to->scalar, src.stream(), from->scalar, mode_),
-                [&] { return "convert " + pair_text(dst, src); });
-  }
-
-  static const type_data *bottom_of(const type_data *type) {
-    while (type->element) {
-      type = type->element;
-    }
-    return type;
+    return number(offset, dst, src);
   }
 
   size_t option(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
-    option_spec spec{missing_rule::kept, nstreams_, -1, -1, {}};
+    option_spec spec{nstreams_};
     bool to = dst.type()->kind == type_kind::option, from = src.type()->kind == type_kind::option;
     if (to) {
       spec.dst = dst.stream();
     }
     if (from) {
-      spec.src = src.stream();
-      spec.rule = to || skips_missing_ ? missing_rule::kept : missing_rule::refused;
+      spec.src[0] = src.stream();
+      spec.refuses = !to && !what_.skips_missing;
       may_refuse |= !to;
     }
     kernel_operand there = from ? src.element() : src;
-    if (to && is_text(there.type()) && !is_text(bottom_of(dst.type()))) {
-      spec.rule = missing_rule::read_from_text;
-      spec.text = {there.stream(), there.slots()};
+    type_part bottom = dst.part;
+    while (bottom.type->element) {
+      bottom = bottom.element();
+    }
+    if (to && there.part.is_text() && !bottom.is_text()) {
+      spec.text = there.texts();
     }
     offset = note(offset, begin_option(out_, offset, spec), [&] { return "option: " + pair_text(dst, src); });
     return any(offset, to ? dst.element() : dst, there);
   }
 
-  // The other order of bytes on one side or both: a chain that swaps them, with the conversion in between.
-  size_t swapped(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
+  size_t number(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     scalar_id to = dst.part.scalar(), from = src.part.scalar();
     if (to == not_scalar || from == not_scalar) {
       cannot_assign(dst, src);
     }
-    bool to_swapped = dst.type()->kind == type_kind::byteswap, from_swapped = src.type()->kind == type_kind::byteswap;
+    may_refuse |= isa().refuses(what_.mode, to, from);
+    bool swaps = dst.type()->kind == type_kind::byteswap || src.type()->kind == type_kind::byteswap;
+    size_t end = swaps ? make_swapping_chain(offset, dst, src) : make_convert_leaf(out_, offset, dst, src, what_.mode);
+    return note(offset, end, [&] { return "convert " + pair_text(dst, src); });
+  }
+
+  // The other order of bytes on one side or both: a chain that swaps them, with the conversion in between.
+  size_t make_swapping_chain(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     program p;
-    uint8_t value = p.add_source(from);
-    value = p.assigned(from_swapped ? p.swapped(value) : value, to, mode_);
-    may_refuse |= p.can_fail(p.steps[p.nsteps - 1]);
-    p.add_output(to_swapped ? p.swapped(value) : value);
+    uint8_t value = p.add_source(src.part.scalar());
+    value = src.type()->kind == type_kind::byteswap ? p.swapped(value) : value;
+    value = p.assigned(value, dst.part.scalar(), what_.mode);
+    p.add_output(dst.type()->kind == type_kind::byteswap ? p.swapped(value) : value);
     chain_layout layout;
     layout.ports.push_back({}).stream = uint16_t(dst.stream());
     layout.ports.push_back({}).stream = uint16_t(src.stream());
-    return note(offset, make_chain(out_, offset, p, layout), [&] { return "swap bytes: " + pair_text(dst, src); });
+    return make_chain(out_, offset, p, layout);
   }
 
   size_t text(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     const type_data *to = dst.type(), *from = src.type();
-    if (is_text(to) && is_text(from)) {
-      bool checked = to->kind == type_kind::string && from->kind == type_kind::bytes;
-      may_refuse |= checked;
-      return note(
-          offset,
-          make_text_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), {src.stream(), src.slots()}, checked),
-          [&] { return "text " + pair_text(dst, src); });
+    bool copies = dst.part.is_text() && src.part.is_text();
+    bool formats = to->kind == type_kind::string && src.part.scalar() != not_scalar;
+    bool parses = from->kind == type_kind::string && dst.part.scalar() != not_scalar;
+    if (!copies && !formats && !parses) {
+      cannot_assign(dst, src);
     }
-    if (to->kind == type_kind::string && src.part.scalar() != not_scalar) {
-      return note(offset, make_format_leaf(out_, offset, {dst.stream(), dst.slots()}, pool_of(dst), number_of(src)),
-                  [&] { return "format " + pair_text(dst, src); });
-    }
-    if (dst.part.scalar() != not_scalar && from->kind == type_kind::string) {
-      may_refuse |= mode_ != error_mode::nocheck;
-      return note(offset, make_parse_leaf(out_, offset, number_of(dst), {src.stream(), src.slots()}, mode_),
-                  [&] { return "parse " + pair_text(dst, src); });
-    }
-    cannot_assign(dst, src);
-  }
-
-  static number_operand number_of(const kernel_operand &operand) {
-    return {operand.stream(), operand.part.scalar(), operand.type()->kind == type_kind::byteswap};
+    may_refuse |= copies ? from->kind == type_kind::bytes && to != from : parses && what_.mode != error_mode::nocheck;
+    return note(offset, make_text_leaf(out_, offset, dst, pool_of(dst), src, what_.mode), [&] {
+      return (copies ? "text " : formats ? "format " : "parse ") + pair_text(dst, src);
+    });
   }
 
   size_t fields(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
@@ -383,7 +299,7 @@ private:
     int ndim = path_ndim(operand.type());
     for (int d = 0; d < ndim; operand = operand.element()) {
       if (operand.type()->ndim) {
-        text += (d++ ? ", " : "") + (operand.size() < 0 ? "var" : std::to_string(operand.size()));
+        text += (d++ ? ", " : "") + (operand.part.is_var() ? "var" : std::to_string(operand.size()));
       }
     }
     return text + (ndim == 1 ? ",)" : ")");
@@ -391,27 +307,23 @@ private:
 
   // The stream of the pool that a part of the destination gets memory from.
   int pool_of(const kernel_operand &dst) const {
-    const stream_role *roles = dst_.type()->roles;
-    return first_pool_ + int(std::count_if(roles, roles + dst.part.stream - dst_.part.stream, has_pool));
+    const stream_role *roles = what_.dst.type()->roles;
+    return what_.first_pool + int(std::count_if(roles, roles + dst.part.stream - what_.dst.part.stream, has_pool));
   }
 
   ckernel_builder &out_;
-  error_mode mode_;
-  kernel_operand dst_, src_;
-  int first_pool_, nstreams_, depth_ = 0;
-  bool planned_, skips_missing_;
-  bool in_record_ = false; // nothing broadcasts there: a record is one value
+  const element_assignment &what_;
+  int nstreams_;
+  bool planned_;
+  std::vector<explained_level> *levels_; // told of every level
+  int depth_;                            // of the next level
+  bool in_record_ = false;               // nothing broadcasts there: a record is one value
 };
 
 } // namespace
 
 bool goes_first(const type_data *outer, const type_data *other) {
   return other->ndim == 0 || path_ndim(outer) >= path_ndim(other);
-}
-
-int pool_count(const type_data *dst) {
-  // The memory that a pool gives is a stream besides that of the slots.
-  return dst->nstreams == 1 ? 0 : int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool));
 }
 
 namespace {
@@ -458,14 +370,12 @@ size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst
 
 size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
                                std::vector<explained_level> *levels) {
-  assignment made(out, what, planned);
-  made.levels = levels;
-  return made.build(offset);
+  return assignment(out, what, planned, levels).build(offset);
 }
 
 bool may_refuse(const element_assignment &what) {
   ckernel_builder out;
-  assignment made(out, what, false);
+  assignment made(out, what, false, nullptr);
   made.build(0);
   return made.may_refuse;
 }

@@ -55,7 +55,4 @@ bool may_refuse(const element_assignment &what);
 ///   pointer[3 * T] to 3 * T: yes; ?(3 * T) to 2 * ?(3 * T): no, it broadcasts
 bool goes_first(const type_data *outer, const type_data *other);
 
-/// The number of streams of a call that are pools of the destination.
-int pool_count(const type_data *dst);
-
 } // namespace dynd

@@ -1,9 +1,10 @@
-// Levels of assignment for elements that have something inside: options, fields, pointers, rows.
+// Levels of assignment for elements that have something inside: options, fields, pointers. (Rows are
+// in dims.cpp.)
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
 
-#include "dynd/array/rows.h"
 #include "dynd/kernel/assign_levels.h"
 #include "dynd/kernel/level.h"
 #include "dynd/memory/pool.h"
@@ -24,51 +25,80 @@ struct moved_streams {
 
 // ---- missing values -----------------------------------------------------------------------------------------------
 
+constexpr size_t batch = 512; // elements that are looked at together
+
 struct option_kernel {
   ckernel_prefix base;
-  uint32_t child, nstreams;
-  int32_t dst, src;
-  text_operand text;
-  missing_rule rule;
+  uint32_t child;
+  option_spec spec;
 };
 
 bool is_missing_text(std::string_view text) { return text.empty() || text == "NA" || text == "null"; }
 
-bool is_there(const option_kernel *k, char *const *stream, const intptr_t *stride, size_t i) {
-  intptr_t at = intptr_t(i);
-  if (k->src >= 0 && stream[k->src][at * stride[k->src]] == 0) {
-    return false;
+/// A byte of each element of one call, from `first` on.
+struct byte_stream {
+  char *at;
+  intptr_t step;
+  byte_stream(char *const *stream, const intptr_t *stride, int s, size_t first)
+      : at(stream[s] + intptr_t(first) * stride[s]), step(stride[s]) {}
+  char &operator[](size_t i) const { return at[intptr_t(i) * step]; }
+};
+
+/// Fills in which of n elements are there, from `first` on.
+void find_present(const option_spec &spec, char *const *stream, const intptr_t *stride, size_t first, size_t n,
+                  bool *there) {
+  std::memset(there, 1, n);
+  for (int s : spec.src) {
+    if (s >= 0) {
+      const byte_stream valid(stream, stride, s, first);
+      for (size_t i = 0; i < n; i++) {
+        there[i] &= valid[i] != 0;
+      }
+    }
   }
-  if (k->rule != missing_rule::read_from_text) {
-    return true;
+  if (spec.text.kind != slot_kind::none) {
+    const byte_stream slot(stream, stride, spec.text.stream, first);
+    for (size_t i = 0; i < n; i++) {
+      there[i] = there[i] && !is_missing_text(spec.text.read(stream, &slot[i]));
+    }
   }
-  row_extent row = read_slot(stream[k->text.stream] + at * stride[k->text.stream], k->text.kind);
-  return !is_missing_text({stream[k->text.stream + 1] + row.start, size_t(row.size)});
 }
 
 // Runs of elements that are there go to the child in one call; validity is written after the values.
 int option(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const option_kernel *>(self);
-  for (size_t begin = 0; begin < count;) {
-    bool there = is_there(k, stream, stride, begin);
-    size_t end = begin + 1;
-    while (end < count && is_there(k, stream, stride, end) == there) {
-      end++;
-    }
-    if (there) {
-      moved_streams run(stream, stride, begin, k->nstreams);
-      if (int status = call_strided(child_of(k), run.at, stride, end - begin, frame)) {
-        add_to_failed_index(frame, begin);
+  const option_spec &spec = k->spec;
+  bool there[batch];
+  for (size_t done = 0; done < count; done += batch) {
+    size_t n = std::min(batch, count - done);
+    find_present(spec, stream, stride, done, n, there);
+    for (size_t begin = 0, end = 0; begin < n; begin = end) {
+      for (; begin < n && !there[begin]; begin++) {
+        if (spec.refuses) {
+          fail_element(frame, done + begin);
+          return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
+        }
+      }
+      for (end = begin; end < n && there[end]; end++) {
+      }
+      moved_streams run(stream, stride, done + begin, uint32_t(spec.nstreams));
+      if (int status = end > begin ? call_strided(child_of(k), run.at, stride, end - begin, frame) : int(dynd_ok)) {
+        add_to_failed_index(frame, done + begin);
         return status;
       }
-    } else if (k->rule == missing_rule::refused) {
-      fail_element(frame, begin);
-      return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
     }
-    for (size_t i = begin; i < end && k->dst >= 0; i++) {
-      stream[k->dst][intptr_t(i) * stride[k->dst]] = there;
+    if (spec.dst >= 0) {
+      const byte_stream valid(stream, stride, spec.dst, done);
+      for (size_t i = 0; i < n; i++) {
+        valid[i] = there[i];
+      }
     }
-    begin = end;
+    if (spec.zeroed >= 0) {
+      const byte_stream value(stream, stride, spec.zeroed, done);
+      for (size_t i = 0; i < n; i++) {
+        value[i] &= there[i];
+      }
+    }
   }
   return dynd_ok;
 }
@@ -84,17 +114,13 @@ struct fields_kernel {
   ckernel_prefix base;
   uint32_t nstreams, count;
   one_field field[];
-
-  ckernel_prefix *child_at(uint32_t i) {
-    return reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(this) + field[i].child);
-  }
 };
 
 void destroy_fields(ckernel_prefix *self) {
   auto *k = reinterpret_cast<fields_kernel *>(self);
   for (uint32_t i = 0; i < k->count; i++) {
     if (k->field[i].child) {
-      destroy_child(k->child_at(i));
+      destroy_child(const_cast<ckernel_prefix *>(child_at(self, k->field[i].child)));
     }
   }
 }
@@ -117,11 +143,11 @@ int fail_field(dynd_frame *frame, int status, const char *name, uint32_t number)
 
 // By columns: the kernel of each field takes all elements at once.
 int fields(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<fields_kernel *>(const_cast<ckernel_prefix *>(self)); // reads only
+  auto *k = reinterpret_cast<const fields_kernel *>(self);
   int status = dynd_ok;
   uint32_t failed = 0;
   for (uint32_t i = 0; i < k->count && !status; i++) {
-    status = call_strided(k->child_at(i), stream, stride, count, frame);
+    status = call_strided(child_at(self, k->field[i].child), stream, stride, count, frame);
     failed = i;
   }
   if (status && count > 1 && state_of(frame)) { // an element before that one may have failed in another field
@@ -136,49 +162,30 @@ int fields(char *const *stream, const intptr_t *stride, size_t count, const cker
   return status ? fail_field(frame, status, k->field[failed].name, failed) : status;
 }
 
-// ---- content: what rows and pointers move to ----------------------------------------------------------------------
-
-struct content_stream {
-  uint32_t stream, unused;
-  intptr_t stride, unit; // along the rows, and what their starts count in
-};
-
-// The streams below `part`, along its dimension.
-uint32_t list_content(const kernel_operand &part, content_stream *list) {
-  kernel_operand inside = part.element();
-  for (int s = 0; s < inside.type()->nstreams; s++) {
-    intptr_t stride = part.stride(inside.part.stream + s, part.part.dim);
-    list[s] = {uint32_t(inside.stream() + s), 0, stride, start_unit(stride, part.step())};
-  }
-  return inside.type()->nstreams;
-}
+// ---- pointers -----------------------------------------------------------------------------------------------------
 
 struct pointer_kernel {
   ckernel_prefix base;
-  uint32_t child, nstreams;
-  uint32_t index, ncontent;
-  int32_t pool; // of the destination's pointers; -1: it is the source's
-  int32_t null; // of the source's: where pointers to nothing go, or -1
-  content_stream content[];
+  uint32_t child, index;
+  uint32_t content, ncontent; // streams of what it points to
+  pointer_spec spec;
+  intptr_t stride[]; // of the content, along what it points to
 };
 
 int pointer(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const pointer_kernel *>(self);
+  const uint32_t nstreams = uint32_t(k->spec.nstreams);
   char *at[max_call_streams];
-  std::memcpy(at, stream, k->nstreams * sizeof(char *));
+  std::memcpy(at, stream, nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     int64_t index;
     std::memcpy(&index, at[k->index], sizeof(index));
     bool fresh = index < 0;
-    if (fresh && k->null >= 0) {
-      std::memcpy(at[k->null], &index, sizeof(index));
-      for (uint32_t s = 0; s < k->nstreams; s++) {
-        at[s] += stride[s];
-      }
-      continue;
-    }
-    if (fresh) {
-      auto *pool = k->pool < 0 ? nullptr : reinterpret_cast<row_pool *>(stream[k->pool]);
+    bool stays_null = fresh && k->spec.null >= 0;
+    if (stays_null) {
+      std::memcpy(at[k->spec.null], &index, sizeof(index));
+    } else if (fresh) {
+      auto *pool = k->spec.pool < 0 ? nullptr : reinterpret_cast<row_pool *>(stream[k->spec.pool]);
       index = pool ? pool->take(1) : -1;
       if (index < 0) {
         fail_element(frame, i);
@@ -187,96 +194,16 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
       }
     }
     for (uint32_t c = 0; c < k->ncontent; c++) {
-      at[k->content[c].stream] = stream[k->content[c].stream] + index * k->content[c].stride;
+      at[k->content + c] = stream[k->content + c] + index * k->stride[c];
     }
-    if (int status = call_strided(child_of(k), at, stride, 1, frame)) {
+    if (int status = stays_null ? int(dynd_ok) : call_strided(child_of(k), at, stride, 1, frame)) {
       add_to_failed_index(frame, i);
       return status;
     }
-    if (fresh) {
+    if (fresh && !stays_null) {
       std::memcpy(at[k->index], &index, sizeof(index));
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
-  }
-  return dynd_ok;
-}
-
-// ---- rows ---------------------------------------------------------------------------------------------------------
-
-// One side of a dimension in which the other, or itself, has rows.
-struct rows_side {
-  intptr_t size;   // of all rows; -1: read from the slots
-  uint32_t stream; // of the slots
-  slot_kind kind;
-
-  explicit rows_side(const kernel_operand *operand)
-      : size(operand ? operand->size() : 1), stream(operand ? uint32_t(operand->stream()) : 0),
-        kind(operand ? operand->slots() : slot_kind::none) {}
-  row_extent read(char *const *at) const { return size >= 0 ? row_extent{0, size} : read_slot(at[stream], kind); }
-};
-
-struct rows_kernel {
-  ckernel_prefix base;
-  uint32_t child, nstreams;
-  rows_side dst, src;
-  uint32_t ndst, nsrc; // streams of the content: the destination's, then the source's
-  int32_t pool;
-  bool exact;
-  content_stream content[];
-};
-
-int rows(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const rows_kernel *>(self);
-  char *at[max_call_streams], *inner[max_call_streams];
-  intptr_t inner_stride[max_call_streams];
-  std::memcpy(at, stream, k->nstreams * sizeof(char *));
-  std::memset(inner_stride, 0, k->nstreams * sizeof(intptr_t));
-  for (size_t i = 0; i < count; i++) {
-    row_extent to = k->dst.read(at), from = k->src.read(at);
-    auto *pool = k->dst.size < 0 ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
-    bool other = k->exact && from.size != to.size, fresh = has_no_memory(to) || (other && pool);
-    if (has_no_memory(to) && (has_no_memory(from) || (!pool && from.size == 0))) { // nothing to nothing
-      for (uint32_t s = 0; s < k->nstreams; s++) {
-        at[s] += stride[s];
-      }
-      continue;
-    }
-    bool replaced = fresh && !has_no_memory(to);
-    if (fresh) {
-      to = {pool ? pool->replace(to.start, to.size, from.size) : -1, from.size};
-      if (to.start < 0) {
-        fail_element(frame, i);
-        return report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
-                      (long long)from.size);
-      }
-    }
-    if (from.size != to.size && (from.size != 1 || k->exact)) {
-      fail_element(frame, i);
-      return report(frame, dynd_error_broadcast, "assign: cannot broadcast a row of %lld to a row of %lld",
-                    (long long)from.size, (long long)to.size);
-    }
-    if (replaced) { // its old place is not its own any more
-      std::memcpy(at[k->dst.stream], &to, sizeof(to));
-    }
-    std::memcpy(inner, at, k->nstreams * sizeof(char *));
-    for (uint32_t c = 0; c < k->ndst + k->nsrc; c++) {
-      const content_stream &content = k->content[c];
-      const row_extent &row = c < k->ndst ? to : from;
-      inner[content.stream] += row.start * content.unit;
-      inner_stride[content.stream] = row.size == to.size ? content.stride : 0;
-    }
-    if (int status = call_strided(child_of(k), inner, inner_stride, size_t(to.size), frame)) {
-      fail_in_dimension(frame, i);
-      return status;
-    }
-    if (fresh) {
-      std::memcpy(at[k->dst.stream], &to, sizeof(to));
-    }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, nstreams);
   }
   return dynd_ok;
 }
@@ -284,12 +211,7 @@ int rows(char *const *stream, const intptr_t *stride, size_t count, const ckerne
 } // namespace
 
 size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec) {
-  auto *k = begin_level<option_kernel>(out, offset, sizeof(option_kernel), option);
-  k->nstreams = uint32_t(spec.nstreams);
-  k->dst = spec.dst;
-  k->src = spec.src;
-  k->text = spec.text;
-  k->rule = spec.rule;
+  begin_level<option_kernel>(out, offset, sizeof(option_kernel), option)->spec = spec;
   return offset + sizeof(option_kernel);
 }
 
@@ -311,41 +233,18 @@ void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const c
   field.child = uint32_t(child - fields);
 }
 
-namespace {
-
-size_t begin_any_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int pool,
-                         int null) {
-  size_t size = sizeof(pointer_kernel) + operand.element().type()->nstreams * sizeof(content_stream);
+size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, const pointer_spec &spec) {
+  kernel_operand inside = operand.element();
+  uint32_t ncontent = inside.type()->nstreams;
+  size_t size = sizeof(pointer_kernel) + ncontent * sizeof(intptr_t);
   auto *k = begin_level<pointer_kernel>(out, offset, size, pointer);
-  k->nstreams = uint32_t(nstreams);
+  k->spec = spec;
   k->index = uint32_t(operand.stream());
-  k->pool = pool;
-  k->null = null;
-  k->ncontent = list_content(operand, k->content);
-  return offset + size;
-}
-
-} // namespace
-
-size_t begin_source_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int dst) {
-  return begin_any_pointer(out, offset, operand, nstreams, -1, dst);
-}
-
-size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, int nstreams, int pool) {
-  return begin_any_pointer(out, offset, operand, nstreams, pool, -1);
-}
-
-size_t begin_rows(ckernel_builder &out, size_t offset, const rows_spec &spec) {
-  size_t ncontent = spec.dst->element().type()->nstreams + (spec.src ? spec.src->element().type()->nstreams : 0);
-  size_t size = sizeof(rows_kernel) + ncontent * sizeof(content_stream);
-  auto *k = begin_level<rows_kernel>(out, offset, size, rows);
-  k->nstreams = uint32_t(spec.nstreams);
-  k->dst = rows_side(spec.dst);
-  k->src = rows_side(spec.src);
-  k->pool = spec.pool;
-  k->exact = spec.exact;
-  k->ndst = list_content(*spec.dst, k->content);
-  k->nsrc = spec.src ? list_content(*spec.src, k->content + k->ndst) : 0;
+  k->content = uint32_t(inside.stream());
+  k->ncontent = ncontent;
+  for (uint32_t c = 0; c < ncontent; c++) {
+    k->stride[c] = operand.stride(inside.part.stream + int(c), operand.part.dim);
+  }
   return offset + size;
 }
 

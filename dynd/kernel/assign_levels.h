@@ -4,7 +4,6 @@
 
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
-#include "dynd/ops/isa.h"
 #include "dynd/type/error_mode.h"
 
 namespace dynd {
@@ -12,35 +11,22 @@ namespace dynd {
 // ---- leaves -------------------------------------------------------------------------------------------------------
 
 /// Scalars, converted and checked.
-size_t make_convert_leaf(ckernel_builder &out, size_t offset, int dst, scalar_id to, int src, scalar_id from,
+size_t make_convert_leaf(ckernel_builder &out, size_t offset, const kernel_operand &dst, const kernel_operand &src,
                          error_mode mode);
-
-/// The slots of texts; their bytes are in the next stream.
-struct text_operand {
-  int stream;
-  slot_kind kind;
-};
-/// `pool`: the stream of the destination's pool. `checked`: the bytes must be UTF-8.
-size_t make_text_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, text_operand src, bool checked);
-/// Numbers that texts are made of, or become.
-struct number_operand {
-  int stream;
-  scalar_id scalar;
-  bool swapped; ///< in the other order of bytes
-};
-size_t make_format_leaf(ckernel_builder &out, size_t offset, text_operand dst, int pool, number_operand src);
-size_t make_parse_leaf(ckernel_builder &out, size_t offset, number_operand dst, text_operand src, error_mode mode);
+/// Text to text, a number to a string, a string to a number. `pool`: the stream of the destination's pool.
+size_t make_text_leaf(ckernel_builder &out, size_t offset, const kernel_operand &dst, int pool,
+                      const kernel_operand &src, error_mode mode);
 
 // ---- levels -------------------------------------------------------------------------------------------------------
 
-/// The child is called for runs of elements that are there.
-enum class missing_rule : uint8_t { kept, refused, read_from_text };
+/// The child is called for runs of elements that are there in all sources. (Comparison uses this level too.)
 struct option_spec {
-  missing_rule rule;
   int nstreams;
-  int dst = -1;      ///< the destination's validity, -1 where it has none
-  int src = -1;      ///< the source's
-  text_operand text; ///< read_from_text: the source's texts; "NA", "null" and "" are missing too
+  int dst = -1;                           ///< the stream of the destination's validity; -1: it has none
+  int src[2] = {-1, -1};                  ///< of the sources' validities
+  int zeroed = -1;                        ///< a stream of bytes that become 0 where an element is missing
+  text_slots text = {0, slot_kind::none}; ///< texts of the source of which "NA", "null" and "" are missing too
+  bool refuses = false;                   ///< a missing element is an error
 };
 size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec);
 
@@ -48,20 +34,12 @@ size_t begin_option(ckernel_builder &out, size_t offset, const option_spec &spec
 size_t begin_fields(ckernel_builder &out, size_t offset, int count, int nstreams);
 void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const char *name);
 
-/// The child sees what a pointer of the source points to, an element at a time. `dst`: the stream of the destination's
-/// pointers, which become null where the source's are; -1 where it has none: then a null pointer is an error.
-size_t begin_source_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int dst);
-/// The same for a pointer of the destination; a null one gets memory to point to.
-size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &pointer, int nstreams, int pool);
-
-/// A dimension in which the source or the destination has rows.
-struct rows_spec {
+/// The child sees what a pointer points to, an element at a time.
+struct pointer_spec {
   int nstreams;
-  const kernel_operand *dst; ///< at the dimension
-  const kernel_operand *src; ///< at the dimension; null where the source has none
-  int pool;                  ///< of the destination's rows
-  bool exact;                ///< no row stretches: one of another length gets new memory, or fails
+  int pool = -1; ///< of a pointer of the destination: where a null one gets memory to point to
+  int null = -1; ///< of the source's: the destination's pointers, which become null where it is; -1: that is an error
 };
-size_t begin_rows(ckernel_builder &out, size_t offset, const rows_spec &spec);
+size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, const pointer_spec &spec);
 
 } // namespace dynd

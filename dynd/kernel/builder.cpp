@@ -16,11 +16,8 @@ constexpr size_t alignment = 64, inline_step = 256;
 ckernel_builder::ckernel_builder() {
   ckernel_builder_struct::size = sizeof(ckernel_builder_struct);
   version = DYND_ABI_VERSION;
-  data = inline_;
-  capacity = sizeof(ckernel_prefix);
-  scratch_size = 0;
   grow = grow_block;
-  std::memset(data, 0, capacity);
+  start();
 }
 
 ckernel_builder::~ckernel_builder() { reset(); }
@@ -30,6 +27,10 @@ void ckernel_builder::reset() {
   if (data != inline_) {
     ::operator delete(data, std::align_val_t(alignment));
   }
+  start();
+}
+
+void ckernel_builder::start() {
   data = inline_;
   capacity = sizeof(ckernel_prefix);
   scratch_size = 0;

@@ -33,6 +33,7 @@ private:
       no_memory();
     }
   }
+  void start();
   [[noreturn]] static void no_memory();
   static int grow_block(ckernel_builder_struct *self, size_t requested);
 

@@ -173,6 +173,7 @@ private:
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
     k->nsteps = p_.nsteps;
+    k->whole_constant = false;
     k->whole_calls = p_.nsteps == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
     return end;
   }
@@ -257,11 +258,28 @@ private:
   }
 
   // With streaming stores where the step's result leaves the cache and nothing else reads it.
+  // Which of the two operands of a step is one value; -1: none, or both.
+  int constant_operand(const program_step &step) const {
+    auto is_constant = [&](uint8_t reg) {
+      for (int i = 0; i < p_.nsources; i++) {
+        if (p_.source[i] == reg && layout_.ports[p_.noutputs + i].constant) {
+          return true;
+        }
+      }
+      return false;
+    };
+    bool two = step.kind == step_kind::operation && step.nreads == 2 &&
+               is_constant(step.reads[0]) != is_constant(step.reads[1]);
+    return two ? is_constant(step.reads[1]) : -1;
+  }
+
   batch_fn loop_of(const program_step &step) {
     bool streams = layout_.streaming && !reduces_ && !kernel()->stores_late && step.nwrites == 1 &&
                    step.valid == no_register && is_stored(step.writes[0]) && last_read_[step.writes[0]] < 0;
     batch_fn stream = streams ? p_.stream_loop_of(step) : nullptr;
-    return stream ? stream : p_.loop_of(step);
+    batch_fn loop = stream ? stream : p_.loop_of(step, constant_operand(step));
+    kernel()->whole_constant |= !stream && loop != p_.loop_of(step);
+    return loop;
   }
 
   void fill_walk() {

@@ -76,9 +76,10 @@ struct chain_kernel {
   uint16_t shape_slots, number_stream;
   uint16_t nstreams; // up to the highest that is used
   uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;
-  bool whole_calls; // one step: a contiguous call need not be cut into batches
-  bool transposes;  // panel: only a copy, past the cache
-  bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
+  bool whole_calls;    // one step: a contiguous call need not be cut into batches
+  bool whole_constant; // the same where one of its operands is one value
+  bool transposes;     // panel: only a copy, past the cache
+  bool stores_late;    // several outputs and a step that can fail: nothing is stored before all steps have passed
 
   template <class T> const T *at(uint32_t offset) const {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(this) + offset);

@@ -1,35 +1,339 @@
 #include "dynd/kernel/compare.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "dynd/base/errors.h"
-#include "dynd/kernel/compare_levels.h"
+#include "dynd/kernel/assign_levels.h"
+#include "dynd/kernel/dims.h"
+#include "dynd/kernel/level.h"
+#include "dynd/ops/order.h"
 
 namespace dynd {
 
-namespace compare {
 namespace {
 
-// ---- predicates -----------------------------------------------------------------------------------------------------
+// A predicate is above a tree of levels along the types of both operands; numbers and texts are its leaves. No level of
+// the tree has anything to release, so none has a destructor, and parents need not know whether a child was begun.
+//
+// Every level returns an outcome (ops/order.h). Its function is a streams_strided_t that compares `count` pairs, one
+// after another, and returns the outcome of the first pair that is not equal: a list's elements are one call. Where
+// only equality is asked for, any other outcome may be `unordered`. Nothing in a comparison fails at run time.
 
-/// The outcomes for which the comparison is true.
-int true_for(comparison which) {
-  switch (which) {
-  case comparison::equal:
-    return equal;
-  case comparison::not_equal:
-    return less | greater | unordered;
-  case comparison::less_equal:
-    return less | equal;
-  case comparison::greater:
-    return greater;
-  case comparison::greater_equal:
-    return greater | equal;
-  default:
-    return less;
-  }
+int call_one(const ckernel_prefix *kernel, char *const *stream, dynd_frame *frame) {
+  return call_strided(kernel, stream, no_stride, 1, frame);
 }
+
+/// The number of streams from the call's first up to the last of both parts.
+uint32_t streams_up_to(const kernel_operand &left, const kernel_operand &right) {
+  return uint32_t(std::max(left.stream() + left.type()->nstreams, right.stream() + right.type()->nstreams));
+}
+
+bool asks_equality(comparison which) { return which == comparison::equal || which == comparison::not_equal; }
+
+const char *name_of(comparison which) {
+  const operation *found = operation_for(which);
+  return found ? found->name : "order";
+}
+
+template <class Kernel>
+[[gnu::noinline]] int run_many(char *const *stream, const intptr_t *stride, size_t count, const Kernel *k,
+                               dynd_frame *frame) {
+  char *at[max_call_streams];
+  std::copy_n(stream, k->nstreams, at);
+  for (size_t i = 0; i < count; i++) {
+    if (int found = k->one(at, frame); found != equal) {
+      return found;
+    }
+    advance(at, stride, k->nstreams);
+  }
+  return equal;
+}
+
+/// The function of a level that compares one pair by `one`, and uses the first `nstreams` streams.
+template <class Kernel>
+int run_level(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+              dynd_frame *frame) {
+  auto *k = reinterpret_cast<const Kernel *>(self);
+  return count == 1 ? k->one(stream, frame) : run_many(stream, stride, count, k, frame);
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+
+struct number_kernel {
+  ckernel_prefix base;
+  number_order order;
+  uint32_t nstreams;
+  uint16_t left, right; // streams
+  number_layout left_layout, right_layout;
+
+  int one(char *const *stream, dynd_frame *) const {
+    return order(stream[left], left_layout, stream[right], right_layout);
+  }
+};
+
+// ---- strings and bytes ----------------------------------------------------------------------------------------------
+
+/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from
+/// text to text, and a branch on them is not predicted.)
+inline int compare_bytes(std::string_view a, std::string_view b, bool equality) {
+  if (equality) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0 ? equal : unordered;
+  }
+  int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  return order ? order < 0 ? less : greater : outcome_of(a.size(), b.size());
+}
+
+struct text_kernel {
+  ckernel_prefix base;
+  uint32_t nstreams;
+  text_slots left, right;
+  bool equality;
+
+  int one(char *const *stream, dynd_frame *) const {
+    return compare_bytes(left.read(stream, stream[left.stream]), right.read(stream, stream[right.stream]), equality);
+  }
+};
+
+// ---- options and pointers -------------------------------------------------------------------------------------------
+
+/// The options and pointers of one operand, outermost first. Each has one stream, and all those after it are inside.
+struct wrapped_source {
+  uint16_t stream, nstreams, nsteps;
+  uint32_t steps; // offset from the kernel: for each, 1 for a pointer, then all streams' strides along its content
+};
+
+/// Goes through all of them at once, so that what is missing is missing however it is wrapped.
+struct wrapped_kernel {
+  ckernel_prefix base;
+  uint32_t nstreams, child;
+  wrapped_source left, right;
+
+  /// Moves the operand's streams, from `at` on, to what is inside; false where it is missing.
+  bool enter(const wrapped_source &from, char **at) const {
+    auto *step = reinterpret_cast<const intptr_t *>(reinterpret_cast<const char *>(this) + from.steps);
+    for (int k = 0; k < from.nsteps; k++, step += 1 + from.nstreams) {
+      bool pointer = step[0] != 0;
+      int64_t index = *at[k] ? 0 : -1;
+      if (pointer) {
+        std::memcpy(&index, at[k], sizeof(index));
+      }
+      if (index < 0) {
+        return false;
+      }
+      for (int s = k + 1; pointer && s < from.nstreams; s++) {
+        at[s] += index * step[1 + s];
+      }
+    }
+    return true;
+  }
+
+  int one(char *const *stream, dynd_frame *frame) const {
+    char *at[max_call_streams];
+    std::copy_n(stream, nstreams, at);
+    bool has_left = enter(left, at + left.stream), has_right = enter(right, at + right.stream);
+    if (has_left && has_right) {
+      return call_one(child_of(this), at, frame);
+    }
+    return has_left ? less : has_right ? greater : equal;
+  }
+};
+
+// ---- dimensions inside of elements ----------------------------------------------------------------------------------
+
+struct list_kernel {
+  ckernel_prefix base;
+  uint32_t nstreams, child;
+  var_slots left, right;
+  bool equality;
+  intptr_t stride[]; // of all streams; then what the starts of the left rows count in, then of the right ones
+
+  int one(char *const *stream, dynd_frame *frame) const {
+    row_extent a = left.read(stream), b = right.read(stream);
+    if (equality && a.size != b.size) {
+      return unordered;
+    }
+    const intptr_t *left_unit = stride + nstreams, *right_unit = left_unit + nstreams;
+    char *at[max_call_streams];
+    for (uint32_t s = 0; s < nstreams; s++) {
+      at[s] = stream[s] + a.start * left_unit[s] + b.start * right_unit[s];
+    }
+    int found = call_strided(child_of(this), at, stride, size_t(std::min(a.size, b.size)), frame);
+    return found == equal ? outcome_of(a.size, b.size) : found;
+  }
+};
+
+// ---- structs and tuples ---------------------------------------------------------------------------------------------
+
+/// A child for each pair of fields, one behind the other.
+struct fields_kernel {
+  ckernel_prefix base;
+  uint32_t nstreams, nfields;
+  uint64_t child[]; // offsets from here
+
+  int one(char *const *stream, dynd_frame *frame) const {
+    for (uint32_t i = 0; i < nfields; i++) {
+      if (int found = call_one(child_at(&base, child[i]), stream, frame); found != equal) {
+        return found;
+      }
+    }
+    return equal;
+  }
+};
+
+// ---- the tree -------------------------------------------------------------------------------------------------------
+
+bool is_wrapped(const type_data *t) { return t->kind == type_kind::option || t->kind == type_kind::pointer; }
+bool is_number(const type_data *t) { return t->kind == type_kind::scalar || t->kind == type_kind::byteswap; }
+
+number_layout number_of(const kernel_operand &operand) {
+  return {operand.part.scalar(), operand.type()->kind == type_kind::byteswap};
+}
+
+/// Builds the levels below the predicate, along the types of both operands.
+class tree_builder {
+public:
+  tree_builder(ckernel_builder &out, comparison which, const kernel_operand &left, const kernel_operand &right)
+      : out_(out), which_(which), equality_(asks_equality(which)), left_(left), right_(right) {}
+
+  size_t run(size_t offset) { return build(offset, left_, right_); }
+
+private:
+  template <class Kernel>
+  Kernel *make_level(size_t offset, const kernel_operand &left, const kernel_operand &right,
+                     size_t size = sizeof(Kernel)) {
+    auto *k = make_leaf<Kernel>(out_, offset, run_level<Kernel>, size);
+    k->nstreams = streams_up_to(left, right);
+    return k;
+  }
+
+  size_t build(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    const type_data *a = left.type(), *b = right.type();
+    if (is_wrapped(a) || is_wrapped(b)) {
+      return build_wrapped(offset, left, right);
+    }
+    if (is_number(a) && is_number(b)) {
+      return build_numbers(offset, left, right);
+    }
+    if (left.part.is_text() && a->kind == b->kind) {
+      return build_texts(offset, left, right);
+    }
+    if (left.part.is_dim() && right.part.is_dim()) {
+      return build_lists(offset, left, right);
+    }
+    if (a->nfields && a->kind == b->kind && a->nfields == b->nfields) {
+      return build_fields(offset, left, right);
+    }
+    refuse(a, b, "");
+  }
+
+  size_t build_numbers(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    number_layout a = number_of(left), b = number_of(right);
+    if (!equality_ && which_ != comparison::order && (is_complex(a.scalar) || is_complex(b.scalar))) {
+      refuse(left.type(), right.type(), ": there is no order of complex numbers");
+    }
+    auto *k = make_level<number_kernel>(offset, left, right);
+    k->order = order_of_numbers(a, b, which_ == comparison::order);
+    k->left = uint16_t(left.stream());
+    k->right = uint16_t(right.stream());
+    k->left_layout = a;
+    k->right_layout = b;
+    return offset + sizeof(number_kernel);
+  }
+
+  size_t build_texts(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    auto *k = make_level<text_kernel>(offset, left, right);
+    k->left = left.texts();
+    k->right = right.texts();
+    k->equality = equality_;
+    return offset + sizeof(text_kernel);
+  }
+
+  size_t build_wrapped(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    kernel_operand inner_left = left, inner_right = right;
+    std::vector<intptr_t> steps;
+    wrapped_source a = unwrap(inner_left, steps), b = unwrap(inner_right, steps);
+    size_t size = sizeof(wrapped_kernel) + steps.size() * sizeof(intptr_t);
+    auto *k = make_level<wrapped_kernel>(offset, left, right, size);
+    k->child = uint32_t(size);
+    k->left = a;
+    k->right = b;
+    std::memcpy(k + 1, steps.data(), steps.size() * sizeof(intptr_t));
+    return build(offset + size, inner_left, inner_right);
+  }
+
+  /// Enters the options and pointers of an operand, and adds what wrapped_source::steps says of each.
+  static wrapped_source unwrap(kernel_operand &operand, std::vector<intptr_t> &steps) {
+    int first = operand.part.stream, nstreams = operand.type()->nstreams;
+    size_t begin = sizeof(wrapped_kernel) + steps.size() * sizeof(intptr_t);
+    wrapped_source result = {uint16_t(operand.stream()), uint16_t(nstreams), 0, uint32_t(begin)};
+    for (; is_wrapped(operand.type()); operand = operand.element()) {
+      bool pointer = operand.type()->kind == type_kind::pointer;
+      steps.push_back(pointer);
+      for (int s = first; s < first + nstreams; s++) {
+        steps.push_back(pointer ? operand.stride(s, operand.part.dim) : 0);
+      }
+      result.nsteps++;
+    }
+    return result;
+  }
+
+  size_t build_lists(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    uint32_t nstreams = streams_up_to(left, right);
+    size_t size = sizeof(list_kernel) + 3 * nstreams * sizeof(intptr_t);
+    auto *k = make_level<list_kernel>(offset, left, right, size);
+    k->child = uint32_t(size);
+    k->left = slots_of(left);
+    k->right = slots_of(right);
+    k->equality = equality_;
+    find_content_strides(left, k->stride, k->stride + nstreams);
+    find_content_strides(right, k->stride, k->stride + 2 * nstreams);
+    return build(offset + size, left.element(), right.element());
+  }
+
+  size_t build_fields(size_t offset, const kernel_operand &left, const kernel_operand &right) {
+    const type_data *a = left.type();
+    size_t size = sizeof(fields_kernel) + a->nfields * sizeof(uint64_t);
+    auto *k = make_level<fields_kernel>(offset, left, right, size);
+    k->nfields = a->nfields;
+    size_t end = offset + size;
+    for (int i = 0; i < a->nfields; i++) {
+      out_.get_at<fields_kernel>(offset)->child[i] = end - offset;
+      end = build(end, left.field(i), right.field(partner(a, right.type(), i)));
+    }
+    return end;
+  }
+
+  /// The field of b that field i of a is compared with.
+  int partner(const type_data *a, const type_data *b, int i) {
+    int found = partner_field(a, b, i);
+    if (found < 0) {
+      refuse(a, b, "");
+    }
+    if (!equality_ && found != i) {
+      refuse(a, b, ": their fields are in another order");
+    }
+    return found;
+  }
+
+  [[noreturn]] void refuse(const type_data *a, const type_data *b, const char *why) {
+    std::string text = std::string(name_of(which_)) + ": cannot compare " + a->text + " with " + b->text + why;
+    if (a != left_.type() || b != right_.type()) {
+      text += std::string(", in ") + left_.type()->text + " and " + right_.type()->text;
+    }
+    fail(error_kind::type, text);
+  }
+
+  ckernel_builder &out_;
+  comparison which_;
+  bool equality_;
+  const kernel_operand &left_, &right_;
+};
+
+// ---- predicates -----------------------------------------------------------------------------------------------------
 
 struct predicate_kernel {
   ckernel_prefix base;
@@ -50,42 +354,32 @@ int predicate_strided(char *const *stream, const intptr_t *stride, size_t count,
   std::copy_n(stream, k->nstreams, at);
   for (size_t i = 0; i < count; i++) {
     *at[k->result] = char(predicate_single(at, self, frame));
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
-}
-
-int predicate_binary(const char *left, const char *right, const ckernel_prefix *self, dynd_frame *frame) {
-  char *stream[2] = {const_cast<char *>(left), const_cast<char *>(right)}; // nothing here is written
-  return predicate_single(stream, self, frame);
 }
 
 // ---- texts, without a level for each pair ---------------------------------------------------------------------------
 
 struct text_predicate_kernel {
   ckernel_prefix base;
-  text_source left, right;
+  text_slots left, right;
   uint16_t result;
   uint16_t true_for;
 };
-
-/// By unsigned bytes. (Cases by length, or the first word before the call, cost more than memcmp: lengths differ from
-/// text to text, and a branch on them is not predicted.)
-int order_of_bytes(const char *a, size_t a_size, const char *b, size_t b_size) {
-  int order = std::memcmp(a, b, std::min(a_size, b_size));
-  return order ? order : a_size < b_size ? -1 : a_size > b_size;
-}
 
 /// One operand of a call. All in locals: a store of a char may change anything else, as far as a compiler knows.
 template <slot_kind Kind> struct text_stream {
   const char *slot, *bytes;
   intptr_t step;
 
-  text_stream(const text_source &source, char *const *stream, const intptr_t *stride)
+  text_stream(const text_slots &source, char *const *stream, const intptr_t *stride)
       : slot(stream[source.stream]), bytes(stream[source.stream + 1]), step(stride[source.stream]) {}
-  row_extent read(size_t i) const { return read_slot(slot + intptr_t(i) * step, Kind); }
+  std::string_view next() {
+    row_extent row = read_slot(slot, Kind);
+    slot += step;
+    return {bytes + row.start, size_t(row.size)};
+  }
 };
 
 /// Where `Equality`, whether they are equal is all that is asked.
@@ -93,22 +387,13 @@ template <bool Equality, slot_kind Left, slot_kind Right>
 int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                            dynd_frame *frame) {
   auto *k = reinterpret_cast<const text_predicate_kernel *>(self);
-  const text_stream<Left> left(k->left, stream, stride);
-  const text_stream<Right> right(k->right, stream, stride);
+  text_stream<Left> left(k->left, stream, stride);
+  text_stream<Right> right(k->right, stream, stride);
   const int true_for = k->true_for;
   const intptr_t step = stride[k->result];
   char *to = stream[k->result];
   for (size_t i = 0; i < count; i++, to += step) {
-    row_extent a = left.read(i), b = right.read(i);
-    const char *x = left.bytes + a.start, *y = right.bytes + b.start;
-    int found;
-    if constexpr (Equality) {
-      found = a.size == b.size && std::memcmp(x, y, size_t(a.size)) == 0 ? equal : unordered;
-    } else {
-      int order = order_of_bytes(x, size_t(a.size), y, size_t(b.size));
-      found = order < 0 ? less : order > 0 ? greater : equal;
-    }
-    *to = (found & true_for) != 0;
+    *to = (compare_bytes(left.next(), right.next(), Equality) & true_for) != 0;
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
 }
@@ -126,89 +411,35 @@ template <bool Equality> streams_strided_t text_function(slot_kind left, slot_ki
 
 size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                    const kernel_operand &right, comparison which) {
-  bool equality = which == comparison::equal || which == comparison::not_equal;
-  auto *k = begin<text_predicate_kernel>(out, offset, sizeof(text_predicate_kernel),
-                                         equality ? text_function<true>(left.slots(), right.slots())
-                                                  : text_function<false>(left.slots(), right.slots()));
-  k->left = {uint16_t(left.stream()), left.slots()};
-  k->right = {uint16_t(right.stream()), right.slots()};
+  auto *k = make_leaf<text_predicate_kernel>(
+      out, offset, (asks_equality(which) ? text_function<true> : text_function<false>)(left.slots(), right.slots()));
+  k->left = left.texts();
+  k->right = right.texts();
   k->result = uint16_t(result);
-  k->true_for = uint16_t(true_for(which));
+  k->true_for = uint16_t(which);
   return offset + sizeof(text_predicate_kernel);
 }
 
 size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                        const kernel_operand &right, comparison which, void *function) {
-  out.ensure_capacity_leaf(offset + sizeof(predicate_kernel));
-  auto *k = out.get_at<predicate_kernel>(offset);
+  auto *k = make_leaf<predicate_kernel>(out, offset, nullptr);
   k->base.function = function;
   k->nstreams = streams_up_to(left, right);
   k->result = uint16_t(result);
-  k->true_for = uint16_t(true_for(which));
-  return build_levels(out, offset + sizeof(predicate_kernel), left, right, which);
+  k->true_for = uint16_t(which);
+  return tree_builder(out, which, left, right).run(offset + sizeof(predicate_kernel));
 }
 
 /// Strided; the bool goes to the stream `result` of the call.
 size_t build_strided(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                      const kernel_operand &right, comparison which) {
-  if (is_text(left.type()) && left.type() == right.type()) {
+  if (left.part.is_text() && left.type() == right.type()) {
     return build_texts(out, offset, result, left, right, which);
   }
   return build_predicate(out, offset, result, left, right, which, reinterpret_cast<void *>(predicate_strided));
 }
 
-// ---- missing elements -----------------------------------------------------------------------------------------------
-
-/// The child compares what is there.
-struct missing_kernel {
-  ckernel_prefix base;
-  uint32_t nstreams;
-  uint32_t result;      // stream of its validity; the values are the next
-  uint16_t left, right; // streams of validity; where only one operand has one, both are that
-};
-
-/// A byte of each element, along one call.
-struct byte_stream {
-  char *at;
-  intptr_t step;
-  char &operator[](size_t i) const { return at[intptr_t(i) * step]; }
-};
-
-int missing_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                    dynd_frame *frame) {
-  auto *k = reinterpret_cast<const missing_kernel *>(self);
-  const ckernel_prefix *child = &k[1].base;
-  auto bytes = [&](uint32_t s) { return byte_stream{stream[s], stride[s]}; };
-  byte_stream valid = bytes(k->result), value = bytes(k->result + 1);
-  byte_stream left = bytes(k->left), right = bytes(k->right);
-  for (size_t i = 0; i < count; i++) {
-    valid[i] = left[i] && right[i];
-  }
-  char *at[max_call_streams];
-  for (size_t i = 0, end; i < count; i = end) { // runs of elements that are there
-    for (end = i; end < count && valid[end]; end++) {
-    }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] = stream[s] + intptr_t(i) * stride[s];
-    }
-    if (int status = end > i ? call_strided(child, at, stride, end - i, frame) : int(dynd_ok)) {
-      return status;
-    }
-    for (; end < count && !valid[end]; end++) {
-      value[end] = 0;
-    }
-  }
-  return dynd_ok;
-}
-
 } // namespace
-} // namespace compare
-
-const char *name_of(comparison which) {
-  static constexpr const char *names[] = {"equal",   "not_equal",     "less", "less_equal",
-                                          "greater", "greater_equal", "order"};
-  return names[size_t(which)];
-}
 
 size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
                               const kernel_operand &right, comparison which, kernel_request_t request) {
@@ -217,37 +448,26 @@ size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_
                                 "for kernel request " + std::to_string(int(request)));
   }
   if (request == kernel_request_single) {
-    return compare::build_predicate(out, offset, 0, left, right, which,
-                                    reinterpret_cast<void *>(compare::predicate_single));
+    return build_predicate(out, offset, 0, left, right, which, reinterpret_cast<void *>(predicate_single));
   }
-  return compare::build_strided(out, offset, 0, left, right, which);
-}
-
-size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
-                             const kernel_operand &right, comparison which) {
-  if (left.type()->nstreams != 1 || right.type()->nstreams != 1) {
-    fail(error_kind::type, std::string(name_of(which)) + ": a predicate of two addresses compares elements of one " +
-                               "stream each, not " + left.type()->text + " and " + right.type()->text);
-  }
-  return compare::build_predicate(out, offset, 0, compare::placed(left, 0), compare::placed(right, 1), which,
-                                  reinterpret_cast<void *>(compare::predicate_binary));
+  return build_strided(out, offset, 0, left, right, which);
 }
 
 size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kernel_operand &result,
                                 const kernel_operand &left, const kernel_operand &right, comparison which) {
   if (result.type()->kind != type_kind::option) {
-    return compare::build_strided(out, offset, result.stream(), left, right, which);
+    return build_strided(out, offset, result.stream(), left, right, which);
   }
-  auto is_option = [](const kernel_operand &operand) { return operand.type()->kind == type_kind::option; };
-  kernel_operand inner_left = is_option(left) ? left.element() : left;
-  kernel_operand inner_right = is_option(right) ? right.element() : right;
-  size_t size = sizeof(compare::missing_kernel);
-  auto *k = compare::begin<compare::missing_kernel>(out, offset, size, compare::missing_strided);
-  k->nstreams = compare::streams_up_to(left, right);
-  k->result = uint32_t(result.stream());
-  k->left = uint16_t(is_option(left) ? left.stream() : right.stream());
-  k->right = uint16_t(is_option(right) ? right.stream() : left.stream());
-  return compare::build_strided(out, offset + size, result.stream() + 1, inner_left, inner_right, which);
+  option_spec spec{int(streams_up_to(left, right)), result.stream()};
+  spec.zeroed = result.stream() + 1;
+  kernel_operand inside[2] = {left, right};
+  for (int i = 0; i < 2; i++) {
+    if (inside[i].type()->kind == type_kind::option) {
+      spec.src[i] = inside[i].stream();
+      inside[i] = inside[i].element();
+    }
+  }
+  return build_strided(out, begin_option(out, offset, spec), spec.zeroed, inside[0], inside[1], which);
 }
 
 } // namespace dynd

@@ -13,13 +13,9 @@
 
 #include "dynd/kernel/builder.h"
 #include "dynd/kernel/operand.h"
+#include "dynd/ops/operation.h"
 
 namespace dynd {
-
-enum class comparison : uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, order };
-
-/// "equal", "less_equal", ...
-const char *name_of(comparison which);
 
 /// A kernel over the streams of two operands, at `offset`; returns where it ends. Comparing cannot fail on values;
 /// types that cannot be compared are a type error, other requests a value error.
@@ -28,10 +24,6 @@ const char *name_of(comparison which);
 /// The caller chooses where the operands' streams are in the call, by their `first`.
 size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
                               const kernel_operand &right, comparison which, kernel_request_t request);
-
-/// The same for operands of one stream each, as a binary_single_predicate_t.
-size_t make_predicate_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
-                             const kernel_operand &right, comparison which);
 
 /// The kernel of a comparison operator, strided; the result's streams come first. The result is a bool; where either
 /// operand is an option it is a ?bool, missing where either is.

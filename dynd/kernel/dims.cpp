@@ -1,8 +1,11 @@
 #include "dynd/kernel/dims.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "dynd/array/cursor.h"
 #include "dynd/kernel/level.h"
+#include "dynd/memory/pool.h"
 
 namespace dynd {
 
@@ -29,9 +32,7 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
       fail_in_dimension(frame, i);
       return status;
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
-    }
+    advance(at, stride, k->nstreams);
   }
   return dynd_ok;
 }
@@ -46,12 +47,25 @@ struct var_stream {
 struct var_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams, nslots;
-  size_t scratch; // where the streams are, outside and inside, with their strides there, and the rows
-  intptr_t size;
+  int32_t pool;
+  bool exact;
+  size_t scratch;      // where the streams are, outside and inside, with their strides there, and the rows
   var_stream stream[]; // then var_slots[nslots]
 
   const var_slots *slots() const { return reinterpret_cast<const var_slots *>(stream + nstreams); }
 };
+
+// Memory for a row of an assignment's destination that has none, or not as much.
+int give_row(row_pool *pool, row_extent *row, dynd_frame *frame) {
+  int64_t size = row[1].size;
+  if (!pool && size == 0) {
+    return dynd_ok;
+  }
+  row[0] = {pool ? pool->replace(row[0].start, row[0].size, size) : -1, size};
+  return row[0].start >= 0 ? int(dynd_ok)
+                           : report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
+                                    (long long)size);
+}
 
 int var_dim(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const var_dim_kernel *>(self);
@@ -63,12 +77,24 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
     for (uint32_t e = 0; e < k->nslots; e++) {
-      row[e] = read_slot(at[slots[e].stream], slots[e].kind);
+      row[e] = slots[e].read(at);
     }
-    int64_t length = k->size >= 0 ? k->size : row[0].size;
-    for (uint32_t e = 0; e < k->nslots; e++) {
-      if (row[e].size != length && row[e].size != 1) {
-        return report(frame, dynd_error_broadcast, "lengths %lld and %lld", (long long)length, (long long)row[e].size);
+    auto *pool = k->pool >= 0 ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
+    bool fresh = k->pool >= 0 && has_no_memory(row[0]) && !has_no_memory(row[1]);
+    bool replaced = k->exact && pool && !has_no_memory(row[0]) && row[0].size != row[1].size;
+    if (int status = fresh || replaced ? give_row(pool, row, frame) : int(dynd_ok)) {
+      fail_element(frame, i);
+      return status;
+    }
+    if (replaced) { // its old place is not its own any more
+      std::memcpy(at[slots[0].stream], row, sizeof(*row));
+    }
+    int64_t length = row[0].size;
+    for (uint32_t e = 1; e < k->nslots; e++) {
+      if (row[e].size != length && (row[e].size != 1 || k->exact)) {
+        fail_element(frame, i);
+        return report(frame, dynd_error_broadcast, "cannot broadcast a row of %lld to a row of %lld",
+                      (long long)row[e].size, (long long)length);
       }
     }
     for (uint32_t s = 0; s < k->nstreams; s++) {
@@ -86,28 +112,12 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       fail_in_dimension(frame, i);
       return status;
     }
-    for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
+    if (fresh) {
+      std::memcpy(at[slots[0].stream], row, sizeof(*row));
     }
+    advance(at, stride, k->nstreams);
   }
   return dynd_ok;
-}
-
-// ---- shift --------------------------------------------------------------------------------------------------------
-
-struct shift_kernel {
-  ckernel_prefix base;
-  uint32_t child, nstreams;
-  intptr_t offset[];
-};
-
-int shift(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const shift_kernel *>(self);
-  char *at[max_call_streams];
-  for (uint32_t s = 0; s < k->nstreams; s++) {
-    at[s] = stream[s] + k->offset[s];
-  }
-  return call_strided(child_of(k), at, stride, count, frame);
 }
 
 // ---- observed -----------------------------------------------------------------------------------------------------
@@ -116,6 +126,7 @@ struct observed_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams;
   int32_t level;
+  uint32_t together; // without an observer: elements of one call
 };
 
 int observed(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
@@ -123,13 +134,23 @@ int observed(char *const *stream, const intptr_t *stride, size_t count, const ck
   kernel_observer *observer = state_of(frame)->observer;
   char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
-  for (size_t i = 0; i < count; i++) {
-    observer->call(k->level, intptr_t(i), at);
-    if (int status = call_strided(child_of(k), at, no_stride, 1, frame)) {
+  size_t alone = observer ? count : 0; // elements before this one are called alone
+  for (size_t i = 0, n; i < count; i += n) {
+    n = i < alone ? 1 : std::min<size_t>(count - i, k->together);
+    if (observer) {
+      observer->call(k->level, intptr_t(i), at);
+    }
+    int status = call_strided(child_of(k), at, n == 1 ? no_stride : stride, n, frame);
+    if (status && n == 1) {
+      add_to_failed_index(frame, i);
       return status;
     }
+    if (status) { // which of them is the first?
+      alone = i + n;
+      n = 0;
+    }
     for (uint32_t s = 0; s < k->nstreams; s++) {
-      at[s] += stride[s];
+      at[s] += stride[s] * intptr_t(n);
     }
   }
   return dynd_ok;
@@ -147,6 +168,22 @@ size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intp
   return offset + bytes;
 }
 
+var_slots slots_of(const kernel_operand &dimension) {
+  return dimension.part.is_var() ? var_slots{dimension.stream(), dimension.slots()}
+                                 : var_slots{0, slot_kind::none, dimension.size()};
+}
+
+void find_content_strides(const kernel_operand &dimension, intptr_t *stride, intptr_t *unit) {
+  kernel_operand inside = dimension.element();
+  for (int s = 0; s < inside.type()->nstreams; s++) {
+    int at = inside.stream() + s;
+    stride[at] = dimension.stride(inside.part.stream + s, dimension.part.dim);
+    if (unit) {
+      unit[at] = start_unit(stride[at], dimension.part.is_var() ? dimension.meta->step[dimension.part.stream] : 1);
+    }
+  }
+}
+
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec) {
   size_t bytes =
       sizeof(var_dim_kernel) + size_t(spec.nstreams) * sizeof(var_stream) + size_t(spec.nslots) * sizeof(var_slots);
@@ -155,26 +192,20 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   k->nslots = uint32_t(spec.nslots);
   k->scratch = ckernel_builder_reserve_scratch(&out, size_t(spec.nstreams) * (2 * sizeof(char *) + sizeof(intptr_t)) +
                                                          size_t(spec.nslots) * sizeof(row_extent));
-  k->size = spec.size;
+  k->pool = spec.pool;
+  k->exact = spec.exact;
   for (int s = 0; s < spec.nstreams; s++) {
-    k->stream[s] = {spec.stride[s], spec.unit ? spec.unit[s] : spec.stride[s], spec.follows[s]};
+    k->stream[s] = {spec.stride[s], spec.unit[s], spec.follows[s]};
   }
   std::memcpy(const_cast<var_slots *>(k->slots()), spec.slots, size_t(spec.nslots) * sizeof(var_slots));
   return offset + bytes;
 }
 
-size_t begin_shift(ckernel_builder &out, size_t offset, int nstreams, const intptr_t *by) {
-  size_t size = sizeof(shift_kernel) + size_t(nstreams) * sizeof(intptr_t);
-  auto *k = begin_level<shift_kernel>(out, offset, size, shift);
-  k->nstreams = uint32_t(nstreams);
-  std::memcpy(k->offset, by, size_t(nstreams) * sizeof(intptr_t));
-  return offset + size;
-}
-
-size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level) {
+size_t begin_observed(ckernel_builder &out, size_t offset, int nstreams, int level, int together) {
   auto *k = begin_level<observed_kernel>(out, offset, sizeof(observed_kernel), observed);
   k->nstreams = uint32_t(nstreams);
   k->level = level;
+  k->together = uint32_t(together);
   return offset + sizeof(observed_kernel);
 }
 

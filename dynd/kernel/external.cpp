@@ -38,28 +38,27 @@ void destroy_external_level(ckernel_prefix *self) {
 int call_unary(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                dynd_frame *frame) {
   const ckernel_prefix *child = external_of(self)->child();
-  auto function = reinterpret_cast<unary_strided_operation_t>(child->function);
-  return function(stream[0], stride[0], stream[1], stride[1], count, child, frame);
+  return child->get_function<unary_strided_operation_t>()(stream[0], stride[0], stream[1], stride[1], count, child,
+                                                          frame);
 }
 
 int call_expr(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
               dynd_frame *frame) {
   const ckernel_prefix *child = external_of(self)->child();
-  auto function = reinterpret_cast<expr_strided_operation_t>(child->function);
-  return function(stream[0], stride[0], stream + 1, stride + 1, count, child, frame);
+  return child->get_function<expr_strided_operation_t>()(stream[0], stride[0], stream + 1, stride + 1, count, child,
+                                                         frame);
 }
 
 int call_multi(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                dynd_frame *frame) {
   const ckernel_prefix *child = external_of(self)->child();
-  auto function = reinterpret_cast<multi_strided_operation_t>(child->function);
-  return function(stream, stride, count, child, frame);
+  return child->get_function<multi_strided_operation_t>()(stream, stride, count, child, frame);
 }
 
 int call_predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                    dynd_frame *frame) {
   const ckernel_prefix *child = external_of(self)->child();
-  auto function = reinterpret_cast<binary_single_predicate_t>(child->function);
+  auto function = child->get_function<binary_single_predicate_t>();
   for (size_t i = 0; i < count; i++) {
     intptr_t at = intptr_t(i);
     int answer = function(stream[1] + at * stride[1], stream[2] + at * stride[2], child, frame);
@@ -74,8 +73,8 @@ int call_predicate(char *const *stream, const intptr_t *stride, size_t count, co
 int call_strided_predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                            dynd_frame *frame) {
   const ckernel_prefix *child = external_of(self)->child();
-  auto function = reinterpret_cast<binary_strided_predicate_t>(child->function);
-  return function(stream[0], stride[0], stream[1], stride[1], stream[2], stride[2], count, child, frame);
+  return child->get_function<binary_strided_predicate_t>()(stream[0], stride[0], stream[1], stride[1], stream[2],
+                                                           stride[2], count, child, frame);
 }
 
 // ---- alignment ------------------------------------------------------------------------------------------------------

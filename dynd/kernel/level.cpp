@@ -9,7 +9,8 @@ namespace {
 void put_before_path(frame_state &state, const char *what) {
   try {
     state.path = std::string(", ") + what + state.path;
-  } catch (const std::bad_alloc &) { // the path lacks a part
+  } catch (const std::bad_alloc &) {
+    state.lacks_parts = true;
   }
 }
 

@@ -20,14 +20,15 @@ inline int call_strided(const ckernel_prefix *kernel, char *const *stream, const
   return reinterpret_cast<streams_strided_t>(kernel->function)(stream, stride, count, kernel, frame);
 }
 
-/// For a level with one child, `child` bytes behind its own beginning.
-template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
-  auto *k = reinterpret_cast<Kernel *>(self);
-  destroy_child(reinterpret_cast<ckernel_prefix *>(reinterpret_cast<char *>(k) + k->child));
+inline const ckernel_prefix *child_at(const ckernel_prefix *self, size_t offset) {
+  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(self) + offset);
 }
 
-template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) {
-  return reinterpret_cast<const ckernel_prefix *>(reinterpret_cast<const char *>(k) + k->child);
+/// For a level with one child, `child` bytes behind its own beginning.
+template <class Kernel> const ckernel_prefix *child_of(const Kernel *k) { return child_at(&k->base, k->child); }
+
+template <class Kernel> void destroy_with_child(ckernel_prefix *self) {
+  destroy_child(const_cast<ckernel_prefix *>(child_of(reinterpret_cast<Kernel *>(self))));
 }
 
 /// Room for a level of `size` bytes (a multiple of 8) and its child's prefix; the destructor is set last, when the
@@ -40,6 +41,22 @@ Kernel *begin_level(ckernel_builder &out, size_t offset, size_t size, streams_st
   k->child = uint32_t(size);
   k->base.destructor = destroy_with_child<Kernel>;
   return k;
+}
+
+/// Room for a leaf, or a level that has nothing to release, of `size` bytes.
+template <class Kernel>
+Kernel *make_leaf(ckernel_builder &out, size_t offset, streams_strided_t function, size_t size = sizeof(Kernel)) {
+  out.ensure_capacity_leaf(offset + size);
+  auto *k = out.get_at<Kernel>(offset);
+  k->base.set_function(function);
+  return k;
+}
+
+/// Moves the streams of a call by one element.
+inline void advance(char **at, const intptr_t *stride, size_t nstreams) {
+  for (size_t s = 0; s < nstreams; s++) {
+    at[s] += stride[s];
+  }
 }
 
 /// A line of explain: a level of the kernel.
@@ -66,8 +83,9 @@ public:
 /// element, as in a[3]["hits"][2], is known without a second run.
 struct frame_state {
   kernel_observer *observer = nullptr;
-  size_t index = 0; ///< of the element of the call that failed
-  std::string path; ///< below it: `, "hits", 2`
+  size_t index = 0;         ///< of the element of the call that failed
+  std::string path;         ///< below it: `, "hits", 2`
+  bool lacks_parts = false; ///< there was no memory for the path
 };
 
 inline frame_state *state_of(dynd_frame *frame) { return static_cast<frame_state *>(frame->engine); }

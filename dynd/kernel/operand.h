@@ -2,12 +2,24 @@
 // those of the call.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "dynd/abi/callable.h"
 #include "dynd/array/layout.h"
 
 namespace dynd {
+
+/// Texts of an operand: the stream of their slots; their bytes are in the next.
+struct text_slots {
+  uint16_t stream;
+  slot_kind kind;
+
+  std::string_view read(char *const *streams, const char *slot) const {
+    row_extent row = read_slot(slot, kind);
+    return row.size ? std::string_view(streams[stream + 1] + row.start, size_t(row.size)) : std::string_view("");
+  }
+};
 
 struct kernel_operand {
   type_part part;           ///< what is left of the type; streams and dimensions are numbered as in `meta`
@@ -18,8 +30,8 @@ struct kernel_operand {
   /// The first stream of the part, in the call.
   int stream() const { return first + part.stream; }
   slot_kind slots() const { return slot_kind(meta->kind[part.stream]); }
-  /// Of rows: the starts count elements of 1 / step of the strides below.
-  int32_t step() const { return type()->kind == type_kind::var_dim ? meta->step[part.stream] : 1; }
+  /// Of what is no text: its stream alone.
+  text_slots texts() const { return {uint16_t(stream()), part.is_text() ? slots() : slot_kind::none}; }
   intptr_t size() const { return meta->dim_size[part.dim]; }
   /// The stride along dimension `dim` of the meta's stream s.
   intptr_t stride(int s, int dim) const { return meta->stride[size_t(s) * meta->ndim + size_t(dim)]; }

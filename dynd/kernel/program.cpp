@@ -7,28 +7,38 @@
 
 namespace dynd {
 
-program_step &program::add_step(step_kind kind, scalar_id type) {
-  if (nsteps == max_steps) {
-    fail(error_kind::internal, "program: more than " + std::to_string(max_steps) + " steps");
+namespace {
+
+// The tasks that are put together keep to the limits: a lazy group by what it takes, an assignment by its numbers.
+void check_room(int count, int most, const char *what) {
+  if (count >= most) {
+    fail(error_kind::internal, "program: more than " + std::to_string(most) + " " + what);
   }
+}
+
+} // namespace
+
+program_step &program::add_step(step_kind kind, scalar_id type) {
+  check_room(nsteps, max_steps, "steps");
   program_step &step = steps[nsteps++];
   step = {kind, {}, type, error_mode::nocheck, 0, 0, no_register, 0, {}, {}, nullptr, nullptr};
   return step;
 }
 
 uint8_t program::add_register(scalar_id scalar) {
-  if (nregisters == max_registers) {
-    fail(error_kind::internal, "program: more than " + std::to_string(max_registers) + " registers");
-  }
+  check_room(nregisters, max_registers, "registers");
   type[nregisters] = scalar;
   return nregisters++;
 }
 
 uint8_t program::add_source(scalar_id scalar) {
-  if (nsources == max_sources) {
-    fail(error_kind::internal, "program: more than " + std::to_string(max_sources) + " sources");
-  }
+  check_room(nsources, max_sources, "sources");
   return source[nsources++] = add_register(scalar);
+}
+
+void program::add_output(const program_output &o) {
+  check_room(noutputs, max_outputs, "outputs");
+  output[noutputs++] = o;
 }
 
 void program::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results,
@@ -54,9 +64,7 @@ uint8_t program::add_operation(op_id op, scalar_id computation, std::initializer
 void program::add_external(const external_function &function, const uint8_t *sources, uint8_t *results, uint8_t valid) {
   const external_types &types = function.types;
   int count = types.noutputs + types.nsources;
-  if (nexternal + count > int(sizeof(external_registers))) {
-    fail(error_kind::internal, "program: too many operands of external kernels");
-  }
+  check_room(nexternal + count, max_registers + 1, "operands of external kernels");
   program_step &step = add_step(step_kind::external, types.type[0]);
   step.external = &function;
   step.valid = valid;
@@ -86,6 +94,10 @@ uint8_t program::converted(uint8_t reg, scalar_id to) {
 }
 
 uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid, const char *field) {
+  if (nsteps && steps[nsteps - 1].kind == step_kind::swap_bytes && steps[nsteps - 1].writes[0] == reg &&
+      type[reg] == to) {
+    return reg; // a copy already, which nothing else reads
+  }
   program_step &step = add_step(step_kind::conversion, to);
   step.mode = mode;
   step.nreads = step.nwrites = 1;
@@ -182,11 +194,14 @@ const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id l
   return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
 }
 
-batch_fn program::loop_of(const program_step &step) const {
+batch_fn program::loop_of(const program_step &step, int constant) const {
   switch (step.kind) {
   case step_kind::operation:
     if (operation_of(step.op).compares && type[step.reads[0]] != type[step.reads[1]]) {
       return isa().mixed_loop(step.op, find_pair(type[step.reads[0]], type[step.reads[1]])->pair);
+    }
+    if (batch_fn loop = constant < 0 ? nullptr : isa().constant_loop(step.op, constant, step.type)) {
+      return loop;
     }
     return isa().loop(step.op, step.type);
   case step_kind::conversion:

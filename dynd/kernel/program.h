@@ -17,6 +17,9 @@
 
 namespace dynd {
 
+// A register is a byte. What puts a program together keeps to these limits: a lazy group (eval/group.h), an assignment
+// or comparison by the numbers of one element (eval/assign.cpp, compare.cpp); what has more is computed in parts, or by
+// a kernel over elements.
 inline constexpr int max_registers = 250;
 inline constexpr int max_steps = 200;
 inline constexpr int max_outputs = 100, max_sources = 120, max_reductions = 8;
@@ -59,7 +62,7 @@ struct program {
   uint8_t source[max_sources]; ///< their registers
   program_step steps[max_steps];
   program_output output[max_outputs];
-  uint8_t external_registers[max_registers]; ///< lazy operations are bounded by registers (expr/group.h)
+  uint8_t external_registers[max_registers]; ///< lazy operations are bounded by registers (eval/group.h)
 
   program() {} // leaves the arrays alone
   uint8_t add_source(scalar_id scalar);
@@ -78,9 +81,9 @@ struct program {
                    const char *field = nullptr);
   uint8_t swapped(uint8_t reg);
   void require(uint8_t valid, const char *field);
-  void add_output(uint8_t reg) { output[noutputs++] = {reg, false, {}, false}; }
+  void add_output(uint8_t reg) { add_output({reg, false, {}, false}); }
   void add_reduced(uint8_t reg, reduction_id reduction, bool empty_fails) {
-    output[noutputs++] = {reg, true, reduction, empty_fails};
+    add_output({reg, true, reduction, empty_fails});
   }
 
   bool reduces() const { return noutputs && output[noutputs - 1].reduced; } // reduced outputs are the last
@@ -113,11 +116,12 @@ struct program {
   /// Whether some value can make the step fail.
   bool can_fail(const program_step &step) const;
   /// The compiled loop of a step that is not external.
-  batch_fn loop_of(const program_step &step) const;
+  batch_fn loop_of(const program_step &step, int constant = -1) const;
   /// The same with streaming stores; null where there is none.
   batch_fn stream_loop_of(const program_step &step) const;
 
 private:
+  void add_output(const program_output &o);
   program_step &add_step(step_kind kind, scalar_id type);
   uint8_t add_register(scalar_id scalar);
 };

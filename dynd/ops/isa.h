@@ -19,6 +19,10 @@ struct isa_table {
 
   /// Null where the operation does not compute in that type.
   batch_fn loop(op_id op, scalar_id computation) const { return operations[size_t(op)]->loop[size_t(computation)]; }
+  /// For an operand that is one value (loops.h); null where there is no such loop.
+  batch_fn constant_loop(op_id op, int operand, scalar_id computation) const {
+    return operations[size_t(op)]->constant[operand][size_t(computation)];
+  }
   /// With streaming stores (loops.h); null for two outputs, and where the operation can fail.
   batch_fn stream_loop(op_id op, scalar_id computation) const {
     return operations[size_t(op)]->stream[size_t(computation)];

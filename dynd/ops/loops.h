@@ -99,6 +99,9 @@ inline constexpr size_t mixed_pair_count = 6;
 /// The loops of one operation. Null where T cannot be that type.
 struct operation_loops {
   batch_fn loop[scalar_count];
+  /// For two operands of T of which the first, or the second, is one value for all elements: only element 0 is read.
+  /// Null for other operations.
+  batch_fn constant[2][scalar_count];
   /// With streaming stores (full cache lines of dst); null for two outputs and where the operation can fail. They are
   /// weakly ordered: the caller executes one sfence after the last batch, before other threads see the results.
   batch_fn stream[scalar_count];

@@ -19,12 +19,40 @@ struct failure_rule {
 #define DYND_RULE_fails(condition, types, message)                                                                     \
   failure_rule { message, type_set::types }
 
+constexpr struct {
+  op_id id;
+  comparison relation;
+} comparisons[] = {
+#define DYND_OPERATION(name, ...) {op_id::name, comparison::name},
+#include "dynd/ops/comparison.def"
+#undef DYND_OPERATION
+};
+
+constexpr comparison relation_of(op_id id) {
+  for (auto &entry : comparisons) {
+    if (entry.id == id) {
+      return entry.relation;
+    }
+  }
+  return comparison::none;
+}
+
 consteval operation make_operation(const char *name, op_id id, const char *signature, type_set set,
                                    failure_rule failure, const char *doc) {
   operation_shape shape = parse_signature(signature);
-  operation made = {
-      name,          id,        set, shape.noperands, shape.noutputs, {}, {}, shape.compares(), failure.message,
-      failure.types, signature, doc};
+  operation made = {name,
+                    id,
+                    set,
+                    shape.noperands,
+                    shape.noutputs,
+                    {},
+                    {},
+                    shape.compares(),
+                    relation_of(id),
+                    failure.message,
+                    failure.types,
+                    signature,
+                    doc};
   for (int i = 0; i < shape.noperands; i++) {
     made.operand[i] = shape.operand[i];
   }
@@ -98,6 +126,15 @@ scalar_id type_by(value_rule rule, scalar_id computation) {
 } // namespace
 
 const operation &operation_of(op_id id) { return operations[size_t(id)]; }
+
+const operation *operation_for(comparison relation) {
+  for (auto &entry : comparisons) {
+    if (entry.relation == relation) {
+      return &operation_of(entry.id);
+    }
+  }
+  return nullptr;
+}
 const reduction &reduction_of(reduction_id id) { return reductions[size_t(id)]; }
 
 scalar_id computation_type(op_id id, scalar_id promoted) {

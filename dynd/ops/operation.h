@@ -31,6 +31,19 @@ inline constexpr size_t reduction_count = 0
 #undef DYND_REDUCTION
     ;
 
+/// What is asked of two elements: the outcomes (order.h) for which it is true. `order` is for sorting: NaN has a place
+/// in it.
+enum class comparison : uint8_t {
+  none = 0, ///< the operation is something else
+  less = 1,
+  equal = 2,
+  less_equal = 1 | 2,
+  greater = 4,
+  greater_equal = 4 | 2,
+  not_equal = 1 | 4 | 8,
+  order = 16 | 1
+};
+
 struct operation {
   const char *name;
   op_id id;
@@ -38,6 +51,7 @@ struct operation {
   uint8_t noperands, noutputs;
   value_rule operand[max_operation_operands], output[max_operation_outputs];
   bool compares;         ///< (T, T) -> bool: exact between 64-bit types that no common type holds (mixed_pair)
+  comparison relation;   ///< of an entry of comparison.def: how it compares elements that are not numbers
   const char *failure;   ///< what it says when it fails on values; null: it cannot
   type_set fails_in;     ///< where it has a failure: the types in which it may fail
   const char *signature; ///< "(T, T) -> T"
@@ -45,6 +59,8 @@ struct operation {
 };
 
 const operation &operation_of(op_id id);
+/// The operation that asks this; null for the sorting order.
+const operation *operation_for(comparison relation);
 
 /// The type the operation computes in when its operands of type T promote to `promoted`: that type where it is in the
 /// operation's set, float64 for an integer where only floating types are. Other types are a type error.

@@ -138,6 +138,9 @@ template <class T> DYND_ISA_INLINE T absolute(complex_of<T> x) {
   if (a == __builtin_inf() || b == __builtin_inf()) {
     return T(__builtin_inf());
   }
+  if constexpr (sizeof(T) == sizeof(float)) { // its squares are all in the range of double
+    return T(__builtin_sqrt(a * a + b * b));
+  }
   double scale = scale_for(a > b ? a : b).scale;
   double u = a * scale, v = b * scale;
   return T(__builtin_sqrt(u * u + v * v) / scale);

@@ -13,10 +13,21 @@
 
 #include <cstddef>
 #include <cstdint>
-
-#include "dynd/plan/broadcast.h"
+#include <span>
 
 namespace dynd {
+
+/// The most axes an array has, and so the most loops of a nest.
+inline constexpr int max_loops = 32;
+
+using sizes_view = std::span<const intptr_t>;
+
+/// The stride of one axis of an operand in the result: where it stretches, one element is found at the same place again
+/// and again. Axes line up at the last one.
+///   sizes  (3, 1, 4), (5, 1), (4)  ->  (3, 5, 4)
+///   strides (16, 16, 4) -> (16, 0, 4)     of the operand (3, 1, 4)
+///               (8, 40) -> (0, 8, 0)      of the operand (5, 1)
+inline intptr_t broadcast_stride(intptr_t size, intptr_t stride) { return size == 1 ? 0 : stride; }
 
 /// Streams that planning takes; what has more is walked in C order.
 inline constexpr int max_streams = 64;
@@ -27,7 +38,7 @@ struct loop {
   intptr_t stride[max_streams]; ///< bytes; the first stream_count are set
 };
 
-/// Loops, outermost first. Only the part in use is ever written or copied: the whole is many KB.
+/// Loops, outermost first. Only the part in use is ever written: the whole is many KB.
 struct nest {
   int loop_count;
   int stream_count;
@@ -35,18 +46,9 @@ struct nest {
   loop loops[max_loops];
 
   nest() : loop_count(0), stream_count(0) {} // leaves the arrays alone, also in nest{}
-  nest(const nest &other) { copy(other); }
-  nest &operator=(const nest &other) {
-    if (this != &other)
-      copy(other);
-    return *this;
-  }
 
   loop &innermost() { return loops[loop_count - 1]; }
   const loop &innermost() const { return loops[loop_count - 1]; }
-
-private:
-  void copy(const nest &other);
 };
 
 /// The empty asm keeps g++ from turning the loop into a call of memcpy, which for the usual three strides costs more
@@ -57,15 +59,6 @@ inline void copy_loop(loop &to, const loop &from, int stream_count) {
     to.stride[s] = from.stride[s];
     asm volatile("");
   }
-}
-
-inline void nest::copy(const nest &other) {
-  loop_count = other.loop_count;
-  stream_count = other.stream_count;
-  for (int s = 0; s < stream_count; ++s)
-    offset[s] = other.offset[s];
-  for (int i = 0; i < loop_count; ++i)
-    copy_loop(loops[i], other.loops[i], stream_count);
 }
 
 [[noreturn]] void fail_too_many_loops(size_t count);
@@ -95,12 +88,14 @@ inline void add_stream(nest &n, sizes_view sizes, const intptr_t *strides) {
     n.loops[missing + i].stride[s] = broadcast_stride(sizes[i], strides[i]);
 }
 
-/// True where some loop has size zero. After plan_loops that is a single loop of size zero.
-inline bool is_empty(const nest &n) {
-  for (int i = 0; i < n.loop_count; ++i)
-    if (n.loops[i].size == 0)
-      return true;
-  return false;
+/// The next loop, inside of those so far, with the strides of all streams.
+inline void add_loop(nest &n, intptr_t size, const intptr_t *strides) {
+  if (n.loop_count == max_loops)
+    fail_too_many_loops(max_loops + 1);
+  loop &l = n.loops[n.loop_count++];
+  l.size = size;
+  for (int s = 0; s < n.stream_count; ++s)
+    l.stride[s] = strides[s];
 }
 
 /// `keep`: the elements are visited in C order, as a summation needs it.

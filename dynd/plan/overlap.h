@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "dynd/plan/broadcast.h"
+#include "dynd/plan/nest.h"
 
 namespace dynd {
 

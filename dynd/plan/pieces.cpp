@@ -9,8 +9,7 @@ even_pieces::even_pieces(intptr_t count, intptr_t target, intptr_t unit) : total
     size_ *= 2;
 }
 
-template <typename Offset>
-content_pieces<Offset>::content_pieces(const Offset *offsets, intptr_t row_count, intptr_t target, intptr_t cost)
+content_pieces::content_pieces(const int64_t *offsets, intptr_t row_count, intptr_t target, intptr_t cost)
     : offsets_(offsets), row_count_(row_count), cost_(cost), count_(0) {
   if (row_count == 0)
     return;
@@ -19,12 +18,10 @@ content_pieces<Offset>::content_pieces(const Offset *offsets, intptr_t row_count
   count_ = std::max<intptr_t>(weight / wanted + (weight % wanted != 0), 1);
 }
 
-template <typename Offset> intptr_t content_pieces<Offset>::weight_before(intptr_t row) const {
-  return static_cast<intptr_t>(offsets_[row]) - static_cast<intptr_t>(offsets_[0]) + cost_ * row;
-}
+intptr_t content_pieces::weight_before(intptr_t row) const { return offsets_[row] - offsets_[0] + cost_ * row; }
 
 /// The first row that has at least i shares of the weight before it.
-template <typename Offset> intptr_t content_pieces<Offset>::boundary(intptr_t i) const {
+intptr_t content_pieces::boundary(intptr_t i) const {
   if (i == 0)
     return 0;
   if (i == count_)
@@ -41,8 +38,5 @@ template <typename Offset> intptr_t content_pieces<Offset>::boundary(intptr_t i)
   }
   return low;
 }
-
-template class content_pieces<int32_t>;
-template class content_pieces<int64_t>;
 
 } // namespace dynd

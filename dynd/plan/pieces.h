@@ -39,9 +39,9 @@ inline constexpr intptr_t row_cost = 8;
 /// and may start anywhere. There are ceil(weight / target) pieces, where weight is elements + row_cost * rows; every
 /// row is in exactly one, and none is above its share by more than one row. Pieces that a long row covers are empty.
 ///   row lengths 1, 1, 100, 1, 1, target 50, row_cost 0 (104, so 3 pieces) -> rows [0, 3) [3, 3) [3, 5)
-template <typename Offset> class content_pieces {
+class content_pieces {
 public:
-  content_pieces(const Offset *offsets, intptr_t row_count, intptr_t target, intptr_t cost = row_cost);
+  content_pieces(const int64_t *offsets, intptr_t row_count, intptr_t target, intptr_t cost = row_cost);
   intptr_t count() const { return count_; }
   piece operator[](intptr_t i) const { return {boundary(i), boundary(i + 1)}; }
 
@@ -49,13 +49,10 @@ private:
   intptr_t weight_before(intptr_t row) const;
   intptr_t boundary(intptr_t i) const;
 
-  const Offset *offsets_;
+  const int64_t *offsets_;
   intptr_t row_count_;
   intptr_t cost_;
   intptr_t count_;
 };
-
-extern template class content_pieces<int32_t>;
-extern template class content_pieces<int64_t>;
 
 } // namespace dynd

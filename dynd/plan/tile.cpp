@@ -17,17 +17,6 @@ int side_by_side_loop(const nest &n, int stream, intptr_t item_size) {
   return -1;
 }
 
-/// Bits of the streams whose rows, along the second innermost loop, do not follow each other at the innermost stride.
-uint64_t broken_rows(const nest &n) {
-  const loop &outer = n.loops[n.loop_count - 2];
-  const loop &inner = n.innermost();
-  uint64_t streams = 0;
-  for (int s = 0; s < n.stream_count; ++s)
-    if (outer.stride[s] != inner.stride[s] * inner.size) // a short row in memory: no overflow
-      streams |= uint64_t(1) << s;
-  return streams;
-}
-
 /// The outer loop that most sources want as partner of the innermost (of equals, the first source's), and which do.
 struct pairing {
   int loop; ///< -1: no source wants one
@@ -61,7 +50,7 @@ walk plan_walk(nest &n, const intptr_t *item_size) {
   if (n.loop_count < 2)
     return {walk_kind::flat, 0};
   if (n.innermost().size < small_row)
-    return {walk_kind::small_rows, broken_rows(n)};
+    return {walk_kind::small_rows, 0};
   if (n.stream_count == 0 || n.innermost().stride[0] != item_size[0])
     return {walk_kind::flat, 0};
   pairing chosen = choose_pairing(n, item_size);

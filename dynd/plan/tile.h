@@ -25,17 +25,15 @@ enum class walk_kind : uint8_t {
 
 struct walk {
   walk_kind kind;
-  /// Bit s for stream s. small_rows: the streams whose rows have to be collected (bit 0: the destination's results
-  /// scattered); the rows of other streams follow each other at one stride already. panel: the sources to transpose,
-  /// whose items are side by side along the second innermost loop. flat: none.
+  /// Bit s for stream s. panel: the sources to transpose, whose items are side by side along the second innermost loop;
+  /// otherwise none.
   uint64_t fetched;
 };
 
 /// For a nest that plan_loops made in free order. A nest whose order has to be kept must not come here: where the walk
 /// is by panels, the loop that pairs with the innermost is moved to the second innermost place.
 ///   n * (8, 8)                                     -> flat
-///   N * (32, 32), 3 * (8, 8)                       -> small_rows, fetched {0, 1}
-///   N * (24, 8), 3 * (8, 0)                        -> small_rows, fetched {1}: a value for each row, repeated
+///   N * (32, 32), 3 * (8, 8)                       -> small_rows
 ///   N * (8M, 8M, 8), M * (8, 8, 8N)                -> panel, fetched {2}: a + b.T, M >= 32
 ///   K * (8NM, 8), N * (8M, 8K), M * (8, 8KN)       -> panel, fetched {1}, and the loops become N, K, M
 walk plan_walk(nest &n, const intptr_t *item_size);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -385,9 +386,7 @@ private:
     std::optional<scalar_id> component = find_scalar(name.text);
     if (component != scalar_id::float32 && component != scalar_id::float64)
       fail_at_token(name, "the components of a complex number are float32 or float64, found " + describe(name));
-    const token close = tokens_.take();
-    if (!is_symbol(close, "]"))
-      fail_at_token(close, "expected \"]\" after " + describe(name) + ", found " + describe(close));
+    expect("]", "after " + describe(name));
     return complex_type(*component);
   }
 
@@ -405,7 +404,31 @@ private:
   int depth_ = 0;
 };
 
+// Writes what `unquoted` reads.
+void append_escaped(std::string &text, char c) {
+  if (c == '"' || c == '\\') {
+    text += {'\\', c};
+  } else if (c == '\n' || c == '\t' || c == '\r') {
+    text += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+  } else if ((c >= 0 && c < 0x20) || c == 0x7f) {
+    char escape[8];
+    std::snprintf(escape, sizeof(escape), "\\u%04x", unsigned(c));
+    text += escape;
+  } else {
+    text += c;
+  }
+}
+
 } // namespace
+
+std::string field_name_text(std::string_view name) {
+  if (!name.empty() && is_name_start(name[0]) && std::all_of(name.begin(), name.end(), is_name_part))
+    return std::string(name);
+  std::string text = "\"";
+  for (char c : name)
+    append_escaped(text, c);
+  return text + "\"";
+}
 
 ndt::type parse_datashape(std::string_view text) { return parser(text).parse_whole_text(); }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -222,25 +221,6 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
 
 } // namespace
 
-namespace {
-
-// Writes what `unquoted` in datashape.cpp reads.
-void append_escaped(std::string &text, char c) {
-  if (c == '"' || c == '\\') {
-    text += {'\\', c};
-  } else if (c == '\n' || c == '\t' || c == '\r') {
-    text += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
-  } else if ((c >= 0 && c < 0x20) || c == 0x7f) {
-    char escape[8];
-    std::snprintf(escape, sizeof(escape), "\\u%04x", unsigned(c));
-    text += escape;
-  } else {
-    text += c;
-  }
-}
-
-} // namespace
-
 void check_counts(size_t nstreams, size_t ndim) {
   if (nstreams > max_type_streams || ndim > max_type_streams)
     fail(error_kind::value, "datashape: more than " + std::to_string(max_type_streams) + " " +
@@ -265,21 +245,6 @@ int partner_field(const type_data *type, const type_data *other, int i) {
   auto has_name = [&](const type_field &f) { return std::strcmp(f.name, type->fields[i].name) == 0; };
   const type_field *end = other->fields + other->nfields, *found = std::find_if(other->fields, end, has_name);
   return found == end ? -1 : int(found - other->fields);
-}
-
-std::string field_name_text(std::string_view name) {
-  bool plain = !name.empty();
-  for (size_t i = 0; i < name.size(); i++) {
-    char c = name[i];
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_', digit = c >= '0' && c <= '9';
-    plain &= letter || (digit && i > 0);
-  }
-  if (plain)
-    return std::string(name);
-  std::string text = "\"";
-  for (char c : name)
-    append_escaped(text, c);
-  return text + "\"";
 }
 
 namespace ndt {

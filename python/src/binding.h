@@ -57,8 +57,33 @@ template <class F> void give_back(F release) {
   }
 }
 
-/// Sets the Python exception for the C++ exception that is being handled. Returns null.
+/// Sets the Python exception for an error, or for the C++ exception that is being handled. Returns null.
+PyObject *raise(const error &e);
 PyObject *raise_current();
+
+/// What a slot does, with C++ exceptions as Python's. Our errors are caught as such: to throw once more costs a
+/// microsecond.
+template <class F> PyObject *guarded(F f) noexcept {
+  try {
+    return f();
+  } catch (const error &e) {
+    return raise(e);
+  } catch (...) {
+    return raise_current();
+  }
+}
+
+/// The same for slots that return a number.
+template <class F> int guarded_int(F f) noexcept {
+  try {
+    return f();
+  } catch (const error &e) {
+    raise(e);
+  } catch (...) {
+    raise_current();
+  }
+  return -1;
+}
 
 /// Whether to_operand takes such an object. An operator leaves others to the object's own operators.
 bool is_operand(PyObject *object);
@@ -99,9 +124,17 @@ PyObject *to_list(const nd::array &a);
 /// np.asarray(a): a view of scalars, a structured copy of structs, objects for texts.
 nb::object to_numpy(nb::handle self, nb::handle dtype, nb::handle copy);
 
+/// The slots of the array type that make it a sequence.
+PyObject *get_item(PyObject *self, PyObject *key);
+PyObject *get_element(PyObject *self, Py_ssize_t i);
+int set_item(PyObject *self, PyObject *key, PyObject *value);
+Py_ssize_t length(PyObject *self);
+PyObject *iterate(PyObject *self);
+
 /// Makes the array type; calling it is nd.array.
 PyTypeObject *make_array_type();
 PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
+PyObject *call_array_type(PyObject *type, PyObject *const *arguments, size_t count, PyObject *names);
 
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);

@@ -5,8 +5,6 @@
 
 namespace binding {
 
-namespace {
-
 bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
   const char *format = view.format ? view.format : "B";
   if (*format == '@' || *format == '=' || *format == '<') {
@@ -34,6 +32,8 @@ bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
   return size_t(view.itemsize) == scalar_size[size_t(scalar)];
 }
 
+namespace {
+
 void release_buffer(void *context) {
   auto *view = static_cast<Py_buffer *>(context);
   give_back([&] { PyBuffer_Release(view); });
@@ -42,16 +42,12 @@ void release_buffer(void *context) {
 
 } // namespace
 
-nd::array view_of_buffer(PyObject *object) {
-  if (is_masked(object)) { // what it hides would be taken for values
-    throw error(error_kind::type, "asarray: a masked array (" + type_name(object) +
-                                      ") would lose its mask; pass x.filled(value), or copy it as ?T with nd.array(x)");
-  }
+nd::array plain_view(PyObject *object) {
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     delete view;
     PyErr_Clear();
-    return view_of_numpy(object);
+    return nd::array();
   }
   ref<buffer> memory = adopt_memory(view->buf, size_t(view->len), release_buffer, view);
   // An exporter may leave out what follows from the length: one dimension, or C order.
@@ -60,12 +56,12 @@ nd::array view_of_buffer(PyObject *object) {
   Py_ssize_t c_order[max_ndim];
   scalar_id scalar;
   if (!scalar_of_format(*view, scalar) || (scalar == scalar_id::uint8 && is_time(object))) {
-    if (PyObject_HasAttrString(object, "dtype")) {
-      return view_of_numpy(object);
+    if (!PyObject_HasAttrString(object, "dtype")) {
+      throw error(error_kind::type, "asarray: no type for elements of format '" +
+                                        std::string(view->format ? view->format : "") + "' and " +
+                                        std::to_string(view->itemsize) + " bytes");
     }
-    throw error(error_kind::type, "asarray: no type for elements of format '" +
-                                      std::string(view->format ? view->format : "") + "' and " +
-                                      std::to_string(view->itemsize) + " bytes");
+    return nd::array();
   }
   if (view->ndim > max_ndim) {
     throw error(error_kind::value, "asarray: more than 32 dimensions");
@@ -92,6 +88,15 @@ nd::array view_of_buffer(PyObject *object) {
   block->count = count;
   block->values() = {static_cast<char *>(view->buf), memory.take(), slot_kind::none};
   return nd::array(std::move(block));
+}
+
+nd::array view_of_buffer(PyObject *object) {
+  if (is_masked(object)) { // what it hides would be taken for values
+    throw error(error_kind::type, "asarray: a masked array (" + type_name(object) +
+                                      ") would lose its mask; pass x.filled(value), or copy it as ?T with nd.array(x)");
+  }
+  nd::array view = plain_view(object);
+  return view ? view : view_of_numpy(object);
 }
 
 } // namespace binding

@@ -36,10 +36,8 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
   }
   bool is_bytes = PyByteArray_Check(values) && type && type->dtype->kind == type_kind::bytes;
   if (has_buffer(values) && !is_bytes) {
-    if (nd::array copy = copy_of_numpy(values, type, access)) {
-      return copy;
-    }
-    return converted(view_of_buffer(values), type, access);
+    nd::array view = is_masked(values) ? nd::array() : plain_view(values);
+    return view ? converted(view, type, access) : copy_of_numpy(values, type, access);
   }
   bool number = PyFloat_CheckExact(values) || PyLong_CheckExact(values);
   if (number && (!type || type->kind == type_kind::scalar)) { // one number, without the search for more

@@ -271,7 +271,7 @@ PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
                                    &access)) {
     return nullptr;
   }
-  try {
+  return guarded([&] {
     access_mode mode = access_mode::immutable;
     if (access && access != Py_None) {
       if (!PyUnicode_Check(access)) {
@@ -280,9 +280,28 @@ PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
       mode = access_of(utf8_of(access, {}));
     }
     return wrap(from_python(values, to_type(type, "array"), mode));
-  } catch (...) {
-    return raise_current();
+  });
+}
+
+// nd.array(values) without the tuple that a call otherwise makes.
+PyObject *call_array_type(PyObject *, PyObject *const *arguments, size_t count, PyObject *names) {
+  if (PyVectorcall_NARGS(count) == 1 && !names) {
+    return guarded([&] { return wrap(from_python(arguments[0], {}, access_mode::immutable)); });
   }
+  Py_ssize_t positional = PyVectorcall_NARGS(count);
+  nb::object tuple = nb::steal(PyTuple_New(positional)), keywords = nb::steal(PyDict_New());
+  if (!tuple.is_valid() || !keywords.is_valid()) {
+    return nullptr;
+  }
+  for (Py_ssize_t i = 0; i < positional; i++) {
+    PyTuple_SET_ITEM(tuple.ptr(), i, Py_NewRef(arguments[i]));
+  }
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+    if (PyDict_SetItem(keywords.ptr(), PyTuple_GET_ITEM(names, i), arguments[positional + i]) != 0) {
+      return nullptr;
+    }
+  }
+  return new_array(array_type, tuple.ptr(), keywords.ptr());
 }
 
 namespace {
@@ -355,7 +374,8 @@ nb::object reduced_to_bytes(const nd::array &a) {
     }
   }
   static const char *const names[] = {"immutable", "readonly", "readwrite"};
-  nb::bytes values(as_buffer(block->values().owner)->data, value_bytes(shape, ndt::type(block->type->dtype)));
+  buffer *memory = as_buffer(block->values().owner);
+  nb::bytes values(memory ? memory->data : small_data(block), value_bytes(shape, ndt::type(block->type->dtype)));
   nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
   return nb::make_tuple(restore,
                         nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
@@ -409,7 +429,6 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
   }
   make_slots(shape, row_offsets);
   ref<array_block> block = new_result(shape, type.dtype());
-  allocate_values(block.get(), shape);
   if (values.size()) {
     std::memcpy(block->values().address, values.c_str(), values.size());
   }

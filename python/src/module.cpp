@@ -57,16 +57,21 @@ void raise_text(PyObject *type, const char *text) {
 
 } // namespace
 
+PyObject *raise(const error &e) {
+  if (e.kind() == error_kind::cancelled && interrupt) {
+    interrupt->restore();
+    interrupt.reset();
+  } else {
+    raise_text(exception_of(e.kind()), e.what());
+  }
+  return nullptr;
+}
+
 PyObject *raise_current() {
   try {
     throw;
   } catch (const error &e) {
-    if (e.kind() == error_kind::cancelled && interrupt) {
-      interrupt->restore();
-      interrupt.reset();
-      return nullptr;
-    }
-    raise_text(exception_of(e.kind()), e.what());
+    return raise(e);
   } catch (nb::python_error &e) {
     e.restore();
   } catch (const std::bad_alloc &) {
@@ -85,8 +90,8 @@ NB_MODULE(_dynd, m) {
   nb::register_exception_translator([](const std::exception_ptr &p, void *) {
     try {
       std::rethrow_exception(p);
-    } catch (const error &) {
-      raise_current();
+    } catch (const error &e) {
+      raise(e);
     }
   });
   the_interpreter.let_go = []() -> void * { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };

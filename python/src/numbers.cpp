@@ -1,6 +1,8 @@
 #include "numbers.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "dynd/ops/isa.h"
 #include "dynd/ops/refusal.h"
@@ -14,20 +16,56 @@ namespace {
                                         " does not fit in 64 bits" + where.text());
 }
 
-// NumPy's scalars have a buffer too.
-value_kind kind_of_numpy_scalar(PyObject *object) {
-  nb::object name = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
-  if (!name.is_valid()) {
+value_kind kind_of_scalar(scalar_id s) {
+  return s == scalar_id::bool_    ? a_bool
+         : is_complex(s)          ? a_complex
+         : is_floating(s)         ? a_float
+         : s == scalar_id::uint64 ? a_uint64
+                                  : an_int64;
+}
+
+// Where the scalars of one of NumPy's types hold their number. That is learned from the buffer that the first of them
+// lends: asking each costs half a microsecond.
+struct numpy_type {
+  PyTypeObject *type;
+  intptr_t offset; // from the object; 0 where it holds no number of ours
+  scalar_id scalar;
+};
+
+numpy_type learn_numpy_type(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  numpy_type learned{type, 0, scalar_id::bool_};
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
-  } else if (std::string_view(nb::str(name).c_str()).starts_with("bool")) {
-    return a_bool;
-  } else if (std::string_view(nb::str(name).c_str()).starts_with("complex")) {
-    return a_complex;
+    return learned;
   }
-  return PyIndex_Check(object) ? an_int64 : a_float;
+  intptr_t offset = static_cast<char *>(view.buf) - reinterpret_cast<char *>(object);
+  bool inside = offset >= intptr_t(sizeof(PyObject)) && offset + view.itemsize <= type->tp_basicsize;
+  if (view.ndim == 0 && inside && scalar_of_format(view, learned.scalar)) {
+    learned.offset = offset;
+  }
+  PyBuffer_Release(&view);
+  return learned;
 }
 
 } // namespace
+
+numpy_number number_in(PyObject *object) {
+  static std::vector<numpy_type> known; // under the interpreter's lock
+  PyTypeObject *type = Py_TYPE(object);
+  auto found = std::find_if(known.begin(), known.end(), [&](const numpy_type &n) { return n.type == type; });
+  if (found == known.end()) {
+    // Types that a program makes may come and go, or keep their number elsewhere.
+    bool is_numpy = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 && std::strncmp(type->tp_name, "numpy.", 6) == 0;
+    if (!is_numpy || !PyObject_CheckBuffer(object) || PySequence_Check(object)) {
+      return {};
+    }
+    found = known.insert(known.end(), learn_numpy_type(object));
+  }
+  return found->offset ? numpy_number{reinterpret_cast<const char *>(object) + found->offset, found->scalar}
+                       : numpy_number{};
+}
 
 value_kind kind_of(PyObject *object) {
   if (PyBool_Check(object)) {
@@ -63,17 +101,15 @@ value_kind kind_of(PyObject *object) {
     if (a.ndim() != 0 || !a->has_scalars()) {
       return no_value;
     }
-    scalar_id s = a->scalar();
-    return s == scalar_id::bool_    ? a_bool
-           : is_complex(s)          ? a_complex
-           : is_floating(s)         ? a_float
-           : s == scalar_id::uint64 ? a_uint64
-                                    : an_int64;
+    return kind_of_scalar(a->scalar());
   }
-  if (PyObject_CheckBuffer(object) == 0 && PyNumber_Check(object)) {
-    return PyIndex_Check(object) ? an_int64 : a_float;
+  if (numpy_number number = number_in(object); number.address) {
+    return kind_of_scalar(number.scalar);
   }
-  return PyNumber_Check(object) && !PySequence_Check(object) ? kind_of_numpy_scalar(object) : no_value;
+  if (!PyNumber_Check(object) || PyObject_CheckBuffer(object)) {
+    return no_value;
+  }
+  return PyIndex_Check(object) ? an_int64 : a_float;
 }
 
 scalar_id scalar_for(value_kind kind) {
@@ -171,7 +207,11 @@ void store(char *dst, scalar_id scalar, PyObject *object, const char *operation,
                                       (text ? "; text becomes numbers by assignment or astype" : ""));
   }
   alignas(16) char value[max_scalar_size];
-  scalar_id from = number_of(object, kind, value);
+  numpy_number own = number_in(object);
+  scalar_id from = own.address ? own.scalar : number_of(object, kind, value);
+  if (own.address) {
+    std::memcpy(value, own.address, scalar_size[size_t(from)]);
+  }
   batch_fn convert = isa().convert_checked(mode, scalar, from);
   if (convert(dst, value, nullptr, nullptr, 1, nullptr) != 0) {
     refusal why = why_refused(scalar, from, value);

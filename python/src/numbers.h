@@ -11,6 +11,13 @@ enum value_kind { no_value = -1, a_bool, an_int32, an_int64, a_uint64, a_large_i
 /// no_value for what is no number.
 value_kind kind_of(PyObject *object);
 
+/// The address and the type of the number that one of NumPy's scalars holds; a null address for anything else.
+struct numpy_number {
+  const char *address = nullptr;
+  scalar_id scalar = scalar_id::bool_;
+};
+numpy_number number_in(PyObject *object);
+
 /// The type of a number that is alone. A large integer does not fit its type, which storing it says.
 scalar_id scalar_for(value_kind kind);
 

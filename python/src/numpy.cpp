@@ -138,15 +138,13 @@ private:
 
 bool has_texts(ndt::type type) { return std::count(type->roles, type->roles + type->nstreams, stream_role::texts) > 0; }
 
-bool is_plain(nb::handle dtype) {
-  std::string kind = text_of(dtype.attr("kind"));
-  return std::strchr("biufc", kind[0]) && nb::cast<bool>(dtype.attr("isnative"));
-}
-
 } // namespace
 
 bool is_masked(PyObject *object) {
   const PyTypeObject *type = Py_TYPE(object);
+  if (std::strcmp(type->tp_name, "numpy.ndarray") == 0) { // the usual case
+    return false;
+  }
   while (type && std::strcmp(type->tp_name, "MaskedArray") != 0) {
     type = type->tp_base;
   }
@@ -187,13 +185,10 @@ nd::array view_of_numpy(PyObject *object) {
 }
 
 nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access) {
+  bool masked = is_masked(object);
   nb::object dtype = attribute(object, "dtype");
   if (!dtype.is_valid()) {
-    return nd::array();
-  }
-  bool masked = is_masked(object);
-  if (!masked && is_plain(dtype)) {
-    return nd::array();
+    throw error(error_kind::type, "array: cannot make an array from " + type_name(object));
   }
   ndt::type own = type_of_dtype(dtype, masked ? purpose::masked_copy : purpose::copy);
   if (!masked && !has_texts(own)) {

@@ -1,5 +1,5 @@
 // Reading Python values of a type that is known: a walk over the type, which says what must be at each place.
-#include "values.h"
+#include "numbers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,6 +8,7 @@
 #include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/observe.h"
+#include "dynd/ops/isa.h"
 
 namespace binding {
 
@@ -51,6 +52,11 @@ public:
 
 private:
   void visit(const type_part &part, PyObject *object) {
+    if (part.is_dim() && !is_list(object)) {
+      if (nd::array rows = dense_rows(object); rows && can_copy(part, rows)) {
+        return visit_rows(part, rows, rows->values().address, 0);
+      }
+    }
     nb::object value = as_element(part.type, without_array(object));
     object = value.ptr();
     switch (part.type->kind) {
@@ -212,14 +218,7 @@ private:
 
   static std::string quoted(nb::handle key) { return nb::repr(key).c_str(); }
 
-  void visit_list(const type_part &part, PyObject *object) {
-    nb::object list = as_list(object);
-    if (!list.is_valid()) {
-      throw error(object == Py_None ? error_kind::type : error_kind::value,
-                  "array: a value of type " + type_name(object) + " where " + std::string(type_.str()) +
-                      " has a dimension" + where_.text());
-    }
-    intptr_t size = PySequence_Fast_GET_SIZE(list.ptr());
+  void add_size(const type_part &part, intptr_t size) {
     if (part.is_var()) {
       writer_.add_row(part.stream, size);
     } else if (!writer_.add_size(part.dim, size)) {
@@ -227,6 +226,57 @@ private:
                                          std::to_string(writer_.size(part.dim)) + " of " + std::string(type_.str()) +
                                          where_.text());
     }
+  }
+
+  // Whether an array of numbers is what the type has here: as many dimensions, and then a scalar that no value of the
+  // array's type is refused for.
+  static bool can_copy(type_part part, const nd::array &rows) {
+    for (int d = 0; d < rows.ndim(); d++, part = part.element()) {
+      if (!part.is_dim()) {
+        return false;
+      }
+    }
+    return part.type->kind == type_kind::scalar && promote(part.type->scalar, rows->scalar()) == part.type->scalar;
+  }
+
+  // The rows of an array from dimension d on, which begin at `from`.
+  void visit_rows(const type_part &part, const nd::array &rows, const char *from, int d) {
+    intptr_t size = rows->size()[d], stride = rows->value_strides()[d];
+    add_size(part, size);
+    type_part element = part.element();
+    if (d + 1 < rows.ndim()) {
+      type_part inner = element;
+      for (int e = d + 1; size == 0 && e < rows.ndim() && !inner.is_var(); e++, inner = inner.element()) {
+        add_size(inner, rows->size()[e]); // what no row can say
+      }
+      place::level level(where_);
+      for (intptr_t i = 0; i < size; i++) {
+        where_.at(i);
+        visit_rows(element, rows, from + i * stride, d + 1);
+      }
+      return;
+    }
+    scalar_id to = element.type->scalar;
+    size_t item = scalar_size[size_t(to)];
+    char *dst = writer_.add_space(element.stream, size_t(size) * item);
+    batch_fn convert = isa().convert(to, rows->scalar());
+    if (stride == intptr_t(rows->item_size())) {
+      convert(dst, from, nullptr, nullptr, size_t(size), nullptr);
+      return;
+    }
+    for (intptr_t i = 0; i < size; i++, dst += item) {
+      convert(dst, from + i * stride, nullptr, nullptr, 1, nullptr);
+    }
+  }
+
+  void visit_list(const type_part &part, PyObject *object) {
+    nb::object list = as_list(object);
+    if (!list.is_valid()) {
+      throw error(object == Py_None ? error_kind::type : error_kind::value,
+                  "array: a value of type " + type_name(object) + " where " + std::string(type_.str()) +
+                      " has a dimension" + where_.text());
+    }
+    add_size(part, PySequence_Fast_GET_SIZE(list.ptr()));
     type_part element = part.element();
     place::level level(where_);
     if (element.type->kind == type_kind::scalar) {
@@ -257,6 +307,10 @@ private:
       PyObject *object = PySequence_Fast_GET_ITEM(list, i);
       if (PyFloat_CheckExact(object) && scalar == scalar_id::float64) {
         std::memcpy(dst, &reinterpret_cast<PyFloatObject *>(object)->ob_fval, sizeof(double));
+        continue;
+      }
+      if (numpy_number number = number_in(object); number.address && number.scalar == scalar) {
+        std::memcpy(dst, number.address, item);
         continue;
       }
       if (PyLong_CheckExact(object)) {

@@ -2,13 +2,8 @@
 // costs half of one through a bound method (bench: a + b of three elements).
 #include "values.h"
 
-#include <cstring>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "dynd/array/rows.h"
-#include "dynd/array/view.h"
 #include "dynd/eval/evaluate.h"
 
 namespace binding {
@@ -58,23 +53,6 @@ PyObject *wrap_pair(ref<array_block> *results) {
 }
 
 namespace {
-
-template <class F> PyObject *guarded(F f) noexcept {
-  try {
-    return f();
-  } catch (...) {
-    return raise_current();
-  }
-}
-
-template <class F> int guarded_int(F f) noexcept {
-  try {
-    return f();
-  } catch (...) {
-    raise_current();
-    return -1;
-  }
-}
 
 // An operand whose Python object has one reference, the evaluation stack's, is dropped right after the operation.
 bool is_last_use(PyObject *object) { return Py_REFCNT(object) == 1; }
@@ -149,250 +127,22 @@ PyObject *compare_slot(PyObject *left, PyObject *right, int operation) {
 
 // a += b writes a where that is allowed; an immutable array gives way to a new one, as a tuple does.
 template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
-  PyObject *result = binary(op, self, other);
-  if (!result || result == Py_NotImplemented || !is_array(self) || unwrap(self)->access != access_mode::readwrite) {
-    return result;
+  if (!is_array(self) || unwrap(self)->access != access_mode::readwrite || !is_operand(other)) {
+    return binary(op, self, other);
   }
-  return guarded([&] {
-    nb::object keep = nb::steal(result);
-    assign(unwrap(self).get(), unwrap(result).get());
+  return guarded([&]() -> PyObject * {
+    nd::array &a = unwrap(self);
+    nd::array operand = to_operand(other, &a, operation_of(op).name);
+    if (!evaluate_in_place(op, a.get(), operand.get())) {
+      array_block *blocks[2] = {a.get(), operand.get()};
+      assign(a.get(), evaluate(op, {blocks, 2, is_last_use(other) ? 2u : 0u}).get());
+    }
     return Py_NewRef(self);
   });
 }
 
 PyObject *inplace_power_slot(PyObject *self, PyObject *exponent, PyObject *) {
   return inplace_slot<op_id::pow>(self, exponent);
-}
-
-// ---- indexing -----------------------------------------------------------------------------------------------------
-
-nd::index one_index(PyObject *object) {
-  nd::index result{};
-  if (object == Py_Ellipsis) {
-    result.kind = nd::index::ellipsis;
-  } else if (object == Py_None) {
-    result.kind = nd::index::new_axis;
-  } else if (PySlice_Check(object)) {
-    result.kind = nd::index::slice;
-    auto *slice = reinterpret_cast<PySliceObject *>(object);
-    auto part = [](PyObject *value) -> std::optional<intptr_t> {
-      if (value == Py_None) {
-        return std::nullopt;
-      }
-      // As Python does: what is beyond the ends is cut.
-      intptr_t number = PyNumber_AsSsize_t(value, nullptr);
-      if (number == -1 && PyErr_Occurred()) {
-        throw nb::python_error();
-      }
-      return number;
-    };
-    result.start = part(slice->start);
-    result.stop = part(slice->stop);
-    result.step = part(slice->step);
-  } else if (PyIndex_Check(object) && !PyBool_Check(object)) {
-    result.kind = nd::index::integer;
-    result.at = PyNumber_AsSsize_t(object, PyExc_IndexError);
-    if (result.at == -1 && PyErr_Occurred()) {
-      throw nb::python_error();
-    }
-  } else {
-    throw error(error_kind::index,
-                std::string("index: an index must be an integer, a slice, `...` or None, not ") +
-                    Py_TYPE(object)->tp_name +
-                    (PyUnicode_Check(object) ? "; a field's name is an index by itself: a[\"x\"][0]" : ""));
-  }
-  return result;
-}
-
-// a["x"]: a field of the structs, as a view.
-nd::array field_array(const nd::array &a, PyObject *key) {
-  const type_data *t = below_options(a->type->dtype);
-  std::string_view name = utf8_of(key, {});
-  std::string known;
-  for (int i = 0; t->kind == type_kind::struct_ && i < t->nfields; i++) {
-    if (t->fields[i].name == name) {
-      return nd::field(a, name);
-    }
-    known += (i ? ", " : "") + field_name_text(t->fields[i].name);
-  }
-  if (known.empty()) {
-    return nd::field(a, name); // says that there are no structs
-  }
-  std::string text = "no field " + field_name_text(name) + "; there are " + known;
-  PyErr_SetString(PyExc_KeyError, text.c_str());
-  throw nb::python_error();
-}
-
-nd::array index_array(const nd::array &a, PyObject *key) {
-  if (PyUnicode_Check(key)) {
-    return field_array(a, key);
-  }
-  if (!PyTuple_Check(key)) {
-    nd::index index = one_index(key);
-    return nd::at(a, {&index, 1});
-  }
-  std::vector<nd::index> indices;
-  for (intptr_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-    indices.push_back(one_index(PyTuple_GET_ITEM(key, i)));
-  }
-  return nd::at(a, indices);
-}
-
-// An element of an immutable array is a value of its own: it keeps nothing alive.
-nd::array without_owner(nd::array element, const nd::array &from) {
-  if (element.ndim() == 0 && element->has_scalars() && from->access == access_mode::immutable) {
-    return nd::scalar_of(element->scalar(), element->values().address);
-  }
-  return element;
-}
-
-// a[i] of a dense one-dimensional array, the common case; null if it is not that.
-PyObject *element_at(const nd::array &a, intptr_t i) {
-  array_block *block = a.get();
-  if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() || block->access != access_mode::immutable ||
-      block->state.load(std::memory_order_acquire) != array_state::ready) {
-    return nullptr;
-  }
-  intptr_t size = block->size()[0];
-  if (i < -size || i >= size) {
-    return nullptr; // the general way makes the message
-  }
-  return wrap(
-      nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
-}
-
-// The same for a[i:j] of a one-dimensional array.
-PyObject *slice_of(const nd::array &a, PyObject *key) {
-  array_block *block = a.get();
-  if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() ||
-      block->state.load(std::memory_order_acquire) != array_state::ready) {
-    return nullptr;
-  }
-  Py_ssize_t start, stop, step;
-  if (PySlice_Unpack(key, &start, &stop, &step) != 0) {
-    throw nb::python_error();
-  }
-  Py_ssize_t count = PySlice_AdjustIndices(block->size()[0], &start, &stop, step);
-  if (step != 1 || block->type->kind == type_kind::fixed_dim) {
-    return nullptr;
-  }
-  size_t bytes = size_t(count) * block->item_size();
-  if (block->access == access_mode::immutable && (block->flags & flag_dense) && bytes <= 64 && bytes % 8 == 0) {
-    // A copy of a few elements is cheaper than counting one more owner.
-    intptr_t size = count;
-    ref<array_block> part = new_dense(block->type, &size);
-    const char *from = block->values().address + size_t(start) * block->item_size();
-    for (size_t i = 0; i < bytes; i += 8) {
-      std::memcpy(part->values().address + i, from + i, 8);
-    }
-    return wrap(std::move(part));
-  }
-  ref<array_block> view = new_block(block->type, block->access, block->flags);
-  view->size()[0] = view->count = count;
-  intptr_t stride = view->value_strides()[0] = block->value_strides()[0];
-  counted *owner = block->values().owner ? block->values().owner : block;
-  retain(owner);
-  view->values() = {block->values().address + start * stride, owner, slot_kind::none};
-  return wrap(std::move(view));
-}
-
-PyObject *get_item(PyObject *self, PyObject *key) {
-  return guarded([&]() -> PyObject * {
-    nd::array &a = unwrap(self);
-    if (PySlice_Check(key)) {
-      if (PyObject *part = slice_of(a, key)) {
-        return part;
-      }
-    }
-    if (PyLong_CheckExact(key)) {
-      intptr_t i = PyLong_AsSsize_t(key);
-      if (i == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-      } else if (PyObject *element = element_at(a, i)) {
-        return element;
-      }
-    }
-    return wrap(without_owner(index_array(a, key), a));
-  });
-}
-
-PyObject *get_element(PyObject *self, Py_ssize_t i) {
-  return guarded([&]() -> PyObject * {
-    nd::array &a = unwrap(self);
-    if (PyObject *element = element_at(a, i)) {
-      return element;
-    }
-    return wrap(without_owner(nd::at(a, i), a));
-  });
-}
-
-// A row that is indexed is strided and keeps its length. A row that has no memory yet is taken as the only row of a
-// slice instead: there it is `var`, and gets its length from what is assigned. Nothing if the integers that the key
-// begins with name no such row.
-std::optional<nd::array> row_to_be(const nd::array &a, PyObject *key, const nd::array &target) {
-  std::vector<nd::index> indices, inside; // what names the row, and what comes after it
-  intptr_t keys = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
-  for (intptr_t i = 0; i < keys; i++) {
-    PyObject *one = PyTuple_Check(key) ? PyTuple_GET_ITEM(key, i) : key;
-    if (i == 0 && !PyIndex_Check(one)) {
-      return std::nullopt;
-    }
-    (inside.empty() && PyIndex_Check(one) ? indices : inside).push_back(one_index(one));
-  }
-  int count = int(indices.size());
-  if (count == 0 || a.ndim() != target.ndim() + count || !a->is_var(count) || target->size()[0] != 0) {
-    return std::nullopt;
-  }
-  intptr_t at = indices.back().at;
-  indices.back() = {nd::index::slice, 0, at, {}, {}};
-  if (at != -1) {
-    indices.back().stop = at + 1;
-  }
-  nd::array row = nd::at(a, indices);
-  stream_room room, inner;
-  bool to_be = !dimension(cursor::over_rows(*row.get(), room)).enter(0, inner).has_memory();
-  indices.insert(indices.end(), inside.begin(), inside.end());
-  return to_be ? std::optional(inside.empty() ? row : nd::at(a, indices)) : std::nullopt;
-}
-
-int set_item(PyObject *self, PyObject *key, PyObject *value) {
-  return guarded_int([&] {
-    if (!value) {
-      throw error(error_kind::type, "assign: elements of an array cannot be deleted");
-    }
-    nd::array &a = unwrap(self);
-    nd::array target = index_array(a, key);
-    if (a->access == access_mode::readwrite && target->access == access_mode::immutable) {
-      throw error(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
-    }
-    nd::array source = to_assigned(value, target);
-    if (target.ndim() > 0 && source.ndim() <= target.ndim()) {
-      if (std::optional<nd::array> row = row_to_be(a, key, target)) {
-        target = *row;
-      }
-    }
-    assign(target.get(), source.get());
-    return 0;
-  });
-}
-
-Py_ssize_t length(PyObject *self) {
-  array_block *block = unwrap(self).get();
-  if (block->ndim == 0) {
-    PyErr_SetString(PyExc_TypeError, "len: a zero-dimensional array has no length");
-    return -1;
-  }
-  // A `var` dimension with nothing outside of it is one row.
-  stream_room room;
-  return cursor::over_rows(*block, room).size();
-}
-
-PyObject *iterate(PyObject *self) {
-  if (unwrap(self).ndim() == 0) {
-    PyErr_SetString(PyExc_TypeError, "iteration: a zero-dimensional array has no elements to iterate over");
-    return nullptr;
-  }
-  return PySeqIter_New(self);
 }
 
 // ---- conversion ---------------------------------------------------------------------------------------------------
@@ -565,6 +315,7 @@ PyTypeObject *make_array_type() {
   if (!type || PyObject_SetAttrString(type, "__array_ufunc__", Py_None) != 0) { // NumPy leaves operators to it
     throw nb::python_error();
   }
+  reinterpret_cast<PyTypeObject *>(type)->tp_vectorcall = call_array_type;
   return reinterpret_cast<PyTypeObject *>(type);
 }
 

@@ -63,11 +63,17 @@ public:
       note_kind(at, element_ ? no_value : kind_of(object));
       return;
     }
+    if (numpy_number number = number_in(object); number.address) {
+      note(at, element_ ? seen::an_element : seen::a_number);
+      return note_scalar(at, number.scalar);
+    }
+    if (nd::array rows = dense_rows(object)) {
+      return visit_rows(at, rows);
+    }
     nb::object value = without_array(object);
     object = value.ptr();
     bool is_element = PyTuple_Check(object) ? tuples_are_elements_ : bytes_are_elements_ && PyByteArray_Check(object);
     if (nb::object list = is_element ? nb::object() : as_list(object); list.is_valid()) {
-      note(at, seen::a_list);
       visit_list(at, object, list.ptr());
     } else if (element_) {
       if (object != Py_None) {
@@ -118,6 +124,11 @@ private:
 
   static void note_kind(seen &at, value_kind kind) { at.kind = kind > at.kind ? kind : at.kind; }
 
+  static void note_scalar(seen &at, scalar_id scalar) {
+    at.strong = at.typed ? promote(at.strong, scalar) : scalar;
+    at.typed = true;
+  }
+
   // An array, or a NumPy value. False for what has no type.
   bool note_type(seen &at, PyObject *object) {
     if (!is_array(object) && !has_buffer(object)) {
@@ -127,32 +138,50 @@ private:
     if (!a->has_scalars()) {
       return false;
     }
-    at.strong = at.typed ? promote(at.strong, a->scalar()) : a->scalar();
-    return at.typed = true;
+    note_scalar(at, a->scalar());
+    return true;
   }
 
   // The elements of an array have a type, even where there are none.
   void note_content(seen &at, PyObject *object) {
     seen *bottom = &at;
     for (int d = is_array(object) ? unwrap(object).ndim() : view_of_buffer(object).ndim(); d > 0; d--) {
-      if (!bottom->item) {
-        bottom->item = std::make_unique<seen>();
-      }
-      bottom = bottom->item.get();
+      bottom = &item_of(*bottom);
     }
     note_type(*bottom, object);
   }
 
-  void visit_list(seen &at, PyObject *object, PyObject *list) {
+  static seen &item_of(seen &list) {
+    if (!list.item) {
+      list.item = std::make_unique<seen>();
+    }
+    return *list.item;
+  }
+
+  void note_list(seen &at, intptr_t size) {
+    note(at, seen::a_list);
     if (++lists_ > max_ndim || where_.depth() >= deepest) {
       throw error(error_kind::value,
                   lists_ > max_ndim ? "array: more than 32 dimensions" : "array: values nest more than 128 deep");
     }
-    intptr_t size = PySequence_Fast_GET_SIZE(list);
     at.length = at.length == -2 || at.length == size ? size : -1;
-    if (!at.item) {
-      at.item = std::make_unique<seen>();
+  }
+
+  // The lists that an array of numbers would be, without making them.
+  void visit_rows(seen &at, const nd::array &rows) {
+    seen *bottom = &at;
+    for (int d = 0; d < rows.ndim(); d++) {
+      note_list(*bottom, rows->size()[d]);
+      bottom = &item_of(*bottom);
     }
+    lists_ -= rows.ndim();
+    note(*bottom, element_ ? seen::an_element : seen::a_number);
+    note_scalar(*bottom, rows->scalar());
+  }
+
+  void visit_list(seen &at, PyObject *object, PyObject *list) {
+    note_list(at, PySequence_Fast_GET_SIZE(list));
+    item_of(at);
     if (!element_ && !is_list(object) && !PyRange_Check(object)) {
       note_content(at, object);
     }

@@ -43,6 +43,15 @@ nb::object as_list(PyObject *object) {
   return a.ndim() > 0 ? nb::steal(to_list(a)) : nb::object();
 }
 
+nd::array dense_rows(PyObject *object) {
+  bool ours = is_array(object);
+  if (!ours && (is_list(object) || !has_buffer(object) || PyByteArray_Check(object))) {
+    return nd::array();
+  }
+  nd::array a = ours ? unwrap(object) : view_of_buffer(object);
+  return a.ndim() > 0 && a->has_scalars() && a->nstreams == 1 ? a.eval() : nd::array();
+}
+
 nb::object without_array(PyObject *object) {
   if (!is_array(object) || unwrap(object)->has_scalars()) {
     return nb::borrow(object);

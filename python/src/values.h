@@ -79,6 +79,9 @@ inline bool has_buffer(PyObject *object) {
 /// nothing.
 nb::object as_list(PyObject *object);
 
+/// A view of an array or a buffer of numbers with dimensions of one size, in a list; null for anything else.
+nd::array dense_rows(PyObject *object);
+
 /// An element of an array that is no number as the Python value it is; anything else as it is.
 nb::object without_array(PyObject *object);
 
@@ -137,8 +140,14 @@ nd::array converted(const nd::array &from, ndt::type type, access_mode access);
 nd::array read_values(PyObject *values, ndt::type type, const intptr_t *size, access_mode access,
                       std::optional<error_mode> assigned = {});
 
+/// The type of the elements of a buffer, if it is a scalar's in this CPU's byte order.
+bool scalar_of_format(const Py_buffer &view, scalar_id &scalar);
+
 /// Python values of an array, its structs as dicts or as tuples. A new reference.
 PyObject *to_values(const nd::array &a, bool structs_as_tuples);
+
+/// A view of memory that the object lends as numbers in this CPU's byte order; null where that is not so.
+nd::array plain_view(PyObject *object);
 
 /// NumPy arrays that are no plain buffers. A view: records, the other byte order. A copy: texts and masked arrays too.
 nd::array view_of_numpy(PyObject *object);

@@ -260,6 +260,14 @@ def test_an_element_type_with_dimensions_of_its_own_needs_the_whole_type():
     assert nd.array([1, 2]).astype("2 * ?int64").tolist() == [1, 2]
 
 
+def test_rows_whose_small_values_are_in_the_array_itself():
+    a = nd.empty("3 * var * int32")
+    a[...] = nd.from_offsets(np.array([0, 2, 2, 3]), nd.array([1, 2, 3]))
+    assert a.tolist() == [[1, 2], [], [3]]
+    a[...] = a + a
+    assert a.tolist() == [[2, 4], [], [6]]
+
+
 def test_nothing_goes_to_a_part_of_a_row_without_memory():
     a = nd.empty("2 * var * int32")
     a[0] = [1, 2, 3]

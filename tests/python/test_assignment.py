@@ -375,3 +375,35 @@ def test_large_dense_assignments(count):
     c = nd.array(np.arange(count), access="rw")
     c[1:] = c[:-1]  # the same memory
     assert np.array_equal(np.asarray(c), np.concatenate([[0], np.arange(count - 1)]))
+
+
+def test_rows_over_a_small_array_are_assigned_to_themselves():
+    content = nd.array([1.0, 2.0, 3.0], access="rw")
+    offsets = np.array([0, 2, 3])
+    rows, same = nd.from_offsets(offsets, content), nd.from_offsets(offsets, content)
+    rows[...] = same
+    rows += same
+    assert content.tolist() == [2, 4, 6]
+
+
+def test_a_writable_copy_shares_its_offsets_and_is_written_in_place():
+    rows = nd.array([[1.0, 2.0], [], [3.0]])
+    copy = nd.array(rows, access="rw")
+    copy += 1.0
+    copy[...] = copy * rows
+    assert copy.tolist() == [[2, 6], [], [12]]
+    assert rows.tolist() == [[1, 2], [], [3]]
+
+
+@pytest.mark.parametrize("lengths", [[3, 3], [1, 1], [3, 1], [0, 0]])
+def test_rows_and_one_size_in_both_directions(lengths):
+    rows = [[float(10 * i + k) for k in range(n)] for i, n in enumerate(lengths)]
+    strided = nd.array([[0.0] * max(lengths)] * 2, access="rw")
+    strided[...] = nd.array(rows, type="strided * var * float64")
+    expected = [r * max(lengths) if len(r) == 1 else r for r in rows]
+    assert strided.tolist() == expected
+    target = nd.array(nd.array(rows, type="strided * var * float64"), access="rw")
+    if len(set(lengths)) == 1:
+        target[...] = nd.array(expected, type="strided * strided * float64")
+        assert target.tolist() == rows
+    assert (nd.array(rows, type="strided * var * float64") + strided).tolist() == [[2 * x for x in r] for r in expected]

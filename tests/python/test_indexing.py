@@ -1,5 +1,6 @@
 """Every index form: strided arrays against NumPy, ragged ones against nested lists."""
 
+import operator
 import random
 
 import numpy as np
@@ -245,3 +246,23 @@ def test_huge_integers():
     assert nd.array([1, 2, 3])[-(2**70) : 2**70].tolist() == [1, 2, 3]
     assert nd.array([1, 2, 3])[:: 2**62].tolist() == [1]
     assert nd.array([1, 2, 3])[:: -(2**62)].tolist() == [3]
+
+
+@pytest.mark.parametrize("values", [[1.5, 2.5, 3.5], [[1, 2], [3, 4]], [[1], [2, 3], []], ["a", None], []])
+def test_iterating_gives_the_elements_and_knows_how_many_are_left(values):
+    a = nd.array(values, type="float64") if values == [] else nd.array(values)
+    iterator = iter(a)
+    assert iter(iterator) is iterator
+    assert operator.length_hint(iterator) == len(values)
+    assert [x.tolist() for x in iterator] == values
+    assert operator.length_hint(iterator) == 0
+    assert next(iterator, "end") == "end"
+
+
+def test_an_index_out_of_bounds_says_so_for_every_kind_of_outermost_dimension():
+    for a in (nd.array([1, 2]), nd.array([[1, 2], [3, 4]]), nd.array([[1], [2, 3]]), nd.array([1, 2], access="rw")):
+        for i in (2, -3):
+            with pytest.raises(IndexError, match=rf"^index {i} is out of bounds for axis 0 with size 2$"):
+                a[i]
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 1 of row 1 with size 2"):
+        nd.array([[1], [2, 3]])[1, 5]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import oracle
-from dynd import nd
+from dynd import nd, ndt
 from support import numpy_layout
 
 # ---- NumPy to us
@@ -335,6 +335,60 @@ def test_what_an_object_says_of_its_dtype_is_not_believed():
         dtype = np.dtype([("x", ">f8"), ("y", ">f8")])
 
     assert repr(nd.asarray(Liar())) == 'nd.array([1, 2, 3], type="strided * int8")'
-    assert nd.asarray(Bytes(b"abc")).tolist() == [97, 98, 99]
-    with pytest.raises(TypeError):
-        nd.array(Bytes(b"abc"))
+    assert nd.asarray(Bytes(b"abc")).tolist() == nd.array(Bytes(b"abc")).tolist() == [97, 98, 99]
+
+
+NUMBERS = ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_list_of_numpy_scalars_keeps_their_type_and_values(name):
+    values = np.array([0, 1, 1, 0, 1]).astype(name)
+    made = nd.array(list(values))
+    assert made.type == ndt.type("strided * " + name)
+    assert made.tolist() == values.tolist()
+    assert nd.array([list(values), list(values[:2])]).tolist() == [values.tolist(), values[:2].tolist()]
+
+
+def test_numpy_scalars_of_two_types_are_promoted_and_beside_python_numbers_they_win():
+    assert nd.array([np.int8(1), np.float32(2)]).type == ndt.type("strided * float32")
+    assert nd.array([np.float32(1), 2.5]).type == ndt.type("strided * float32")
+    assert nd.array([np.int8(1), 2.5]).type == ndt.type("strided * float64")
+    assert nd.array([np.int16(1), None]).tolist() == [1, None]
+    with pytest.raises(OverflowError, match=r"300 to int8 at index .1,"):
+        nd.array([np.int16(3), np.int16(300)], type="int8")
+
+
+def test_a_numpy_scalar_whose_type_a_program_made_is_read_by_its_own_methods():
+    class mine(np.float64):
+        pass
+
+    assert nd.array([mine(1.5), mine(2.5)]).tolist() == [1.5, 2.5]
+
+
+def test_a_numpy_scalar_without_a_type_of_ours_is_refused():
+    with pytest.raises(TypeError, match="float128"):
+        nd.array([np.longdouble(1)])
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0,), (0, 3), (2, 0)])
+@pytest.mark.parametrize("name", ["int16", "float64", "bool"])
+def test_a_list_of_arrays_is_what_their_lists_are(shape, name):
+    part = np.ones(shape, dtype=name)
+    for parts in ([part, part], [part[::-1], nd.array(part)], [part, part.tolist()]):
+        lists = [p if isinstance(p, list) else p.tolist() for p in parts]
+        assert nd.array(parts).tolist() == lists
+        if name != "bool":
+            assert nd.array(parts, type="float64").tolist() == lists
+    assert nd.array([part, part]).type == ndt.type("strided * " * (len(shape) + 1) + name)
+
+
+def test_a_list_of_arrays_of_unequal_lengths_is_ragged():
+    parts = [np.arange(3.0), np.arange(6)[::2], np.array([], dtype="int8"), [1.5]]
+    assert nd.array(parts).tolist() == [[0, 1, 2], [0, 2, 4], [], [1.5]]
+    assert nd.array(parts).type == ndt.type("strided * var * float64")
+    assert nd.array([np.ones((2, 2)), np.ones((1, 3))]).tolist() == [[[1, 1], [1, 1]], [[1, 1, 1]]]
+    with pytest.raises(ValueError, match="depths"):
+        nd.array([np.ones(2), np.ones((2, 2))])
+    with pytest.raises(OverflowError, match=r"at index \(1, 2\)"):
+        nd.array([[1, 2, 3], np.arange(254, 257)], type="uint8")

@@ -403,3 +403,25 @@ def test_complex_numbers_far_from_one(scalar, sizes):
         right = cmath.sqrt(value)
         for found, wanted in ((root.real, right.real), (root.imag, right.imag)):
             assert abs(found - wanted) <= eps * abs(wanted) + tiny, value
+
+
+def test_operations_take_32_ragged_dimensions():
+    def deep(rows):
+        for _ in range(30):
+            rows = [rows]
+        return nd.array(rows, type="strided * " + "var * " * 31 + "float64")
+
+    def inside(a):
+        a = a.tolist()
+        for _ in range(30):
+            (a,) = a
+        return a
+
+    a, b = deep([[1.0, 2.0], [3.0]]), deep([[10.0, 20.0], [30.0]])
+    ones = deep([[5.0], [6.0]])
+    assert inside(nd.where(a > 1, a, b)) == [[10.0, 2.0], [3.0]]
+    assert inside(nd.where(a > 1, ones, b)) == [[10.0, 5.0], [6.0]], "rows that stretch"
+    assert inside(a + b) == [[11.0, 22.0], [33.0]]
+    assert inside(a + ones) == [[6.0, 7.0], [9.0]]
+    assert inside(a == b) == [[False, False], [False]]
+    assert (a * b).sum() == 1 * 10 + 2 * 20 + 3 * 30

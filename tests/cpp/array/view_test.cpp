@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "dynd/array/rows.h"
 #include "dynd/array/view.h"
+#include "dynd/eval/evaluate.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -96,9 +98,17 @@ TEST(View, InsideRaggedRows) {
   EXPECT_EQ(shown(a, {all, at(-1)}), "[2, 6, 5]");
   EXPECT_EQ(shown(a, {all, cut(1, none)}), "[[2], [], [4, 5]]");
   EXPECT_EQ(shown(a, {all, cut(none, none, -1)}), "[[2, 1], [6], [5, 4, 3]]");
-  nd::array tails = view(a, {all, cut(-2, none)});
+  nd::array writable(copy_values(a.get(), access_mode::readwrite)), tails = view(writable, {all, cut(-2, none)});
   EXPECT_EQ(text(tails), "[[1, 2], [6], [4, 5]]");
-  EXPECT_EQ(tails->values().address, a->values().address) << "new slots, the same content";
+  EXPECT_EQ(tails->values().address, writable->values().address) << "new slots, the same content";
+}
+
+TEST(View, SlicesOfShortImmutableRowsAreCopied) {
+  nd::array a = parse("3 * var * int32", "[[1, 2], [6], [3, 4, 5]]"), tails = view(a, {all, cut(-2, none)});
+  EXPECT_EQ(text(tails), "[[1, 2], [6], [4, 5]]");
+  EXPECT_TRUE(rows_of(*tails.get(), 0)) << "they follow each other";
+  nd::array ragged = nd::from_offsets(parse("3 * int64", "[0, 1000, 2000]"), ramp("2000 * int32"));
+  EXPECT_EQ(view(ragged, {all, cut(1, none)})->values().address, ragged->values().address) << "long rows are not";
 }
 
 TEST(View, TransposedAndUnitAxes) {
@@ -116,7 +126,7 @@ TEST(View, TransposedAndUnitAxes) {
 }
 
 TEST(View, ASliceInsideRowsKeepsTheContent) {
-  nd::array a = parse("2 * var * int32", "[[1, 2, 3, 4, 5], [6, 7]]");
+  nd::array a(copy_values(parse("2 * var * int32", "[[1, 2, 3, 4, 5], [6, 7]]").get(), access_mode::readwrite));
   nd::array odd = view(a, {all, cut(none, none, 2)}), back = view(odd, {all, cut(none, none, -2)});
   EXPECT_EQ(nd::values_text(odd), "[[1, 3, 5], [6]]");
   EXPECT_EQ(nd::values_text(back), "[[5, 1], [6]]");

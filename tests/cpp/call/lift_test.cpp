@@ -283,9 +283,19 @@ TEST(Lift, RefusesWhatIsNoKernel) {
             "type: negate: has the flag of a strided predicate, and is none");
   auto signature = [&](const char *text) { return refusal([&](auto &k) { k.signature = text; }); };
   EXPECT_EQ(signature("int64"), "type: negate: signature \"int64\" is not of the form (T, ...) -> R");
-  EXPECT_EQ(signature("() -> int64"), "type: negate: signature \"() -> int64\" has 0 operands; 1 to 8 can be lifted");
-  EXPECT_EQ(signature("(int64) -> ()"),
-            "type: negate: signature \"(int64) -> ()\" has 0 results; 1 to 8 can be lifted");
+  EXPECT_EQ(
+      signature("() -> int64").substr(0, 101),
+      "type: negate: signature \"() -> int64\" does not parse:\ndatashape: unrecognized data type \")\" at line 1");
+  EXPECT_EQ(
+      signature("(int64) -> ()").substr(0, 103),
+      "type: negate: signature \"(int64) -> ()\" does not parse:\ndatashape: unrecognized data type \")\" at line 1");
+  std::string nine = "int64, int64, int64, int64, int64, int64, int64, int64, int64";
+  EXPECT_EQ(signature(("(" + nine + ") -> int64").c_str()),
+            "type: negate: signature \"(" + nine + ") -> int64\" has 9 operands; 1 to 8 can be lifted");
+  EXPECT_EQ(signature(("(int64) -> (" + nine + ")").c_str()),
+            "type: negate: signature \"(int64) -> (" + nine + ")\" has 9 results; 1 to 8 can be lifted");
+  EXPECT_EQ(signature("(int64) -> {x: int64}"),
+            "type: negate: signature \"(int64) -> {x: int64}\" has an operand that is no scalar: {x: int64}");
   EXPECT_EQ(signature("(3 * int64) -> int64"),
             "type: negate: signature \"(3 * int64) -> int64\" has an operand that is no scalar: 3 * int64");
   EXPECT_EQ(signature("(int64, int64) -> int64"),

@@ -185,8 +185,8 @@ void run_on_many_threads(const nd::array &a, const nd::array &b, const char *kin
   sources.push_back(a.get());
   sources.push_back(b.get());
   broadcast_space(t.name, sources, t.shape);
-  ref<array_block> result = new_result(t.shape, ndt::make_scalar(scalar_id::float64));
-  allocate_values(result.get(), t.shape);
+  ref<array_block> result = new_lazy_result(t.shape, ndt::make_scalar(scalar_id::float64));
+  allocate_values(result.get(), t.shape); // in a buffer, however small
   for (array_block *block : {result.get(), a.get(), b.get()}) {
     t.ports.push_back({t.operands.size(), block->nstreams - 1});
     t.operands.push_back(block);

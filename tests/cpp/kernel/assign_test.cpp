@@ -334,6 +334,28 @@ TEST(AssignFactory, RequestsAgree) {
   }
 }
 
+// Dimensions of one size are ordered and joined where the request allows it; else each is a level.
+TEST(AssignFactory, PlansWhatIsStrided) {
+  nd::array a = testing::ramp("4 * 3 * 5 * int32");
+  int order[3] = {2, 0, 1};
+  nd::array src = nd::transposed(a, order);
+  arrmeta_of meta(*src.get());
+  element_assignment what{{{src->type}, meta.get(), 0}, {{src->type}, meta.get(), 1}, 2, error_mode::fractional};
+  auto levels = [&](bool planned) {
+    ckernel_builder kernel;
+    std::vector<explained_level> found;
+    make_element_assignment(kernel, 0, what, planned, &found);
+    std::string texts;
+    for (const explained_level &level : found) {
+      texts += std::to_string(level.depth) + " " + level.text + "; ";
+    }
+    return texts;
+  };
+  EXPECT_EQ(levels(true), "0 strided_dim size 60; 1 convert int32 to int32; ");
+  EXPECT_EQ(levels(false),
+            "0 strided_dim size 5; 1 strided_dim size 4; 2 strided_dim size 3; 3 convert int32 to int32; ");
+}
+
 // Building and running an ordinary assignment asks for no memory.
 TEST(AssignFactory, AllocatesNothing) {
   ndt::type to("4 * 3 * float64"), from("3 * int32");

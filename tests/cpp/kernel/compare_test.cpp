@@ -26,6 +26,8 @@ constexpr comparison all_comparisons[] = {comparison::equal,      comparison::no
                                           comparison::less_equal, comparison::greater,   comparison::greater_equal,
                                           comparison::order};
 
+const char *name_of(comparison which) { return which == comparison::order ? "order" : operation_for(which)->name; }
+
 // ---- values and the oracle ------------------------------------------------------------------------------------------
 
 struct value {
@@ -373,26 +375,6 @@ TEST(Compare, NumbersOfOneTypeInBlocksAtAnyStride) {
       }
     }
   }
-}
-
-TEST(Compare, PredicatesOfTwoAddresses) {
-  nd::array a = array_of("int64", {value::of((1LL << 53) + 1)}), b = array_of("float64", {value::of(0x1p53)});
-  elements left(a, 0), right(b, 0); // where the streams are is the adapter's
-  for (comparison which : all_comparisons) {
-    ckernel_builder kernel;
-    make_predicate_kernel(kernel, 0, left.operand, right.operand, which);
-    work_frame frame(kernel.scratch_size);
-    auto function = reinterpret_cast<binary_single_predicate_t>(kernel.root()->function);
-    int found = function(a->values().address, b->values().address, kernel.root(), &frame);
-    EXPECT_EQ(found, int(expected(value::of((1LL << 53) + 1), value::of(0x1p53), which)));
-  }
-  nd::array text = array_of("string", {value::of("a")});
-  elements strings(text, 0);
-  EXPECT_EQ(failure([&] {
-              ckernel_builder kernel;
-              make_predicate_kernel(kernel, 0, strings.operand, strings.operand, comparison::less);
-            }),
-            "type: less: a predicate of two addresses compares elements of one stream each, not string and string");
 }
 
 // ---- elements of any type -------------------------------------------------------------------------------------------

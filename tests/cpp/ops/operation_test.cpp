@@ -19,6 +19,10 @@ TEST(Operations, DescribeThemselves) {
   EXPECT_EQ(add.failure, nullptr);
   EXPECT_FALSE(add.compares);
   EXPECT_TRUE(operation_of(op_id::less).compares);
+  EXPECT_EQ(add.relation, comparison::none);
+  EXPECT_EQ(operation_of(op_id::not_equal).relation, comparison::not_equal);
+  EXPECT_EQ(operation_for(comparison::greater_equal)->id, op_id::greater_equal);
+  EXPECT_EQ(operation_for(comparison::order), nullptr);
   EXPECT_FALSE(operation_of(op_id::isnan).compares);
   EXPECT_EQ(operation_of(op_id::where).operand[0], value_rule::boolean);
   EXPECT_EQ(operation_of(op_id::where).operand[2], value_rule::same);

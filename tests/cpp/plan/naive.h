@@ -97,6 +97,11 @@ inline std::vector<numbers> sorted(std::vector<numbers> visits) {
   return visits;
 }
 
+/// True where some loop has size zero. After plan_loops that is a single loop of size zero.
+inline bool is_empty(const nest &n) {
+  return std::any_of(n.loops, n.loops + n.loop_count, [](const loop &l) { return l.size == 0; });
+}
+
 inline nest make_nest(const numbers &size, const std::vector<operand> &operands) {
   nest n;
   start_nest(n, size);

@@ -70,40 +70,39 @@ TEST(even_pieces, cover_everything_once) {
 
 TEST(content_pieces, cut_by_content) {
   std::vector<int64_t> offsets = offsets_of<int64_t>({10, 10, 10, 10, 10, 10});
-  content_pieces<int64_t> pieces(offsets.data(), 6, 20, 0);
+  content_pieces pieces(offsets.data(), 6, 20, 0);
   EXPECT_EQ(all_of(pieces), (std::vector<piece>{{0, 2}, {2, 4}, {4, 6}}));
 }
 
 TEST(content_pieces, a_long_row_is_not_cut) {
   std::vector<int64_t> offsets = offsets_of<int64_t>({1, 1, 100, 1, 1});
-  content_pieces<int64_t> pieces(offsets.data(), 5, 50, 0);
+  content_pieces pieces(offsets.data(), 5, 50, 0);
   EXPECT_EQ(all_of(pieces), (std::vector<piece>{{0, 3}, {3, 3}, {3, 5}}));
 }
 
 TEST(content_pieces, of_no_rows_are_none) {
   std::vector<int64_t> offsets = {7};
-  EXPECT_EQ(content_pieces<int64_t>(offsets.data(), 0, 50).count(), 0);
+  EXPECT_EQ(content_pieces(offsets.data(), 0, 50).count(), 0);
 }
 
 TEST(content_pieces, empty_rows_are_work_too) {
-  std::vector<int32_t> offsets(1001, 5);
-  content_pieces<int32_t> weighed(offsets.data(), 1000, 1000);
+  std::vector<int64_t> offsets(1001, 5);
+  content_pieces weighed(offsets.data(), 1000, 1000);
   EXPECT_EQ(weighed.count(), 8);
   EXPECT_EQ(weighed[0], (piece{0, 125}));
-  content_pieces<int32_t> not_weighed(offsets.data(), 1000, 1000, 0);
+  content_pieces not_weighed(offsets.data(), 1000, 1000, 0);
   EXPECT_EQ(all_of(not_weighed), (std::vector<piece>{{0, 1000}}));
 }
 
 TEST(content_pieces, empty_rows_at_the_ends_belong_to_a_piece) {
   std::vector<int64_t> offsets = offsets_of<int64_t>({0, 0, 5, 5, 0, 0});
-  expect_covers(all_of(content_pieces<int64_t>(offsets.data(), 6, 5, 0)), 6);
+  expect_covers(all_of(content_pieces(offsets.data(), 6, 5, 0)), 6);
 }
 
 TEST(content_pieces, offsets_may_start_anywhere) {
   std::vector<int64_t> from_zero = offsets_of<int64_t>({4, 0, 9, 3, 3, 8});
-  std::vector<int32_t> later = offsets_of<int32_t>({4, 0, 9, 3, 3, 8}, 1000000);
-  EXPECT_EQ(all_of(content_pieces<int64_t>(from_zero.data(), 6, 20)),
-            all_of(content_pieces<int32_t>(later.data(), 6, 20)));
+  std::vector<int64_t> later = offsets_of<int64_t>({4, 0, 9, 3, 3, 8}, 1000000);
+  EXPECT_EQ(all_of(content_pieces(from_zero.data(), 6, 20)), all_of(content_pieces(later.data(), 6, 20)));
 }
 
 TEST(content_pieces, random_rows_are_covered_once_and_evenly) {
@@ -115,7 +114,7 @@ TEST(content_pieces, random_rows_are_covered_once_and_evenly) {
       longest = std::max(longest, length = random() % 3 == 0 ? 0 : static_cast<int>(random() % 40));
     std::vector<int64_t> offsets = offsets_of<int64_t>(lengths, random() % 100);
     intptr_t target = random() % 200, cost = random() % 10, row_count = static_cast<intptr_t>(lengths.size());
-    std::vector<piece> pieces = all_of(content_pieces<int64_t>(offsets.data(), row_count, target, cost));
+    std::vector<piece> pieces = all_of(content_pieces(offsets.data(), row_count, target, cost));
     expect_covers(pieces, row_count);
     for (const piece &p : pieces) {
       intptr_t weight = offsets[p.end] - offsets[p.begin] + cost * (p.end - p.begin);

@@ -9,12 +9,17 @@
 #include <pthread.h>
 
 #include "dynd/array/array.h"
+#include "dynd/kernel/program.h"
+#include "dynd/plan/nest.h"
 
 namespace dynd {
 
 // What one pass takes, so that its program and its call have room for it: operations, different arrays that it reads,
 // streams of the arrays that it reads or writes and of its space, and registers.
 inline constexpr int max_group = 32, max_group_sources = 20, max_group_streams = 48, max_group_registers = 200;
+// A number that may be missing is two sources, outputs and registers. The operation that asks needs some of its own.
+static_assert(2 * max_group <= max_outputs && 2 * max_group_sources < max_sources);
+static_assert(max_group_registers < max_registers && max_group_streams < max_streams);
 
 /// Arrays that this thread is computing, inputs before what uses them.
 struct claimed_group {
@@ -33,19 +38,17 @@ struct group_request {
   array_block *const *inputs = nullptr;
   int ninputs = 0;
   unsigned last_use = 0;
-  int noutputs = 0; ///< of that operation
-  /// Lazy inputs join the group if this says that they have its space.
-  bool (*joins)(const array_block &node, const void *context) = nullptr;
-  const void *context = nullptr;
+  int noutputs = 0;        ///< of that operation
+  const array_block &like; ///< lazy inputs join the group if they have its space
 };
 
 /// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep
-/// alive, of these the inputs' own. `bytes_of` says how many an array has.
+/// alive, of these the inputs' own.
 struct lazy_cost {
   int operations = 0;
   size_t held = 0, held_by_inputs = 0;
 };
-lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(const array_block &));
+lazy_cost cost_of(array_block *const *inputs, int ninputs);
 
 /// Claims the group. Returns false if `root` is not lazy any more: its values are there.
 bool claim_group(const group_request &request, claimed_group &group);

@@ -1,4 +1,4 @@
-#include "dynd/expr/group.h"
+#include "dynd/eval/group.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -7,8 +7,10 @@
 #include <new>
 #include <utility>
 
+#include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/eval/space.h"
 
 namespace dynd {
 
@@ -93,7 +95,8 @@ private:
       array_block *node = group_.node[i];
       intptr_t inside = 0;
       for (int j = 0; j < group_.count; j++) {
-        inside += edges(group_.node[j]->lazy->input, group_.node[j]->lazy->ninputs, node);
+        const lazy_operation &op = *group_.node[j]->lazy;
+        inside += std::count(op.input, op.input + op.ninputs, node);
       }
       for (int j = 0; j < request_.ninputs; j++) {
         inside += request_.inputs[j] == node && (request_.last_use >> j & 1);
@@ -106,14 +109,6 @@ private:
   int written_streams() const {
     auto wanted = std::count(group_.output, group_.output + group_.count, true);
     return (request_.noutputs + int(wanted) + 1) * group_.node[0]->nstreams;
-  }
-
-  static int edges(array_block *const *inputs, int count, const array_block *node) {
-    int n = 0;
-    for (int i = 0; i < count; i++) {
-      n += inputs[i] == node;
-    }
-    return n;
   }
 
   void visit(array_block *block) {
@@ -130,13 +125,11 @@ private:
     case array_state::lazy:
       break;
     }
-    for (int i = 0; i < group_.count; i++) {
-      if (group_.node[i] == block) {
-        return;
-      }
+    if (std::find(group_.node, group_.node + group_.count, block) != group_.node + group_.count) {
+      return;
     }
     bool is_root = block == request_.root;
-    if (!is_root && (group_.count >= max_group - 1 || !request_.joins(*block, request_.context))) {
+    if (!is_root && (group_.count >= max_group - 1 || !same_space(*block, request_.like))) {
       first = block;
       return;
     }
@@ -172,9 +165,17 @@ private:
   const array_block *source_[max_group_sources];
 };
 
+size_t bytes_of(const array_block &block) {
+  size_t item = 0;
+  for (int s = block.type->var_count; s < block.nstreams; s++) {
+    item += stream_item(block, s);
+  }
+  return size_t(nd::count_elements(block)) * item;
+}
+
 } // namespace
 
-lazy_cost cost_of(array_block *const *inputs, int ninputs, size_t (*bytes_of)(const array_block &)) {
+lazy_cost cost_of(array_block *const *inputs, int ninputs) {
   bool lazy = false;
   for (int i = 0; i < ninputs; i++) {
     lazy |= state_of(inputs[i]) != array_state::ready;
@@ -260,43 +261,35 @@ void finish_group(claimed_group &group) {
   if (group.count == 0) {
     return;
   }
-  array_block *done[max_group];
+  struct {
+    array_block *node;
+    int ninputs;
+    counted *external;
+  } done[max_group];
   int count = 0;
   {
     std::lock_guard lock(graph_mutex);
     unclaim(group);
     for (int i = 0; i < group.count; i++) {
       array_block *node = group.node[i];
-      bool output = group.output[i];
-      node->state.store(output ? array_state::ready : array_state::lazy, std::memory_order_release);
-      if (output) {
-        // An array that is not an output may be gone as soon as its owners drop it.
-        done[count++] = node;
+      node->state.store(group.output[i] ? array_state::ready : array_state::lazy, std::memory_order_release);
+      if (group.output[i]) { // the others may be gone as soon as their owners drop them
         retain(node);
+        done[count++] = {node, std::exchange(node->lazy->ninputs, uint8_t(0)),
+                         std::exchange(node->lazy->external, nullptr)};
       }
     }
   }
   something_finished.notify_all();
   for (int i = 0; i < count; i++) {
-    lazy_operation *op = done[i]->lazy;
+    lazy_operation *op = done[i].node->lazy;
     lazy_bytes.fetch_sub(intptr_t(op->held), std::memory_order_relaxed);
-    array_block *inputs[256];
-    int ninputs;
-    counted *external;
-    {
-      std::lock_guard lock(graph_mutex); // cost_of walks them
-      ninputs = std::exchange(op->ninputs, uint8_t(0));
-      std::copy_n(op->input, ninputs, inputs);
-      external = std::exchange(op->external, nullptr);
-    }
-    std::for_each(inputs, inputs + ninputs, [](array_block *input) { release(input); });
-    if (external) {
-      release(external);
+    std::for_each_n(op->input, done[i].ninputs, [](array_block *input) { release(input); });
+    if (done[i].external) {
+      release(done[i].external);
     }
   }
-  for (int i = 0; i < count; i++) {
-    release(done[i]);
-  }
+  std::for_each_n(done, count, [](auto &finished) { release(finished.node); });
   group.count = 0;
 }
 

@@ -1,0 +1,97 @@
+"""a += b and its relatives: the same values as a new array has, where nothing overlaps without a copy."""
+
+import operator
+import random
+
+import numpy as np
+import pytest
+
+from dynd import nd
+from support import numpy_layout
+
+OPERATIONS = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor", "ilshift"]
+LARGE = (70, 90)  # more than the direct steps take
+
+
+def operands(name, dtype, shape, rng):
+    low = 1 if name in ("ifloordiv", "imod", "itruediv", "ilshift") else -5
+    high = 4 if name == "ilshift" else 6
+    return rng.integers(max(low, 0) if dtype[0] == "u" else low, high, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [LARGE, (3, 2)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operator_in_every_layout(name, dtype, shape):
+    if dtype[0] == "f" and name in ("iand", "ior", "ixor", "ilshift") or dtype[0] != "f" and name == "itruediv":
+        return
+    rng, order = np.random.default_rng(1), random.Random(name)
+    operation = getattr(operator, name)
+    for other_shape in (shape, shape[1:], (), (shape[0], 1)):
+        left = numpy_layout(order, operands(name, dtype, shape, rng))
+        right = numpy_layout(order, operands(name, dtype, other_shape, rng))
+        ours = nd.asarray(left)
+        expected = operation(left.copy(), right)
+        same = operation(ours, nd.asarray(right) if other_shape else nd.array(right))
+        assert same is ours
+        assert left.tolist() == expected.tolist()
+
+
+def test_what_overlaps_is_read_before_it_is_written():
+    base = np.arange(float(LARGE[0] ** 2)).reshape(LARGE[0], LARGE[0])
+    for view in (lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x[:1]):
+        expected, given = base.copy(), base.copy()
+        expected += view(expected).copy()
+        ours = nd.asarray(given)
+        ours += nd.asarray(view(given))
+        assert np.array_equal(given, expected)
+    line, given = np.arange(9000.0), np.arange(9000.0)
+    line[1:] += line[:-1].copy()
+    tail = nd.asarray(given[1:])
+    tail += nd.asarray(given[:-1])
+    assert np.array_equal(given, line)
+
+
+def test_rows_in_place_with_a_lazy_operand_and_with_missing_values():
+    offsets = np.arange(0, 20001, 2)
+    content = np.arange(20000.0)
+    rows = nd.from_offsets(offsets, nd.array(content))
+    written = nd.array(rows, access="rw")
+    written *= rows + 1.0  # lazy, and its offsets are the same
+    written -= nd.array(np.arange(10000.0))[:, None]
+    assert np.array_equal(np.array(written.tolist()).ravel(), content * (content + 1) - np.arange(10000).repeat(2))
+    values = [None if i % 3 else float(i) for i in range(10000)]
+    missing = nd.array(values, access="rw")
+    missing += nd.array(values)
+    missing += 1
+    assert missing.tolist() == [None if v is None else 2 * v + 1 for v in values]
+
+
+def test_what_the_array_cannot_hold_or_cannot_compute_leaves_it_as_it_was():
+    whole = nd.array(np.full(9000, 3, dtype="int32"), access="rw")
+    with pytest.raises(ValueError, match="fraction"):
+        whole /= 2
+    with pytest.raises(ValueError, match=r"zero at index \(8999,\)"):
+        whole //= nd.array([1] * 8999 + [0])
+    with pytest.raises(ValueError, match="broadcast"):
+        whole += nd.array([1, 2])
+    assert whole.tolist() == [3] * 9000
+    with pytest.raises(ValueError, match="broadcast"):
+        small = nd.array(1.0, access="rw")
+        small += nd.array([1.0] * 9000)
+
+
+def test_no_memory_for_the_result():
+    written, other = nd.array(np.ones(2_000_000), access="rw"), nd.array(np.ones(2_000_000))
+    nd.trim_memory()
+    before = resident()
+    for _ in range(3):
+        written += other
+        written *= 2.0
+    assert resident() - before < 8 << 20  # a result would have 16 MB
+    assert written[0].tolist() == 22.0
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
