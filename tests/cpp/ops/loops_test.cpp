@@ -45,6 +45,35 @@ public:
     });
   }
 
+  /// One value for all elements, as the first or the second operand: the same bits as from a register full of it.
+  void run_constants(size_t n) {
+    for_each_level([&](const isa_table &table) {
+      for (int constant : {0, 1}) {
+        batch_fn f = table.constant_loop(op_.id, constant, type_);
+        if (!f) {
+          continue;
+        }
+        ASSERT_TRUE(registers_.size() == 2 && op_.noutputs == 1 && !can_fail(op_.id, type_));
+        ASSERT_TRUE(make_operands(n));
+        size_t size = size_of(registers_[size_t(constant)]);
+        std::vector<char> &value = reg_[size_t(constant)], one(value.begin(), value.begin() + intptr_t(size));
+        for (size_t i = 1; i < n; ++i) {
+          std::copy(one.begin(), one.end(), value.begin() + intptr_t(i * size));
+        }
+        std::vector<char> wanted(n * 16), got(n * 16);
+        EXPECT_EQ(table.loop(op_.id, type_)(wanted.data(), reg_[0].data(), reg_[1].data(), nullptr, n, nullptr), 0u);
+        const char *p[2] = {reg_[0].data(), reg_[1].data()};
+        p[constant] = one.data();
+        EXPECT_EQ(f(got.data(), p[0], p[1], nullptr, n, nullptr), 0u);
+        for (size_t i = 0; i < n; ++i) {
+          ASSERT_TRUE(same_element(outputs_[0], got.data() + i * size_of(outputs_[0]),
+                                   wanted.data() + i * size_of(outputs_[0])))
+              << operands_text(i);
+        }
+      }
+    });
+  }
+
   /// An element that fails is reported wherever it is.
   void run_failing(size_t n) {
     for (size_t at : {size_t(0), n / 2, n - 1}) {
@@ -194,6 +223,17 @@ TEST(Loops, EveryOperationInEveryTypeAtEveryLevel) {
       check.run(n, n % 9);
     }
   });
+}
+
+TEST(Loops, OneValueForAllElements) {
+  for_each_loop([](op_id op, scalar_id type) {
+    operation_check check(op, type);
+    for (size_t n : {1, 7, 64, 65, 200}) {
+      check.run_constants(n);
+    }
+  });
+  EXPECT_TRUE(isa().constant_loop(op_id::subtract, 0, scalar_id::float64));
+  EXPECT_TRUE(isa().constant_loop(op_id::less, 1, scalar_id::int8));
 }
 
 /// Of bool, integers, signed integers, floating-point and complex numbers, which does a set have?
