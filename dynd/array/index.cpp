@@ -278,6 +278,7 @@ private:
                                   " the step of a slice must fit 32 bits, not " + std::to_string(step));
     }
     pack_outside(whole);
+    parts_.pin(s);
     buffer *memory = keep(slots.data(), slots.size() * sizeof(row_extent));
     parts_.pack(s, at_, sizeof(row_extent), memory, slot_kind::pairs64);
     parts_.step[s] = int32_t(all);
@@ -311,6 +312,8 @@ private:
     }
     pack_outside(whole);
     int32_t step = parts_.step[s + 1];
+    parts_.pin(s);
+    parts_.pin(s + 1);
     parts_.remove_stream(s);
     parts_.remove_axis(at_);
     parts_.pack(s, end - 1, item, taken, values ? slot_kind::none : slot_kind::pairs64);

@@ -8,6 +8,7 @@
 #include "dynd/array/array.h"
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
+#include "dynd/memory/pool.h"
 
 namespace dynd::nd {
 
@@ -96,6 +97,13 @@ struct view_parts {
     nstreams--;
   }
 
+  /// Before the starts of its rows are used for a view.
+  void pin(int s) {
+    if (row_pool *pool = as_pool(owner[s])) {
+      pool->pin();
+    }
+  }
+
   bool is_var(int d) const { return kind[d] == type_kind::var_dim; }
 
   void set_kind(int d, type_kind to) {
@@ -123,6 +131,7 @@ struct view_parts {
 
   // The outermost dimension is `var` and nothing is outside of it: it is one row, and so has one size.
   void resolve_row() {
+    pin(0);
     row_extent row = read_slot(address[0], slots[0]);
     for (int s = 1; s < nstreams; s++) {
       address[s] += row.start * start_unit(stride(s)[0], step[0]);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "dynd/base/errors.h"
+
 namespace dynd {
 
 interpreter_hooks the_interpreter;
@@ -18,6 +20,12 @@ bool ask_whether_to_stop() {
   bool stop = the_interpreter.interrupted();
   asking = outside;
   return stop;
+}
+
+void interruptible_walk::ask(const char *operation) {
+  if (ask_whether_to_stop()) {
+    fail(error_kind::cancelled, std::string(operation) + ": interrupted");
+  }
 }
 
 bool is_inside_handler() { return asking; }

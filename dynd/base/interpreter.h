@@ -3,6 +3,8 @@
 // The Python package sets the hooks; without a host nothing happens.
 #pragma once
 
+#include <cstdint>
+
 namespace dynd {
 
 struct interpreter_hooks {
@@ -22,6 +24,20 @@ bool ask_whether_to_stop();
 /// Whether this thread is inside of ask_whether_to_stop: its own evaluation is not finished, so it must not wait for
 /// the values of another.
 bool is_inside_handler();
+
+/// For a long walk that is no kernel: asks every some thousand steps, and fails as cancelled where the user wants it.
+class interruptible_walk {
+public:
+  void step(const char *operation) {
+    if (++steps_ % 16384 == 0) {
+      ask(operation);
+    }
+  }
+
+private:
+  static void ask(const char *operation);
+  uint64_t steps_ = 0;
+};
 
 /// Without the host's lock for as long as it lives, if `apply`.
 class without_interpreter {

@@ -145,6 +145,9 @@ struct close_library {
 using library_handle = std::unique_ptr<void, close_library>;
 
 library_handle open_library(const std::string &path) {
+  if (path.find('\0') != path.npos) {
+    fail(error_kind::value, "load: the path has a zero byte in it");
+  }
   // "triple.so" is the file here, not one of the system's.
   bool here = path.find('/') == path.npos && access(path.c_str(), R_OK) == 0;
   library_handle handle(dlopen((here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL));

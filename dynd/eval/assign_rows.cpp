@@ -6,6 +6,7 @@
 
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/space.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
@@ -31,13 +32,13 @@ public:
 
 private:
   // A place in an array. `fresh`: in a row or behind a pointer that has no memory yet; `hidden`: in a value that is
-  // missing, so that the length of its rows cannot be seen.
+  // missing, so that the length of its rows cannot be seen; `exact`: in a record, where nothing stretches.
   struct side {
     cursor at;
-    bool fresh = false, hidden = false;
+    bool fresh = false, hidden = false, exact = false;
 
     const type_data *type() const { return at.part().type; }
-    side inside(const cursor &place) const { return {place, fresh, hidden}; }
+    side inside(const cursor &place) const { return {place, fresh, hidden, exact}; }
     row_pool *pool() const { return as_pool(at.block().streams()[at.part().stream].owner); }
     /// The dimension's row; of a fresh one nothing is known.
     row_extent row() const { return fresh && at.is_var() ? row_extent{-1, 0} : at.row(); }
@@ -60,13 +61,14 @@ private:
       return src.at.is_there() ? visit(dst, src.inside(src.at.inside())) : void();
     }
     if (to == type_kind::option) {
-      return visit({dst.at.inside(), dst.fresh, dst.hidden || (!dst.fresh && !dst.at.is_there())}, src);
+      return visit({dst.at.inside(), dst.fresh, dst.hidden || (!dst.fresh && !dst.at.is_there()), dst.exact}, src);
     }
     if (dst.at.is_dim()) {
       return visit_dimension(dst, src);
     }
     for (int i = 0; i < dst.type()->nfields && src.type()->nfields && !given_; i++) {
-      visit(dst.inside(dst.at.field(i)), src.inside(src.at.field(partner_field(dst.type(), src.type(), i))));
+      visit({dst.at.field(i), dst.fresh, dst.hidden, true},
+            src.inside(src.at.field(partner_field(dst.type(), src.type(), i))));
     }
   }
 
@@ -78,13 +80,14 @@ private:
     if (!dst.pool()) {
       fail(error_kind::value, "a pointer points to nothing" + (path_.empty() ? "" : ", in " + row_text(path_)));
     }
-    visit({dst.at.inside(), true, dst.hidden}, src);
+    visit({dst.at.inside(), true, dst.hidden, dst.exact}, src);
   }
 
   void visit_dimension(const side &dst, const side &src) {
     bool both = path_ndim(src.type()) == path_ndim(dst.type()), var = dst.at.is_var();
     row_extent to = dst.row(), from = both ? src.row() : row_extent{0, 1};
-    bool fresh = var && (dst.fresh || has_no_memory(to));
+    bool replaced = dst.exact && from.size != to.size && dst.pool();
+    bool fresh = var && (dst.fresh || has_no_memory(to) || replaced);
     if (fresh && !dst.pool() && from.size != 0) {
       fail(error_kind::value, name_ + ": a part of a row that has no memory yet cannot get any, in " + row_text(path_) +
                                   "; assign to the whole row first");
@@ -94,14 +97,14 @@ private:
       fresh = false;
     }
     int64_t length = fresh ? from.size : to.size;
-    if (from.size != length && (from.size != 1 || (var && dst.hidden))) {
+    if (from.size != length && (from.size != 1 || dst.exact || (var && dst.hidden))) {
       bool meant = src_.ndim == 1 && !src_.is_var(0) && dst_.ndim > 1 && src_.size()[0] == dst_.size()[0];
       fail(error_kind::broadcast, name_ + ": cannot broadcast " + row_text(path_) + ": lengths " +
                                       std::to_string(from.size) + " and " + std::to_string(length) +
                                       (meant ? one_value_for_each_row_hint : ""));
     }
     if (has_rows_to_check(dst.type()->element, both ? src.type()->element : src.type())) {
-      visit_elements({dst.at, dst.fresh || fresh, dst.hidden}, src, both, from.size, length);
+      visit_elements({dst.at, dst.fresh || fresh, dst.hidden, dst.exact}, src, both, from.size, length);
     }
   }
 
@@ -111,6 +114,7 @@ private:
       side inner_dst = dst.inside(dst.fresh ? dst.at.inside() : dimension(dst.at).enter(i, dst_room));
       side inner_src = both ? src.inside(dimension(src.at).enter(source_length == 1 ? 0 : i, src_room)) : src;
       path_.push_back(i);
+      walk_.step(name_.c_str());
       visit(inner_dst, inner_src);
       path_.pop_back();
     }
@@ -134,6 +138,7 @@ private:
   const array_block &dst_, &src_;
   std::vector<char *> *given_; // not null: rows without memory get it, and their slots are listed here
   std::vector<intptr_t> path_;
+  interruptible_walk walk_;
 };
 
 // Whether the rows outside of the elements need no check, row by row: they have the same memory or the same lengths, or

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "dynd/array/layout.h"
@@ -17,6 +18,47 @@ namespace {
 
 std::mutex graph_mutex;
 std::condition_variable something_finished;
+
+claimed_group *all_claimed = nullptr; // under graph_mutex
+
+void set_states(claimed_group &group, array_state state) {
+  for (int i = 0; i < group.count; i++) {
+    group.node[i]->state.store(state, std::memory_order_release);
+  }
+}
+
+void claim(claimed_group &group) {
+  set_states(group, array_state::running);
+  group.thread = pthread_self();
+  group.next = all_claimed;
+  all_claimed = &group;
+}
+
+void unclaim(const claimed_group &group) {
+  claimed_group **link = &all_claimed;
+  while (*link != &group) {
+    link = &(*link)->next;
+  }
+  *link = group.next;
+}
+
+void begin_as_child() {
+  new (&something_finished) std::condition_variable; // threads that are not here wait for the old one
+  claimed_group *group = std::exchange(all_claimed, nullptr);
+  for (claimed_group *next; group; group = next) {
+    next = group->next;
+    if (pthread_equal(group->thread, pthread_self())) {
+      group->next = all_claimed;
+      all_claimed = group;
+    } else {
+      set_states(*group, array_state::lazy);
+    }
+  }
+  graph_mutex.unlock();
+}
+
+[[maybe_unused]] const int at_fork =
+    pthread_atfork([] { graph_mutex.lock(); }, [] { graph_mutex.unlock(); }, begin_as_child);
 
 array_state state_of(const array_block *block) { return block->state.load(std::memory_order_acquire); }
 
@@ -185,8 +227,8 @@ bool claim_group(const group_request &request, claimed_group &group) {
       }
       collector attempt(request, group);
       if (attempt.collect()) {
-        for (int i = 0; i < group.count; i++) {
-          group.node[i]->state.store(array_state::running, std::memory_order_relaxed);
+        if (group.count) {
+          claim(group);
         }
         return true;
       }
@@ -227,6 +269,7 @@ void finish_group(claimed_group &group) {
   int count = 0;
   {
     std::lock_guard lock(graph_mutex);
+    unclaim(group);
     for (int i = 0; i < group.count; i++) {
       array_block *node = group.node[i];
       node->state.store(group.output[i] ? array_state::ready : array_state::lazy, std::memory_order_release);
@@ -256,9 +299,8 @@ void abandon_group(claimed_group &group) noexcept {
   }
   {
     std::lock_guard lock(graph_mutex);
-    for (int i = 0; i < group.count; i++) {
-      group.node[i]->state.store(array_state::lazy, std::memory_order_release);
-    }
+    unclaim(group);
+    set_states(group, array_state::lazy);
   }
   something_finished.notify_all();
   group.count = 0;

@@ -6,6 +6,8 @@
 // begins again. An array with other owners becomes an extra output of the pass, so nothing is computed twice.
 #pragma once
 
+#include <pthread.h>
+
 #include "dynd/array/array.h"
 #include "dynd/kernel/program.h"
 #include "dynd/plan/nest.h"
@@ -24,6 +26,9 @@ struct claimed_group {
   int count = 0;
   array_block *node[max_group];
   bool output[max_group]; ///< it has another owner; without one it is a temporary of the pass
+  // For a fork: the child has only the thread that forks, so what others have claimed is lazy again there.
+  pthread_t thread;
+  claimed_group *next; ///< in the list of all that are claimed
 };
 
 /// Where to begin. `root` is a lazy array that is to be computed, or null: then the inputs are those of an operation

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/space.h"
 
 namespace dynd {
@@ -73,6 +74,7 @@ private:
     }
     for (int64_t i = 0; i < length; i++) {
       path_[d] = i;
+      walk_.step(operation_);
       visit(inner, d + 1);
       for (const moving_place &place : moving) {
         place.row.next(place.room);
@@ -104,6 +106,7 @@ private:
     bool var = shape_.is_var(last_), fits = true;
     std::vector<int64_t> *own = var ? &offsets[size_t(shape_.slot_index[last_])] : nullptr;
     for (int64_t i = 0; i < count && fits; i++) {
+      walk_.step(operation_);
       int64_t length = var ? 1 : shape_.size[last_];
       for (operand_rows &row : rows) {
         if (row.slot) {
@@ -145,6 +148,7 @@ private:
   int last_ = -1; // the last axis with rows
   intptr_t path_[max_ndim];
   std::vector<char *> rooms_; // for the streams of each operand, in each axis
+  interruptible_walk walk_;
 };
 
 } // namespace

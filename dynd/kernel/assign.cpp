@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/assign_levels.h"
@@ -128,7 +129,8 @@ private:
     loops.stream_count = nstreams_;
     while (has_one_size(dst) && (missing > 0 || has_one_size(src))) {
       bool both = missing == 0;
-      if (both && src.size() != dst.size() && src.size() != 1) {
+      intptr_t size = both ? src.size() : 1;
+      if (size != dst.size() && (size != 1 || in_record_)) {
         cannot_broadcast(whole_dst, whole_src);
       }
       intptr_t stride[max_call_streams];
@@ -174,7 +176,7 @@ private:
       }
     }
     int pool = dst.part.is_var() ? pool_of(dst) : -1;
-    size_t child = begin_var_dim(out_, offset, {nstreams_, 2, slots, follows, stride, unit, pool});
+    size_t child = begin_var_dim(out_, offset, {nstreams_, 2, slots, follows, stride, unit, pool, in_record_});
     note(offset, child, [&] {
       auto text = [](const var_slots &of) {
         return of.kind == slot_kind::none ? "size " + std::to_string(of.size) : "rows";
@@ -263,6 +265,7 @@ private:
       cannot_assign(dst, src, ": " + std::to_string(from->nfields) + " field(s) for " + std::to_string(to->nfields));
     }
     size_t begin = offset;
+    bool outside = std::exchange(in_record_, true);
     offset = note(offset, begin_fields(out_, offset, to->nfields, nstreams_),
                   [&] { return "fields: " + std::to_string(to->nfields) + " children"; });
     for (int i = 0; i < to->nfields; i++) {
@@ -275,6 +278,7 @@ private:
       offset = any(offset, dst.field(i), src.field(other));
       depth_ = depth;
     }
+    in_record_ = outside;
     return offset;
   }
 
@@ -313,6 +317,7 @@ private:
   bool planned_;
   std::vector<explained_level> *levels_; // told of every level
   int depth_;                            // of the next level
+  bool in_record_ = false;               // nothing broadcasts there: a record is one value
 };
 
 } // namespace

@@ -88,18 +88,21 @@ struct text_leaf {
   error_mode mode;
 };
 
-// Puts a text where the destination's slot says; always in new memory, because other slots may show the old one.
+// Puts a text in the place of the slot's old one, or in another.
 int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
   auto *pool = reinterpret_cast<row_pool *>(stream[k->pool]);
   if (!pool) {
     return report(frame, dynd_error_type, "assign: the texts of this array cannot be replaced");
   }
-  int64_t start = pool->take(int64_t(text.size()));
+  int64_t pair[2];
+  std::memcpy(pair, slot, sizeof(pair));
+  int64_t start = pool->replace(pair[0], pair[1], int64_t(text.size()));
   if (start < 0) {
     return report(frame, dynd_error_memory, "assign: no memory for a text of %zu bytes", text.size());
   }
   std::memcpy(stream[k->dst.stream + 1] + start, text.data(), text.size());
-  int64_t pair[2] = {start, int64_t(text.size())};
+  pair[0] = start;
+  pair[1] = int64_t(text.size());
   std::memcpy(slot, pair, sizeof(pair));
   return dynd_ok;
 }

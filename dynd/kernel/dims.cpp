@@ -48,19 +48,20 @@ struct var_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams, nslots;
   int32_t pool;
+  bool exact;
   size_t scratch;      // where the streams are, outside and inside, with their strides there, and the rows
   var_stream stream[]; // then var_slots[nslots]
 
   const var_slots *slots() const { return reinterpret_cast<const var_slots *>(stream + nstreams); }
 };
 
-// Memory for a row of an assignment's destination that has none.
+// Memory for a row of an assignment's destination that has none, or not as much.
 int give_row(row_pool *pool, row_extent *row, dynd_frame *frame) {
   int64_t size = row[1].size;
   if (!pool && size == 0) {
     return dynd_ok;
   }
-  row[0] = {pool ? pool->take(size) : -1, size};
+  row[0] = {pool ? pool->replace(row[0].start, row[0].size, size) : -1, size};
   return row[0].start >= 0 ? int(dynd_ok)
                            : report(frame, pool ? dynd_error_memory : dynd_error_value, "no memory for a row of %lld",
                                     (long long)size);
@@ -78,14 +79,19 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
     for (uint32_t e = 0; e < k->nslots; e++) {
       row[e] = slots[e].read(at);
     }
+    auto *pool = k->pool >= 0 ? reinterpret_cast<row_pool *>(stream[k->pool]) : nullptr;
     bool fresh = k->pool >= 0 && has_no_memory(row[0]) && !has_no_memory(row[1]);
-    if (int status = fresh ? give_row(reinterpret_cast<row_pool *>(stream[k->pool]), row, frame) : int(dynd_ok)) {
+    bool replaced = k->exact && pool && !has_no_memory(row[0]) && row[0].size != row[1].size;
+    if (int status = fresh || replaced ? give_row(pool, row, frame) : int(dynd_ok)) {
       fail_element(frame, i);
       return status;
     }
+    if (replaced) { // its old place is not its own any more
+      std::memcpy(at[slots[0].stream], row, sizeof(*row));
+    }
     int64_t length = row[0].size;
     for (uint32_t e = 1; e < k->nslots; e++) {
-      if (row[e].size != length && row[e].size != 1) {
+      if (row[e].size != length && (row[e].size != 1 || k->exact)) {
         fail_element(frame, i);
         return report(frame, dynd_error_broadcast, "cannot broadcast a row of %lld to a row of %lld",
                       (long long)row[e].size, (long long)length);
@@ -187,6 +193,7 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
   k->scratch = ckernel_builder_reserve_scratch(&out, size_t(spec.nstreams) * (2 * sizeof(char *) + sizeof(intptr_t)) +
                                                          size_t(spec.nslots) * sizeof(row_extent));
   k->pool = spec.pool;
+  k->exact = spec.exact;
   for (int s = 0; s < spec.nstreams; s++) {
     k->stream[s] = {spec.stride[s], spec.unit[s], spec.follows[s]};
   }

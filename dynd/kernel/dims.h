@@ -41,6 +41,7 @@ struct var_dim_spec {
   /// An assignment: the stream that is the address of a row_pool. A row of slots[0] that has no memory gets as much as
   /// the row of slots[1] needs, and its slot is written after its elements.
   int pool = -1;
+  bool exact = false; ///< no row stretches: one of slots[0] that has another length gets new memory, or it is an error
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -55,14 +56,14 @@ ref<row_pool> row_pool::make(std::span<pool_stream> streams, ref<counted> below)
   pool->below_ = std::move(below);
   ref<row_pool> result = ref<row_pool>::adopt(pool);
   pool->streams_ = new (std::nothrow) pool_stream[streams.size()];
-  pool->capacity_ = INT64_MAX;
   for (size_t s = 0; s < streams.size() && pool->streams_; s++, pool->nstreams_++) {
     streams[s].address = reserve(streams[s].reserved);
     if (!streams[s].address) {
       break;
     }
     pool->streams_[s] = streams[s];
-    pool->capacity_ = std::min(pool->capacity_, int64_t(streams[s].reserved / std::max<size_t>(streams[s].item, 1)));
+    int64_t capacity = int64_t(streams[s].reserved / std::max<size_t>(streams[s].item, 1));
+    pool->top_ = std::min(pool->top_.load(), capacity);
   }
   if (pool->nstreams_ != streams.size()) {
     fail(error_kind::memory, "cannot reserve memory for rows");
@@ -81,19 +82,76 @@ row_pool::~row_pool() {
 void row_pool::destroy_pool(counted *self) noexcept { delete static_cast<row_pool *>(self); }
 
 int64_t row_pool::take(int64_t count) {
+  if (count == 0) {
+    return 0; // the low end, whatever is there
+  }
   int64_t start = next_.load(std::memory_order_relaxed);
   do {
-    if (count < 0 || count > capacity_ - start) {
+    if (count < 0 || count > top_ - start) {
       return -1;
     }
-  } while (!next_.compare_exchange_weak(start, start + count, std::memory_order_relaxed));
+  } while (!next_.compare_exchange_weak(start, start + count));
+  if (start + count > top_) { // a thread that replaces was faster
+    return -1;
+  }
+  fill(start, count);
+  return start;
+}
+
+namespace {
+
+int class_of(int64_t count) { return count > 1 ? std::bit_width(uint64_t(count - 1)) : 0; }
+
+} // namespace
+
+int64_t row_pool::replace(int64_t start, int64_t size, int64_t count) {
+  if (start < 0) {
+    return take(count);
+  }
+  bool high = start >= top_, reused = !pinned_.load(std::memory_order_relaxed);
+  if (reused && (high ? class_of(size) == class_of(count) : count <= size)) {
+    return start;
+  }
+  std::lock_guard lock(mutex_);
+  if (high && reused) {
+    free_[class_of(size)].push_back(start);
+  }
+  int64_t place = count > 0 ? take_high(class_of(count)) : 0;
+  if (place < 0 && high && reused) {
+    free_[class_of(size)].pop_back();
+  }
+  return place;
+}
+
+int64_t row_pool::take_high(int n) {
+  if (n >= classes) {
+    return -1;
+  }
+  if (!free_[n].empty()) {
+    int64_t place = free_[n].back();
+    free_[n].pop_back();
+    return place;
+  }
+  int64_t end = top_, room = int64_t(1) << n;
+  if (room >= end - next_) { // the first element is always at the low end
+    return -1;
+  }
+  top_ = end - room;
+  if (next_ >= end - room) { // a thread that takes was faster
+    top_ = end;
+    return -1;
+  }
+  fill(end - room, room);
+  return end - room;
+}
+
+void row_pool::fill(int64_t start, int64_t count) {
   for (size_t s = 0; s < nstreams_; s++) {
     const pool_stream &stream = streams_[s];
     if (stream.fill != pool_fill::zeros) { // fresh pages are zero
       fill_new(stream.address + size_t(start) * stream.item, size_t(count) * stream.item, stream.fill);
     }
   }
-  return start;
 }
 
 void fill_new(char *address, size_t bytes, pool_fill fill) {

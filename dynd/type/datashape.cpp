@@ -229,6 +229,7 @@ private:
       if (std::find(names.begin(), names.end(), text) != names.end())
         fail_at_token(name, "two fields are named " + describe(name));
       names.push_back(std::move(text));
+      check_counts(names.size(), 0); // before the next search
       expect(":", "after a field's name");
       fields.push_back(parse_type(0));
     } while (take_comma("}"));

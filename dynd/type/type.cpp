@@ -3,6 +3,8 @@
 // destroyed: a type may be held by anything, until after the last static destructor.
 #include "dynd/type/type.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -60,7 +62,12 @@ struct registry {
 };
 
 registry &the_registry() {
-  static registry *instance = new registry; // on purpose never deleted
+  static registry *instance = [] {
+    auto *made = new registry; // on purpose never deleted
+    pthread_atfork([] { the_registry().mutex.lock(); }, [] { the_registry().mutex.unlock(); },
+                   [] { the_registry().mutex.unlock(); });
+    return made;
+  }();
   return *instance;
 }
 
@@ -110,11 +117,6 @@ private:
   char *begin_, *next_;
 };
 static_assert(alignof(type_field) <= alignof(type_node));
-
-void check_counts(size_t nstreams, size_t ndim) {
-  if (nstreams > max_type_streams || ndim > max_type_streams)
-    fail(error_kind::value, "datashape: more than " + std::to_string(max_type_streams) + " fields in all");
-}
 
 /// A type over one other; the caller holds the lock.
 const type_node *new_over(registry &types, type_kind kind, intptr_t size, const type_node *element,
@@ -218,6 +220,14 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
 }
 
 } // namespace
+
+void check_counts(size_t nstreams, size_t ndim) {
+  if (nstreams > max_type_streams || ndim > max_type_streams)
+    fail(error_kind::value, "datashape: more than " + std::to_string(max_type_streams) + " " +
+                                (nstreams > max_type_streams ? "streams (a number has one, a text two, ?T, var and "
+                                                               "pointer one more)"
+                                                             : "dimensions, those inside elements included"));
+}
 
 int path_ndim(const type_data *type) {
   int ndim = type->ndim;

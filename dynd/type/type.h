@@ -36,6 +36,8 @@ inline constexpr int type_kind_count = int(type_kind::var_dim) + 1;
 
 inline constexpr int max_ndim = 32;
 inline constexpr int max_type_streams = 255; ///< of one type; as many dimensions, those inside elements included
+/// An error where a type would have more. A struct of n fields has n streams at least.
+void check_counts(size_t nstreams, size_t ndim);
 
 /// type_data::scalar of elements that are not scalars.
 inline constexpr scalar_id not_scalar = scalar_id(scalar_count);

@@ -4,6 +4,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <optional>
 
 #include "dynd/array/array.h"
@@ -33,6 +36,27 @@ inline PyObject *wrap(ref<array_block> block) { return wrap(nd::array(std::move(
 /// The results of an operation that has two, as a tuple.
 PyObject *wrap_pair(ref<array_block> *results);
 
+/// Calls what takes Python's lock. While the interpreter ends, Python ends a thread that wants the lock by unwinding
+/// its stack, which no destructor survives: such a thread sleeps instead, until the process is gone.
+template <class F> auto or_sleep(F take) {
+  try {
+    return take();
+  } catch (abi::__forced_unwind &) {
+    for (;;) {
+      pause();
+    }
+  }
+}
+
+/// Gives an object's memory or reference back with Python's lock. After the end of the interpreter it is gone anyway.
+template <class F> void give_back(F release) {
+  if (Py_IsInitialized()) {
+    PyGILState_STATE state = or_sleep(PyGILState_Ensure);
+    release();
+    PyGILState_Release(state);
+  }
+}
+
 /// Sets the Python exception for an error, or for the C++ exception that is being handled. Returns null.
 PyObject *raise(const error &e);
 PyObject *raise_current();
@@ -61,6 +85,8 @@ template <class F> int guarded_int(F f) noexcept {
   return -1;
 }
 
+/// Whether to_operand takes such an object. An operator leaves others to the object's own operators.
+bool is_operand(PyObject *object);
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
 /// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
 /// An integer that is only compared need not fit that type. None is a missing value of it.

@@ -1,7 +1,8 @@
 // Assignment and conversion by name: nd.assign, array.astype, nd.empty, and the error modes they take.
 #include "binding.h"
 
-#include <cstring>
+#include <nanobind/stl/string_view.h>
+
 #include <string>
 
 #include "dynd/eval/evaluate.h"
@@ -10,20 +11,20 @@ namespace binding {
 
 namespace {
 
-error_mode mode_of(const char *text, const char *operation) {
+error_mode mode_of(std::string_view text, const char *operation) {
   static const char *const names[] = {"nocheck", "overflow", "fractional", "inexact"};
   static_assert(sizeof(names) / sizeof(names[0]) == error_mode_count);
   for (size_t i = 0; i < error_mode_count; i++) {
-    if (std::strcmp(text, names[i]) == 0) {
+    if (text == names[i]) {
       return error_mode(i);
     }
   }
   throw error(error_kind::value, std::string(operation) +
                                      ": errmode must be 'nocheck', 'overflow', 'fractional' or 'inexact', not '" +
-                                     text + "'");
+                                     std::string(text) + "'");
 }
 
-nb::object astype(nb::handle self, nb::handle type, const char *errmode) {
+nb::object astype(nb::handle self, nb::handle type, std::string_view errmode) {
   const nd::array &a = unwrap(self.ptr());
   error_mode mode = mode_of(errmode, "astype");
   ndt::type wanted = to_type(type, "astype");
@@ -44,7 +45,7 @@ nb::object astype(nb::handle self, nb::handle type, const char *errmode) {
 void add_conversions(nb::module_ &m) {
   m.def(
       "assign",
-      [](nb::handle dst, nb::handle src, const char *errmode) {
+      [](nb::handle dst, nb::handle src, std::string_view errmode) {
         if (!is_array(dst.ptr())) {
           throw error(error_kind::type,
                       std::string("assign: expected an nd.array, not ") + Py_TYPE(dst.ptr())->tp_name);
@@ -54,7 +55,8 @@ void add_conversions(nb::module_ &m) {
         nd::array from = to_assigned(src.ptr(), to, mode);
         assign(to.get(), from.get(), mode);
       },
-      "dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type.\n\n"
+      "dst[...] = src: src broadcasts to dst, never the reverse; values are converted to dst's type. A record is one\n"
+      "value: nothing broadcasts inside of it, and its rows get the lengths that are assigned.\n\n"
       "errmode says what is an error, each also what the ones before it do:\n\n"
       "- nocheck: nothing; integers wrap, fractions are cut off, anything but 0 is True\n"
       "- overflow: a value outside the range of dst's type (of bool: other than 0 and 1)\n"

@@ -36,11 +36,7 @@ namespace {
 
 void release_buffer(void *context) {
   auto *view = static_cast<Py_buffer *>(context);
-  if (Py_IsInitialized()) { // after the end of the interpreter the memory is gone with it
-    PyGILState_STATE state = PyGILState_Ensure();
-    PyBuffer_Release(view);
-    PyGILState_Release(state);
-  }
+  give_back([&] { PyBuffer_Release(view); });
   delete view;
 }
 
@@ -59,7 +55,7 @@ nd::array plain_view(PyObject *object) {
   const Py_ssize_t *shape = view->shape ? view->shape : &length;
   Py_ssize_t c_order[max_ndim];
   scalar_id scalar;
-  if (!scalar_of_format(*view, scalar)) {
+  if (!scalar_of_format(*view, scalar) || (scalar == scalar_id::uint8 && is_time(object))) {
     if (!PyObject_HasAttrString(object, "dtype")) {
       throw error(error_kind::type, "asarray: no type for elements of format '" +
                                         std::string(view->format ? view->format : "") + "' and " +

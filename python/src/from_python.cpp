@@ -41,7 +41,7 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
   }
   bool number = PyFloat_CheckExact(values) || PyLong_CheckExact(values);
   if (number && (!type || type->kind == type_kind::scalar)) { // one number, without the search for more
-    type = type ? type : ndt::make_scalar(scalar_for(kind_of(values, {})));
+    type = type ? type : ndt::make_scalar(scalar_for(kind_of(values)));
     ref<array_block> block = new_dense(type.get(), nullptr, access);
     store(block->values().address, type->scalar, values, "array", {});
     return nd::array(std::move(block));
@@ -118,6 +118,12 @@ nd::array missing_value(scalar_id scalar) {
   return nd::array(writer.finish(access_mode::immutable));
 }
 
+bool is_operand(PyObject *object) {
+  return is_array(object) || object == Py_None || PyObject_CheckBuffer(object) || is_list(object) ||
+         PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || PyUnicode_Check(object) ||
+         PyDict_Check(object);
+}
+
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared) {
   if (is_array(object)) {
     return unwrap(object);
@@ -145,7 +151,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.
   bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
   if (number && !PyObject_CheckBuffer(object)) {
-    value_kind kind = kind_of(object, {});
+    value_kind kind = kind_of(object);
     return scalar_operand(beside_number && kind != a_bool ? weakly_promoted(kind, other->scalar) : scalar_for(kind));
   }
   if (has_buffer(object)) {
@@ -171,6 +177,11 @@ nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode)
   if (value == Py_None && scalars) {
     std::string type(target.type().dtype().str());
     throw error(error_kind::type, "assign: None to " + type + ", which cannot be missing; ?" + type + " can");
+  }
+  bool real = scalars && (is_floating(target->scalar()) || is_complex(target->scalar()));
+  if (real && PyLong_Check(value) && kind_of(value) == a_large_integer) {
+    nb::object number = nb::steal(PyNumber_Float(value));
+    return number.is_valid() ? to_operand(number.ptr(), nullptr, "assign") : throw nb::python_error();
   }
   bool is_value = PyUnicode_Check(value) || PyBytes_Check(value) || !PyObject_CheckBuffer(value);
   if ((scalars && !is_list(value)) || is_array(value) || !is_value) {

@@ -1,5 +1,5 @@
 // The functions: one for each operation of ops/, made from its entry, and the rest of the module.
-#include "binding.h"
+#include "values.h"
 
 #include <nanobind/eval.h>
 #include <nanobind/stl/pair.h>
@@ -247,7 +247,7 @@ PyMethodDef reduction_functions[] = {
 
 // ---- the rest -----------------------------------------------------------------------------------------------------
 
-access_mode access_of(const std::string &text) {
+access_mode access_of(std::string_view text) {
   if (text == "immutable") {
     return access_mode::immutable;
   }
@@ -258,7 +258,7 @@ access_mode access_of(const std::string &text) {
     return access_mode::readwrite;
   }
   throw error(error_kind::value,
-              "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + text + "'");
+              "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + std::string(text) + "'");
 }
 
 } // namespace
@@ -277,7 +277,7 @@ PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
       if (!PyUnicode_Check(access)) {
         throw error(error_kind::type, std::string("array: access must be text, not ") + Py_TYPE(access)->tp_name);
       }
-      mode = access_of(nb::cast<std::string>(nb::handle(access)));
+      mode = access_of(utf8_of(access, {}));
     }
     return wrap(from_python(values, to_type(type, "array"), mode));
   });
@@ -485,8 +485,7 @@ void add_array_methods() {
           throw error(error_kind::type,
                       "complex: only a zero-dimensional array has one value, not " + std::string(a.type().str()));
         }
-        Py_complex value = PyComplex_AsCComplex(steal(to_list(a)).ptr());
-        return steal(PyComplex_FromCComplex(value));
+        return steal(PyObject_CallOneArg(reinterpret_cast<PyObject *>(&PyComplex_Type), steal(to_list(a)).ptr()));
       },
       "complex(a), of an array without dimensions.");
   method(

@@ -2,9 +2,6 @@
 #include "binding.h"
 
 #include <cstring>
-
-#include <unistd.h>
-
 #include <optional>
 
 #include "dynd/base/interpreter.h"
@@ -98,8 +95,10 @@ NB_MODULE(_dynd, m) {
     }
   });
   the_interpreter.let_go = []() -> void * { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
-  the_interpreter.take_back = [](void *state) { PyEval_RestoreThread(static_cast<PyThreadState *>(state)); };
-  the_interpreter.enter = [] { return int(PyGILState_Ensure()); };
+  the_interpreter.take_back = [](void *state) {
+    or_sleep([&] { PyEval_RestoreThread(static_cast<PyThreadState *>(state)); });
+  };
+  the_interpreter.enter = [] { return int(or_sleep(PyGILState_Ensure)); };
   the_interpreter.leave = [](int state) { PyGILState_Release(PyGILState_STATE(state)); };
   the_interpreter.interrupted = is_interrupted;
   array_type = make_array_type();

@@ -67,7 +67,7 @@ numpy_number number_in(PyObject *object) {
                        : numpy_number{};
 }
 
-value_kind kind_of(PyObject *object, const place &where) {
+value_kind kind_of(PyObject *object) {
   if (PyBool_Check(object)) {
     return a_bool;
   }
@@ -81,12 +81,12 @@ value_kind kind_of(PyObject *object, const place &where) {
       unsigned long long large = PyLong_AsUnsignedLongLong(object);
       if (large == (unsigned long long)-1 && PyErr_Occurred()) {
         PyErr_Clear();
-        too_large(object, where);
+        return a_large_integer;
       }
       return a_uint64;
     }
     if (overflow < 0) {
-      too_large(object, where);
+      return a_large_integer;
     }
     return value == int32_t(value) ? an_int32 : an_int64;
   }
@@ -119,6 +119,7 @@ scalar_id scalar_for(value_kind kind) {
   case an_int64:
     return scalar_id::int64;
   case a_uint64:
+  case a_large_integer:
     return scalar_id::uint64;
   case a_float:
     return scalar_id::float64;
@@ -192,11 +193,13 @@ scalar_id number_of(PyObject *object, value_kind kind, void *value) {
 } // namespace
 
 void store(char *dst, scalar_id scalar, PyObject *object, const char *operation, const place &where, error_mode mode) {
-  int too_large = 0; // for 64 bits; a floating type holds it nevertheless
-  if (PyLong_Check(object) && (is_floating(scalar) || is_complex(scalar))) {
-    PyLong_AsLongLongAndOverflow(object, &too_large);
+  value_kind kind = kind_of(object);
+  if (kind == a_large_integer) {
+    if (!is_floating(scalar) && !is_complex(scalar)) {
+      too_large(object, where);
+    }
+    kind = a_float;
   }
-  value_kind kind = too_large ? a_float : kind_of(object, where);
   if (kind == no_value) {
     bool text = PyUnicode_Check(object) || PyBytes_Check(object);
     throw error(error_kind::type, std::string(operation ? operation : "assign") + ": cannot make " +

@@ -85,11 +85,7 @@ ndt::type type_of_dtype(nb::handle dtype, purpose wanted) {
 }
 
 void release_object(void *context) {
-  if (Py_IsInitialized()) { // after the end of the interpreter the memory is gone with it
-    PyGILState_STATE state = PyGILState_Ensure();
-    Py_DECREF(static_cast<PyObject *>(context));
-    PyGILState_Release(state);
-  }
+  give_back([&] { Py_DECREF(static_cast<PyObject *>(context)); });
 }
 
 // The streams of a record's parts are all in its memory: each begins at its field, and moves by the array's strides.
@@ -155,13 +151,18 @@ bool is_masked(PyObject *object) {
   return type != nullptr;
 }
 
+bool is_time(PyObject *object) {
+  nb::object dtype = attribute(object, "dtype"), kind = dtype.is_valid() ? attribute(dtype.ptr(), "kind") : dtype;
+  return kind.is_valid() && (text_of(kind) == "m" || text_of(kind) == "M");
+}
+
 nd::array view_of_numpy(PyObject *object) {
-  nb::object dtype = attribute(object, "dtype");
-  if (!dtype.is_valid()) {
+  if (!attribute(object, "dtype").is_valid()) {
     throw error(error_kind::type, "asarray: cannot make an array from " + type_name(object));
   }
-  ndt::type type = type_of_dtype(dtype, purpose::view);
   nb::object array = nb::module_::import_("numpy").attr("asarray")(nb::handle(object)); // a scalar becomes an array
+  nb::object dtype = array.attr("dtype"); // an object can say anything of itself
+  ndt::type type = type_of_dtype(dtype, purpose::view);
   auto shape = nb::cast<nb::tuple>(array.attr("shape")), steps = nb::cast<nb::tuple>(array.attr("strides"));
   std::vector<intptr_t> strides;
   for (size_t d = 0; d < nb::len(shape); d++) {

@@ -41,10 +41,11 @@ public:
       }
     }
     visit({type_.get()}, values);
-    // What pointers will point to comes from pools, which a copy has.
-    bool pointers =
-        std::find(type_->roles, type_->roles + type_->nstreams, stream_role::index) != type_->roles + type_->nstreams;
-    bool pools = pointers && access == access_mode::readwrite;
+    // What pointers will point to, and other rows of records, come from pools, which a copy has.
+    const type_data *t = type_->dtype;
+    bool pools = access == access_mode::readwrite && std::any_of(t->roles, t->roles + t->nstreams, [](stream_role r) {
+                   return r == stream_role::index || r == stream_role::rows;
+                 });
     nd::array made(writer_.finish(pools ? access_mode::immutable : access));
     return pools ? nd::array(copy_values(made.get(), access, type_.dtype())) : made;
   }
@@ -171,7 +172,7 @@ private:
                                          std::to_string(t->nfields) + " fields of " + t->text + where_.text());
     }
     place::level level(where_);
-    for_each_item(object, [&](PyObject *item, intptr_t i) {
+    for_each_item(object, poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(part.field(int(i)), item);
     });
@@ -281,7 +282,7 @@ private:
     if (element.type->kind == type_kind::scalar) {
       return visit_numbers(element, list.ptr());
     }
-    for_each_item(list.ptr(), [&](PyObject *item, intptr_t i) {
+    for_each_item(list.ptr(), poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(element, item);
     });
@@ -293,7 +294,16 @@ private:
     size_t item = scalar_size[size_t(scalar)], size = size_t(PySequence_Fast_GET_SIZE(list));
     integer_range range = range_of(scalar);
     char *dst = writer_.add_space(part.stream, size * item);
+    auto check = [&] { // after what may have run user code
+      if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
+        changed_while_read("a list");
+      }
+    };
     for (size_t i = 0; i < size; i++, dst += item) {
+      if (i % signal_poll::every == 0) {
+        poll_.step(std::min(intptr_t(size - i), signal_poll::every));
+        check();
+      }
       PyObject *object = PySequence_Fast_GET_ITEM(list, i);
       if (PyFloat_CheckExact(object) && scalar == scalar_id::float64) {
         std::memcpy(dst, &reinterpret_cast<PyFloatObject *>(object)->ob_fval, sizeof(double));
@@ -318,15 +328,14 @@ private:
       }
       nb::object value = as_element(part.type, without_array(object));
       put_number(dst, scalar, value.ptr());
-      if (size_t(PySequence_Fast_GET_SIZE(list)) != size) {
-        changed_while_read("a list");
-      }
+      check();
     }
   }
 
   ndt::type type_;
   array_writer writer_;
   std::optional<error_mode> assigned_;
+  signal_poll poll_;
   place where_;
   field_keys keys_;
 };

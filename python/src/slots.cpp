@@ -58,13 +58,16 @@ namespace {
 bool is_last_use(PyObject *object) { return Py_REFCNT(object) == 1; }
 
 PyObject *binary(op_id op, PyObject *left, PyObject *right) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject * {
     if (is_array(left) && is_array(right)) [[likely]] {
       array_block *blocks[2] = {unwrap(left).get(), unwrap(right).get()};
       return wrap(evaluate(op, {blocks, 2, unsigned(is_last_use(left)) | unsigned(is_last_use(right)) << 1}));
     }
     const char *name = operation_of(op).name;
     bool left_is = is_array(left);
+    if (!is_operand(left_is ? right : left)) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
     bool compared = operation_of(op).compares;
     nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name, compared);
     array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
@@ -91,7 +94,10 @@ PyObject *power_slot(PyObject *base, PyObject *exponent, PyObject *modulus) {
 }
 
 PyObject *divmod_slot(PyObject *left, PyObject *right) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject * {
+    if (!is_operand(left) || !is_operand(right)) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
     nd::array a = to_operand(left, is_array(right) ? &unwrap(right) : nullptr, "divmod");
     nd::array b = to_operand(right, is_array(left) ? &unwrap(left) : nullptr, "divmod");
     array_block *blocks[2] = {a.get(), b.get()};
@@ -121,7 +127,7 @@ PyObject *compare_slot(PyObject *left, PyObject *right, int operation) {
 
 // a += b writes a where that is allowed; an immutable array gives way to a new one, as a tuple does.
 template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
-  if (!is_array(self) || unwrap(self)->access != access_mode::readwrite) {
+  if (!is_array(self) || unwrap(self)->access != access_mode::readwrite || !is_operand(other)) {
     return binary(op, self, other);
   }
   return guarded([&]() -> PyObject * {

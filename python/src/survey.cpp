@@ -60,7 +60,7 @@ public:
     }
     if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) { // the usual case, without the questions below
       note(at, element_ ? seen::an_element : seen::a_number);
-      note_kind(at, element_ ? no_value : kind_of(object, where_));
+      note_kind(at, element_ ? no_value : kind_of(object));
       return;
     }
     if (numpy_number number = number_in(object); number.address) {
@@ -112,7 +112,7 @@ private:
   }
 
   void visit_number(seen &at, PyObject *object) {
-    value_kind own = kind_of(object, where_);
+    value_kind own = kind_of(object);
     if (own == no_value) {
       throw error(error_kind::type, "array: cannot make an element from " + type_name(object) + where_.text());
     }
@@ -186,7 +186,7 @@ private:
       note_content(at, object);
     }
     place::level level(where_);
-    for_each_item(list, [&](PyObject *item, intptr_t i) {
+    for_each_item(list, poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(*at.item, item);
     });
@@ -232,6 +232,7 @@ private:
         return f;
       }
     }
+    check_counts(at.fields.size() + 1, 0);
     at.fields.push_back({nb::borrow(key), std::string(name), {}, 0});
     return at.fields.size() - 1;
   }
@@ -239,6 +240,7 @@ private:
   ndt::type element_;
   bool mixtures_;
   bool tuples_are_elements_, bytes_are_elements_;
+  signal_poll poll_;
   place where_;
   int lists_ = 0; // around the value, from the innermost record on
 };

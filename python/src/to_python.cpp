@@ -57,8 +57,6 @@ PyObject *value_of(scalar_id scalar, const char *at) {
   return nullptr;
 }
 
-constexpr intptr_t poll_every = 4096; // values, between two looks for Ctrl-C
-
 class value_builder {
 public:
   explicit value_builder(bool structs_as_tuples) : tuples_(structs_as_tuples) {}
@@ -95,17 +93,6 @@ private:
       throw nb::python_error();
     }
     return nb::steal(made);
-  }
-
-  // A signal handler may run here, and raise.
-  void poll(intptr_t values) {
-    unpolled_ += values;
-    if (unpolled_ >= poll_every) {
-      unpolled_ = 0;
-      if (PyErr_CheckSignals() != 0) {
-        throw nb::python_error();
-      }
-    }
   }
 
   nb::object text(const cursor &at) {
@@ -158,7 +145,7 @@ private:
     cursor element = row.enter(0, room);
     place::level level(where_);
     for (int64_t i = 0; i < row.size(); i++, row.next(room)) {
-      poll(1);
+      poll_.step(1);
       where_.at(i);
       PyList_SET_ITEM(made.ptr(), i, value(element).release().ptr());
     }
@@ -170,8 +157,8 @@ private:
     const char *at = row.first();
     intptr_t stride = row.stride();
     for (int64_t i = 0, end; i < row.size(); i = end) {
-      end = std::min(row.size(), i + poll_every);
-      poll(end - i);
+      end = std::min(row.size(), i + signal_poll::every);
+      poll_.step(end - i);
       for (; i < end; i++, at += stride) {
         PyList_SET_ITEM(list, i, checked(value_of(scalar, at)).release().ptr());
       }
@@ -179,7 +166,7 @@ private:
   }
 
   bool tuples_;
-  intptr_t unpolled_ = 0;
+  signal_poll poll_;
   place where_;
   field_keys keys_;
 };

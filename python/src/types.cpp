@@ -1,5 +1,5 @@
 // ndt.type and the scalar types.
-#include "binding.h"
+#include "values.h"
 
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
@@ -30,7 +30,7 @@ ndt::type to_type(nb::handle object, const char *operation) {
     throw error(error_kind::type, std::string(operation) + ": type must be datashape text or an ndt.type, not " +
                                       Py_TYPE(object.ptr())->tp_name);
   }
-  return ndt::type(nb::cast<std::string_view>(object));
+  return ndt::type(utf8_of(object.ptr(), {}));
 }
 
 void add_types(nb::module_ &m) {
@@ -41,7 +41,7 @@ void add_types(nb::module_ &m) {
             if (nb::isinstance<ndt::type>(text)) {
               new (self) ndt::type(nb::cast<ndt::type>(text));
             } else if (PyUnicode_Check(text.ptr())) {
-              new (self) ndt::type(nb::cast<std::string_view>(text));
+              new (self) ndt::type(utf8_of(text.ptr(), {}));
             } else {
               throw error(error_kind::type, std::string("ndt.type: expected datashape text or a type, not ") +
                                                 Py_TYPE(text.ptr())->tp_name);
@@ -52,10 +52,7 @@ void add_types(nb::module_ &m) {
       .def("__repr__", repr)
       .def("__eq__",
            [](const ndt::type &t, nb::object other) {
-             if (PyUnicode_Check(other.ptr())) {
-               return t.str() == nb::cast<std::string_view>(other);
-             }
-             return nb::isinstance<ndt::type>(other) && nb::cast<ndt::type>(other) == t;
+             return nb::isinstance<ndt::type>(other) ? nb::cast<ndt::type>(other) == t : nb::str(t->text).equal(other);
            })
       .def("__hash__", [](const ndt::type &t) { return size_t(t->id); })
       .def_prop_ro(

@@ -4,6 +4,7 @@
 
 #include "binding.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,15 +90,36 @@ std::string_view utf8_of(PyObject *text, const place &where);
 
 [[noreturn]] void changed_while_read(const char *what);
 
-/// Calls f(item, i) for every item; the list may be changed by what f calls into.
-template <class F> void for_each_item(PyObject *list, F f) {
-  Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
-  for (Py_ssize_t i = 0; i < size; i++) {
-    if (PySequence_Fast_GET_SIZE(list) != size) {
-      changed_while_read("a list");
+/// Looks for Ctrl-C every some thousand values; a signal handler may run here, and raise.
+class signal_poll {
+public:
+  void step(intptr_t values) {
+    if ((unpolled_ += values) >= every) {
+      unpolled_ = 0;
+      if (PyErr_CheckSignals() != 0) {
+        throw nb::python_error();
+      }
     }
-    nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
-    f(item.ptr(), i);
+  }
+  static constexpr intptr_t every = 4096;
+
+private:
+  intptr_t unpolled_ = 0;
+};
+
+/// Calls f(item, i) for every item; the list may be changed by what f calls into.
+template <class F> void for_each_item(PyObject *list, signal_poll &poll, F f) {
+  Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0, end; i < size; i = end) {
+    end = std::min(size, i + signal_poll::every);
+    poll.step(end - i);
+    for (; i < end; i++) {
+      if (PySequence_Fast_GET_SIZE(list) != size) {
+        changed_while_read("a list");
+      }
+      nb::object item = nb::borrow(PySequence_Fast_GET_ITEM(list, i));
+      f(item.ptr(), i);
+    }
   }
 }
 
@@ -131,5 +153,7 @@ nd::array plain_view(PyObject *object);
 nd::array view_of_numpy(PyObject *object);
 nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access);
 bool is_masked(PyObject *object);
+/// Whether it is a date or a duration of NumPy, which lend their bytes.
+bool is_time(PyObject *object);
 
 } // namespace binding

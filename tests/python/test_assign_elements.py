@@ -18,11 +18,68 @@ def test_a_value_that_goes_nowhere_is_not_refused():
     a = nd.empty("0 * {a: int8}")
     a[...] = nd.array({"a": 300})
     assert a.tolist() == []
-    empty = nd.array([{"a": [], "b": [[1], []]}], type="{a: var * int8, b: 2 * var * int8}", access="rw")
-    empty[...] = nd.array({"a": 300, "b": [[2], [300]]})
-    assert empty.tolist() == [{"a": [], "b": [[2], []]}]
+    rows = nd.array([[], []], type="strided * var * int8", access="rw")
+    rows[...] = nd.array(300)
+    assert rows.tolist() == [[], []]
     some = nd.array([{"a": []}, {"a": [1]}], type="{a: var * int8}", access="rw")
     assert "value 300 to int8" in refused(OverflowError, some, nd.array({"a": 300}))
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("make", ["empty", "array", "copy"])
+def test_a_row_in_a_record_gets_the_length_that_is_assigned(make, length):
+    values = [{"x": 1, "r": [], "q": ["a"]}, {"x": 2, "r": [1, 2, 3], "q": ["b", "c"]}]
+    type = "{x: int32, r: var * int32, q: var * string}"
+    a = nd.array(values, type=type, access="rw")
+    if make == "empty":
+        a = nd.empty(f"2 * {type}")
+        a[...] = values
+    a = nd.array(a, access="rw") if make == "copy" else a
+    old = a["r"][1]
+    new = {"x": 6, "r": list(range(10, 10 + length)), "q": ["new"] * length}
+    for i in (0, 1):
+        a[i] = new
+        assert a[i].tolist() == new
+    assert old.tolist() == new["r"] if length == 3 else old.tolist() == [1, 2, 3]  # a row of its length is written
+    a[1] = values[0]
+    assert a.tolist() == [new, values[0]]
+    a[...] = values
+    assert a.tolist() == values
+    a[...] = nd.array([new])  # outside of records it broadcasts as ever
+    assert a.tolist() == [new, new]
+
+
+def test_rows_in_records_inside_of_rows_and_options():
+    type = "var * {r: var * {s: var * int32}, o: ?{t: var * int32}}"
+    values = [[{"r": [{"s": [1]}, {"s": []}], "o": None}], [{"r": [], "o": {"t": [5]}}, {"r": [], "o": {"t": []}}]]
+    a = nd.array(values, type="strided * " + type, access="rw")
+    assert a.tolist() == values
+    one = {"r": [{"s": [7, 8]}, {"s": [9]}, {"s": []}], "o": {"t": [1, 2]}}
+    a[0, 0], a[1, 1] = one, one
+    assert a.tolist() == [[one], [values[1][0], one]]
+    a[1, 1] = {"r": [{"s": [7]}] * 3, "o": None}
+    assert a[1, 1].tolist() == {"r": [{"s": [7]}] * 3, "o": None}
+
+
+@pytest.mark.parametrize(
+    "to, given", [("3 * int32", "1 * int32"), ("3 * int32", "var * int32"), ("0 * int32", "int32")]
+)
+def test_a_dimension_of_one_size_in_a_record_must_fit(to, given):
+    a = nd.array([{"r": [0] * int(to[0])}], type=f"{{r: {to}}}", access="rw")
+    source = nd.array([{"r": 9 if given == "int32" else [9]}], type=f"{{r: {given}}}")
+    assert "cannot broadcast" in refused(ValueError, a, source)
+    with pytest.raises(ValueError):
+        source.astype(f"{{r: {to}}}")
+
+
+def test_a_row_in_a_record_that_cannot_get_memory_must_fit():
+    """Over NumPy's memory there is no other place for it."""
+    memory = np.zeros(2, dtype=[("x", "i4"), ("r", "i4", (3,))])
+    a = nd.asarray(memory)
+    for row in ([9], [], [1, 2]):
+        assert "cannot broadcast" in refused(ValueError, a, nd.array([{"x": 1, "r": row}]))
+    a[...] = nd.array([{"x": 1, "r": [1, 2, 3]}])
+    assert memory["r"].tolist() == [[1, 2, 3]] * 2
 
 
 @pytest.mark.parametrize(

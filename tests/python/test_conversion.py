@@ -376,3 +376,18 @@ def test_python_numbers_are_checked_by_the_assignment():
     with pytest.raises(ValueError, match="fractional part lost"):
         e += 0.5
     assert e.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "values, type",
+    [([1, 2], "int32"), ([[1.5], []], "float64"), (["a", "b"], "string"), ([1, None], "?int32")],
+)
+def test_a_writable_array_is_not_its_own_conversion(values, type):
+    a = nd.array(values, access="rw")
+    for wanted in (type, a.type):
+        same = a.astype(wanted)
+        assert same is not a and same.access == "immutable" and same.type == a.type
+    immutable = nd.array(values)
+    assert immutable.astype(type) is immutable
+    a[...] = a[1] if a.ndim == 1 else 7.5
+    assert same.tolist() == values

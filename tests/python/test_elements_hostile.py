@@ -61,9 +61,12 @@ def test_a_list_goes_to_what_may_be_missing():
 
 def test_nothing_broadcasts_to_the_rows_of_a_missing_value():
     a = nd.array([[1, 2], None], type="2 * ?var * int32", access="rw")
-    with pytest.raises(ValueError, match="lengths 1 and 0"):
-        a[1] = [5]
-    assert a.tolist() == [[1, 2], None]
+    a[0] = None
+    with pytest.raises(ValueError, match="lengths 1 and 2"):
+        a[0] = [5]
+    assert a.tolist() == [None, None]
+    a[1] = [5]  # had no row yet
+    assert a.tolist() == [None, [5]]
 
 
 def test_a_null_pointer_leaves_the_struct_as_it_was():

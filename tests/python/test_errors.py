@@ -244,6 +244,29 @@ def test_integers_beyond_every_type():
         nd.array([2**70])
     assert str(nd.type_of(nd.array([2**31]))) == "strided * int64"
     assert str(nd.type_of(nd.array([1, -(2**31) - 1]))) == "strided * int64"
+    for bad in (lambda: nd.array([1]) + 2**70, lambda: nd.array([True]) + 2**70, lambda: nd.array([1.5]) + 10**400):
+        with pytest.raises(OverflowError):
+            bad()
+    with pytest.raises(OverflowError, match=r"does not fit in 64 bits at index \(1, 0\)"):
+        nd.array([[1], [2**70]])
+
+
+@pytest.mark.parametrize("value", [10**20, -(10**20), 2**64, -(2**63) - 1])
+def test_large_integers_beside_floats(value):
+    a, w = nd.array([1.5]), nd.array([1.5, 2.5], access="rw")
+    assert (a + value).tolist() == [1.5 + value] and (value - a).tolist() == [value - 1.5]
+    assert (nd.array([1.5, None]) * value).tolist() == [1.5 * value, None]
+    assert nd.maximum(a, value).tolist() == [max(1.5, float(value))]
+    assert (nd.array([1j]) + value).tolist() == [1j + value]
+    assert repr((nd.array([1.5], type="float32") + value).type) == "ndt.type('strided * float32')"
+    assert nd.array([0.5, value]).tolist() == [0.5, float(value)]
+    w[0] = value
+    assert w.tolist() == [float(value), 2.5]
+    nd.assign(w, value)
+    assert w.tolist() == [float(value)] * 2
+    small = nd.array([1.5], type="float32", access="rw")
+    with pytest.raises(OverflowError, match="overflow while assigning"):
+        small[0] = 10**50
 
 
 def test_fractions_are_not_integers():
@@ -322,6 +345,52 @@ def test_shapes_whose_product_overflows():
     large = nd.asarray(np.broadcast_to(np.float64(1), (2**45,)))
     with pytest.raises(MemoryError):
         large + large
+
+
+def test_ragged_results_whose_bytes_overflow():
+    """Rows over content of stride 0 have more elements than memory has bytes."""
+    a = nd.from_offsets(np.array([0, 2**61]), np.broadcast_to(np.int8(1), 2**61))
+    deep = nd.from_offsets(np.array([0, 1]), np.broadcast_to(np.int8(1), (1, 2**61)))
+    for wide in (a, deep):
+        whole = str(wide.type).replace("int8", "float64")
+        for call in (lambda: wide / 2, lambda: wide.astype("float64"), lambda: nd.array(wide, type=whole)):
+            with pytest.raises(MemoryError, match="too large"):
+                call()
+
+
+def test_text_that_is_not_unicode():
+    for call in (
+        lambda: ndt.type("\ud800"),
+        lambda: nd.array([1], type="\ud800"),
+        lambda: nd.array([1], access="\ud800"),
+        lambda: nd.empty("\ud800"),
+        lambda: nd.array([1]).astype("\ud800"),
+        lambda: nd.array([{"x": 1}])["\ud800"],
+    ):
+        with pytest.raises(ValueError, match="surrogate"):
+            call()
+    assert (ndt.int32 == "\ud800") is False and (ndt.int32 == "int32") is True and (ndt.int32 == 5) is False
+
+
+def test_text_is_not_cut_at_a_zero_byte():
+    for call in (
+        lambda: nd.load("a\0b"),
+        lambda: nd.array([1]).astype("int8", errmode="nocheck\0"),
+        lambda: nd.assign(nd.array([1], access="rw"), 5, errmode="nocheck\0"),
+        lambda: nd.array([1], access="rw\0"),
+    ):
+        with pytest.raises(ValueError, match="zero byte|must be"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "value, kind", [("abc", ValueError), (None, TypeError), ({"x": 1}, TypeError), ([1], TypeError)]
+)
+def test_what_is_no_complex_number(value, kind):
+    value = nd.array(value, type="?int32") if value is None else nd.array(value)
+    with pytest.raises(kind):
+        complex(value)
+    assert complex(nd.array("1+2j")) == 1 + 2j == complex(nd.array(1 + 2j)) and complex(nd.array(3)) == 3
 
 
 def test_not_a_type():

@@ -309,6 +309,35 @@ def test_offsets_that_are_no_numbers_are_refused():
         nd.from_offsets(["a"], [1.0])
 
 
+@pytest.mark.parametrize("one", [np.datetime64(1, "s"), np.timedelta64(1, "s"), np.datetime64("NaT")])
+def test_dates_and_durations_are_not_their_bytes(one):
+    """Their buffer is eight plain bytes."""
+    a, w = nd.array([1, 2]), nd.array([1, 2], access="rw")
+    calls = [nd.asarray, nd.array, lambda x: nd.array([x]), lambda x: nd.array([[1], [x]])]
+    calls += [lambda x: nd.array({"x": x})]
+    calls += [lambda x: a + x, lambda x: x + a, lambda x: a == x, lambda x: nd.add(a, x), nd.sum, lambda x: a + [x]]
+    calls += [lambda x: nd.assign(w, x), lambda x: nd.assign(w, [x, x]), lambda x: nd.array([x], type="int64")]
+    for call in calls:
+        with pytest.raises(TypeError):
+            call(one)
+    assert w.tolist() == [1, 2]
+
+
+def test_what_an_object_says_of_its_dtype_is_not_believed():
+    class Liar:
+        dtype = np.dtype("f8")
+        shape, strides, nbytes = (100,), (8,), 800
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([1, 2, 3], "i1")
+
+    class Bytes(bytearray):
+        dtype = np.dtype([("x", ">f8"), ("y", ">f8")])
+
+    assert repr(nd.asarray(Liar())) == 'nd.array([1, 2, 3], type="strided * int8")'
+    assert nd.asarray(Bytes(b"abc")).tolist() == nd.array(Bytes(b"abc")).tolist() == [97, 98, 99]
+
+
 NUMBERS = ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
 
 

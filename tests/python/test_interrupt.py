@@ -58,6 +58,22 @@ def interrupted_after(seconds, call, number=signal.SIGINT):
     return end - sent[0], raised
 
 
+def late_by(seconds, call):
+    """How long a call goes on after a signal that no thread of ours has to send; it must be interrupted."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    gc.disable()  # a callback of its own, as Hypothesis has one, would swallow the exception
+    try:
+        start = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        return time.perf_counter() - start - seconds
+    finally:
+        gc.enable()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def work():
     """An array over which anything runs for many seconds: 32 MB that are seen 5000 times."""
     return nd.asarray(np.broadcast_to(np.ones(SIZE), (5000, SIZE)))
@@ -118,20 +134,36 @@ def test_tolist_stops(elements):
     pair = np.zeros(1, dtype=[("x", "i4"), ("y", "f8")])
     structs = nd.asarray(np.lib.stride_tricks.as_strided(pair, (1 << 23,), (0,)))
     source = {"numbers": numbers, "short rows": rows, "structs": structs}[elements]
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # no thread of ours gets to send one
-    gc.disable()  # a callback of its own, as Hypothesis has one, would swallow the exception
-    try:
-        start = time.perf_counter()
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(KeyboardInterrupt):
-            source.tolist()
-        late = time.perf_counter() - start - 0.1
-    finally:
-        gc.enable()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert late < 0.5  # what was made is released too
+    assert late_by(0.1, source.tolist) < 0.5  # what was made is released too
     assert numbers[0, :3].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.5] * 30_000_000, [[1, 2, 3]] * 5_000_000, [{"x": 1, "y": "a"}] * 3_000_000, ["text"] * 10_000_000],
+    ids=["numbers", "lists", "dicts", "texts"],
+)
+def test_reading_python_values_stops(values):
+    assert late_by(0.05, lambda: nd.array(values)) < 0.3
+
+
+@pytest.mark.parametrize("source", ["rows", "one row", "one value"])
+def test_rows_without_memory_stop(source):
+    size = 8_000_000
+    a = nd.empty(f"{size} * var * int32")
+    rows = nd.from_offsets(np.arange(size + 1), np.ones(size, "i4"))
+    given = {"rows": rows, "one row": nd.array([1, 2, 3]), "one value": nd.array([5])}[source]
+    assert late_by(0.05, lambda: nd.assign(a, given)) < 0.3
+    assert a[0].tolist() == a[size - 1].tolist() == []
+    a[0] = [1, 2]
+    assert a[0].tolist() == [1, 2]
+
+
+def test_comparing_rows_stops():
+    size = 8_000_000
+    short = nd.from_offsets(np.arange(size + 1), np.ones(size, "i1"))
+    long = nd.from_offsets(np.arange(0, 2 * size + 1, 2), np.ones(2 * size, "i1"))
+    assert late_by(0.03, lambda: short + long) < 0.2
 
 
 def test_another_handlers_exception_comes_through():

@@ -330,26 +330,29 @@ def test_a_writable_operand_is_read_at_once():
     assert doubled[1].tolist() == [8.0, 10.0, 12.0, 14.0]
 
 
-def test_a_child_process_works_after_the_threads_have_run():
-    """fork after a parallel evaluation: the child starts its own threads."""
-    code = """
-import os, sys
-import numpy as np
-from dynd import nd
-nd.set_num_threads(2)
-a = nd.array(np.arange(1_000_000.0))
-expected = (a * 2.0).sum().tolist()
-child = os.fork()
-if child == 0:
-    os._exit(0 if (a * 2.0).sum().tolist() == expected else 1)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2"])
 def test_a_bad_number_of_threads(count):
     with pytest.raises((ValueError, TypeError)):
         nd.set_num_threads(count)
+
+
+LAST_USES = {
+    "operator, left": lambda i, kept: (i * 2) // kept,
+    "operator, right": lambda i, kept: kept // (i * 2),
+    "function, left": lambda i, kept: nd.floor_divide(i * 2, kept),
+    "function, right": lambda i, kept: nd.floor_divide(kept, i * 2),
+    "three": lambda i, kept: nd.clip(kept, nd.asarray(np.zeros(1, "i8")), i * 2),
+    "reduction": lambda i, kept: (i * 2 + kept).sum(),
+}
+
+
+@pytest.mark.parametrize("call", LAST_USES)
+def test_only_what_has_a_name_is_stored(call):
+    """An operand at its last use is not stored, and one that has another owner is: it is not computed twice."""
+    i = nd.array(np.arange(1, 20_001))
+    kept = i + 3
+    text = nd.explain(lambda: LAST_USES[call](i, kept))
+    assert text.count("one kernel") == 1 and text.count("\n  to ") == 2, text
+    assert nd.explain(kept.eval) == "nothing was evaluated\n"
+    eager = LAST_USES[call](nd.array(i, access="rw"), nd.array(kept, access="rw"))
+    assert LAST_USES[call](i, kept).tolist() == eager.tolist()

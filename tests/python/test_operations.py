@@ -1,9 +1,11 @@
 """The operations at the edges of their types, against NumPy, Python's integers and C's library; failures that name what
 failed; the operators."""
 
+import cmath
 import itertools
 import math
 import operator
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -303,6 +305,50 @@ def test_operators(in_place, plain):
     assert fixed is not a and fixed.tolist() == expected and a.tolist() == values
 
 
+EVERY = [op for pair in IN_PLACE for op in pair] + [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, divmod),
+    *(operator.iadd, operator.isub, operator.imul, operator.itruediv),
+]
+
+
+@pytest.mark.parametrize("op", EVERY)
+def test_operators_ask_the_other_object(op):
+    class Other:
+        def answer(self, other):
+            return self, other
+
+    name = op.__name__.removesuffix("_")
+    name = name[1:] if hasattr(int, f"__r{name[1:]}__") and name[0] == "i" else name
+    setattr(Other, f"__r{name}__", Other.answer)
+    a, w, other = nd.array([1, 2]), nd.array([1, 2], access="rw"), Other()
+    for array in (a, w):
+        assert op(array, other)[0] is other and op(array, other)[1] is array
+        with pytest.raises(TypeError, match="unsupported operand"):
+            op(array, object())
+        with pytest.raises(TypeError):
+            op(object(), array)
+
+
+@pytest.mark.parametrize("op", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+def test_comparisons_ask_the_other_object(op):
+    class Other:
+        def answer(self, other):
+            return "asked"
+
+        __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = answer
+
+    assert op(nd.array([1, 2]), Other()) == "asked"
+    if op not in (operator.eq, operator.ne):
+        with pytest.raises(TypeError, match="not supported between instances"):
+            op(nd.array([1, 2]), object())
+
+
+def test_equality_with_anything():
+    a = nd.array([1, 2])
+    assert (a == mock.ANY) is True and (a != mock.ANY) is False
+    assert (a == object()) is False and (a != object()) is True
+
+
 def test_pow_with_a_modulus_is_refused():
     with pytest.raises(TypeError, match="pow: takes 2 operands"):
         pow(nd.array([1, 2]), 2, 3)
@@ -339,6 +385,24 @@ def test_they_fuse_with_their_neighbours():
     text = nd.explain(lambda: ((i & 255) ^ 3).sum())
     assert text.count("one kernel") == 1 and "bitwise_and(" in text and "bitwise_xor(" in text, text
     assert ((i & 255) ^ 3).sum().tolist() == int(((np.arange(100_000) & 255) ^ 3).sum())
+
+
+@pytest.mark.parametrize(
+    "scalar, sizes",
+    [("complex128", [1e-310, 1e-200, 1.0, 1e200, 1e308]), ("complex64", [1e-44, 1e-30, 1e30, 1e38])],
+)
+def test_complex_numbers_far_from_one(scalar, sizes):
+    """Their squares are zero or infinite: abs and sqrt scale them."""
+    parts = [sign * x for x in [0.0, *sizes] for sign in (1.0, -1.0)]
+    values = [complex(np.dtype(scalar).type(complex(x, y))) for x in parts for y in parts]
+    sqrt, size = nd.sqrt(nd.array(values, type=scalar)).tolist(), abs(nd.array(values, type=scalar)).tolist()
+    tiny, eps = np.finfo(scalar).smallest_subnormal, 4 * np.finfo(scalar).eps
+    for value, root, length in zip(values, sqrt, size):
+        expected = float(np.dtype(scalar).type(math.hypot(value.real, value.imag)).real)
+        assert length == expected or abs(length - expected) <= eps * expected + tiny, value
+        right = cmath.sqrt(value)
+        for found, wanted in ((root.real, right.real), (root.imag, right.imag)):
+            assert abs(found - wanted) <= eps * abs(wanted) + tiny, value
 
 
 def test_operations_take_32_ragged_dimensions():

@@ -192,3 +192,37 @@ def test_lazy_values():
     array = nd.array(rows)
     found = (array[:, 1:] * 2.0 + array[:, :-1]).sum(axis=1).tolist()
     assert found == [sum(x * 2.0 + y for x, y in zip(row[1:], row)) for row in rows]
+
+
+def test_rows_of_the_same_lengths_that_begin_elsewhere():
+    """That lengths are the same is remembered of the offsets; where the rows begin in the content is not the same."""
+    content = nd.array(np.arange(100.0))
+    lengths = np.tile([2, 0, 1, 3], 5)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    first, second = (nd.from_offsets(nd.array(ends + start), content) for start in (0, 7))
+    expected = [[x + y for x, y in zip(a, b)] for a, b in zip(first.tolist(), second.tolist())]
+    for _ in range(3):
+        assert (first + second).tolist() == expected
+        assert (second + first).tolist() == expected
+        assert nd.where(first < second, first, second).tolist() == first.tolist()
+        target = nd.array(first, access="rw")
+        target[...] = second
+        assert target.tolist() == second.tolist()
+        assert (first == second).tolist() == [[False] * n for n in lengths]
+
+
+@pytest.mark.parametrize("starts", [(0, 7), (7, 0), (3, 3)])
+def test_lazy_rows_of_the_same_lengths_that_begin_elsewhere(starts):
+    """Such arrays are not computed in one pass with one set of slots: each has its own places in its content."""
+    lengths = np.tile([2, 0, 1, 3], 3000)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    content = nd.array(np.arange(float(ends[-1] + 10)))
+    first, second = (nd.from_offsets(nd.array(ends + start), content) for start in starts)
+    assert (first + second)[0].tolist() == [starts[0] + starts[1], starts[0] + starts[1] + 2.0]  # now it is remembered
+    for _ in range(2):
+        doubled, other = first * 2.0, second * 2.0
+        total = doubled + other
+        total.eval()
+        for found, factor in ((doubled, (2, 0)), (other, (0, 2)), (total, (2, 2))):
+            flat = factor[0] * (np.arange(ends[-1]) + starts[0]) + factor[1] * (np.arange(ends[-1]) + starts[1])
+            assert found.tolist() == [flat[a:b].tolist() for a, b in zip(ends, ends[1:])]

@@ -1,6 +1,7 @@
 // Threads: pieces of work, one kernel run by many threads at once, and results that do not depend on any of it.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -54,12 +55,41 @@ TEST(Pieces, EachIsRunOnce) {
   }
 }
 
+// Whether it came true, in a second at most.
+bool comes_true(const std::atomic<bool> &condition) {
+  for (int i = 0; i < 1000 && !condition; i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return condition;
+}
+
 TEST(Pieces, TheLowestThatFailsIsReported) {
   for (int threads : {1, 4}) {
     with_threads some(threads);
     for (int round = 0; round < 20; round++) {
       EXPECT_EQ(for_each_piece(100, [](intptr_t i) { return i >= 30 ? -int(i) : 0; }), -30);
     }
+  }
+}
+
+// Whichever fails first. Of two pieces, each of which waits for the other to begin, one fails before the other ends.
+TEST(Pieces, TheLowestThatFailsIsReportedInAnyOrder) {
+  with_threads some(4);
+  for (bool lower_first : {true, false}) {
+    std::atomic<bool> begun[2] = {false, false}, failed[2] = {false, false};
+    int met = 0;
+    int status = for_each_piece(2, [&](intptr_t i) {
+      begun[i] = true;
+      bool both = comes_true(begun[1 - i]);
+      if (both && (i == 0) != lower_first) {
+        met += comes_true(failed[1 - i]);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it was reported, too
+      }
+      failed[i] = true;
+      return -1 - int(i);
+    });
+    EXPECT_EQ(status, -1);
+    EXPECT_EQ(met, 1) << "the pieces did not run at once";
   }
 }
 

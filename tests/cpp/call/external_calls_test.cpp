@@ -1,0 +1,128 @@
+// What external kernels are promised in every call: aligned elements, and the flag that says to stop.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "dynd/array/block.h"
+#include "dynd/base/interpreter.h"
+#include "dynd/call/lift.h"
+#include "dynd/eval/threads.h"
+#include "fixture.h"
+
+namespace dynd {
+namespace {
+
+using testing::ramp;
+using testing::text;
+
+using unary_function = int (*)(char *, intptr_t, const char *, intptr_t, size_t, const ckernel_prefix *, dynd_frame *);
+
+template <unary_function function> const deferred_ckernel *kernel_of() {
+  static const deferred_ckernel made = {
+      sizeof(deferred_ckernel),
+      DYND_ABI_VERSION,
+      unary_operation_funcproto_id,
+      0,
+      "tested",
+      "(float64) -> float64",
+      nullptr,
+      nullptr,
+      [](const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) -> intptr_t {
+        intptr_t end = offset + intptr_t(sizeof(ckernel_prefix));
+        int status = ckernel_builder_ensure_capacity_leaf(out, size_t(end));
+        if (status == dynd_ok) {
+          reinterpret_cast<ckernel_prefix *>(out->data + offset)->function = reinterpret_cast<void *>(function);
+        }
+        return status ? status : end;
+      },
+      nullptr,
+      nullptr};
+  return &made;
+}
+
+// ---- alignment ------------------------------------------------------------------------------------------------------
+
+// Reads doubles as a compiler does that was promised aligned ones.
+int doubled(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, const ckernel_prefix *,
+            dynd_frame *frame) {
+  for (size_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
+    if (reinterpret_cast<uintptr_t>(src) % 8 || reinterpret_cast<uintptr_t>(dst) % 8) {
+      std::snprintf(frame->text, sizeof(frame->text), "element %zu is not aligned", i);
+      return dynd_error_value;
+    }
+    *reinterpret_cast<double *>(dst) = 2 * *reinterpret_cast<const double *>(src);
+  }
+  return dynd_ok;
+}
+
+// `count` doubles that are `stride` bytes apart, the first at an address that is `odd` bytes off.
+nd::array doubles_apart(intptr_t count, intptr_t stride, intptr_t odd) {
+  ref<buffer> memory = allocate_buffer(size_t(count * stride + odd + 8));
+  for (intptr_t i = 0; i < count; i++) {
+    double value = double(i);
+    std::memcpy(memory->data + odd + i * stride, &value, sizeof(value));
+  }
+  ref<array_block> block = new_block(ndt::type("strided * float64").get(), access_mode::readonly, 0);
+  block->size()[0] = block->count = count;
+  block->value_strides()[0] = stride;
+  char *address = memory->data + odd;
+  block->values() = {address, memory.take(), slot_kind::none};
+  return nd::array(std::move(block));
+}
+
+TEST(ExternalCalls, EveryElementIsAligned) {
+  nd::lifted call = nd::lift(*kernel_of<doubled>());
+  for (intptr_t stride : {8, 9, 12, 16, 20, 28}) { // packed records have strides such as 12
+    for (intptr_t odd : {0, 1, 4}) {
+      EXPECT_EQ(text(call(doubles_apart(5, stride, odd))), "[0.0, 2.0, 4.0, 6.0, 8.0]") << stride << ", " << odd;
+      EXPECT_NE(text(call(doubles_apart(1000, stride, odd))).find("1998.0"), std::string::npos);
+    }
+  }
+}
+
+// ---- cancelling -----------------------------------------------------------------------------------------------------
+
+std::thread::id caller;
+std::atomic<int> waiting = 0, stopped = 0;
+
+// On the calling thread it is slow; on others it works until it is told to stop, for some seconds at most.
+int polls(char *, intptr_t, const char *, intptr_t, size_t, const ckernel_prefix *, dynd_frame *frame) {
+  if (std::this_thread::get_id() == caller) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return dynd_ok;
+  }
+  waiting++;
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (std::chrono::steady_clock::now() < end) {
+    if (frame->cancel && __atomic_load_n(frame->cancel, __ATOMIC_RELAXED)) {
+      stopped++;
+      return dynd_error_cancelled;
+    }
+  }
+  return dynd_ok;
+}
+
+TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
+  int before = num_threads();
+  set_num_threads(4);
+  caller = std::this_thread::get_id();
+  the_interpreter.interrupted = [] { return waiting > 0; };
+  bool cancelled = false;
+  try {
+    nd::lift (*kernel_of<polls>())(ramp("8000000 * float64"));
+  } catch (const error &e) {
+    cancelled = e.kind() == error_kind::cancelled;
+  }
+  the_interpreter.interrupted = nullptr;
+  set_num_threads(before);
+  EXPECT_TRUE(cancelled);
+  EXPECT_GT(waiting, 0) << "no other thread took part";
+  EXPECT_EQ(stopped, waiting);
+}
+
+} // namespace
+} // namespace dynd

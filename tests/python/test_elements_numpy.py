@@ -1,0 +1,120 @@
+"""NumPy's records, byte orders, texts and masked arrays, in and out."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+from dynd import nd, ndt
+
+
+def test_records_are_a_view():
+    inner = np.dtype([("c", ">f8"), ("d", "i2", (2, 3))])
+    dtype = np.dtype([("a", "i1"), ("b", inner), ("e", "?")], align=True)
+    table = np.zeros((2, 3), dtype=dtype)
+    table["a"], table["b"]["c"] = np.arange(6).reshape(2, 3), 1.5
+    table["b"]["d"] = np.arange(36).reshape(2, 3, 2, 3)
+    for plain in (table, table.T, table[::-1, ::2], table[:, :0]):
+        array = nd.asarray(plain)
+        assert nd.type_of(array) == (
+            "strided * strided * {a: int8, b: {c: byteswap[float64], d: 2 * 3 * int16}, e: bool}"
+        )
+        assert array.shape == plain.shape
+        assert array["a"].tolist() == plain["a"].tolist()
+        assert array["b"]["c"].tolist() == plain["b"]["c"].tolist()
+        assert array["b"]["d"].tolist() == plain["b"]["d"].tolist()
+        copy = nd.array(plain)
+        assert nd.type_of(copy) == "strided * strided * {a: int8, b: {c: float64, d: 2 * 3 * int16}, e: bool}"
+        assert copy.tolist() == array.tolist() and copy.access == "immutable"
+        again = np.asarray(array)
+        assert again.shape == plain.shape and again.dtype == [("a", "i1"), ("b", inner), ("e", "?")]
+        assert nd.asarray(again).tolist() == array.tolist()
+    array = nd.asarray(table)
+    table["a"][0, 0] = 100
+    assert array["a"][0, 0] == 100
+    array["a"] = 5
+    array["b"]["c"] = 2.5
+    assert (table["a"] == 5).all() and (table["b"]["c"] == 2.5).all()
+
+
+def test_records_keep_their_memory_alive_and_read_only():
+    table = np.arange(1000).astype([("x", "i8")])
+    table.flags.writeable = False
+    references = sys.getrefcount(table)
+    array = nd.asarray(table)
+    assert array.access == "readonly" and sys.getrefcount(table) > references
+    with pytest.raises(TypeError):
+        array["x"] = 1
+    del array
+    assert sys.getrefcount(table) == references
+    array = nd.asarray(np.arange(1000).astype([("x", "i8")]))
+    gc.collect()
+    assert array["x"].tolist() == list(range(1000))
+
+
+def test_fields_may_lie_anywhere():
+    dtype = np.dtype({"names": ["b", "a"], "formats": ["<u2", "<u4"], "offsets": [0, 0], "itemsize": 7})
+    table = np.zeros(3, dtype)
+    table["a"] = [1, 65536 + 2, 3]
+    assert nd.asarray(table).tolist() == [{"b": 1, "a": 1}, {"b": 2, "a": 65538}, {"b": 3, "a": 3}]
+    assert nd.asarray(table[0]).tolist() == {"b": 1, "a": 1}
+
+
+@pytest.mark.parametrize("code", [">i2", ">i4", ">u8", ">f2", ">f4", ">f8", ">c8", ">c16"])
+def test_the_other_byte_order(code):
+    plain = np.arange(-3, 9).astype(code).reshape(3, 4)[:, ::2]
+    array = nd.asarray(plain)
+    assert nd.type_of(array).dtype == ndt.type(f"byteswap[{plain.dtype.newbyteorder('=').name}]")
+    assert array.tolist() == plain.tolist()
+    back = np.asarray(array)
+    assert back.dtype == plain.dtype and np.shares_memory(back, plain) and (back == plain).all()
+    copy = nd.array(plain)
+    assert str(nd.type_of(copy).dtype) == plain.dtype.newbyteorder("=").name and copy.tolist() == plain.tolist()
+
+
+def test_texts_of_numpy():
+    assert repr(nd.array(np.array([["ab", ""], ["é", "漢"]]))).startswith('nd.array([["ab", ""], ["é", "漢"]], type="strided *')
+    assert nd.array(np.array([b"ab", b"c"])).tolist() == [b"ab", b"c"]
+    table = np.array([("n", 1.5), ("mm", 2.5)], dtype=[("name", "U4"), ("v", "f4")])
+    assert nd.array(table).tolist() == [{"name": "n", "v": 1.5}, {"name": "mm", "v": 2.5}]
+    assert nd.array(np.zeros((0, 3), "U4")).shape == (0, 3)
+    for plain in (np.array(["ab"]), np.array([b"ab"]), table):
+        with pytest.raises(TypeError, match="nd.array copies them"):
+            nd.asarray(plain)
+
+
+def test_masked_arrays_of_numpy():
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]], dtype="i2")
+    assert repr(nd.array(masked)) == 'nd.array([[1, None], [3, 4]], type="strided * strided * ?int16")'
+    assert nd.array(np.ma.array([1.5])).tolist() == [1.5]
+    for call in (nd.asarray, lambda m: nd.array([1, 2]) + m):
+        with pytest.raises(TypeError, match="masked"):
+            call(masked)
+
+
+@pytest.mark.parametrize("plain", [np.array([None]), np.array([1], "M8[D]"), np.array([1], "m8[s]"), np.zeros(1, "V3")])
+def test_dtypes_we_do_not_have(plain):
+    for call in (nd.asarray, nd.array):
+        with pytest.raises(TypeError, match="no type for elements of NumPy's dtype"):
+            call(plain)
+
+
+def test_numpy_sees_texts_as_objects():
+    plain = np.asarray(nd.array([["a", "bc"], ["é", ""]]))
+    assert plain.dtype == object and plain.tolist() == [["a", "bc"], ["é", ""]]
+    plain = np.asarray(nd.array([{"x": 1, "s": "a"}]))
+    assert plain.dtype == [("x", "i4"), ("s", "O")] and plain.tolist() == [(1, "a")]
+    plain = np.asarray(nd.array([(1, 2.5)], type="(int8, float32)"))
+    assert plain.dtype == [("f0", "i1"), ("f1", "f4")] and plain.tolist() == [(1, 2.5)]
+    plain = np.asarray(nd.array([((1, "a"), b"b")], type="((int8, string), bytes)"))
+    assert plain.tolist() == [((1, "a"), b"b")]
+    assert np.asarray(nd.array([], type="strided * {x: int8, s: string}")).shape == (0,)
+    assert np.asarray(nd.array({"x": 1, "s": "a"})).tolist() == (1, "a")
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(nd.array(["a"]), copy=False)
+
+
+@pytest.mark.parametrize("values", [[1, None], [{"x": [1]}], [{"x": None}, {"x": 1}]])
+def test_what_numpy_has_no_form_for(values):
+    with pytest.raises(TypeError, match=r"has no NumPy form because of .*tolist\(\)"):
+        np.asarray(nd.array(values))
