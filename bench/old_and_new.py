@@ -32,7 +32,7 @@ def cases():
     nd = contenders.nd
 
     def row_case(row, threads):
-        expression = f"({row.expression}).eval()" if row.waits else row.expression
+        expression = f"({row.expression}).eval()" if row.lazy else row.expression
         return expression_contender(row.name, expression, contenders.bind_ours(row.operands()), threads)
 
     def assign_case(arrays, mode, axes=None):

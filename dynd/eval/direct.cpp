@@ -204,6 +204,42 @@ private:
   alignas(64) char scratch_[2][3][scratch_size]; // as it was, and in the type that is computed in
 };
 
+// Ragged operands of one type with the same rows, whose values follow each other: the content is one run for all.
+bool try_same_rows(op_id op, const call_operands &operands, ref<array_block> *results) {
+  const array_block &first = *operands.block[0];
+  int nvar = first.type->var_count, last = first.ndim - 1;
+  if (!first.has_scalars() || nvar != 1 || !first.is_var(last)) {
+    return false;
+  }
+  offsets_run rows = rows_of(first, 0);
+  if (!rows || size_t(rows.content()) * 8 > lazy_from) {
+    return false;
+  }
+  const void *source[3] = {};
+  for (int i = 0; i < operands.count; i++) {
+    const array_block &own = *operands.block[i];
+    if (own.type != first.type || own.state.load(std::memory_order_acquire) != array_state::ready ||
+        !std::equal(own.size(), own.size() + last, first.size()) ||
+        own.value_strides()[last] != intptr_t(own.item_size())) {
+      return false;
+    }
+    offsets_run run = rows_of(own, 0);
+    if (!run || !same_row_lengths(rows, first.streams()[0].owner, run, own.streams()[0].owner)) {
+      return false;
+    }
+    source[i] = own.values().address + run.first() * intptr_t(own.item_size());
+  }
+  batch_fn loop = isa().loop(op, first.scalar());
+  if (!loop) {
+    return false;
+  }
+  space shape;
+  space_of(operands.block[0], shape);
+  *results = new_result(shape, ndt::make_scalar(result_type(op, 0, first.scalar())));
+  char *to = (*results)->values().address + rows.first() * (*results)->value_strides()[last];
+  return loop(to, source[0], source[1], source[2], size_t(rows.content()), nullptr) == 0;
+}
+
 } // namespace
 
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
@@ -214,6 +250,9 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
   if (has_one_type[size_t(op)] && is_dense_and_ready(block[0]) && size_t(block[0]->count) * 8 <= lazy_from &&
       try_one_type(op, operands, results)) [[likely]] {
     return true;
+  }
+  if (block[0]->type->var_count) {
+    return has_one_type[size_t(op)] && try_same_rows(op, operands, results);
   }
   return direct_call(op, operands).run(results);
 }

@@ -266,7 +266,8 @@ private:
     } else if (var_leaf) {
       lay_out_rows(layout, end);
     }
-    layout.streaming &= leaf && loops.loop_count > 0 && stores_follow(loops.innermost());
+    layout.streaming &=
+        var_leaf ? rows_are_stored(layout) : leaf && loops.loop_count > 0 && stores_follow(loops.innermost());
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.
     int walked = loops.loop_count - taken;
     if (root) {
@@ -397,6 +398,14 @@ private:
       follow &= innermost.stride[s] == item_[s];
     }
     return follow;
+  }
+
+  bool rows_are_stored(const chain_layout &layout) const {
+    bool stored = true;
+    for (int p = 0; p < t_.p.noutputs; p++) {
+      stored &= layout.ports[p].axis_stride == item_[p];
+    }
+    return stored;
   }
 
   // How the innermost loops are walked; returns how many of them the chain takes over.
