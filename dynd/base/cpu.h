@@ -12,9 +12,6 @@ struct cpu_tuning {
   size_t stream_from;
   /// Bytes an operation touches from which its sources are prefetched, and how far ahead.
   size_t prefetch_from, prefetch_distance;
-  /// Rows of the destination that a transposed copy goes back and forth over: many, so that the source is read in its
-  /// order, or few, so that the destination is written in its own.
-  size_t transpose_rows;
 };
 
 const cpu_tuning &this_cpu();

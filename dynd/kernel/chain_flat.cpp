@@ -195,14 +195,15 @@ int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
 
 namespace {
 
-// A copy in another order of the axes goes from memory to memory, without scratch.
+// A copy in another order of the axes goes from memory to memory, without scratch. It goes back and forth over many
+// rows of the destination, so that the source is read in its own order, which every CPU wants.
+constexpr size_t transposed_rows = 512;
 void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count) {
   const port &to = k->outputs()[0], &from = k->sources()[0];
   int d = to.where.stream, s = from.where.stream;
-  size_t panel = this_cpu().transpose_rows;
-  for (size_t i = 0; i < count; i += panel) {
+  for (size_t i = 0; i < count; i += transposed_rows) {
     fetch_of(from).transpose_stream(stream[d] + intptr_t(i) * stride[d], stride[d], stream[s] + intptr_t(i) * stride[s],
-                                    from.where.axis_stride, std::min(panel, count - i), size_t(k->axis_size));
+                                    from.where.axis_stride, std::min(transposed_rows, count - i), size_t(k->axis_size));
   }
 }
 
