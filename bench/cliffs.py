@@ -7,6 +7,7 @@ ragged data: on the flat content), in Awkward Array, or a loop by hand (Numba, b
 all rounds, as in run.py; results are compared before anything is timed. A new line is a new entry of `rows`.
 """
 
+import operator
 import re
 import timeit
 from typing import NamedTuple
@@ -85,7 +86,7 @@ def bind_ours(x):
         return nd.from_offsets(nd.array(x.offsets), values)
     if isinstance(x, Ragged):
         return nd.array(nd.from_offsets(x.offsets, x.content))
-    return nd.array(x) if x.flags.c_contiguous else nd.asarray(x)
+    return nd.array(x) if x.flags.c_contiguous and x.dtype.isnative else nd.asarray(x)
 
 
 def bind_awkward(x):
@@ -277,8 +278,64 @@ def outside_rows():
                   f"ak.{name}(a, axis=1)", 0.8)  # fmt: skip
 
 
+def small_rows():
+    """What a call costs: three elements of any type and layout, values of Python and NumPy."""
+    three = dense(3)
+    for text in ["a < b", "a + 1.0", "a[::-1] + b", "a == b", "a * b"]:
+        yield Row(f"small: {text}, 3", three, text, "numpy", text, 0.5 if "::" in text else 0.4)
+    for name in ("sum", "min"):
+        yield Row(f"small: a.{name}(), 3", three, f"a.{name}()", "numpy", f"a.{name}()", 0.5)
+    square = lambda rng: {"a": rng.random((3, 3)), "b": rng.random(3)}  # noqa: E731
+    yield Row("small: (3, 3) + (3)", square, "a + b", "numpy", "a + b", 0.4)
+    yield Row("small: int32 + float64, 3", lambda rng: {"a": np.arange(3, dtype="int32"), "b": rng.random(3)},
+              "a + b", "numpy", "a + b", 0.4)  # fmt: skip
+    ragged_three = lambda rng: {name: Ragged(np.array([0, 2, 3, 6]), rng.random(6)) for name in "ab"}  # noqa: E731
+    yield Row("small: ragged a + b, 3 rows (of NumPy's on the content)", ragged_three, "a + b", "numpy", "a + b", 1.8)
+    ten = dense(10)
+    yield Row("values: list(a), 10", ten, "list(a)", "numpy", "list(a)", 0.8)
+    yield Row("values: nd.array(NumPy), 3", three, "nd.array(x)", "numpy", "np.array(x)", 1.5)
+    for dtype in ("float64", "int64", "float32"):
+        work = f"values: a list of 1000 NumPy {dtype}"
+        yield Row(work, dense(1000, dtype), "nd.array(list_of_x)", "numpy", "np.array(list_of_x)", 1.5)
+
+
+def written_rows():
+    """Arrays that are written where they are."""
+    for count in (100_000, 16 * MILLION):
+        for text in ["operator.iadd(w, b)", "operator.imul(w, 1.0)"]:
+            yield Row(f"written: {text}, {count:,}", dense(count), text, "numpy", text, 1.0)
+    rows = ragged(MILLION, 1, 9)
+    yield Row("written: ragged w += 1.0", rows, "operator.iadd(w, 1.0)", "awkward", "a + 1.0", 1.0)
+    yield Row("written: ragged w[...] = a", rows, "nd.assign(w, a)", "awkward", "ak.copy(a)", 1.0)
+
+
+def slice_rows():
+    rows = ragged(MILLION, 3, 7)
+    for ours, its in [("sum(axis=1)", "ak.sum(a[:, 1:3], axis=1)"), ("sum()", "ak.sum(a[:, 1:3])")]:
+        yield Row(f"slices: a[:, 1:3].{ours}", rows, f"a[:, 1:3].{ours}", "awkward", its, 1.0)
+    yield Row("slices: a[:, 1:3] + 1", rows, "(a[:, 1:3] + 1).eval()", "awkward", "a[:, 1:3] + 1", 1.0)
+    yield Row("slices: a[:, 0]", rows, "a[:, 0]", "numpy", "a[offsets[:-1]]", 1.2)
+
+    def equal(rng):
+        return {"a": Ragged(np.arange(0, MILLION + 1, 4), rng.random(MILLION)), "b": rng.random((MILLION // 4, 4))}
+
+    yield Row("slices: rows of 4 + strided, 250k", equal, "(a + b).eval()", "numpy", "a.reshape(-1, 4) + b", 3)
+
+
+def type_rows():
+    for dtype in (">f8", ">i4", ">u2"):
+        operands = lambda rng, dtype=dtype: {"a": np.arange(100_000).astype(dtype)}  # noqa: E731
+        yield Row(f"types: {dtype} a + a, 100k", operands, "(a + a).eval()", "numpy", "a + a", 1.0)
+    bools = dense(100_000, "bool")
+    yield Row("types: bool to float64, 100k", bools, "a.astype('float64')", "numpy", "a.astype(float)", 1.2)
+    yield Row("types: abs of float16, 100k", dense(100_000, "float16"), "abs(a).eval()", "numpy", "abs(a)", 1.2)
+    reversed_sum = "a[::-1] + b[::-1]"
+    yield Row(f"types: {reversed_sum}, 100k", dense(100_000), f"({reversed_sum}).eval()", "numpy", reversed_sum, 1.2)
+
+
 def rows():
-    for part in [column_rows, everything_rows, short_rows, single_rows, outside_rows]:
+    for part in [small_rows, written_rows, slice_rows, type_rows, column_rows, everything_rows, short_rows, single_rows,
+                 outside_rows]:  # fmt: skip
         yield from part()
 
 
@@ -300,6 +357,8 @@ def flat(result):
 def same(row, ours, alternative):
     if row.base == "loop" and "masked_row_max" in row.alternative:
         return True  # the loop leaves the values of missing rows open
+    if ours is None:
+        return True  # an assignment
     left, right = flat(ours), flat(alternative)
     scale = np.abs(right).max(initial=1.0)
     return left.shape == right.shape and np.allclose(left, right, rtol=1e-9, atol=1e-11 * scale * left.size)
@@ -307,8 +366,14 @@ def same(row, ours, alternative):
 
 def measure(row, seconds):
     operands = row.operands(np.random.default_rng(20140401))
-    names = {name: bind_ours(x) for name, x in operands.items()}
-    others = bind(row.base, operands)
+    first = operands["a"]
+    given = {"operator": operator, "x": first}
+    if isinstance(first, np.ndarray):
+        given["list_of_x"] = list(first)
+    names = {name: bind_ours(x) for name, x in operands.items()} | given | {"nd": nd}
+    names["w"] = nd.array(names["a"], access="rw")
+    others = bind(row.base, operands) | given
+    others["w"] = first.copy() if isinstance(first, np.ndarray) else None
     is_right = same(row, eval(row.ours, names), eval(row.alternative, others))
     ours = Contender("ours", timeit.Timer(row.ours, globals=names).timeit)
     base = Contender(row.base, timeit.Timer(row.alternative, globals=others).timeit)
