@@ -64,7 +64,7 @@ void compare(void *library, const char *from, const char *to, intptr_t count) {
   nd::array dst = nd::empty(ndt::type(size + to), &count), src = nd::empty(ndt::type(size + from), &count);
   nd::assign(src, nd::array(7.0));
   nd::assign(dst, nd::array(0.0));
-  floors::work work = {const_cast<double *>(dst.data<double>()), {src.data<double>()}, nullptr, 1, count};
+  floors::work work = {const_cast<double *>(dst.data<double>()), {src.data<double>()}, nullptr, 1, count, {}};
   int calls = int(std::max<intptr_t>(1, 1'000'000 / count)), rounds = count > 1'000'000 ? 25 : 100;
   double ours = 1e9, best = 1e9;
   for (int round = 0; round < rounds; round++) {

@@ -8,12 +8,6 @@
 
 namespace dynd {
 
-namespace detail {
-#define DYND_OPERATION_NAME(name, signature) extern const strided_loops name##_strided;
-#include "dynd/ops/operation_names.h"
-#undef DYND_OPERATION_NAME
-} // namespace detail
-
 #define DYND_LEVEL baseline
 #include "dynd/ops/isa_table.inc"
 #if defined(__x86_64__)
@@ -24,12 +18,6 @@ namespace detail {
 #endif
 
 namespace {
-
-constinit const strided_loops *const strided[] = {
-#define DYND_OPERATION_NAME(name, signature) &detail::name##_strided,
-#include "dynd/ops/operation_names.h"
-#undef DYND_OPERATION_NAME
-};
 
 /// What the CPU, and the operating system, can run; in rising order.
 struct table_list {
@@ -77,7 +65,5 @@ const isa_table &isa() {
 }
 
 const isa_table *const *runnable_isa_tables() { return runnable().tables; }
-
-strided_fn strided_loop(op_id op, scalar_id computation) { return strided[size_t(op)]->loop[size_t(computation)]; }
 
 } // namespace dynd

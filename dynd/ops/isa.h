@@ -56,7 +56,4 @@ const isa_table &isa();
 /// All tables that this CPU can run, the baseline first; null-terminated.
 const isa_table *const *runnable_isa_tables();
 
-/// Single elements at any stride, baseline only; null where the operation does not compute in that type.
-strided_fn strided_loop(op_id op, scalar_id computation);
-
 } // namespace dynd

@@ -21,9 +21,6 @@ namespace dynd {
 /// Returns 0, or 1 where some element failed (the results are then unspecified). All arguments travel in registers.
 using batch_fn = uint32_t (*)(void *dst, const void *a, const void *b, const void *c, size_t n, void *dst2);
 
-/// The same, single elements at any stride (sources in order; destinations first). Baseline only.
-using strided_fn = uint32_t (*)(char *const *data, const intptr_t *stride, size_t n);
-
 /// How far ahead rows that are read from memory one after another are prefetched, in bytes.
 inline constexpr intptr_t row_prefetch_distance = 2048;
 
@@ -114,10 +111,6 @@ struct operation_loops {
   batch_fn stream[scalar_count];
   /// Exact comparisons of types that no common type holds; null for operations that do not compare.
   batch_fn mixed[mixed_pair_count];
-};
-
-struct strided_loops {
-  strided_fn loop[scalar_count];
 };
 
 struct conversion_loops {
