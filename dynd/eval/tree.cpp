@@ -266,6 +266,10 @@ private:
     } else if (var_leaf) {
       lay_out_rows(layout, end);
     }
+    for (chain_port &port : layout.ports) { // one value for each call is as good as one for all
+      port.constant |=
+          leaf && layout.kind == chain_kind::flat && loops.loop_count > 0 && loops.innermost().stride[port.stream] == 0;
+    }
     layout.streaming &=
         var_leaf ? rows_are_stored(layout) : leaf && loops.loop_count > 0 && stores_follow(loops.innermost());
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.

@@ -36,7 +36,7 @@ struct chain_port {
   uint16_t slot_stream = 0;          ///< var_rows: its own slots where its rows are not the result's
   slot_kind slots = slot_kind::none; ///< none: its rows are the result's, or it has no such dimension
   bool fetched = false;              ///< panel: to be transposed
-  bool constant = false;             ///< one value for all elements
+  bool constant = false;             ///< one value for all elements of a call
   intptr_t axis_stride = 0;          ///< along the axis that the chain takes over; 0 where it has none
   intptr_t start_unit = 0;           ///< var_rows, with slots of its own: what the starts of its rows count in, bytes
 };
