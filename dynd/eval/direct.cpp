@@ -64,8 +64,8 @@ bool try_one_type(op_id op, const call_operands &operands, ref<array_block> *res
 }
 
 // Operands of any types and layouts, without rows. Each is read where it is, if it is dense and of the type that is
-// computed in; a single number by the loop for one; any other is brought into scratch first, which only few elements
-// are. What this does not take is left to the task, errors included.
+// computed in, and a single number by the loop for one. Any other is brought into scratch first, if the result has few
+// elements. What this does not take is left to the task, errors included.
 class direct_call {
 public:
   direct_call(op_id op, const call_operands &operands) : op_(op), o_(operation_of(op)), operands_(operands) {}

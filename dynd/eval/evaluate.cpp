@@ -1,6 +1,7 @@
 #include "dynd/eval/evaluate.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
@@ -217,12 +218,31 @@ bool is_same_view(const array_block &a, const array_block &b) {
   return same;
 }
 
-// Whether each element of dst has a place of its own, which no operand reads for another element.
-bool can_write_in_place(const array_block &dst, const call_operands &operands) {
-  for (int d = 0; d < dst.ndim; d++) {
-    if (!dst.is_var(d) && dst.size()[d] > 1 && dst.strides(dst.nstreams - 1)[d] == 0 && !dst.type->var_count) {
+// Whether each element has a place of its own: from the innermost axis in memory on, each steps over all that is inside
+// of it. Rows always have.
+bool has_own_places(const array_block &block) {
+  intptr_t extent = intptr_t(stream_item(block, block.nstreams - 1));
+  const intptr_t *stride = block.strides(block.nstreams - 1);
+  small_vector<int, max_ndim> axes;
+  for (int d = 0; d < block.ndim && !block.type->var_count; d++) {
+    if (block.size()[d] > 1) {
+      axes.push_back(d);
+    }
+  }
+  std::sort(axes.begin(), axes.end(), [&](int a, int b) { return std::abs(stride[a]) < std::abs(stride[b]); });
+  for (int d : axes) {
+    if (std::abs(stride[d]) < extent) {
       return false;
     }
+    extent += std::abs(stride[d]) * (block.size()[d] - 1);
+  }
+  return true;
+}
+
+// Whether no element of dst is read for another one.
+bool can_write_in_place(const array_block &dst, const call_operands &operands) {
+  if (!has_own_places(dst)) {
+    return false;
   }
   for (int i = 0; i < operands.count; i++) {
     const array_block &own = *operands.block[i];

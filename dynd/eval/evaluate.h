@@ -32,7 +32,8 @@ inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
 }
 
 /// dst = op(dst, other) without memory for the result. False, and nothing has happened, where a value may be refused,
-/// or where the result is not what dst holds, or reads what it has written: then the result is assigned.
+/// or where the result is not what dst holds, or reads what it has written: then the result is assigned. When it is
+/// stopped (Ctrl-C), every element has its old or its new value.
 bool evaluate_in_place(op_id op, array_block *dst, array_block *other);
 
 /// An external kernel over arrays. The operands' types widen to the kernel's (the caller has checked). The result of a

@@ -124,6 +124,11 @@ PyObject *to_list(const nd::array &a);
 /// np.asarray(a): a view of scalars, a structured copy of structs, objects for texts.
 nb::object to_numpy(nb::handle self, nb::handle dtype, nb::handle copy);
 
+/// What pickle keeps of an array: the arguments that make it again.
+nb::object reduced_to_bytes(const nd::array &a);
+/// "readonly", "rw", ...
+access_mode access_of(std::string_view text);
+
 /// The slots of the array type that make it a sequence.
 PyObject *get_item(PyObject *self, PyObject *key);
 PyObject *get_element(PyObject *self, Py_ssize_t i);
@@ -140,5 +145,6 @@ void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);
 void add_plugins(nb::module_ &m);
 void add_conversions(nb::module_ &m);
+void add_pickle(nb::module_ &m);
 
 } // namespace binding

@@ -107,4 +107,5 @@ NB_MODULE(_dynd, m) {
   add_functions(m);
   add_plugins(m);
   add_conversions(m);
+  add_pickle(m);
 }

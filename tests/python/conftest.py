@@ -3,7 +3,10 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from dynd import nd
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -11,3 +14,11 @@ settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, print_blob=False, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request):
+    before = nd.num_threads()
+    nd.set_num_threads(request.param)
+    yield request.param
+    nd.set_num_threads(before)

@@ -68,7 +68,7 @@ def some_missing(rng, operands, share=0.3):
     return [puncture(rng, x, share) if i == at or rng.random() < 0.5 else x for i, x in enumerate(operands)]
 
 
-SIGNS = {
+SIGNS = missing.COMPARISONS | {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -76,12 +76,6 @@ SIGNS = {
     "negative": operator.neg,
     "abs": abs,
     "divmod": divmod,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
     "floor_divide": operator.floordiv,
     "remainder": operator.mod,
     "pow": operator.pow,

@@ -52,6 +52,15 @@ def test_what_overlaps_is_read_before_it_is_written():
     assert np.array_equal(given, line)
 
 
+def test_an_array_whose_elements_share_their_places_gets_each_result_once():
+    memory = np.arange(9000.0)
+    windows = np.lib.stride_tricks.as_strided(memory, (8000, 5), (8, 8))
+    ours = nd.asarray(windows)
+    ours += 1.0
+    assert np.array_equal(memory[:8004], np.arange(8004) + 1.0)
+    assert np.array_equal(memory[8004:], np.arange(8004.0, 9000.0))
+
+
 def test_rows_in_place_with_a_lazy_operand_and_with_missing_values():
     offsets = np.arange(0, 20001, 2)
     content = np.arange(20000.0)

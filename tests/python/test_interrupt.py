@@ -26,14 +26,6 @@ def listens():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = nd.num_threads()
-    nd.set_num_threads(request.param)
-    yield
-    nd.set_num_threads(before)
-
-
 def interrupted_after(seconds, call, number=signal.SIGINT):
     """Sends a signal to this process while call() runs; how long it went on after that, and what it raised."""
     sent = []

@@ -59,13 +59,17 @@ def test_a_lazy_expression_is_numpy(kind, seed):
         np.testing.assert_array_equal(flat.reshape(expected.shape), expected)
 
 
+def program_of(kind, seed):
+    """A random program, its inputs, and the bits of all its values."""
+    program, inputs, _ = programs.make_program(kind, seed)
+    return random.Random(seed), program, inputs, eager_bits(program, inputs)
+
+
 @settings(max_examples=FEW)
 @given(st.sampled_from(KINDS), seeds)
 def test_values_held_by_variables_in_any_order(kind, seed):
     """Every intermediate value is held, some are dropped on the way, the rest is looked at in random order."""
-    rng = random.Random(seed)
-    program, inputs, _ = programs.make_program(kind, seed)
-    expected = eager_bits(program, inputs)
+    rng, program, inputs, expected = program_of(kind, seed)
     values = programs.run(program, inputs)
     order = rng.sample(range(len(values)), len(values))
     for i in order[: len(order) // 3]:
@@ -78,9 +82,7 @@ def test_values_held_by_variables_in_any_order(kind, seed):
 @given(st.sampled_from(KINDS), seeds)
 def test_forced_in_the_middle(kind, seed):
     """Some values are evaluated while the expression is still being written down."""
-    rng = random.Random(seed)
-    program, inputs, _ = programs.make_program(kind, seed)
-    expected = eager_bits(program, inputs)
+    rng, program, inputs, expected = program_of(kind, seed)
     values = list(inputs)
     for name, operands in program:
         values.append(getattr(nd, name)(*[values[i] for i in operands]))

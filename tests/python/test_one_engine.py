@@ -49,12 +49,6 @@ def listens():
     nd.set_num_threads(1)
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    nd.set_num_threads(request.param)
-    return request.param
-
-
 # ---- tasks that run for a second or more on one thread. Each: a function of nothing that makes the call
 
 

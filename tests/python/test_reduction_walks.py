@@ -33,14 +33,6 @@ def same_bits(found, expected):
     return np.asarray(found).tobytes() == np.ascontiguousarray(expected).tobytes()
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = nd.num_threads()
-    nd.set_num_threads(request.param)
-    yield
-    nd.set_num_threads(before)
-
-
 @pytest.mark.parametrize("shape", [(1, 9), (7, 8), (63, 40), (64, 127), (65, 128), (200, 129), (130, 600), (1000, 13)])
 @pytest.mark.parametrize("scalar", ORDERED)
 def test_columns_are_summed_in_the_order_of_rows(scalar, shape, threads):

@@ -32,13 +32,6 @@ def two_threads():
     nd.set_num_threads(1)
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    nd.set_num_threads(request.param)
-    yield request.param
-    nd.set_num_threads(1)
-
-
 def same(a, b):
     """Equal Python values of one structure; NaN is NaN, a struct is equal by its fields' names."""
     if isinstance(a, dict) and isinstance(b, dict):

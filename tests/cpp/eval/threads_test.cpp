@@ -15,6 +15,7 @@
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
 #include "fixture.h"
+#include "kernel_of.h"
 
 namespace dynd {
 namespace {
@@ -157,26 +158,6 @@ int triple(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride,
   return dynd_ok;
 }
 
-const deferred_ckernel triple_kernel = {
-    sizeof(deferred_ckernel),
-    DYND_ABI_VERSION,
-    unary_operation_funcproto_id,
-    0,
-    "triple",
-    "(float64) -> float64",
-    nullptr,
-    nullptr,
-    [](const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) -> intptr_t {
-      intptr_t end = offset + intptr_t(sizeof(ckernel_prefix));
-      int status = ckernel_builder_ensure_capacity_leaf(out, size_t(end));
-      if (status == dynd_ok) {
-        reinterpret_cast<ckernel_prefix *>(out->data + offset)->function = reinterpret_cast<void *>(triple);
-      }
-      return status ? status : end;
-    },
-    nullptr,
-    nullptr};
-
 // triple(a) * b + a over doubles, built once; every thread runs it whole, into memory of its own.
 void run_on_many_threads(const nd::array &a, const nd::array &b, const char *kind) {
   task t;
@@ -193,7 +174,7 @@ void run_on_many_threads(const nd::array &a, const nd::array &b, const char *kin
   }
   t.noutputs = 1;
   external_function function;
-  function.kernel = &triple_kernel;
+  function.kernel = testing::kernel_of<triple>();
   function.types = {1, 1, {scalar_id::float64, scalar_id::float64}};
   uint8_t x = t.p.add_source(scalar_id::float64), y = t.p.add_source(scalar_id::float64), tripled;
   t.p.add_external(function, &x, &tripled);
@@ -252,7 +233,7 @@ std::vector<std::string> large_results() {
   for (const nd::array &result :
        {a * 0.1 + b, nd::sum(nd::sqrt(a)), nd::sum(a * b, 1), nd::sum(b, 0), nd::sqrt(rows) * 0.3 + rows,
         nd::sum(nd::sqrt(rows)), nd::sum(nd::sqrt(rows), 1), nd::max(rows), rows * ramp("150000 * 1 * float32"),
-        nd::sum(nd::transposed(a * 0.1)), nd::call(triple_kernel, {&b, 1})}) {
+        nd::sum(nd::transposed(a * 0.1)), nd::call(*testing::kernel_of<triple>(), {&b, 1})}) {
     results.push_back(bits(result));
   }
   return results;
@@ -295,7 +276,7 @@ std::thread::id caller;
 
 TEST(Threads, AKernelForOneThreadStaysOnIt) {
   with_threads some(4);
-  deferred_ckernel kernel = triple_kernel;
+  deferred_ckernel kernel = *testing::kernel_of<triple>();
   kernel.flags |= dynd_callable_one_thread;
   kernel.instantiate = [](const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) {
     intptr_t end = offset + intptr_t(sizeof(ckernel_prefix));

@@ -1,0 +1,112 @@
+// Pickle: an array is (restore, (type, access, sizes, offsets of each `var` dimension, values)).
+#include "binding.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/space.h"
+#include "dynd/memory/buffer.h"
+
+namespace binding {
+
+nb::object reduced_to_bytes(const nd::array &a) {
+  if (!a->has_scalars()) {
+    throw error(error_kind::type, "pickle: only arrays of scalars can be pickled, not " + std::string(a.type().str()));
+  }
+  nd::array whole(copy_values(a.get(), access_mode::immutable)); // in C order, rows one after another
+  array_block *block = whole.get();
+  space shape;
+  space_of(block, shape);
+  nb::list sizes, offsets;
+  for (int d = 0; d < shape.ndim; d++) {
+    sizes.append(shape.size[d]);
+    if (block->is_var(d)) {
+      const offsets_run &run = shape.slots[shape.slot_index[d]].run;
+      std::vector<int64_t> wide(size_t(run.rows) + 1);
+      widen(run, wide.data());
+      for (int64_t &offset : wide) { // they may begin anywhere
+        offset -= run.first();
+      }
+      offsets.append(nb::bytes(wide.data(), wide.size() * sizeof(int64_t)));
+    }
+  }
+  static const char *const names[] = {"immutable", "readonly", "readwrite"};
+  buffer *memory = as_buffer(block->values().owner);
+  nb::bytes values(memory ? memory->data : small_data(block), value_bytes(shape, ndt::type(block->type->dtype)));
+  nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
+  return nb::make_tuple(restore,
+                        nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
+}
+
+namespace {
+
+[[noreturn]] void fail_restore(const char *what) {
+  throw error(error_kind::value, std::string("restore: the pickled array is damaged: ") + what);
+}
+
+// The rows of the next `var` dimension, checked: a pickle may come from anywhere.
+std::vector<int64_t> restored_offsets(nb::bytes bytes, intptr_t rows) {
+  if (bytes.size() != (size_t(rows) + 1) * sizeof(int64_t)) {
+    fail_restore("wrong number of rows");
+  }
+  std::vector<int64_t> offsets(size_t(rows) + 1);
+  std::memcpy(offsets.data(), bytes.c_str(), bytes.size());
+  if (offsets[0] != 0 || !std::is_sorted(offsets.begin(), offsets.end())) {
+    fail_restore("offsets that decrease");
+  }
+  return offsets;
+}
+
+nb::object restore(std::string_view text, const std::string &access, std::vector<intptr_t> sizes,
+                   std::vector<nb::bytes> offsets, nb::bytes values) {
+  ndt::type type(text);
+  access_mode mode = access_of(access);
+  if (type->scalar == not_scalar || size_t(type->ndim) != sizes.size() || type->var_count != offsets.size()) {
+    fail_restore("sizes that are not the type's");
+  }
+  space shape;
+  shape.ndim = type->ndim;
+  std::vector<std::vector<int64_t>> row_offsets;
+  intptr_t count = 1;
+  const type_data *t = type.get();
+  for (int d = 0; d < shape.ndim; d++, t = t->element) {
+    bool var = t->kind == type_kind::var_dim;
+    shape.size[d] = var ? -1 : sizes[size_t(d)];
+    shape.fixed[d] = t->kind == type_kind::fixed_dim;
+    if (var) {
+      shape.slot_index[d] = int8_t(shape.nvar++);
+      row_offsets.push_back(restored_offsets(offsets[row_offsets.size()], count));
+      count = row_offsets.back().back();
+    } else if (shape.size[d] < 0 || (shape.fixed[d] && shape.size[d] != t->size) ||
+               __builtin_mul_overflow(count, shape.size[d], &count)) {
+      fail_restore("a size that is not the type's");
+    }
+  }
+  if (values.size() / scalar_size[size_t(type->scalar)] != size_t(count) ||
+      values.size() % scalar_size[size_t(type->scalar)] != 0) {
+    fail_restore("wrong number of values");
+  }
+  make_slots(shape, row_offsets);
+  ref<array_block> block = new_result(shape, type.dtype());
+  if (values.size()) {
+    std::memcpy(block->values().address, values.c_str(), values.size());
+  }
+  block->access = mode;
+  if (mode != access_mode::immutable) {
+    block->flags &= uint8_t(~flag_ours);
+  }
+  return nb::steal(wrap(std::move(block)));
+}
+
+} // namespace
+
+void add_pickle(nb::module_ &m) { m.def("restore", restore); }
+
+} // namespace binding
