@@ -25,12 +25,6 @@ constexpr int class_count = 2;
 constexpr uint8_t no_class = 255;
 constexpr int most_kept = 32;
 
-#if defined(DYND_SANITIZE)
-constexpr bool keeping = false; // it would hide bugs
-#else
-constexpr bool keeping = true;
-#endif
-
 struct kept_blocks {
   void *block[class_count][most_kept];
   int count[class_count];
@@ -62,7 +56,7 @@ void register_thread() {
 
 void *take_memory(size_t bytes, uint8_t *size_class) {
   int c = bytes <= 128 ? 0 : 1;
-  if (!keeping || bytes > 256) {
+  if (!recycling || bytes > 256) {
     *size_class = no_class;
     return ::operator new(bytes, std::nothrow);
   }

@@ -11,16 +11,11 @@
 #include <new>
 
 #include "dynd/base/errors.h"
+#include "dynd/memory/pool.h"
 
 namespace dynd {
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool recycling = false;
-#else
-constexpr bool recycling = true;
-#endif
 
 // The header is before the data in the same allocation; 64 bytes keep the data aligned.
 constexpr size_t header_size = 64;
@@ -257,6 +252,9 @@ buffer *as_buffer(counted *owner) {
 
 size_t recycled_bytes() { return the_recycler().bytes(); }
 
-void trim_memory() { the_recycler().trim(); }
+void trim_memory() {
+  the_recycler().trim();
+  trim_pools();
+}
 
 } // namespace dynd

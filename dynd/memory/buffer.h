@@ -13,6 +13,13 @@
 
 namespace dynd {
 
+/// Whether memory is kept for reuse: not under a sanitizer, where that would hide bugs.
+#if defined(DYND_SANITIZE)
+inline constexpr bool recycling = false;
+#else
+inline constexpr bool recycling = true;
+#endif
+
 struct buffer : counted {
   char *data;
   size_t size;

@@ -71,7 +71,8 @@ private:
   int64_t take_high(int n); // a place of 2^n elements
   void fill(int64_t start, int64_t count);
 
-  std::atomic<int64_t> next_{0}, top_{INT64_MAX}; // between them nothing is used
+  int64_t capacity_ = INT64_MAX;          // elements
+  std::atomic<int64_t> next_{0}, top_{0}; // between them nothing is used
   std::atomic<bool> pinned_{false};
   std::mutex mutex_; // guards what follows
   static constexpr int classes = 47;
@@ -80,6 +81,9 @@ private:
   pool_stream *streams_ = nullptr;
   ref<counted> below_;
 };
+
+/// Gives reservations that are kept for the next pools back to the system.
+void trim_pools();
 
 /// The owner as a pool, null when it is something else.
 row_pool *as_pool(counted *owner);

@@ -88,6 +88,30 @@ TEST(Pool, NewPlacesAreFilled) {
   }
 }
 
+TEST(Pool, BeginsWithZerosAgainWhereAnotherEnded) {
+  trim_pools();
+  char *before = nullptr;
+  for (int round = 0; round < 3; round++) {
+    pool_stream streams[] = {{1, pool_fill::zeros}, {8, pool_fill::zeros}}; // the small one has room that none reaches
+    ref<row_pool> pool = row_pool::make(streams, {});
+    int64_t low = pool->take(100), high = pool->replace(low, 100, 1000);
+    ASSERT_LT(low, high);
+    for (const pool_stream &stream : streams) {
+      char *content = stream.address;
+      for (int64_t start : {low, high}) {
+        size_t at = size_t(start) * stream.item, count = stream.item * (start == low ? 100 : 1000);
+        ASSERT_TRUE(std::all_of(content + at, content + at + count, [](char c) { return c == 0; })) << round;
+        std::fill_n(content + at, count, char(7));
+      }
+    }
+    if (recycling) {
+      EXPECT_TRUE(!before || before == streams[0].address || before == streams[1].address);
+    }
+    before = streams[0].address;
+  }
+  trim_pools();
+}
+
 TEST(Pool, IsUsedUpFromBothEnds) {
   pool_stream stream{size_t(1) << 22, pool_fill::zeros}; // few elements fit; no page is touched
   ref<row_pool> pool = make_pool(stream);
