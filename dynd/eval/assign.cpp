@@ -7,6 +7,7 @@
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/assign_rows.h"
+#include "dynd/eval/copy_streams.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -252,7 +253,10 @@ ref<array_block> convert(const char *name, array_block *src, const type_data *ty
   intptr_t size[max_type_streams];
   find_sizes(type, *src, size);
   ref<array_block> result = new_empty(type, size);
-  assign_now(name, result.get(), src, mode, how, true);
+  if (type != src->type || how.watching || !try_copy_streams(*result, *src)) {
+    result = new_empty(type, size);
+    assign_now(name, result.get(), src, mode, how, true);
+  }
   if (access == access_mode::immutable) {
     settle(*result);
     note_density(*result);
