@@ -1,6 +1,6 @@
 """Times of this library beside hand-written loops, NumPy, Awkward Array, numexpr and Numba: `make bench`.
 
-    .venv/bin/python bench/run.py [--cliffs] [--quick] [--only PATTERN] [--json FILE] [--build DIRECTORY]
+    .venv/bin/python bench/run.py [--cliffs | --walk] [--quick] [--only PATTERN] [--json FILE] [--build DIRECTORY]
 
 Each line of the table is one piece of work (rows.py). `ours` is measured from Python, with a fresh result each
 time, and divided by the base that the bar is for: usually the *floor*, the fastest of several hand-written loops
@@ -268,10 +268,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a quarter of the time for each row")
     parser.add_argument("--cliffs", action="store_true", help="the lines of cliffs.py instead")
+    parser.add_argument("--walk", action="store_true", help="the walk of walk.py instead")
     parser.add_argument("--only", default="", help="rows whose name contains this (a regular expression)")
     parser.add_argument("--json", type=pathlib.Path, help="also write everything that was measured")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where call_cost was built")
     options = parser.parse_args()
+    if options.walk:
+        import walk
+
+        return walk.run(options.quick, options.only)
     if options.cliffs:
         import cliffs
 
