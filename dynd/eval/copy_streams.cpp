@@ -48,7 +48,7 @@ public:
       return true;
     case type_kind::option:
       copy_items(part.stream, from, to);
-      return copy(part.element(), from, to);
+      return !has_missing_rows(part, to, from.count) && copy(part.element(), from, to);
     case type_kind::string:
     case type_kind::bytes:
     case type_kind::var_dim:
@@ -71,6 +71,13 @@ public:
   }
 
 private:
+  // The rows of a missing value have no memory in a new array; those of the source may be of length 0.
+  bool has_missing_rows(const type_part &option, int64_t begin, int64_t count) const {
+    const stream_role *roles = option.type->element->roles;
+    bool has_rows = std::count(roles, roles + option.type->element->nstreams, stream_role::rows) > 0;
+    return has_rows && std::memchr(dst_.streams()[option.stream].address + begin, 0, size_t(count));
+  }
+
   void copy_items(int s, const element_range &from, int64_t to) {
     size_t item = stream_item(src_, s), left = size_t(from.count) * item;
     const char *source = src_.streams()[s].address + size_t(from.begin) * item;
@@ -107,8 +114,9 @@ private:
     const char *slot = slots.address + from.begin * slot_size(slots.kind);
     element_range content;
     bool follow = slots.kind == slot_kind::offsets64 ? read_slots<slot_kind::offsets64>(slot, from.count, rows, content)
-                  : slots.kind == slot_kind::pairs64 ? read_slots<slot_kind::pairs64>(slot, from.count, rows, content)
-                                                     : read_slots<slot_kind::offsets32>(slot, from.count, rows, content);
+                  : slots.kind == slot_kind::pairs64
+                      ? read_slots<slot_kind::pairs64>(slot, from.count, rows, content)
+                      : read_slots<slot_kind::offsets32>(slot, from.count, rows, content);
     if (!follow) {
       return false;
     }

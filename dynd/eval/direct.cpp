@@ -63,9 +63,9 @@ bool try_one_type(op_id op, const call_operands &operands, ref<array_block> *res
   return loop((*results)->values().address, source[0], source[1], source[2], size_t(first->count), nullptr) == 0;
 }
 
-// Operands of any types and layouts, without rows. Each is read where it is, if it is dense and of the type that is
-// computed in, and a single number by the loop for one. Any other is brought into scratch first, if the result has few
-// elements. What this does not take is left to the task, errors included.
+// Operands of any types and layouts, without rows, and a result of few elements. Each operand is read where it is, if
+// it is in the order of the result without gaps and of the type that is computed in; a single number by the loop for
+// one. Any other is brought into scratch, batch by batch. What this does not take is left to the task, errors included.
 class direct_call {
 public:
   direct_call(op_id op, const call_operands &operands) : op_(op), o_(operation_of(op)), operands_(operands) {}
@@ -74,37 +74,32 @@ public:
     if (o_.operand[0] >= value_rule::optional || !find_shape() || !find_type()) {
       return false;
     }
-    batch_fn loop = isa().loop(op_, computation_);
-    const void *source[3] = {};
+    loop_ = isa().loop(op_, computation_);
+    find_order();
+    bool gathers = false;
     for (int i = 0; i < operands_.count; i++) {
-      const array_block &own = *operands_.block[i];
-      bool right = own.scalar() == operand_type(op_, i, computation_);
-      batch_fn for_one = right && own.ndim == 0 && shape_->ndim > 0 && operands_.count == 2 && !is_number_
-                             ? isa().constant_loop(op_, i, computation_)
-                             : nullptr;
-      if (for_one) {
-        loop = for_one;
-        is_number_ = true;
-        source[i] = own.values().address;
-      } else if (right && (own.flags & flag_dense) && has_shape(own)) {
-        source[i] = own.values().address;
-      } else if (shape_->count <= most_gathered) {
-        source[i] = gathered(own, i);
-      } else {
-        return false;
-      }
+      find_source(i);
+      gathers |= source_[i].how == source::gathered;
     }
-    char *to[2] = {};
+    if (!loop_ || (gathers && shape_->count > batch && size_[rank_ - 1] < shortest_row)) {
+      return false; // many short rows: the task has better loops for them
+    }
     for (int i = 0; i < o_.noutputs; i++) {
-      results[i] = new_dense(with_scalar(shape_->type, result_type(op_, i, computation_)), shape_->size());
-      to[i] = results[i]->values().address;
+      results[i] = new_result(result_type(op_, i, computation_));
     }
-    return loop && loop(to[0], source[0], source[1], source[2], size_t(shape_->count), to[1]) == 0;
+    return run_batches(results, gathers ? batch : shape_->count);
   }
 
 private:
-  static constexpr intptr_t most_gathered = 128;
-  static constexpr size_t scratch_size = size_t(most_gathered) * max_scalar_size + 128; // fetches write past the end
+  static constexpr intptr_t batch = 128, shortest_row = 16;
+  static constexpr size_t scratch_size = size_t(batch) * max_scalar_size + 128; // fetches write past the end
+
+  struct source {
+    const char *at;
+    size_t item;
+    enum { in_place, number, gathered } how;
+    intptr_t stride[max_ndim], index[max_ndim]; // where it is gathered: by axis in the order of the result
+  };
 
   bool has_shape(const array_block &own) const {
     return own.ndim == shape_->ndim && std::equal(own.size(), own.size() + own.ndim, shape_->size());
@@ -118,7 +113,7 @@ private:
     return t->kind == type_kind::fixed_dim;
   }
 
-  // The operand that has the result's sizes, in C order, and the kinds of its dimensions; all others broadcast to it.
+  // The operand that has the result's sizes and the kinds of its dimensions; all others broadcast to it.
   bool find_shape() {
     bool fixed = false;
     for (int i = 0; i < operands_.count; i++) {
@@ -129,10 +124,9 @@ private:
       }
       fixed |= has_fixed_dim(*own);
       bool larger = !shape_ || own->ndim > shape_->ndim || (own->ndim == shape_->ndim && own->count > shape_->count);
-      bool dense = own->ndim == 1 || (own->flags & flag_dense);
-      shape_ = larger || (dense && has_shape(*own)) ? own : shape_;
+      shape_ = larger ? own : shape_;
     }
-    bool fits = (shape_->ndim <= 1 || (shape_->flags & flag_dense)) && size_t(shape_->count) * 8 <= lazy_from;
+    bool fits = size_t(shape_->count) * 8 <= lazy_from;
     for (int i = 0; i < operands_.count && fits; i++) {
       const array_block &own = *operands_.block[i];
       fits = own.ndim == 0 || !fixed || same_shape(shape_, &own);
@@ -164,34 +158,118 @@ private:
     return !o_.compares || !find_mixed_comparison(computation_, first->scalar(), last.scalar());
   }
 
-  // The elements of an operand as the shape has them, one after another.
-  const void *gathered(const array_block &own, int i) {
-    const fetch_functions &fetch = isa().fetch(__builtin_ctzl(own.item_size()));
-    int ndim = shape_->ndim, last = ndim - 1, missing = ndim - own.ndim;
-    intptr_t stride[max_ndim], index[max_ndim] = {};
-    for (int d = 0; d < ndim; d++) {
-      stride[d] = d < missing ? 0 : broadcast_stride(own.size()[d - missing], own.value_strides()[d - missing]);
+  // The order of the axes that a task's result has, and the sizes in it; no dimension counts as one of size 1.
+  void find_order() {
+    int ndim = shape_->ndim;
+    for (int i = 0; i < operands_.count && ndim > 1; i++) {
+      const array_block &own = *operands_.block[i];
+      if (!has_shape(own)) {
+        continue;
+      }
+      axis_order of_own = order_of(ndim, own.size(), own.value_strides());
+      if (of_own.c_order || (!order_.c_order && !std::equal(order_.axis, order_.axis + ndim, of_own.axis))) {
+        order_.c_order = true;
+        break;
+      }
+      order_ = of_own;
     }
-    intptr_t row = ndim ? shape_->size()[last] : 1;
-    const char *from = own.values().address;
+    rank_ = std::max(ndim, 1);
+    size_[0] = 1;
+    for (int k = 0; k < ndim; k++) {
+      size_[k] = shape_->size()[axis(k)];
+    }
+  }
+
+  int axis(int k) const { return order_.c_order ? k : order_.axis[k]; }
+
+  // Finds how operand i is read. A number beside an array is read once, by a loop of its own.
+  void find_source(int i) {
+    const array_block &own = *operands_.block[i];
+    source &s = source_[i];
+    scalar_id wanted = operand_type(op_, i, computation_);
+    s.at = own.values().address;
+    s.item = own.item_size();
+    bool is_number = own.ndim == 0 && shape_->ndim > 0 && operands_.count == 2;
+    if (batch_fn for_one = is_number ? isa().constant_loop(op_, i, computation_) : nullptr) {
+      if (own.scalar() != wanted) {
+        isa().convert(wanted, own.scalar())(scratch_[1][i], s.at, nullptr, nullptr, 1, nullptr);
+        s.at = scratch_[1][i];
+      }
+      s.how = source::number;
+      loop_ = for_one;
+      return;
+    }
+    intptr_t chained = intptr_t(s.item);
+    bool in_order = own.scalar() == wanted;
+    for (int k = rank_ - 1; k >= 0; k--) {
+      int d = axis(k) - (shape_->ndim - own.ndim);
+      s.stride[k] = d < 0 || own.ndim == 0 ? 0 : broadcast_stride(own.size()[d], own.value_strides()[d]);
+      s.index[k] = 0;
+      in_order &= size_[k] == 1 || s.stride[k] == chained;
+      chained *= size_[k];
+    }
+    s.how = in_order ? source::in_place : source::gathered;
+  }
+
+  ref<array_block> new_result(scalar_id scalar) const {
+    ref<array_block> result = new_dense(with_scalar(shape_->type, scalar), shape_->size());
+    intptr_t chained = intptr_t(result->item_size());
+    for (int k = rank_ - 1; k >= 0 && !order_.c_order; k--) {
+      result->value_strides()[axis(k)] = chained;
+      chained *= size_[k];
+    }
+    result->flags &= uint8_t(~(order_.c_order ? 0 : flag_dense));
+    return result;
+  }
+
+  bool run_batches(ref<array_block> *results, intptr_t most) {
+    char *to[2] = {};
+    intptr_t to_item[2] = {}, row = size_[rank_ - 1];
+    for (int i = 0; i < o_.noutputs; i++) {
+      to[i] = results[i]->values().address;
+      to_item[i] = intptr_t(results[i]->item_size());
+    }
+    const void *from[3] = {};
+    for (intptr_t n = 0, done = 0; done < shape_->count; done += n) {
+      n = row < most ? std::min(most / row * row, shape_->count - done) : std::min(most, row - done % row);
+      for (int i = 0; i < operands_.count; i++) {
+        source &s = source_[i];
+        from[i] = s.how == source::gathered ? gathered(s, i, n) : s.at;
+        s.at += s.how == source::in_place ? n * intptr_t(s.item) : 0;
+      }
+      if (loop_(to[0], from[0], from[1], from[2], size_t(n), to[1])) {
+        return false;
+      }
+      to[0] += n * to_item[0];
+      to[1] += n * to_item[1];
+    }
+    return true;
+  }
+
+  // The next elements of an operand, in the order of the result, one after another.
+  const void *gathered(source &s, int i, intptr_t count) {
+    const array_block &own = *operands_.block[i];
+    const fetch_functions &fetch = isa().fetch(__builtin_ctzl(s.item));
+    int last = rank_ - 1;
     char *to = scratch_[0][i];
-    for (intptr_t done = 0; done < shape_->count; done += row, to += row * intptr_t(own.item_size())) {
-      fetch.load_strided(to, from, ndim ? stride[last] : 0, size_t(row));
-      for (int d = last - 1; d >= 0; d--) {
-        from += stride[d];
-        if (++index[d] < shape_->size()[d]) {
-          break;
-        }
-        from -= index[d] * stride[d];
-        index[d] = 0;
+    for (intptr_t left = count; left > 0;) {
+      intptr_t n = std::min(left, size_[last] - s.index[last]);
+      fetch.load_strided(to, s.at, s.stride[last], size_t(n));
+      to += n * intptr_t(s.item);
+      left -= n;
+      s.at += n * s.stride[last];
+      s.index[last] += n;
+      for (int k = last; k > 0 && s.index[k] == size_[k]; k--) {
+        s.at += s.stride[k - 1] - s.index[k] * s.stride[k];
+        s.index[k] = 0;
+        s.index[k - 1]++;
       }
     }
     scalar_id wanted = operand_type(op_, i, computation_);
     if (own.scalar() == wanted) {
       return scratch_[0][i];
     }
-    isa().convert(wanted, own.scalar())(scratch_[1][i], scratch_[0][i], nullptr, nullptr, size_t(shape_->count),
-                                        nullptr);
+    isa().convert(wanted, own.scalar())(scratch_[1][i], scratch_[0][i], nullptr, nullptr, size_t(count), nullptr);
     return scratch_[1][i];
   }
 
@@ -200,7 +278,11 @@ private:
   const call_operands &operands_;
   const array_block *shape_ = nullptr;
   scalar_id computation_;
-  bool is_number_ = false;                       // the loop is one for a number
+  batch_fn loop_;
+  axis_order order_;
+  int rank_;
+  intptr_t size_[max_ndim];
+  source source_[3];
   alignas(64) char scratch_[2][3][scratch_size]; // as it was, and in the type that is computed in
 };
 

@@ -91,9 +91,22 @@ size_t value_bytes(const space &shape, ndt::type dtype) {
   return bytes;
 }
 
+axis_order order_of(int ndim, const intptr_t *size, const intptr_t *stride) {
+  axis_order order;
+  for (int d = 0; d < ndim; d++) { // insertion sort
+    int at = d;
+    while (at > 0 && size[d] > 1 && std::abs(stride[order.axis[at - 1]]) < std::abs(stride[d])) {
+      order.axis[at] = order.axis[at - 1];
+      at--;
+      order.c_order = false;
+    }
+    order.axis[at] = int8_t(d);
+  }
+  return order;
+}
+
 axis_order order_like(const space &shape, const space_operands &operands) {
   axis_order order;
-  bool found = false;
   if (shape.nvar > 0) {
     return order;
   }
@@ -102,24 +115,11 @@ axis_order order_like(const space &shape, const space_operands &operands) {
     if (operand.ndim != shape.ndim || !std::equal(shape.size, shape.size + shape.ndim, block.size())) {
       continue;
     }
-    int8_t axis[max_ndim];
-    const intptr_t *stride = block.value_strides();
-    bool c_order = true;
-    for (int d = 0; d < shape.ndim; d++) { // insertion sort by falling stride, axes of size 1 stay
-      int at = d;
-      while (at > 0 && shape.size[d] > 1 && std::abs(stride[axis[at - 1]]) < std::abs(stride[d])) {
-        axis[at] = axis[at - 1];
-        at--;
-        c_order = false;
-      }
-      axis[at] = int8_t(d);
-    }
-    if (c_order || (found && !std::equal(axis, axis + shape.ndim, order.axis))) {
+    axis_order own = order_of(shape.ndim, shape.size, block.value_strides());
+    if (own.c_order || (!order.c_order && !std::equal(own.axis, own.axis + shape.ndim, order.axis))) {
       return {};
     }
-    found = true;
-    order.c_order = false;
-    std::copy_n(axis, shape.ndim, order.axis);
+    order = own;
   }
   return order;
 }

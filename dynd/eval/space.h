@@ -96,6 +96,9 @@ struct axis_order {
   int8_t axis[max_ndim];
 };
 
+/// The axes of an array by falling stride; those of size 1 stay where they are.
+axis_order order_of(int ndim, const intptr_t *size, const intptr_t *stride);
+
 /// The order that all operands of the whole shape have (a transposed plus a transposed array is transposed), else C
 /// order.
 axis_order order_like(const space &shape, const space_operands &operands);
