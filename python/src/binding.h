@@ -143,6 +143,7 @@ PyObject *call_array_type(PyObject *type, PyObject *const *arguments, size_t cou
 
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);
+void add_reductions(nb::module_ &m);
 void add_plugins(nb::module_ &m);
 void add_conversions(nb::module_ &m);
 void add_pickle(nb::module_ &m);
