@@ -144,8 +144,8 @@ private:
     scalar_id promoted{};
     for (int i = 0; i < operands_.count; i++) {
       const array_block *own = operands_.block[i];
-      if (o_.operand[i] == value_rule::boolean) {
-        if (own->scalar() != scalar_id::bool_) {
+      if (has_own_type(o_.operand[i])) {
+        if (!takes_operand(op_, i, own->scalar())) {
           return false;
         }
         continue;
@@ -153,7 +153,7 @@ private:
       promoted = first ? promote(promoted, own->scalar()) : own->scalar();
       first = first ? first : own;
     }
-    computation_ = computation_type(op_, promoted);
+    computation_ = first ? computation_type(op_, promoted) : scalar_id::bool_;
     const array_block &last = *operands_.block[operands_.count - 1];
     return !o_.compares || !find_mixed_comparison(computation_, first->scalar(), last.scalar());
   }

@@ -66,16 +66,17 @@ typed_operation type_operation(op_id op, const call_operands &operands) {
   for (int i = 0; i < operands.count; i++) {
     element_kind kind = kind_of_operand(o.name, operands.block[i]);
     option |= kind.option && o.operand[i] != value_rule::optional;
-    if (o.operand[i] == value_rule::boolean) {
-      if (kind.scalar != scalar_id::bool_) {
-        fail(error_kind::type,
-             std::string(o.name) + ": the condition must be bool, not " + scalar_name[size_t(kind.scalar)]);
-      }
+    if (!takes_operand(op, i, kind.scalar)) {
+      const char *wanted = o.operand[i] == value_rule::boolean ? ": the condition must be bool, not "
+                                                               : ": the exponent must be an int64 or smaller, not ";
+      fail(error_kind::type, std::string(o.name) + wanted + scalar_name[size_t(kind.scalar)]);
+    }
+    if (has_own_type(o.operand[i])) {
       continue;
     }
     promoted = promoted ? promote(*promoted, kind.scalar) : kind.scalar;
   }
-  typed.what.computation = computation_type(op, *promoted);
+  typed.what.computation = promoted ? computation_type(op, *promoted) : scalar_id::bool_;
   typed.total = !can_fail(op, typed.what.computation);
   for (int i = 0; i < o.noutputs; i++) {
     typed.result[i] = number_type(result_type(op, i, typed.what.computation), option);

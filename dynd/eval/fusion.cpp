@@ -130,14 +130,14 @@ void fused_task::add(const element_operation &what, const value_registers *opera
     uint8_t valid = valid_or_true(operands[0]);
     results[0].value = t.p.add_operation(what.op, what.computation, {valid, value, fill});
     results[0].valid = operands[1].valid == no_register ? no_register : either(valid, operands[1].valid);
-  } else if (what.op == logic::chosen) {
+  } else if (o.operand[0] == value_rule::boolean) {
     add_select(what.op, what.computation, operands, results);
   } else {
     add_propagating(what.op, what.computation, operands, count, results);
   }
 }
 
-// The result is missing where an operand is. Except for bools: where one operand decides alone it is not.
+// The result is missing where an operand is. Except for bools: where one operand decides alone, it is not.
 void fused_task::add_propagating(op_id op, scalar_id computation, const value_registers *operands, int count,
                                  value_registers *results) {
   const operation &o = operation_of(op);
@@ -149,7 +149,7 @@ void fused_task::add_propagating(op_id op, scalar_id computation, const value_re
     scalar_id to = mixed ? (i ? mixed->right : mixed->left) : operand_type(op, i, computation);
     regs[i] = p.converted(operands[i].value, to);
   }
-  bool kleene = (op == logic::both || op == logic::either) && computation == scalar_id::bool_;
+  bool kleene = o.decided != decision::none && p.type[regs[0]] == scalar_id::bool_;
   uint8_t valid =
       kleene ? kleene_valid(o, {regs[0], operands[0].valid}, {regs[1], operands[1].valid}) : all_valid(operands, count);
   p.add_operation(op, computation, regs, count, values, valid);
@@ -158,13 +158,14 @@ void fused_task::add_propagating(op_id op, scalar_id computation, const value_re
   }
 }
 
-// Both are there, or one that decides alone is: False of an `and`, True of an `or`.
+// Both are there, or one that decides alone is.
 uint8_t fused_task::kleene_valid(const operation &o, const value_registers &a, const value_registers &b) {
   if (a.valid == no_register && b.valid == no_register) {
     return no_register;
   }
   auto decides = [&](const value_registers &x) {
-    uint8_t value = o.id == logic::either ? x.value : t.p.add_operation(logic::inverted, scalar_id::bool_, {x.value});
+    bool as_it_is = o.decided == decision::by_true;
+    uint8_t value = as_it_is ? x.value : t.p.add_operation(logic::inverted, scalar_id::bool_, {x.value});
     return both(x.valid, value);
   };
   uint8_t all = both(a.valid, b.valid);

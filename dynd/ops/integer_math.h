@@ -2,7 +2,7 @@
 // only integers have. The same rules: internal linkage, no standard library, the same bits at every ISA level, no trap.
 #pragma once
 
-#include "dynd/ops/scalar_math.h"
+#include "dynd/ops/rounding_math.h"
 
 namespace dynd {
 namespace {
@@ -47,6 +47,15 @@ DYND_ISA_INLINE float exact_remainder(float a, float b) {
     return rest == 0 ? __builtin_copysignf(0.0f, a) : float(rest);
   }
   return __builtin_fmodf(a, b);
+}
+
+/// Remainder with the sign of the dividend, as C has it.
+template <class T> DYND_ISA_INLINE T truncated_remainder(T a, T b) {
+  if constexpr (is_floating_point<T>) {
+    return exact_remainder(a, b);
+  } else {
+    return T(a - truncated_quotient(a, b) * b);
+  }
 }
 
 /// Remainder with the sign of the divisor, as Python's and NumPy's divmod.
@@ -148,6 +157,26 @@ template <class T> DYND_ISA_INLINE T greatest_divisor(T a, T b) {
     u = smaller;
   }
   return T(u << twos);
+}
+
+template <class T> DYND_ISA_INLINE T least_multiple(T a, T b) {
+  using number = typename unsigned_of<sizeof(T)>::type;
+  number u = number(is_negative(a) ? T(-a) : a), v = number(is_negative(b) ? T(-b) : b);
+  number divisor = number(greatest_divisor(u, v));
+  return divisor == 0 ? T(0) : T(number(u / divisor * v));
+}
+
+/// By sums of neighbouring bits, pairs, and so on: it vectorises without an instruction for it.
+template <class T> DYND_ISA_INLINE uint8_t count_of_ones(T a) {
+  using number = typename unsigned_of<sizeof(T)>::type;
+  number x = number(is_negative(a) ? T(-a) : a);
+  x = number(x - (x >> 1 & number(0x5555555555555555u)));
+  x = number((x & number(0x3333333333333333u)) + (x >> 2 & number(0x3333333333333333u)));
+  x = number((x + (x >> 4)) & number(0x0f0f0f0f0f0f0f0fu));
+  for (unsigned width = 8; width < 8 * sizeof(T); width *= 2) {
+    x = number(x + (x >> width));
+  }
+  return uint8_t(x & 127);
 }
 
 } // namespace

@@ -9,13 +9,17 @@ namespace dynd {
 
 namespace {
 
-/// `total` or `fails(condition, types, message)`, as an entry writes it; only what is known at run time.
+/// `total`, `decided(value)` or `fails(condition, types, message)`, as an entry writes it; only what is known at run
+/// time.
 struct failure_rule {
   const char *message;
   type_set types;
+  decision decided = decision::none;
 };
 #define DYND_RULE_total                                                                                                \
   failure_rule { nullptr, type_set::all }
+#define DYND_RULE_decided(value)                                                                                       \
+  failure_rule { nullptr, type_set::all, decision::by_##value }
 #define DYND_RULE_fails(condition, types, message)                                                                     \
   failure_rule { message, type_set::types }
 
@@ -49,6 +53,7 @@ consteval operation make_operation(const char *name, op_id id, const char *signa
                     {},
                     shape.compares(),
                     relation_of(id),
+                    failure.decided,
                     failure.message,
                     failure.types,
                     signature,
@@ -113,11 +118,18 @@ scalar_id in_set(const char *name, type_set set, scalar_id id) {
 scalar_id type_by(value_rule rule, scalar_id computation) {
   switch (rule) {
   case value_rule::boolean:
+  case value_rule::truth:
     return scalar_id::bool_;
-  case value_rule::real:
-    return real_type(computation);
+  case value_rule::int64:
+    return scalar_id::int64;
+  case value_rule::uint8:
+    return scalar_id::uint8;
   case value_rule::int32:
     return scalar_id::int32;
+  case value_rule::real:
+    return real_type(computation);
+  case value_rule::complex:
+    return complex_type(computation);
   default:
     return computation;
   }
@@ -139,6 +151,13 @@ const reduction &reduction_of(reduction_id id) { return reductions[size_t(id)]; 
 
 scalar_id computation_type(op_id id, scalar_id promoted) {
   return in_set(operation_of(id).name, operation_of(id).set, promoted);
+}
+
+bool takes_operand(op_id id, int i, scalar_id scalar) {
+  value_rule rule = operation_of(id).operand[i];
+  return rule == value_rule::boolean ? scalar == scalar_id::bool_
+         : rule == value_rule::int64 ? is_integer(scalar) && is_widening(scalar, scalar_id::int64)
+                                     : true;
 }
 
 scalar_id operand_type(op_id id, int i, scalar_id computation) {

@@ -44,6 +44,9 @@ enum class comparison : uint8_t {
   order = 16 | 1
 };
 
+/// Which value of one bool operand gives the result whatever the other is, also where that is missing.
+enum class decision : uint8_t { none, by_false, by_true };
+
 struct operation {
   const char *name;
   op_id id;
@@ -52,6 +55,7 @@ struct operation {
   value_rule operand[max_operation_operands], output[max_operation_outputs];
   bool compares;         ///< (T, T) -> bool: exact between 64-bit types that no common type holds (mixed_pair)
   comparison relation;   ///< of an entry of comparison.def: how it compares elements that are not numbers
+  decision decided;      ///< by one of two operands that are bools
   const char *failure;   ///< what it says when it fails on values; null: it cannot
   type_set fails_in;     ///< where it has a failure: the types in which it may fail
   const char *signature; ///< "(T, T) -> T"
@@ -66,7 +70,10 @@ const operation *operation_for(comparison relation);
 /// operation's set, float64 for an integer where only floating types are. Other types are a type error.
 scalar_id computation_type(op_id id, scalar_id promoted);
 
-/// What operand i is converted to: bool for a condition, else the computation type (for ?T: of its values).
+/// Whether operand i, where it has a type of its own (has_own_type), may be of this one.
+bool takes_operand(op_id id, int i, scalar_id scalar);
+
+/// What operand i is converted to: where it has no type of its own, the computation type (for ?T: of its values).
 scalar_id operand_type(op_id id, int i, scalar_id computation);
 
 /// The type of output i.

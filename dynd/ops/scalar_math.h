@@ -146,6 +146,8 @@ template <class T> DYND_ISA_INLINE T absolute(complex_of<T> x) {
   return T(__builtin_sqrt(u * u + v * v) / scale);
 }
 
+DYND_ISA_INLINE float16 absolute(float16 x) { return {uint16_t(x.bits & 0x7fff)}; }
+
 template <class T> DYND_ISA_INLINE T absolute(T a) {
   if constexpr (is_floating_point<T>) {
     return T(__builtin_fabs(a));
@@ -262,15 +264,6 @@ template <class T> DYND_ISA_INLINE bool is_negative(T a) {
   } else {
     return false;
   }
-}
-
-DYND_ISA_INLINE float whole_of(float a) { return __builtin_truncf(a); }
-DYND_ISA_INLINE double whole_of(double a) { return __builtin_trunc(a); }
-
-/// What whole_of leaves, with the sign of the number; of infinity 0.
-template <class T> DYND_ISA_INLINE T fraction_of(T a) {
-  T rest = a - whole_of(a);
-  return T(__builtin_copysign(__builtin_fabs(a) == T(__builtin_inf()) ? T(0) : rest, a));
 }
 
 /// A number below the normal ones times 2^64, which makes it one.

@@ -35,11 +35,20 @@ static_assert(unsigned(number_kind::boolean) == 0 && unsigned(number_kind::unsig
 enum class value_rule : uint8_t {
   same,     ///< T
   boolean,  ///< bool
-  real,     ///< real T: the type of the components of a complex T, else T
+  truth,    ///< truth: an operand of any type, converted to bool: what is not 0 is true
+  int64,    ///< int64: an operand of any integer type that it holds
+  uint8,    ///< uint8
   int32,    ///< int32
+  real,     ///< real T: the type of the components of a complex T, else T
+  complex,  ///< complex T: the complex type whose components hold T
   optional, ///< ?T: its validity (bool) and its value (T) are two registers of the loop
   presence  ///< ?: of an option of any type its validity, one register
 };
+
+/// Whether an operand has no part in what T is.
+constexpr bool has_own_type(value_rule operand) {
+  return operand == value_rule::boolean || operand == value_rule::truth || operand == value_rule::int64;
+}
 
 inline constexpr int max_operation_operands = 3, max_operation_outputs = 2;
 
@@ -48,7 +57,17 @@ struct operation_shape {
   uint8_t noperands = 0, noutputs = 0, nregisters = 0;
   value_rule operand[max_operation_operands] = {};
   value_rule output[max_operation_outputs] = {};
-  value_rule reg[max_operation_operands] = {}; ///< same or boolean
+  value_rule reg[max_operation_operands] = {}; ///< same, boolean or int64
+
+  /// Whether some register holds a T.
+  constexpr bool has_values() const {
+    for (int i = 0; i < nregisters; i++) {
+      if (reg[i] == value_rule::same) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   /// (T, T) -> bool
   constexpr bool compares() const {
@@ -77,13 +96,17 @@ struct signature_reader {
     return true;
   }
   consteval value_rule value() {
-    return skip("real T")  ? value_rule::real
-           : skip("bool")  ? value_rule::boolean
-           : skip("int32") ? value_rule::int32
-           : skip("?T")    ? value_rule::optional
-           : skip("?")     ? value_rule::presence
-           : skip("T")     ? value_rule::same
-                           : throw "a value of a signature is T, real T, bool, int32, ?T or ?";
+    return skip("real T")      ? value_rule::real
+           : skip("complex T") ? value_rule::complex
+           : skip("bool")      ? value_rule::boolean
+           : skip("truth")     ? value_rule::truth
+           : skip("int64")     ? value_rule::int64
+           : skip("uint8")     ? value_rule::uint8
+           : skip("int32")     ? value_rule::int32
+           : skip("?T")        ? value_rule::optional
+           : skip("?")         ? value_rule::presence
+           : skip("T")         ? value_rule::same
+                               : throw "no such value of a signature";
   }
   /// Values in parentheses; returns how many.
   consteval uint8_t values(value_rule *to, int most) {
@@ -116,20 +139,25 @@ consteval operation_shape parse_signature(const char *text) {
     shape.output[shape.noutputs++] = reader.value();
   }
   for (int i = 0; i < shape.noutputs; i++) {
-    if (shape.output[i] == value_rule::optional || shape.output[i] == value_rule::presence) {
+    value_rule rule = shape.output[i];
+    if (rule == value_rule::optional || rule == value_rule::presence) {
       throw "an operation gives no option: the engine gives its results their validity";
+    }
+    if (rule == value_rule::truth || rule == value_rule::int64) {
+      throw "an output is T, real T, complex T, bool, uint8 or int32";
     }
   }
   for (int i = 0; i < shape.noperands; i++) {
     value_rule rule = shape.operand[i];
-    bool truth = rule == value_rule::boolean || rule == value_rule::presence || rule == value_rule::optional;
-    if (!truth && rule != value_rule::same) {
-      throw "an operand is T, bool, ?T or ?";
+    bool truth = rule == value_rule::boolean || rule == value_rule::truth || rule == value_rule::presence ||
+                 rule == value_rule::optional;
+    if (!truth && rule != value_rule::same && rule != value_rule::int64) {
+      throw "an operand is T, bool, truth, int64, ?T or ?";
     }
     if (shape.nregisters + (rule == value_rule::optional ? 2 : 1) > max_operation_operands) {
       throw "more registers than a loop has";
     }
-    shape.reg[shape.nregisters++] = truth ? value_rule::boolean : value_rule::same;
+    shape.reg[shape.nregisters++] = truth ? value_rule::boolean : rule;
     if (rule == value_rule::optional) {
       shape.reg[shape.nregisters++] = value_rule::same;
     }

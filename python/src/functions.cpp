@@ -37,17 +37,15 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
     }
     const nd::array *like = nullptr; // what Python scalars take their type from
     for (Py_ssize_t i = 0; i < count && !like; i++) {
-      bool condition = r.operand[i] == value_rule::boolean;
-      like = !condition && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+      like = !has_own_type(r.operand[i]) && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
     }
     nd::array operands[3];
     array_block *blocks[3];
     unsigned last_use = 0;
     auto convert = [&](Py_ssize_t i) {
-      bool condition = r.operand[i] == value_rule::boolean;
-      operands[i] = arguments[i] == Py_None && condition
-                        ? missing_value(scalar_id::bool_)
-                        : to_operand(arguments[i], condition ? nullptr : like, r.name, r.compares);
+      bool own = has_own_type(r.operand[i]);
+      operands[i] = arguments[i] == Py_None && own ? missing_value(operand_type(op, int(i), {}))
+                                                   : to_operand(arguments[i], own ? nullptr : like, r.name, r.compares);
       blocks[i] = operands[i].get();
     };
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -56,7 +54,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
         last_use |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else if (arguments[i] != Py_None) {
         convert(i);
-        like = like || r.operand[i] == value_rule::boolean ? like : &operands[i];
+        like = like || has_own_type(r.operand[i]) ? like : &operands[i];
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the other operands
@@ -130,7 +128,8 @@ std::string example(const operation &r) {
 // What help() shows: the entry's own text, what it accepts, and an example.
 std::string document(const operation &r) {
   std::string text = std::string(r.name) + "(" + parameter_names(r) + ", /)\n--\n\n" + r.doc + "\n\n";
-  text += std::string(r.signature) + ", where T is " + set_text(r.set);
+  bool values = std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) { return !has_own_type(rule); });
+  text += std::string(r.signature) + (values ? std::string(", where T is ") + set_text(r.set) : ", of any type");
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
   text += r.noutputs == 1

@@ -12,8 +12,13 @@ import conversions
 import oracle
 from oracle import Array, strided
 
-FALLIBLE = {"floor_divide", "remainder", "divmod", "pow", "bitwise_left_shift", "bitwise_right_shift"}
-KLEENE = {"bitwise_and": operator.and_, "bitwise_or": operator.or_}
+FALLIBLE = {"floor_divide", "remainder", "divmod", "fmod", "pow", "bitwise_left_shift", "bitwise_right_shift"}
+KLEENE = {
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "logical_and": operator.and_,
+    "logical_or": operator.or_,
+}
 COMPARISONS = {
     "less": operator.lt,
     "less_equal": operator.le,
@@ -76,16 +81,24 @@ def paths(structure, ndim):
 
 def integer_leaf(name, a, b):
     """The results of one integer operation before they wrap to their type; None where it fails."""
-    if name in ("floor_divide", "remainder", "divmod"):
+    if name in ("floor_divide", "remainder", "divmod", "fmod"):
         if b == 0:
             return None
+        if name == "fmod":
+            return (abs(a) % abs(b) * (-1 if a < 0 else 1),)
         return divmod(a, b) if name == "divmod" else (a // b,) if name == "floor_divide" else (a % b,)
     if b < 0:
         return None
     return (pow(a, b, 2**64) if name == "pow" else a << b if name == "bitwise_left_shift" else a >> b,)
 
 
-FLOATING = {"floor_divide": np.floor_divide, "remainder": np.remainder, "divmod": np.divmod, "pow": np.power}
+FLOATING = {
+    "floor_divide": np.floor_divide,
+    "remainder": np.remainder,
+    "divmod": np.divmod,
+    "fmod": np.fmod,
+    "pow": np.power,
+}
 
 
 def fallible(name, common, rows, index):
@@ -106,8 +119,8 @@ def fallible(name, common, rows, index):
 
 
 def kleene(name, row):
-    """and, or of True, False and None: what the result is whatever the missing value may be."""
-    results = {KLEENE[name](*(filled if x is None else x for x in row)) for filled in (False, True)}
+    """and, or of True, False and None: what the result is whatever the missing value may be. Of numbers, their truth."""
+    results = {KLEENE[name](*(filled if x is None else bool(x) for x in row)) for filled in (False, True)}
     return results.pop() if len(results) == 1 else None
 
 
@@ -141,7 +154,7 @@ def elementwise(name, *operands):
     rows = list(zip(*columns))
     if name == "where":
         results, scalar = [choose(row, owns, common) for row in rows], common.name
-    elif name in KLEENE and common.kind == "b":
+    elif name in KLEENE and (common.kind == "b" or name.startswith("logical")):
         results, scalar = [kleene(name, row) for row in rows], "bool"
     else:
         there = [i for i, row in enumerate(rows) if all(x is not None for x in row)]

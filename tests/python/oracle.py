@@ -277,6 +277,38 @@ def divide(a, b):
     return found
 
 
+def ldexp(a, b):
+    """NumPy's; exponents that only a larger type has give what the largest do."""
+    return np.ldexp(a, np.clip(b, -(10**6), 10**6).astype("int32"))
+
+
+def nextafter(a, b):
+    """NumPy's, but from one zero to the other it is the other, as the standard says; NumPy's float16 stays."""
+    return np.where(a == b, b, np.nextafter(a, b))
+
+
+def complex_number(a, b):
+    found = np.empty(a.shape, np.result_type(a, "complex64"))
+    found.real, found.imag = a, b
+    return found
+
+
+def imag(a):
+    return a.imag if a.dtype.kind == "c" else np.zeros_like(a)
+
+
+def sign(a):
+    """NumPy's, but of complex numbers by the formula, with a length that is no more than an infinity."""
+    if a.dtype.kind != "c":
+        return np.sign(a)
+    length = np.abs(a.astype("complex128")).astype(a.real.dtype)
+    found = np.sign(a)
+    plain = np.isfinite(length) & (length != 0)
+    found.real[plain] = (a.real / length)[plain]
+    found.imag[plain] = (a.imag / length)[plain]
+    return found
+
+
 #: name -> (arity, set of types it works on, function of columns)
 ELEMENTWISE = {
     "add": (2, "numbers", np.add),
@@ -312,11 +344,42 @@ ELEMENTWISE = {
     "bitwise_left_shift": (2, "integers", not_negative(np.left_shift)),
     "bitwise_right_shift": (2, "integers", not_negative(np.right_shift)),
     "gcd": (2, "integers", np.gcd),
+    "lcm": (2, "integers", np.lcm),
+    "bitwise_count": (1, "integers", np.bitwise_count),
+    "fmod": (2, "reals", by_nonzero("fmod", np.fmod)),
+    "logical_and": (2, "all", np.logical_and),
+    "logical_or": (2, "all", np.logical_or),
+    "logical_xor": (2, "all", np.logical_xor),
+    "logical_not": (1, "all", np.logical_not),
+    "floor": (1, "reals", np.floor),
+    "ceil": (1, "reals", np.ceil),
+    "trunc": (1, "reals", np.trunc),
+    "round": (1, "reals", np.round),
+    "rint": (1, "real_floats", np.rint),
+    "positive": (1, "numbers", np.positive),
+    "conj": (1, "numbers", np.conj),
+    "real": (1, "numbers", np.real),
+    "imag": (1, "numbers", imag),
+    "complex": (2, "real_floats", complex_number),
+    "sign": (1, "numbers", sign),
+    "reciprocal": (1, "floats", np.reciprocal),
+    "copysign": (2, "real_floats", np.copysign),
+    "nextafter": (2, "real_floats", nextafter),
+    "isfinite": (1, "numbers", np.isfinite),
+    "isinf": (1, "numbers", np.isinf),
+    "fmin": (2, "ordered", np.fmin),
+    "fmax": (2, "ordered", np.fmax),
+    "heaviside": (2, "real_floats", np.heaviside),
+    "deg2rad": (1, "real_floats", np.deg2rad),
+    "rad2deg": (1, "real_floats", np.rad2deg),
+    "ldexp": (2, "real_floats", ldexp),
 }
 COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
-FALLIBLE = ["divmod", "floor_divide", "remainder", "pow", "bitwise_left_shift", "bitwise_right_shift"]
+FALLIBLE = ["divmod", "floor_divide", "remainder", "fmod", "pow", "bitwise_left_shift", "bitwise_right_shift"]
+#: the operands that have a type of their own: name -> (position, type)
+OWN_TYPES = {"where": (0, "bool"), "ldexp": (1, "int64")}
 UNARY = [name for name, row in ELEMENTWISE.items() if row[0] == 1]
-BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name not in FALLIBLE]
+BINARY = [name for name, row in ELEMENTWISE.items() if row[0] == 2 and name not in {*FALLIBLE, *OWN_TYPES}]
 
 #: the kinds of NumPy's types that a set has
 SETS = {
@@ -347,17 +410,17 @@ def elementwise(name, *operands):
     arity, allowed, function = ELEMENTWISE[name]
     if len(operands) != arity:
         raise TypeError(f"{name} takes {arity} operands")
-    valued = operands[1:] if name == "where" else operands
-    common = promote(valued, allowed)
-    if name == "where" and operands[0].scalar != "bool":
-        raise TypeError("where: the condition must be bool")
+    at, own_type = OWN_TYPES.get(name, (None, None))
+    common = promote([x for i, x in enumerate(operands) if i != at], allowed)
+    if at is not None and operands[at].scalar != own_type:
+        raise TypeError(f"{name}: operand {at} must be {own_type}")
     arrays = [x if isinstance(x, Array) else Array((), "python", x) for x in operands]
     dims, structure, columns = broadcast(name, arrays)
     ready = []
     for i, (array, column) in enumerate(zip(arrays, columns)):
         own = common if array.scalar == "python" else array.scalar
         column = np.array(column, dtype=own)
-        as_is = name == "where" and i == 0 or name in COMPARISONS  # NumPy compares int64 with uint64 exactly
+        as_is = i == at or name in COMPARISONS  # NumPy compares int64 with uint64 exactly
         ready.append(column if as_is else column.astype(common))
     with np.errstate(all="ignore"):
         found = function(*ready)

@@ -56,10 +56,10 @@ def assert_is(result, expected, zeros=True, dims=True, exact=True):
 
 
 #: operations on complex numbers that NumPy takes from the system's library: ours are close to its
-APPROXIMATE = {"sqrt", "abs"}
+APPROXIMATE = {"sqrt", "abs", "sign"}
 
 #: operations whose result's zero may have either sign (which of 0.0 and -0.0 is smaller is nobody's promise)
-SIGNLESS = {"minimum", "maximum", "clip", "min", "max"}
+SIGNLESS = {"minimum", "maximum", "fmin", "fmax", "clip", "min", "max"}
 
 
 # ---- ways to make an array

@@ -18,6 +18,8 @@ from support import APPROXIMATE, SIGNLESS, assert_is, bits, identical, make, num
 ROWS = list(nd.operations())
 NAMES = [row.name for row in ROWS]
 REDUCTIONS = ("sum", "min", "max")
+#: what an operand's type is whatever T is
+FIXED = ("bool", "int64")
 
 
 def parameters(row):
@@ -42,7 +44,7 @@ def takes(row, scalar):
     """Whether the operation is defined for a type; where it is not, the error says why."""
     if "?" in row.signature:
         return True
-    ones = [nd.array(True if kind == "bool" else 1, type=kind if kind == "bool" else scalar) for kind in parameters(row)]
+    ones = [nd.array(True if kind == "bool" else 1, type=kind if kind in FIXED else scalar) for kind in parameters(row)]
     try:
         getattr(nd, row.name)(*ones)
     except TypeError as error:
@@ -63,7 +65,8 @@ def fails_on_negatives(row, scalar):
     """Powers and shift counts."""
     if scalar not in oracle.SIGNED:
         return False
-    negatives = [nd.array(True, type="bool") if kind == "bool" else nd.array(-1, type=scalar) for kind in parameters(row)]
+    kinds = parameters(row)
+    negatives = [nd.array(True if x == "bool" else -1, type=x if x in FIXED else scalar) for x in kinds]
     try:
         getattr(nd, row.name)(*negatives)
     except ValueError:
@@ -92,7 +95,7 @@ def operands(rng, row, scalar, dims, structure):
     kept."""
     found = []
     for kind in parameters(row):
-        mine = "bool" if "bool" in kind else scalar
+        mine = kind if kind in FIXED else scalar
 
         def walk(node):
             if isinstance(node, list):

@@ -19,7 +19,7 @@ from dynd import nd
 from missing_oracle import Failed, index_text, puncture
 from oracle import VAR, Array, strided
 from strategies import SOME, random_values, seeds
-from support import SIGNLESS, assert_is, contains, identical
+from support import assert_is, contains, identical
 from missing_support import agree, draw_operands, make_missing, some_missing
 
 NA = "cannot assign an NA value to a non-option type"
@@ -66,11 +66,15 @@ def test_the_oracle():
 # ---- elementwise operations
 
 
-@settings(max_examples=2 * SOME)
-@given(seeds, st.sampled_from(["add", "subtract", "multiply", "divide", "minimum", "maximum"]))
+PROPAGATING = ["add", "subtract", "multiply", "divide", "minimum", "maximum", "fmin", "fmax", "copysign", "nextafter"]
+PROPAGATING += ["heaviside", "complex"]
+
+
+@settings(max_examples=3 * SOME)
+@given(seeds, st.sampled_from(PROPAGATING))
 def test_two_operands(seed, name):
     rng = random.Random(seed)
-    scalars = oracle.REALS if name in SIGNLESS else oracle.NUMBERS
+    scalars = oracle.NUMBERS if name in ("add", "subtract", "multiply", "divide") else oracle.REALS
     agree(name, some_missing(rng, draw_operands(rng, 2, scalars)), rng)
 
 
@@ -213,6 +217,16 @@ def test_kleene_logic():
 
 
 @settings(max_examples=SOME)
+@given(seeds, st.sampled_from(["logical_and", "logical_or", "logical_xor"]), st.booleans())
+def test_logic_on_the_truth_of_numbers(seed, name, ragged):
+    rng = random.Random(seed)
+    operands = draw_operands(rng, 2, ["bool"] + oracle.NUMBERS, ragged=ragged)
+    zeros = lambda x: x if rng.random() < 0.5 else type(x)(0)  # noqa: E731
+    operands = [Array(x.dims, x.scalar, missing.map_leaves(zeros, x.values, x.ndim)) for x in operands]
+    agree(name, some_missing(rng, operands), rng)
+
+
+@settings(max_examples=SOME)
 @given(seeds, st.sampled_from(["bitwise_and", "bitwise_or", "bitwise_xor"]), st.booleans())
 def test_bits_and_logic(seed, name, logic):
     rng = random.Random(seed)
@@ -238,7 +252,7 @@ def test_a_failing_operation_fails_only_where_its_operands_are_there(seed, name,
     """Careful ones have a bad right operand only where one of the two is missing, if shapes let them."""
     rng = random.Random(seed)
     a, b = draw_operands(rng, 2, [scalar])
-    bad = 0 if name in ("floor_divide", "remainder", "divmod") else 0 if scalar[0] == "u" else -1
+    bad = 0 if name in ("floor_divide", "remainder", "divmod", "fmod") else 0 if scalar[0] == "u" else -1
     good = [1, 2, 3, 5] if bad == 0 else [0, 1, 2, 6]
     right = missing.map_leaves(lambda _: rng.choice([*good, bad]), b.values, b.ndim)
     if careful:

@@ -13,7 +13,7 @@ import pytest
 import oracle
 from dynd import nd
 from oracle import Array, strided
-from support import identical
+from support import SIGNLESS, identical
 
 LIMITS = {name: (np.iinfo(name).min, np.iinfo(name).max) for name in oracle.INTEGERS}
 FLOAT_EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.0, 1e300, -1e300, math.inf, -math.inf, math.nan]
@@ -35,6 +35,12 @@ def float_edges(scalar):
         return np.array(FLOAT_EDGES + [float(x) for x in more], scalar).tolist()
 
 
+UNARY_OF_REALS = ["isnan", "isfinite", "isinf", "signbit", "modf", "frexp", "floor", "ceil", "trunc", "round", "rint"]
+UNARY_OF_REALS += ["positive", "conj", "real", "imag", "sign", "reciprocal", "deg2rad", "rad2deg", "logical_not"]
+UNARY_OF_INTEGERS = [*UNARY_OF_REALS, "bitwise_invert", "bitwise_count"]
+BINARY_OF_REALS = ["copysign", "nextafter", "fmin", "fmax", "heaviside", "complex", "logical_and", "logical_xor"]
+
+
 def check(name, scalar, columns):
     """The library is the oracle on these columns of Python values."""
     inputs = [Array((strided(len(column)),), scalar, column) for column in columns]
@@ -44,14 +50,14 @@ def check(name, scalar, columns):
     for result, wanted in zip(several(found), several(expected), strict=True):
         assert str(nd.type_of(result)) == wanted.type_text
         for i, (got, value) in enumerate(zip(result.tolist(), wanted.values, strict=True)):
-            assert identical(got, value), f"{name}{tuple(c[i] for c in columns)} gave {got}, not {value}"
+            assert identical(got, value, name not in SIGNLESS), f"{name}{tuple(c[i] for c in columns)} gave {got}, not {value}"
 
 
 # ---- integers
 
 
 @pytest.mark.parametrize("scalar", oracle.INTEGERS)
-@pytest.mark.parametrize("name", ["divmod", "floor_divide", "remainder"])
+@pytest.mark.parametrize("name", ["divmod", "floor_divide", "remainder", "fmod"])
 def test_divisions_of_integers(name, scalar):
     both = [(a, b) for a, b in itertools.product(integer_edges(scalar), repeat=2) if b != 0]
     check(name, scalar, list(zip(*both)))
@@ -59,7 +65,8 @@ def test_divisions_of_integers(name, scalar):
     wrap = lambda x: (x - low) % (high - low + 1) + low  # noqa: E731
     a, b = (nd.array(column, type=f"strided * {scalar}") for column in zip(*both))
     if name != "divmod":
-        exact = operator.floordiv if name == "floor_divide" else operator.mod
+        truncated = lambda x, y: abs(x) % abs(y) * (-1 if x < 0 else 1)  # noqa: E731
+        exact = {"floor_divide": operator.floordiv, "remainder": operator.mod, "fmod": truncated}[name]
         assert getattr(nd, name)(a, b).tolist() == [wrap(exact(x, y)) for x, y in both]
 
 
@@ -122,7 +129,17 @@ def test_gcd(scalar):
 
 
 @pytest.mark.parametrize("scalar", oracle.INTEGERS)
-@pytest.mark.parametrize("name", ["bitwise_invert", "isnan", "signbit", "modf", "frexp"])
+def test_lcm(scalar):
+    """Wraps, as products do."""
+    both = list(itertools.product(integer_edges(scalar), repeat=2))
+    low, high = LIMITS[scalar]
+    a, b = (nd.array(column, type=f"strided * {scalar}") for column in zip(*both))
+    for got, (x, y) in zip(nd.lcm(a, b).tolist(), both):
+        assert got == (math.lcm(x, y) - low) % (high - low + 1) + low, (x, y)
+
+
+@pytest.mark.parametrize("scalar", oracle.INTEGERS)
+@pytest.mark.parametrize("name", UNARY_OF_INTEGERS)
 def test_one_integer(name, scalar):
     check(name, scalar, [integer_edges(scalar)])
 
@@ -147,16 +164,86 @@ def test_bits_of_bools():
 
 
 @pytest.mark.parametrize("scalar", oracle.FLOATS)
-@pytest.mark.parametrize("name", ["isnan", "signbit", "modf", "frexp"])
+@pytest.mark.parametrize("name", UNARY_OF_REALS)
 def test_one_float(name, scalar):
     check(name, scalar, [float_edges(scalar) * 5])
 
 
 @pytest.mark.parametrize("scalar", oracle.FLOATS)
-@pytest.mark.parametrize("name", ["divmod", "floor_divide", "remainder", "pow"])
+@pytest.mark.parametrize("name", ["divmod", "floor_divide", "remainder", "fmod", "pow", *BINARY_OF_REALS])
 def test_two_floats(name, scalar):
     both = list(itertools.product(float_edges(scalar), repeat=2))
     check(name, scalar, list(zip(*both)))
+
+
+@pytest.mark.parametrize("name", BINARY_OF_REALS)
+@pytest.mark.parametrize("scalar", oracle.INTEGERS)
+def test_two_integers(name, scalar):
+    check(name, scalar, list(zip(*itertools.product(integer_edges(scalar), repeat=2))))
+
+
+@pytest.mark.parametrize("scalar", oracle.FLOATS)
+def test_rounding_near_halves_and_near_the_last_fraction(scalar):
+    digits = np.finfo(scalar).nmant
+    near = [k / 2 for k in range(-9, 10)] + [2.0**digits - 0.5, 2.0**digits, 2.0 ** (digits - 1) + 0.5, 2.0 ** (digits + 1) - 1]
+    values = np.array(near + [-x for x in near], scalar)
+    with np.errstate(over="ignore"):
+        values = np.concatenate([np.nextafter(values, np.inf), values, np.nextafter(values, -np.inf)]).astype(scalar)
+    for name in ("floor", "ceil", "trunc", "round", "rint"):
+        check(name, scalar, [values.tolist()])
+
+
+@pytest.mark.parametrize("scalar", oracle.FLOATS)
+def test_ldexp(scalar):
+    """One rounding, also where the result is subnormal; exponents of any size."""
+    exponents = [*range(-30, 30), -1100, -1074, -1023, -1022, -970, -969, -200, -150, -149, -126, -103, -102, 127, 128]
+    exponents += [200, 1023, 1024, 2000, 2200, 10**6, -(10**6), 2**40, -(2**40), 2**63 - 1, -(2**63)]
+    values = [*float_edges(scalar), *np.array([1 / 3, -math.pi, 1e-30, 1e-7, 12345.678], scalar).tolist()]
+    both = list(itertools.product(values, exponents))
+    column = [x for x, _ in both]
+    found = nd.ldexp(nd.array(column, type=scalar), nd.array([e for _, e in both], type="int64"))
+    for got, (x, e) in zip(found.tolist(), both):
+        with np.errstate(all="ignore"):  # rounded once from a type that holds what is near the limits, or exactly
+            if not math.isfinite(x) or x == 0:
+                exact = x
+            else:
+                mantissa, own = math.frexp(x)
+                down = max(min(own + e, 5000), -5000)
+                exact = np.longdouble(mantissa) * np.longdouble(2) ** np.longdouble(down)
+            assert identical(got, float(np.array(exact, "longdouble").astype(scalar))), (x, e)
+    assert nd.ldexp([[1.5, 2.0], []], 3).tolist() == [[12.0, 16.0], []]
+    assert nd.ldexp([1, 2], nd.array([3, 4], type="uint8")).tolist() == [8.0, 32.0]
+    mantissa, exponent = nd.frexp(nd.array(values, type=scalar))
+    assert identical(nd.ldexp(mantissa, exponent).tolist(), values)
+    assert nd.ldexp(nd.array([1.0, 2.0]), None).tolist() == [None, None]
+    assert nd.ldexp(nd.array([1.0, None, 3.0]), nd.array([1, 2, None])).tolist() == [2.0, None, None]
+
+
+@pytest.mark.parametrize("scalar", oracle.COMPLEX)
+def test_one_complex_number(scalar):
+    parts = [0.0, -0.0, 1.0, -2.5, 3e-39, 1e30, math.inf, -math.inf, math.nan]
+    values = np.array([complex(x, y) for x in parts for y in parts], scalar).tolist()
+    for name in ("isnan", "isfinite", "isinf", "conj", "real", "imag", "positive", "reciprocal", "logical_not"):
+        check(name, scalar, [values])
+    array = np.array(values, scalar)
+    with np.errstate(all="ignore"):
+        expected = np.sign(array)
+    np.testing.assert_allclose(np.asarray(nd.sign(array)), expected, rtol=4 * np.finfo(scalar).eps, atol=np.finfo(scalar).tiny)
+
+
+def test_logic_takes_numbers():
+    a, b = nd.array([0, 3, -1, 0], type="int8"), nd.array([0.0, math.nan, 0.0, -0.0])
+    assert nd.logical_and(a, b).tolist() == [False, True, False, False]
+    assert nd.logical_or(a, b).tolist() == [False, True, True, False]
+    assert nd.logical_xor(a, b).tolist() == [False, False, True, False]
+    assert nd.logical_not(b).tolist() == [True, False, True, True]
+    assert nd.logical_and(a, 1000).tolist() == [False, True, True, False], "a number has its own type"
+    assert nd.logical_or([[1, 0], []], [[0j], [1j]]).tolist() == [[True, False], []]
+    assert nd.logical_and([0, 5, None], None).tolist() == [False, None, None]
+    assert nd.logical_or([0.0, 5.0, None], None).tolist() == [None, True, None]
+    large = np.arange(100_000) % 3
+    text = nd.explain(lambda: nd.logical_and(nd.array(large), nd.array(large) > 1).max())
+    assert text.count("one kernel") == 1, text
 
 
 def test_powers_of_floats():
@@ -191,12 +278,6 @@ def test_functions_with_two_results_take_any_layout():
         np.testing.assert_array_equal(np.asarray(found), expected)
 
 
-@pytest.mark.parametrize("scalar", oracle.COMPLEX)
-def test_isnan_of_complex_numbers(scalar):
-    values = [1 + 2j, complex(math.nan, 1), complex(1, math.nan), complex(math.inf, -math.inf)]
-    check("isnan", scalar, [values])
-
-
 @pytest.mark.parametrize("scalar", oracle.REALS)
 def test_clip(scalar):
     values = integer_edges(scalar) if scalar in oracle.INTEGERS else float_edges(scalar)
@@ -221,6 +302,7 @@ FAILURES = [
     (nd.divmod, 0, "divmod: integer division by zero"),
     (nd.floor_divide, 0, "floor_divide: integer division by zero"),
     (nd.remainder, 0, "remainder: integer division by zero"),
+    (nd.fmod, 0, "fmod: integer division by zero"),
     (nd.pow, -1, "pow: negative integer power"),
     (nd.bitwise_left_shift, -1, "bitwise_left_shift: negative shift count"),
     (nd.bitwise_right_shift, -3, "bitwise_right_shift: negative shift count"),
@@ -366,6 +448,13 @@ def test_pow_with_a_modulus_is_refused():
         (lambda: nd.modf([1j]), "modf: not defined for complex numbers, got complex128"),
         (lambda: nd.signbit([True]), "signbit: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
         (lambda: nd.array([True]) << nd.array([True]), "bitwise_left_shift: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
+        (lambda: nd.ldexp([1.0], [1.5]), "ldexp: the exponent must be an int64 or smaller, not float64"),
+        (lambda: nd.ldexp([1.0], [True]), "ldexp: the exponent must be an int64 or smaller, not bool"),
+        (lambda: nd.ldexp([1.0], nd.array([1], type="uint64")), "ldexp: the exponent must be an int64 or smaller, not uint64"),
+        (lambda: nd.round([1j]), "round: not defined for complex numbers, got complex128"),
+        (lambda: nd.floor([True]), "floor: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
+        (lambda: nd.bitwise_count([1.5]), "bitwise_count: defined for integers only, got float64"),
+        (lambda: nd.logical_and(["a"], 1), "logical_and: there is no such operation for elements of type string"),
         (lambda: nd.clip([1]), "clip: takes 3 operands, not 1"),
         (lambda: nd.isnan([1], [2]), "isnan: takes 1 operands, not 2"),
     ],

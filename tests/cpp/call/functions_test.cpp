@@ -25,7 +25,7 @@ bool takes_options(const operation &r) {
 
 nd::array operand(const char *shape, const operation &r, int i) {
   bool condition = r.operand[i] == value_rule::boolean;
-  bool whole = r.set == type_set::integers || r.set == type_set::bits;
+  bool whole = r.set == type_set::integers || r.set == type_set::bits || r.operand[i] == value_rule::int64;
   nd::array a = ramp(std::string(shape) + (condition ? "bool" : whole ? "int64" : "float64"));
   return condition ? a : whole ? a + (i + 1) : a + (i + 1.0); // no zero to divide by
 }

@@ -115,8 +115,7 @@ TEST(AllocationFailure, EveryElementwiseOperationOfMissingValues) {
     for (const layout *l : {&dense, &broadcast, &ragged_values}) {
       scenario s = {std::string(r.name) + ", ?" + scalar_name[size_t(scalar)] + ", " + l->name, any, {}, {}};
       for (size_t i = 0; i < r.noperands; i++) {
-        bool condition = r.operand[i] == value_rule::boolean;
-        s.operands.push_back(laid_out(*l, i, condition ? scalar_id::bool_ : scalar));
+        s.operands.push_back(laid_out(*l, i, operand_type(op_id(op), int(i), scalar)));
         s.operands.back().gaps = i == 0 || op % 2;
       }
       s.may_fail = can_fail(op_id(op), scalar);

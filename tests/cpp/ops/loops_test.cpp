@@ -14,11 +14,11 @@ public:
   operation_check(op_id op, scalar_id type)
       : op_(operation_of(op)), type_(type), random_(uint64_t(op) * 100 + uint64_t(type)) {
     for (int i = 0; i < op_.noperands; i++) {
-      if (op_.operand[i] != value_rule::same) {
+      if (op_.operand[i] >= value_rule::optional) {
         registers_.push_back(scalar_id::bool_);
       }
-      if (op_.operand[i] == value_rule::same || op_.operand[i] == value_rule::optional) {
-        registers_.push_back(type);
+      if (op_.operand[i] != value_rule::presence) {
+        registers_.push_back(operand_type(op, i, type));
       }
     }
     for (int i = 0; i < op_.noutputs; i++) {

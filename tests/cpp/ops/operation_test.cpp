@@ -58,6 +58,24 @@ TEST(Operations, FailInTheTypesThatTheirEntriesName) {
   EXPECT_STREQ(operation_of(op_id::bitwise_right_shift).failure, "negative shift count");
 }
 
+TEST(Operations, ThatOneBoolDecidesDoNotDependOnTheOther) {
+  int deciding = 0;
+  for (size_t op = 0; op < op_count; ++op) {
+    decision decided = operation_of(op_id(op)).decided;
+    if (decided == decision::none) {
+      continue;
+    }
+    deciding++;
+    bool value = decided == decision::by_true, other[] = {false, true}, results[4];
+    for (int i = 0; i < 2; i++) {
+      isa().loop(op_id(op), scalar_id::bool_)(results + 2 * i, &value, other + i, nullptr, 1, nullptr);
+      isa().loop(op_id(op), scalar_id::bool_)(results + 2 * i + 1, other + i, &value, nullptr, 1, nullptr);
+    }
+    EXPECT_TRUE(results[0] == results[1] && results[0] == results[2] && results[0] == results[3]);
+  }
+  EXPECT_EQ(deciding, 4); // bitwise and logical: and, or
+}
+
 TEST(Signature, IsParsed) {
   constexpr operation_shape fill = parse_signature("(?T, T) -> T");
   static_assert(fill.noperands == 2 && fill.nregisters == 3 && fill.noutputs == 1 && !fill.compares());
@@ -69,6 +87,11 @@ TEST(Signature, IsParsed) {
   static_assert(parse_signature("(T) -> real T").output[0] == value_rule::real);
   static_assert(parse_signature("(bool, T, T) -> T").operand[0] == value_rule::boolean);
   static_assert(parse_signature("(T, T) -> bool").compares());
+  constexpr operation_shape scaled = parse_signature("(T, int64) -> complex T");
+  static_assert(scaled.reg[1] == value_rule::int64 && scaled.output[0] == value_rule::complex && scaled.has_values());
+  constexpr operation_shape logical = parse_signature("(truth, truth) -> uint8");
+  static_assert(logical.reg[0] == value_rule::boolean && logical.output[0] == value_rule::uint8);
+  static_assert(!logical.has_values() && !logical.compares());
 }
 
 TEST(Operations, ComputationTypeFollowsTheSet) {

@@ -1,6 +1,7 @@
 // What every operation gives, written apart from the entries, one element at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -102,12 +103,66 @@ template <class T> results integer_reference(const std::string &name, bool is_bo
       x = std::exchange(y, x % y);
     }
     return one(T(x));
+  } else if (name == "lcm") {
+    unsigned __int128 x = a < 0 ? -__int128(a) : __int128(a), y = b < 0 ? -__int128(b) : __int128(b);
+    unsigned __int128 multiple = x;
+    for (unsigned __int128 u = x, v = y; v != 0; u = std::exchange(v, u % v)) {
+      multiple = u % v == 0 ? x / v * y : multiple;
+    }
+    return one(x == 0 || y == 0 ? T(0) : T(multiple));
+  } else if (name == "bitwise_count") {
+    int count = 0;
+    for (unsigned __int128 x = a < 0 ? -__int128(a) : __int128(a); x != 0; x &= x - 1) {
+      count++;
+    }
+    return {{value{(long double)count}}};
+  } else if (name == "isfinite" || name == "isinf") {
+    return {{truth(name == "isfinite")}};
+  }
+  return std::nullopt;
+}
+
+/// The number next to a towards b: of a float16 in its own type.
+template <class T> T reference_neighbour(bool half, T a, T b) {
+  if (!half || a != a || b != b || a == b) {
+    return std::nextafter(a, b);
+  }
+  uint16_t bits = nearest_float16(a).bits;
+  if (a == 0) {
+    return value_of(float16{uint16_t(b < 0 ? 0x8001 : 1)});
+  }
+  return value_of(float16{uint16_t((a < b) == (a > 0) ? bits + 1 : bits - 1)});
+}
+
+/// The floating-point functions of the C library, where it has them.
+template <class T> results library_reference(const std::string &name, bool half, T a, T b) {
+  auto one = [](T x) { return results{{value{x}}}; };
+  if (name == "rint") {
+    return one(std::nearbyint(a));
+  } else if (name == "copysign") {
+    return one(std::copysign(a, b));
+  } else if (name == "nextafter") {
+    return one(reference_neighbour(half, a, b));
+  } else if (name == "isfinite") {
+    return {{truth(std::isfinite(a))}};
+  } else if (name == "isinf") {
+    return {{truth(std::isinf(a))}};
+  } else if (name == "heaviside") {
+    return one(a != a ? a : a == 0 ? b : T(a > 0));
+  } else if (name == "reciprocal") {
+    return one(1 / a);
+  } else if (name == "deg2rad") {
+    return one(a * (T(M_PI) / 180));
+  } else if (name == "rad2deg") {
+    return one(a * (180 / T(M_PI)));
+  } else if (name == "complex") {
+    return {{value{a, b}}};
   }
   return std::nullopt;
 }
 
 /// What only floating-point numbers have.
-template <class T> results floating_reference(const std::string &name, T a, T b) {
+template <class T> results floating_reference(const std::string &name, bool half, T a, T b) {
   if (name == "divide") {
     return {{value{a / b}}};
   } else if (name == "sqrt") {
@@ -120,10 +175,11 @@ template <class T> results floating_reference(const std::string &name, T a, T b)
     T mantissa = std::frexp(a, &exponent);
     return {{value{mantissa}, value{std::isfinite(a) ? (long double)exponent : 0.0L}}};
   }
-  return std::nullopt;
+  return library_reference(name, half, a, b);
 }
 
-template <class T> results real_reference(const std::string &name, bool is_bool, T a, T b, T c) {
+/// `special`: it is bool, or float16, computed in float.
+template <class T> results real_reference(const std::string &name, bool special, T a, T b, T c) {
   constexpr bool floating = std::is_floating_point_v<T>;
   auto number = [&](auto f) -> results {
     if constexpr (floating) {
@@ -168,6 +224,28 @@ template <class T> results real_reference(const std::string &name, bool is_bool,
     return {{truth(a != b)}};
   } else if (name == "isnan") {
     return {{truth(a != a)}};
+  } else if (name == "floor" || name == "ceil" || name == "trunc" || name == "round") {
+    long double x = (long double)a, near = std::nearbyint(x);
+    return {{value{name == "floor"   ? std::floor(x)
+                   : name == "ceil"  ? std::ceil(x)
+                   : name == "trunc" ? std::trunc(x)
+                                     : near}}};
+  } else if (name == "positive" || name == "conj" || name == "real") {
+    return one(a);
+  } else if (name == "imag") {
+    return one(T(0));
+  } else if (name == "sign") {
+    return one(a != a ? a : T(a > 0) - T(a < 0));
+  } else if (name == "fmin") {
+    return one(a != a ? b : b != b ? a : minimum(a, b));
+  } else if (name == "fmax") {
+    return one(a != a ? b : b != b ? a : maximum(a, b));
+  } else if (name == "fmod") {
+    if constexpr (floating) {
+      return one(std::fmod(a, b));
+    } else {
+      return one(T(__int128(a) % b));
+    }
   } else if (name == "signbit") {
     return {{truth(std::signbit((long double)a))}};
   } else if (name == "pow") {
@@ -180,9 +258,9 @@ template <class T> results real_reference(const std::string &name, bool is_bool,
     return {{value{(long double)(name == "remainder" ? rest : quotient)}, value{(long double)rest}}};
   }
   if constexpr (floating) {
-    return floating_reference(name, a, b);
+    return floating_reference(name, special, a, b);
   } else {
-    return integer_reference(name, is_bool, a, b);
+    return integer_reference(name, special, a, b);
   }
 }
 
@@ -209,6 +287,16 @@ template <class T> results complex_reference(const std::string &name, complex_of
     return {{truth(!(a.real == b.real && a.imag == b.imag))}};
   } else if (name == "isnan") {
     return {{truth(std::isnan(a.real) || std::isnan(a.imag))}};
+  } else if (name == "isinf") {
+    return {{truth(std::isinf(a.real) || std::isinf(a.imag))}};
+  } else if (name == "isfinite") {
+    return {{truth(std::isfinite(a.real) && std::isfinite(a.imag))}};
+  } else if (name == "positive") {
+    return one(a);
+  } else if (name == "conj") {
+    return one({a.real, -a.imag});
+  } else if (name == "real" || name == "imag") {
+    return {{value{name == "real" ? a.real : a.imag}}};
   } else if (name == "divide") { // as NumPy's loop does it
     if (std::fabs(b.real) >= std::fabs(b.imag)) {
       if (b.real == 0 && b.imag == 0) {
@@ -229,8 +317,18 @@ inline results reference(const operation &op, scalar_id type, const char *const 
   std::string name = op.name;
   if (name == "where" || name == "fill_missing") {
     return {{decoded(type, *reg[0] ? reg[1] : reg[2])}};
-  } else if (name == "is_missing") {
+  } else if (name == "is_missing" || name == "logical_not") {
     return {{truth(!*reg[0])}};
+  } else if (name == "logical_and") {
+    return {{truth(*reg[0] && *reg[1])}};
+  } else if (name == "logical_or") {
+    return {{truth(*reg[0] || *reg[1])}};
+  } else if (name == "logical_xor") {
+    return {{truth(!*reg[0] != !*reg[1])}};
+  } else if (name == "ldexp") {
+    int64_t exponent;
+    std::memcpy(&exponent, reg[1], sizeof exponent);
+    return {{value{std::ldexp(decoded(type, reg[0]).real, int(std::clamp<int64_t>(exponent, -15000, 15000)))}}};
   }
   results found;
   with_type(type, [&]<class T>(tag<T>) {
@@ -242,7 +340,7 @@ inline results reference(const operation &op, scalar_id type, const char *const 
     if constexpr (is_complex_type<T>) {
       found = complex_reference(name, x[0], x[1]);
     } else if constexpr (is_half<T>) { // in float, rounded once
-      found = real_reference<float>(name, false, value_of(x[0]), value_of(x[1]), value_of(x[2]));
+      found = real_reference<float>(name, true, value_of(x[0]), value_of(x[1]), value_of(x[2]));
     } else if (is_bool) {
       found = real_reference<T>(name, true, x[0] != 0, x[1] != 0, x[2] != 0);
     } else {
