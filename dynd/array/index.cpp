@@ -99,7 +99,7 @@ void copy_slices(const scalar_rows &from, const index &i, char *to) {
   with_item(from.item, [&](auto item) {
     for (intptr_t r = 0; r < from.rows.rows; r++) {
       slice_extent extent = resolve(i, from.rows[r + 1] - from.rows[r]);
-      intptr_t stride = extent.step * from.stride;
+      intptr_t stride = intptr_t(size_t(extent.step) * size_t(from.stride)); // of one element, any step
       const char *at = from.row(r) + extent.first * from.stride;
       for (intptr_t k = 0; k < extent.count; k++, at += stride, to += item) {
         std::memcpy(to, at, item);

@@ -16,7 +16,8 @@ namespace {
 /// An external function that can be called, with its kernel for small calls.
 struct lifted_state : external_function {
   nd::kernel function;
-  std::once_flag once;
+  std::mutex building;
+  std::atomic<bool> built = false;
   ckernel_builder built_leaf; // made when it is first called
 
   lifted_state(nd::kernel k, const external_types &t) : function(std::move(k)) {
@@ -31,12 +32,20 @@ struct lifted_state : external_function {
   }
   bool needs_lock() const { return has(dynd_callable_python_lock); }
 
+  // A thread waits for another that builds without the interpreter's lock, which the other may need.
   void build() {
-    std::call_once(once, [this] {
+    if (built.load(std::memory_order_acquire)) {
+      return;
+    }
+    without_interpreter unlocked;
+    std::lock_guard turn(building);
+    if (!built.load(std::memory_order_relaxed)) {
+      with_interpreter locked(needs_lock());
       built_leaf.reset(); // of an attempt that failed
       make_external(built_leaf, 0, *kernel, types);
       leaf = &built_leaf;
-    });
+      built.store(true, std::memory_order_release);
+    }
   }
 };
 

@@ -76,14 +76,9 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
   t.assigns = true;
   t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
                std::vector<explained_level> *levels) {
-    size_t before = levels ? levels->size() : 0;
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    size_t end = make_element_assignment(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing},
-                                         planned, levels);
-    for (size_t i = before; levels && i < levels->size(); i++) { // below those of the task
-      (*levels)[i].depth += int(before);
-    }
-    return end;
+    return make_element_assignment(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, planned,
+                                   levels);
   };
   split at(dst->type, src->type);
   space_of({dst, at.dst}, t.shape);

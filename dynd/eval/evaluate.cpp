@@ -146,6 +146,7 @@ ref<array_block> make_lazy(const typed_operation &typed, const call_operands &op
   return result;
 }
 
+// Of an operation that the caller has claimed: what is computed meanwhile drops its external function.
 const char *name_of(const lazy_operation &op) {
   return op.external ? static_cast<const external_function *>(op.external)->kernel->name : operation_of(op.op).name;
 }
@@ -154,10 +155,11 @@ const char *name_of(const lazy_operation &op) {
 void materialize_group(array_block *block) {
   settings how = thread_settings();
   ref<array_block> keep = ref<array_block>::share(block); // other owners may drop it meanwhile
-  fused_task fused(name_of(*block->lazy), how);
+  fused_task fused("", how);
   if (!fused.claim_root(block)) {
     return;
   }
+  fused.t.name = name_of(*block->lazy);
   if (!try_direct_compute(block, how)) {
     space_of(block, fused.t.shape);
     fused.add_claimed();
@@ -220,13 +222,14 @@ bool is_same_view(const array_block &a, const array_block &b) {
 }
 
 // Whether each element has a place of its own: from the innermost axis in memory on, each steps over all that is inside
-// of it. Rows always have.
+// of it. Rows do not overlap in their content, whose axes are the last `var` one and those inside.
 bool has_own_places(const array_block &block) {
   intptr_t extent = intptr_t(stream_item(block, block.nstreams - 1));
   const intptr_t *stride = block.strides(block.nstreams - 1);
   small_vector<int, max_ndim> axes;
-  for (int d = 0; d < block.ndim && !block.type->var_count; d++) {
-    if (block.size()[d] > 1) {
+  int nvar = block.type->var_count;
+  for (int d = nvar ? block.var_axis(nvar - 1) : 0; d < block.ndim; d++) {
+    if (block.is_var(d) || block.size()[d] > 1) {
       axes.push_back(d);
     }
   }
@@ -235,7 +238,7 @@ bool has_own_places(const array_block &block) {
     if (std::abs(stride[d]) < extent) {
       return false;
     }
-    extent += std::abs(stride[d]) * (block.size()[d] - 1);
+    extent = block.is_var(d) ? INTPTR_MAX : extent + std::abs(stride[d]) * (block.size()[d] - 1);
   }
   return true;
 }

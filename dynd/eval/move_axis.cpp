@@ -5,6 +5,7 @@
 #include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/space.h"
 
 namespace dynd {
@@ -71,6 +72,7 @@ private:
   }
 
   void add_value(const cursor &at) {
+    walk_.step(name_);
     for (size_t s = 0; s < values_.size(); s++) {
       const char *value = at.streams()[s];
       values_[s].insert(values_[s].end(), value, value + stream_item(block_.type->dtype, int(s)));
@@ -105,12 +107,14 @@ private:
   std::vector<std::vector<char>> values_;     // of each stream of the elements
   intptr_t index_[max_ndim];
   stream_room room_;
+  interruptible_walk walk_;
 };
 
 } // namespace
 
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis) {
   materialize(block);
+  without_interpreter unlocked;
   return axis_mover(operation, *block, axis).run();
 }
 

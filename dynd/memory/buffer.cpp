@@ -184,24 +184,19 @@ recycler &the_recycler() {
   return *instance;
 }
 
-void forget_same_rows(buffer *self) {
-  if (buffer *other = self->same_rows.load(std::memory_order_acquire)) {
-    release(other);
+// Gives back a buffer, and those that it was the last to link to: in a loop, because a chain of links may be long.
+void destroy_buffer(counted *self) noexcept {
+  auto *block = static_cast<buffer *>(self);
+  while (block) {
+    buffer *next = block->same_rows.load(std::memory_order_acquire);
+    if (block->give_back) {
+      block->give_back(block->context);
+      delete block;
+    } else {
+      the_recycler().put(block, class_of(block->size + header_size));
+    }
+    block = next && next->refs.fetch_sub(1, std::memory_order_acq_rel) == 1 ? next : nullptr;
   }
-}
-
-void destroy_owned(counted *self) noexcept {
-  auto *block = static_cast<buffer *>(self);
-  forget_same_rows(block);
-  int c = class_of(block->size + header_size);
-  the_recycler().put(block, c);
-}
-
-void destroy_adopted(counted *self) noexcept {
-  auto *block = static_cast<buffer *>(self);
-  forget_same_rows(block);
-  block->give_back(block->context);
-  delete block;
 }
 
 } // namespace
@@ -222,9 +217,10 @@ ref<buffer> allocate_buffer(size_t size) {
   new (&result->refs) std::atomic<intptr_t>(1);
   new (&result->same_rows) std::atomic<buffer *>(nullptr);
   new (&result->row_age) std::atomic<uint64_t>(0);
-  result->destroy = destroy_owned;
+  result->destroy = destroy_buffer;
   result->data = static_cast<char *>(memory) + header_size;
   result->size = size;
+  result->give_back = nullptr;
   return ref<buffer>::adopt(result);
 }
 
@@ -235,7 +231,7 @@ ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *contex
     fail(error_kind::memory, "cannot allocate a buffer header");
   }
   result->refs.store(1, std::memory_order_relaxed);
-  result->destroy = destroy_adopted;
+  result->destroy = destroy_buffer;
   result->data = static_cast<char *>(data);
   result->size = size;
   result->same_rows.store(nullptr, std::memory_order_relaxed);
@@ -246,8 +242,7 @@ ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *contex
 }
 
 buffer *as_buffer(counted *owner) {
-  bool is_buffer = owner && (owner->destroy == destroy_owned || owner->destroy == destroy_adopted);
-  return is_buffer ? static_cast<buffer *>(owner) : nullptr;
+  return owner && owner->destroy == destroy_buffer ? static_cast<buffer *>(owner) : nullptr;
 }
 
 size_t recycled_bytes() { return the_recycler().bytes(); }

@@ -28,7 +28,7 @@ struct buffer : counted {
   std::atomic<buffer *> same_rows;
   /// Rising in the order in which buffers of offsets were first compared; 0 before that.
   std::atomic<uint64_t> row_age;
-  /// Memory of another owner only: how it is given back.
+  /// How memory of another owner is given back; null: it is the library's own.
   void (*give_back)(void *context);
   void *context;
 };

@@ -163,12 +163,12 @@ int64_t row_pool::replace(int64_t start, int64_t size, int64_t count) {
     return start;
   }
   std::lock_guard lock(mutex_);
-  if (high && reused) {
-    free_[class_of(size)].push_back(start);
-  }
   int64_t place = count > 0 ? take_high(class_of(count)) : 0;
-  if (place < 0 && high && reused) {
-    free_[class_of(size)].pop_back();
+  if (place >= 0 && high && reused) {
+    try {
+      free_[class_of(size)].push_back(start);
+    } catch (const std::bad_alloc &) { // the place is lost
+    }
   }
   return place;
 }

@@ -104,3 +104,13 @@ def test_no_memory_for_the_result():
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
+
+
+def test_rows_over_content_whose_elements_share_places():
+    base = np.arange(6001.0)
+    shared = np.lib.stride_tricks.as_strided(base, (6000, 2), (8, 8))
+    for make in (nd.asarray, lambda v: nd.from_offsets(np.array([0, 3000, 6000]), nd.asarray(v))):
+        base[:] = np.arange(6001.0)
+        rows = make(shared)
+        rows += 1.0
+        assert base.tolist() == (np.arange(6001.0) + 1).tolist()

@@ -215,3 +215,17 @@ def test_values():
         calls.append((f"type {text!r}", lambda text=text: ndt.type(text)))
         calls.append((f"empty {text!r}", lambda text=text: nd.empty(text)))
     assert leaking(calls) == []
+
+
+def test_a_long_chain_of_equal_rows_is_dropped_without_recursion():
+    """Offsets that were found equal link to each other; the last of 100,000 links releases them all."""
+    offsets, values, count = np.arange(200), nd.array(np.arange(199.0)), 100_000
+    make = lambda: nd.from_offsets(nd.array(offsets), values)
+    rows = []
+    for _ in range(count):
+        rows.append(make())
+        rows[-1] + make()
+    for i in range(count - 1, 0, -1):
+        rows[i] + rows[i - 1]
+    for i in range(count):
+        rows[i] = None
