@@ -120,9 +120,7 @@ template <class T> DYND_ISA_INLINE T scaled(T a, int64_t exponent) {
   auto power = [](whole e) __attribute__((always_inline)) {
     return __builtin_bit_cast(T, typename format::bits((e + format::bias)) << format::digits);
   };
-  auto part = [](whole e) __attribute__((always_inline)) {
-    return e > largest ? largest : e < smallest ? down : e;
-  };
+  auto part = [](whole e) __attribute__((always_inline)) { return e > largest ? largest : e < smallest ? down : e; };
   whole all = whole(exponent > most ? most : exponent < -most ? -most : exponent);
   whole first = part(all), second = part(whole(all - first)), third = whole(all - first - second);
   third = third > largest ? largest : third < smallest ? smallest : third;
