@@ -95,26 +95,6 @@ static_assert(sizeof reductions / sizeof *reductions == reduction_count);
 
 bool has_fraction(scalar_id id) { return is_in(type_set::floats, id); }
 
-/// The type itself where it is in the set, float64 for an integer where only types with a fraction are; else an error.
-scalar_id in_set(const char *name, type_set set, scalar_id id) {
-  if (is_in(set, id)) {
-    return id;
-  }
-  if (is_in(type_set::integers, id) && (set == type_set::floats || set == type_set::real_floats)) {
-    return scalar_id::float64;
-  }
-  std::string text = name;
-  if (id == scalar_id::bool_) {
-    text += ": bool is not a number; nd.where(a, 1, 0) makes integers of it";
-  } else if (is_complex(id)) {
-    text += std::string(": not defined for complex numbers, got ") + scalar_name[size_t(id)];
-  } else {
-    text += std::string(": defined for integers") + (set == type_set::bits ? " and bool" : "") + " only, got " +
-            scalar_name[size_t(id)];
-  }
-  fail(error_kind::type, text);
-}
-
 scalar_id type_by(value_rule rule, scalar_id computation) {
   switch (rule) {
   case value_rule::boolean:
@@ -148,6 +128,25 @@ const operation *operation_for(comparison relation) {
   return nullptr;
 }
 const reduction &reduction_of(reduction_id id) { return reductions[size_t(id)]; }
+
+scalar_id in_set(const char *name, type_set set, scalar_id id) {
+  if (is_in(set, id)) {
+    return id;
+  }
+  if (is_in(type_set::integers, id) && (set == type_set::floats || set == type_set::real_floats)) {
+    return scalar_id::float64;
+  }
+  std::string text = name;
+  if (id == scalar_id::bool_) {
+    text += ": bool is not a number; nd.where(a, 1, 0) makes integers of it";
+  } else if (is_complex(id)) {
+    text += std::string(": not defined for complex numbers, got ") + scalar_name[size_t(id)];
+  } else {
+    text += std::string(": defined for integers") + (set == type_set::bits ? " and bool" : "") + " only, got " +
+            scalar_name[size_t(id)];
+  }
+  fail(error_kind::type, text);
+}
 
 scalar_id computation_type(op_id id, scalar_id promoted) {
   return in_set(operation_of(id).name, operation_of(id).set, promoted);

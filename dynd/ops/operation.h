@@ -66,8 +66,11 @@ const operation &operation_of(op_id id);
 /// The operation that asks this; null for the sorting order.
 const operation *operation_for(comparison relation);
 
-/// The type the operation computes in when its operands of type T promote to `promoted`: that type where it is in the
-/// operation's set, float64 for an integer where only floating types are. Other types are a type error.
+/// The type itself where it is in the set, float64 for an integer where only types with a fraction are. Other types are
+/// a type error of the operation with that name.
+scalar_id in_set(const char *name, type_set set, scalar_id id);
+
+/// The type the operation computes in when its operands of type T promote to `promoted`: as in_set.
 scalar_id computation_type(op_id id, scalar_id promoted);
 
 /// Whether operand i, where it has a type of its own (has_own_type), may be of this one.

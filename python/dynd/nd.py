@@ -21,6 +21,38 @@ def operations():
 globals().update({entry[0]: getattr(_dynd, entry[0]) for entry in _dynd.operations})
 
 
+def round(a, decimals=0):
+    return _dynd.round_to(a, decimals) if decimals else _dynd.round(a)
+
+
+round.__doc__ = f"""{_dynd.round.__doc__}
+
+decimals: to how many places after the point; before it where that is negative, exactly for integers. Floating-point
+numbers are scaled by a power of ten, rounded and scaled back."""
+
+
+def nan_to_num(a, nan=0.0, posinf=None, neginf=None):
+    """The elements with numbers in place of NaN and the infinities, of complex numbers in both components.
+
+    Without posinf and neginf the infinities become the largest number of the type and its negative.
+
+    >>> nd.nan_to_num([[1.5, float("nan")], [float("-inf")]], neginf=-1)
+    nd.array([[1.5, 0.0], [-1.0]], type="strided * var * float64")
+    """
+    return _dynd.nan_to_num(a, nan, posinf, neginf)
+
+
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where |a - b| <= atol + rtol * |b|, or where both are the same infinity; with equal_nan, or both are NaN.
+
+    Integers are compared as float64.
+
+    >>> nd.isclose([[1.0, 2.0], [3.0]], [[1.0 + 1e-9], [3.1]])
+    nd.array([[True, False], [False]], type="strided * var * bool")
+    """
+    return _dynd.isclose(a, b, rtol, atol, equal_nan)
+
+
 def asarray(values):
     """An array over the same memory: NumPy arrays and other buffers as views, lists and dicts by copying.
 

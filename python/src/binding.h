@@ -92,6 +92,10 @@ bool is_operand(PyObject *object);
 /// An integer that is only compared need not fit that type. None is a missing value of it.
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
 
+/// An array to the power of 2, 3, -1 or 0.5, as a Python int or float: by definition products, the reciprocal and the
+/// square root. Null for other exponents, for -1 of integers, and for what has no powers.
+ref<array_block> power_of_number(PyObject *base, PyObject *exponent);
+
 /// A missing value of ?T, without dimensions.
 nd::array missing_value(scalar_id scalar);
 
@@ -144,6 +148,7 @@ PyObject *call_array_type(PyObject *type, PyObject *const *arguments, size_t cou
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);
 void add_reductions(nb::module_ &m);
+void add_keyword_functions(nb::module_ &m);
 void add_plugins(nb::module_ &m);
 void add_conversions(nb::module_ &m);
 void add_pickle(nb::module_ &m);

@@ -74,6 +74,13 @@ template <op_id op> PyObject *call_by_id(PyObject *, PyObject *const *arguments,
   return call_operation(op, arguments, count);
 }
 
+template <> PyObject *call_by_id<op_id::pow>(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  return guarded([&]() -> PyObject * {
+    ref<array_block> result = count == 2 ? power_of_number(arguments[0], arguments[1]) : ref<array_block>();
+    return result ? wrap(std::move(result)) : call_operation(op_id::pow, arguments, count);
+  });
+}
+
 using operation_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
 constexpr auto operation_functions = []<size_t... I>(std::index_sequence<I...>) {
   return std::array<operation_function, op_count>{call_by_id<op_id(I)>...};

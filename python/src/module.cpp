@@ -105,6 +105,7 @@ NB_MODULE(_dynd, m) {
   m.attr("array") = nb::handle(reinterpret_cast<PyObject *>(array_type));
   add_types(m);
   add_functions(m);
+  add_keyword_functions(m);
   add_plugins(m);
   add_conversions(m);
   add_pickle(m);

@@ -52,6 +52,42 @@ PyObject *wrap_pair(ref<array_block> *results) {
   return PyTuple_Pack(2, first.ptr(), second.ptr());
 }
 
+ref<array_block> power_of_number(PyObject *base, PyObject *exponent) {
+  bool whole = PyLong_CheckExact(exponent);
+  if (!is_array(base) || !(whole || PyFloat_CheckExact(exponent))) {
+    return {};
+  }
+  double power = whole ? PyLong_AsDouble(exponent) : PyFloat_AS_DOUBLE(exponent);
+  if (power != 2 && power != 3 && power != -1 && power != 0.5) {
+    PyErr_Clear(); // an integer past the range of double
+    return {};
+  }
+  const type_data *type = below_options(unwrap(base).type().dtype().get());
+  type = type->kind == type_kind::byteswap ? type->element : type;
+  bool number = type->kind == type_kind::scalar && type->scalar != scalar_id::bool_;
+  bool integers = number && is_integer(type->scalar);
+  if (!number || (integers && whole && power == -1)) {
+    return {};
+  }
+  array_block *block = unwrap(base).get();
+  unsigned last_use = Py_REFCNT(base) == 1;
+  if (power == 0.5 || power == -1) {
+    return evaluate(power == 0.5 ? op_id::sqrt : op_id::reciprocal, {&block, 1, last_use});
+  }
+  ref<array_block> floating, square;
+  if (integers && !whole) { // a float makes floats of them
+    const double one = 1;
+    ref<array_block> number = new_scalar(scalar_id::float64, &one);
+    array_block *factors[2] = {block, number.get()};
+    floating = evaluate(op_id::multiply, {factors, 2, last_use});
+    block = floating.get();
+    last_use = 1;
+  }
+  square = evaluate(op_id::square, {&block, 1, power == 2 ? last_use : 0});
+  array_block *factors[2] = {square.get(), block};
+  return power == 2 ? square : evaluate(op_id::multiply, {factors, 2, 1 | last_use << 1});
+}
+
 namespace {
 
 // An operand whose Python object has one reference, the evaluation stack's, is dropped right after the operation.
@@ -90,7 +126,10 @@ PyObject *power_slot(PyObject *base, PyObject *exponent, PyObject *modulus) {
     PyErr_SetString(PyExc_TypeError, "pow: takes 2 operands; a modulus is not supported");
     return nullptr;
   }
-  return binary(op_id::pow, base, exponent);
+  return guarded([&]() -> PyObject * {
+    ref<array_block> result = power_of_number(base, exponent);
+    return result ? wrap(std::move(result)) : binary(op_id::pow, base, exponent);
+  });
 }
 
 PyObject *divmod_slot(PyObject *left, PyObject *right) {
@@ -142,7 +181,21 @@ template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
 }
 
 PyObject *inplace_power_slot(PyObject *self, PyObject *exponent, PyObject *) {
-  return inplace_slot<op_id::pow>(self, exponent);
+  if (PyLong_CheckExact(exponent) && PyLong_AsDouble(exponent) == 2 && is_array(self)) {
+    return inplace_slot<op_id::multiply>(self, self);
+  }
+  PyErr_Clear(); // an integer past the range of double
+  return guarded([&]() -> PyObject * {
+    ref<array_block> result = power_of_number(self, exponent);
+    if (!result) {
+      return inplace_slot<op_id::pow>(self, exponent);
+    }
+    if (unwrap(self)->access != access_mode::readwrite) {
+      return wrap(std::move(result));
+    }
+    assign(unwrap(self).get(), result.get());
+    return Py_NewRef(self);
+  });
 }
 
 // ---- conversion ---------------------------------------------------------------------------------------------------
@@ -290,6 +343,7 @@ PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
                              DYND_SLOT(Py_nb_divmod, divmod_slot),
                              DYND_SLOT(Py_nb_invert, unary_slot<op_id::bitwise_invert>),
                              DYND_SLOT(Py_nb_negative, unary_slot<op_id::negative>),
+                             DYND_SLOT(Py_nb_positive, unary_slot<op_id::positive>),
                              DYND_SLOT(Py_nb_absolute, unary_slot<op_id::abs>),
                              DYND_SLOT(Py_nb_bool, truth),
                              DYND_SLOT(Py_nb_float, as_float),

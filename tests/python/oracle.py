@@ -288,6 +288,7 @@ def nextafter(a, b):
 
 
 def complex_number(a, b):
+    a, b = np.broadcast_arrays(a, b)
     found = np.empty(a.shape, np.result_type(a, "complex64"))
     found.real, found.imag = a, b
     return found

@@ -444,7 +444,7 @@ def test_pow_with_a_modulus_is_refused():
         (lambda: nd.array([1.5]) << 1, "bitwise_left_shift: defined for integers only, got float64"),
         (lambda: nd.gcd([1.5], 2), "gcd: defined for integers only, got float64"),
         (lambda: nd.array([1j]) // 2, "floor_divide: not defined for complex numbers, got complex128"),
-        (lambda: nd.array([1j]) ** 2, "pow: not defined for complex numbers, got complex128"),
+        (lambda: nd.array([1j]) ** 5, "pow: not defined for complex numbers, got complex128"),
         (lambda: nd.modf([1j]), "modf: not defined for complex numbers, got complex128"),
         (lambda: nd.signbit([True]), "signbit: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
         (lambda: nd.array([True]) << nd.array([True]), "bitwise_left_shift: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
@@ -468,7 +468,7 @@ def test_type_errors(call, text):
 def test_they_fuse_with_their_neighbours():
     a = nd.array(np.linspace(-5, 5, 100_000))
     i = nd.array(np.arange(100_000))
-    text = nd.explain(lambda: (nd.clip(a, -1, 1) * (a // 0.5) ** 2).sum())
+    text = nd.explain(lambda: (nd.clip(a, -1, 1) * (a // 0.5) ** 4).sum())
     assert text.count("one kernel") == 1, text
     assert "clip(" in text and "floor_divide(" in text and "pow(" in text, text
     text = nd.explain(lambda: ((i & 255) ^ 3).sum())

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dynd/call/composed.h"
 #include "dynd/call/functions.h"
 #include "fixture.h"
 
@@ -79,6 +80,16 @@ TEST(Functions, OneForEachReduction) {
   EXPECT_EQ(text(nd::sum(ragged, 1)), "[4.0, 2.0]");
   EXPECT_EQ(text(nd::max(ragged, 1, true)), "[[3.0], [2.0]]");
   EXPECT_EQ(text(nd::min(ragged)), "1.0");
+}
+
+TEST(Functions, WithSettings) {
+  nd::array a = parse("2 * var * float64", "[[1.26, nan], [-inf]]");
+  EXPECT_EQ(text(nd::round(a, 1)), "[[1.3, nan], [-inf]]");
+  EXPECT_EQ(text(nd::round(nd::array{15, 25, 26}, -1)), "[20, 20, 30]");
+  EXPECT_EQ(text(nd::nan_to_num(a, 2, std::nullopt, -1)), "[[1.26, 2.0], [-1.0]]");
+  EXPECT_EQ(text(nd::isclose(a, a)), "[[True, False], [True]]");
+  EXPECT_EQ(text(nd::isclose(a, a, 0, 0, true)), "[[True, True], [True]]");
+  EXPECT_EQ(text(nd::isclose(nd::array{1, 2}, nd::array(1.25), 0, 0.25)), "[True, False]");
 }
 
 TEST(Operators, OfArraysAndNumbers) {

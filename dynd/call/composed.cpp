@@ -1,0 +1,117 @@
+#include "dynd/call/composed.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/call/functions.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/ops/isa.h"
+
+namespace dynd::nd {
+
+namespace {
+
+/// The type that such numbers are computed in; a type error where they are none of the set.
+scalar_id type_in(const char *name, type_set set, const array &a) {
+  element_kind kind;
+  if (!find_element_kind(a->type->dtype, kind)) {
+    fail(error_kind::type,
+         std::string(name) + ": there is no such operation for elements of type " + a->type->dtype->text);
+  }
+  return in_set(name, set, kind.scalar);
+}
+
+template <class T> array number(scalar_id type, T value) {
+  alignas(16) char converted[max_scalar_size];
+  isa().convert(type, native_scalar_id<T>())(converted, &value, nullptr, nullptr, 1, nullptr);
+  return scalar_of(type, converted);
+}
+
+/// Of a floating-point type.
+double largest(scalar_id type) {
+  return type == scalar_id::float16   ? 65504.0
+         : type == scalar_id::float32 ? double(std::numeric_limits<float>::max())
+                                      : std::numeric_limits<double>::max();
+}
+
+array round_floats(const array &a, scalar_id type, int decimals) {
+  double size = std::pow(10.0, std::abs(decimals));
+  if (size > largest(type)) {
+    return decimals > 0 ? positive(a) : a * number(type, 0.0);
+  }
+  array power = number(type, size);
+  if (decimals < 0) {
+    return rint(a / power) * power;
+  }
+  array scaled = a * power;
+  array rounded = rint(scaled) / power;
+  return where(isfinite(std::move(scaled)), std::move(rounded), a);
+}
+
+/// q * 10^n, with q the even one of the two nearest quotients where both are as near.
+array round_integers(const array &a, scalar_id type, int digits) {
+  uint64_t power = 1, most = is_signed_integer(type) ? (uint64_t(1) << (8 * scalar_size[size_t(type)] - 1)) - 1
+                                                     : ~uint64_t(0) >> (64 - 8 * scalar_size[size_t(type)]);
+  array zero = number(type, 0), one = number(type, 1);
+  for (int i = 0; i < digits; i++) {
+    if (power > most / 5) { // half of the next power is more than any element
+      return a * zero;
+    }
+    if (power > most / 10) { // that power itself wraps
+      array half = number(type, power * 5), next = number(type, power * 10);
+      array below = is_signed_integer(type) ? where(less(a, negative(half)), negative(next), zero) : zero;
+      return i + 1 < digits ? a * zero : where(greater(a, half), next, below);
+    }
+    power *= 10;
+  }
+  array unit = number(type, power);
+  auto [quotient, rest] = divmod(a, unit);
+  array left = unit - rest;
+  array odd = equal(quotient & one, one);
+  array up = greater(rest, left) | (equal(rest, left) & odd);
+  return (quotient + where(up, one, zero)) * unit;
+}
+
+array finite_parts(const array &a, scalar_id type, double nan, std::optional<double> posinf,
+                   std::optional<double> neginf) {
+  array high = number(type, posinf.value_or(largest(type))), low = number(type, neginf.value_or(-largest(type)));
+  array infinity = number(type, std::numeric_limits<double>::infinity());
+  array finite = where(equal(a, infinity), high, where(equal(a, negative(infinity)), low, a));
+  return where(isnan(a), number(type, nan), std::move(finite));
+}
+
+} // namespace
+
+array round(const array &a, int decimals) {
+  scalar_id type = type_in("round", type_set::reals, a);
+  if (decimals == 0 || (is_integer(type) && decimals > 0)) {
+    return round(a);
+  }
+  return is_integer(type) ? round_integers(a, type, -decimals) : round_floats(a, type, decimals);
+}
+
+array nan_to_num(const array &a, double nan, std::optional<double> posinf, std::optional<double> neginf) {
+  scalar_id type = type_in("nan_to_num", type_set::numbers, a);
+  if (is_integer(type)) {
+    return positive(a);
+  }
+  if (!is_complex(type)) {
+    return finite_parts(a, type, nan, posinf, neginf);
+  }
+  scalar_id part = real_type(type);
+  return complex(finite_parts(real(a), part, nan, posinf, neginf), finite_parts(imag(a), part, nan, posinf, neginf));
+}
+
+array isclose(const array &a, const array &b, double rtol, double atol, bool equal_nan) {
+  scalar_id left = type_in("isclose", type_set::numbers, a), right = type_in("isclose", type_set::numbers, b);
+  scalar_id real = real_type(in_set("isclose", type_set::floats, promote(left, right)));
+  auto floating = [&](const array &x, scalar_id own) { return is_integer(own) ? x * 1.0 : x; };
+  array x = floating(a, left), y = floating(b, right);
+  array tolerance = number(real, atol) + number(real, rtol) * abs(y);
+  array close = (less_equal(abs(x - y), std::move(tolerance)) & isfinite(y)) | equal(x, y);
+  return equal_nan ? std::move(close) | (isnan(x) & isnan(y)) : close;
+}
+
+} // namespace dynd::nd

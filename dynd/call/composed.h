@@ -1,0 +1,24 @@
+// Functions with settings, put together from operations: lazy and fused as these are.
+#pragma once
+
+#include <optional>
+
+#include "dynd/array/array.h"
+
+namespace dynd::nd {
+
+/// To `decimals` places after the point, before it where negative; ties go to the even digit. Integers keep their type
+/// and are exact, wrapping. Floating-point numbers are scaled by a power of ten, rounded, and scaled back, as NumPy does
+/// it; where the first product overflows, the number has no such places and stays as it is.
+array round(const array &a, int decimals);
+
+/// NaN and the infinities replaced, of complex numbers in each component; without values the largest number of the type
+/// and its negative stand for the infinities.
+array nan_to_num(const array &a, double nan = 0, std::optional<double> posinf = std::nullopt,
+                 std::optional<double> neginf = std::nullopt);
+
+/// Whether |a - b| <= atol + rtol * |b|, or both are the same; with equal_nan NaN is close to NaN. Integers are
+/// compared as float64.
+array isclose(const array &a, const array &b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+
+} // namespace dynd::nd
