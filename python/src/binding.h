@@ -147,5 +147,6 @@ void add_reductions(nb::module_ &m);
 void add_plugins(nb::module_ &m);
 void add_conversions(nb::module_ &m);
 void add_pickle(nb::module_ &m);
+void add_scans(nb::module_ &m);
 
 } // namespace binding
