@@ -7,6 +7,7 @@
 #include "dynd/array/view.h"
 #include "dynd/call/lift.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/scan.h"
 #include "dynd/eval/threads.h"
 #include "dynd/ops/operation.h"
 
@@ -73,6 +74,16 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
   }
 #include "dynd/ops/reductions.def"
 #undef DYND_REDUCTION
+
+#define DYND_SCAN(name, set, accumulator, combine, identity, doc)                                                      \
+  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool include_initial = false) {            \
+    return array(evaluate(scan_id::name, a.get(), false, axis, include_initial));                                      \
+  }                                                                                                                    \
+  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool include_initial = false) {                 \
+    return array(evaluate(scan_id::name, a.get(), true, axis, include_initial));                                       \
+  }
+#include "dynd/ops/scans.def"
+#undef DYND_SCAN
 
 #define DYND_OPERATOR(symbol, name)                                                                                    \
   template <class A, class B>                                                                                          \

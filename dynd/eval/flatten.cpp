@@ -61,7 +61,7 @@ int first_var(const space &shape) {
 
 void flatten_rows(task &t) {
   for (int v; (v = first_var(t.shape)) >= 0;) {
-    bool is_reduced = v >= t.shape.ndim - t.nreduced && !t.one_row;
+    bool is_reduced = v >= t.shape.ndim - t.row_axes() && !t.one_row;
     if (is_reduced || !can_flatten(t, v)) {
       return;
     }

@@ -1,4 +1,4 @@
-// Reducing an axis that is outside of ragged rows.
+// Reducing or scanning an axis that is outside of ragged rows: it is copied inside, and back.
 #include <algorithm>
 #include <vector>
 
@@ -12,15 +12,57 @@ namespace dynd {
 
 namespace {
 
+// The elements of a new array as they are found, in its C order.
+struct found_elements {
+  std::vector<std::vector<int64_t>> offsets; // of each axis
+  std::vector<std::vector<char>> values;     // of each stream of the elements
+  interruptible_walk walk;
+
+  explicit found_elements(const array_block &block)
+      : offsets(size_t(block.ndim), {0}), values(block.type->dtype->nstreams) {}
+
+  void add_row(int axis, int64_t length) { offsets[size_t(axis)].push_back(offsets[size_t(axis)].back() + length); }
+
+  void add_value(const cursor &at) {
+    walk.step("move axis");
+    for (size_t s = 0; s < values.size(); s++) {
+      const char *value = at.streams()[s];
+      values[s].insert(values[s].end(), value, value + stream_item(at.block().type->dtype, int(s)));
+    }
+  }
+
+  // An array of these axes, numbered as in `like`; the one that is `axis` there has another size.
+  template <class AxisAt>
+  ref<array_block> build(const array_block &like, const type_data *dtype, int axis, intptr_t size, AxisAt axis_at) {
+    space shape;
+    shape.ndim = like.ndim;
+    std::vector<std::vector<int64_t>> of_rows;
+    for (int k = 0; k < shape.ndim; k++) {
+      int d = axis_at(k);
+      shape.size[k] = d == axis ? size : like.size()[d];
+      shape.fixed[k] = part_at(like.type, d).type->kind == type_kind::fixed_dim;
+      if (shape.is_var(k)) {
+        shape.slot_index[k] = int8_t(shape.nvar++);
+        of_rows.push_back(std::move(offsets[size_t(d)]));
+      }
+    }
+    make_slots(shape, of_rows);
+    ref<array_block> result = new_result(shape, ndt::type(dtype));
+    for (size_t s = 0; s < values.size(); s++) {
+      std::copy(values[s].begin(), values[s].end(), result->streams()[size_t(shape.nvar) + s].address);
+    }
+    return result;
+  }
+};
+
 class axis_mover {
 public:
   axis_mover(const char *name, const array_block &block, int axis)
-      : name_(name), block_(block), axis_(axis), offsets_(size_t(block.ndim), {0}),
-        values_(block.type->dtype->nstreams) {}
+      : name_(name), block_(block), axis_(axis), found_(block) {}
 
   ref<array_block> run() {
     visit(0);
-    return build();
+    return found_.build(block_, block_.type->dtype, axis_, block_.size()[axis_], [&](int k) { return axis_at(k); });
   }
 
 private:
@@ -38,11 +80,11 @@ private:
 
   void visit(int k) {
     if (k == block_.ndim) {
-      return add_value(find(k));
+      return found_.add_value(find(k));
     }
     int axis = axis_at(k);
     int64_t length = axis > axis_ ? common_length(k) : find(axis).size();
-    offsets_[size_t(axis)].push_back(offsets_[size_t(axis)].back() + length);
+    found_.add_row(axis, length);
     for (int64_t i = 0; i < length; i++) {
       index_[axis] = i;
       visit(k + 1);
@@ -71,43 +113,66 @@ private:
     return length;
   }
 
-  void add_value(const cursor &at) {
-    walk_.step(name_);
-    for (size_t s = 0; s < values_.size(); s++) {
-      const char *value = at.streams()[s];
-      values_[s].insert(values_[s].end(), value, value + stream_item(block_.type->dtype, int(s)));
-    }
-  }
-
-  ref<array_block> build() {
-    space shape;
-    shape.ndim = block_.ndim;
-    std::vector<std::vector<int64_t>> offsets;
-    for (int k = 0; k < shape.ndim; k++) {
-      int axis = axis_at(k);
-      shape.size[k] = block_.size()[axis];
-      shape.fixed[k] = part_at(block_.type, axis).type->kind == type_kind::fixed_dim;
-      if (shape.is_var(k)) {
-        shape.slot_index[k] = int8_t(shape.nvar++);
-        offsets.push_back(std::move(offsets_[size_t(axis)]));
-      }
-    }
-    make_slots(shape, offsets);
-    ref<array_block> result = new_result(shape, ndt::type(block_.type->dtype));
-    for (size_t s = 0; s < values_.size(); s++) {
-      std::copy(values_[s].begin(), values_[s].end(), result->streams()[size_t(shape.nvar) + s].address);
-    }
-    return result;
-  }
-
   const char *name_;
   const array_block &block_;
   int axis_;
-  std::vector<std::vector<int64_t>> offsets_; // of the axes
-  std::vector<std::vector<char>> values_;     // of each stream of the elements
+  found_elements found_;
   intptr_t index_[max_ndim];
   stream_room room_;
-  interruptible_walk walk_;
+};
+
+// Walks the places of an array, and finds their elements in one whose axis was moved inside.
+class axis_returner {
+public:
+  axis_returner(const array_block &moved, const array_block &like, int axis, int longer)
+      : moved_(moved), like_(like), axis_(axis), longer_(longer), found_(moved) {}
+
+  ref<array_block> run() {
+    visit(0);
+    intptr_t size = like_.is_var(axis_) ? like_.size()[axis_] : like_.size()[axis_] + longer_;
+    return found_.build(like_, moved_.type->dtype, axis_, size, [](int d) { return d; });
+  }
+
+private:
+  void visit(int d) {
+    if (d == like_.ndim) {
+      return found_.add_value(find());
+    }
+    int64_t length = length_at(d);
+    found_.add_row(d, length);
+    for (int64_t i = 0; i < length; i++) {
+      index_[d] = i;
+      visit(d + 1);
+    }
+  }
+
+  cursor find() {
+    cursor at(moved_, room_);
+    for (int d = 0; d < like_.ndim; d++) {
+      bool last = d == like_.ndim - 1;
+      at = dimension(at).enter(index_[last ? axis_ : d + (d >= axis_)], room_);
+    }
+    return at;
+  }
+
+  // At index_ of the dimensions outside of d. What is below the axis is the same for all of its elements.
+  int64_t length_at(int d) {
+    cursor at(like_, room_);
+    for (int e = 0; e < d; e++) {
+      dimension here(at);
+      if (here.size() == 0) { // the axis, which is one longer now
+        return std::max<int64_t>(like_.size()[d], 0);
+      }
+      at = here.enter(std::min<int64_t>(index_[e], here.size() - 1), room_);
+    }
+    return at.size() + (d == axis_ ? longer_ : 0);
+  }
+
+  const array_block &moved_, &like_;
+  int axis_, longer_;
+  found_elements found_;
+  intptr_t index_[max_ndim];
+  stream_room room_;
 };
 
 } // namespace
@@ -116,6 +181,11 @@ ref<array_block> move_axis_inside(const char *operation, array_block *block, int
   materialize(block);
   without_interpreter unlocked;
   return axis_mover(operation, *block, axis).run();
+}
+
+ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer) {
+  without_interpreter unlocked;
+  return axis_returner(*moved, like, axis, longer).run();
 }
 
 } // namespace dynd

@@ -21,7 +21,7 @@ const char *element_name(const space_operand &operand) { return part_at(operand.
 
 // An assignment is named by what it goes between; an operation by the dimension it walks, and by itself at the leaf.
 std::string level_name(const task &t, int level) {
-  bool leaf = level == t.shape.ndim - t.nreduced;
+  bool leaf = level == t.shape.ndim - t.row_axes();
   if (t.assigns) {
     const char *from = leaf ? element_name(t.operands[1]) : kind_name(t, 1, level);
     const char *to = leaf ? element_name(t.operands[0]) : kind_name(t, 0, level);

@@ -66,7 +66,7 @@ bool reads_outputs(const task &t) {
 void choose_for_memory(const task &t, intptr_t elements, tree_options &options) {
   size_t bytes = elements > 0 ? touched_bytes(t, elements) : 0;
   const cpu_tuning &cpu = this_cpu();
-  options.streaming = !t.nreduced && bytes > cpu.stream_from && !reads_outputs(t);
+  options.streaming = !t.row_axes() && bytes > cpu.stream_from && !reads_outputs(t);
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
 }
 
@@ -78,7 +78,7 @@ bool is_about_an_element(error_kind kind) {
 [[noreturn]] void fail_task(task &t, std::string text, int status) {
   error_kind kind = kind_of(status);
   std::string where;
-  if (is_about_an_element(kind) && !t.nreduced) {
+  if (is_about_an_element(kind) && !t.row_axes()) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
     first_failure first = locate_failure(t);
@@ -177,6 +177,14 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
     });
   };
   intptr_t target = elements_of_piece(t);
+  if (call.in_order) {
+    even_pieces pieces(call.count, target);
+    int status = dynd_ok;
+    for (intptr_t i = 0; i < pieces.count() && !status; i++) {
+      status = run(pieces[i].begin, pieces[i].end);
+    }
+    return status;
+  }
   if (call.row_offsets) {
     return run_all(content_pieces(call.row_offsets, call.count, target));
   }

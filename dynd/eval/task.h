@@ -45,6 +45,7 @@ struct task {
   space shape;                       ///< reduced axes are the last
   int nreduced = 0;                  ///< axes that are one logical row
   bool one_row = false;              ///< all axes are, and the row may be cut for threads
+  bool scans = false;                ///< the last axis is walked in its order: the program has a scan
   bool assigns = false;              ///< an assignment: traces name its levels by source and destination
   bool one_thread = false;           ///< it must be called on this thread only
   bool keep_lock = false;            ///< the caller holds the interpreter's lock, and keeps it
@@ -66,6 +67,8 @@ struct task {
       ports.push_back({operand, first + s});
     }
   }
+  /// The last axes, which the leaf walks itself.
+  int row_axes() const { return scans ? 1 : nreduced; }
   lowered_stream &port_stream(int port) { return streams[first_port + port]; }
   const lowered_stream &port_stream(int port) const { return streams[first_port + port]; }
 };

@@ -138,33 +138,6 @@ chain_layout layout_of(const task &t) {
   return layout;
 }
 
-std::string chain_text(const program &p, const chain_layout &layout) {
-  static const char *const names[] = {"flat", "small_rows", "panel", "var_rows", "row", "columns", "ordered"};
-  std::string text = std::string("chain ") + names[int(layout.kind)];
-  if (layout.axis_size && layout.kind != chain_kind::var_rows) {
-    text += " of " + std::to_string(layout.axis_size);
-  }
-  text += layout.streaming ? ", streaming stores:" : ":";
-  for (int i = 0; i < p.nsteps; i++) {
-    const program_step &step = p.steps[i];
-    std::string reads, writes;
-    p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
-    p.for_writes(step, [&](uint8_t reg) { writes += (writes.empty() ? "r" : ", r") + std::to_string(reg); });
-    text += " " + writes + (writes.empty() ? "" : "=") + p.name_of(step) + "(" + reads + ")";
-    if (step.nwrites) {
-      uint8_t first = step.kind == step_kind::external ? p.external_registers[step.first_operand] : step.writes[0];
-      text += std::string(" ") + scalar_name[size_t(p.type[first])];
-    }
-    text += i + 1 < p.nsteps ? ";" : "";
-  }
-  for (int o = 0; o < p.noutputs; o++) {
-    if (p.output[o].reduced) {
-      text += std::string(" reduce r") + std::to_string(p.output[o].reg);
-    }
-  }
-  return text;
-}
-
 size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, bool planned,
                          std::vector<explained_level> *levels) {
   std::vector<std::unique_ptr<arrmeta_of>> metas;
@@ -241,7 +214,7 @@ private:
   // Builds what walks the axes from d on. Not the root: called strided along axis d - 1. The root: called as call_
   // says.
   size_t below(size_t offset, int d, bool root) {
-    int last = t_.shape.ndim - t_.nreduced; // axes that are walked by loops
+    int last = t_.shape.ndim - t_.row_axes(); // axes that are walked by loops
     int end = d;
     while (end < last && is_simple(t_, end)) {
       end++;
@@ -261,21 +234,23 @@ private:
     int taken = 0; // loops that the chain takes over
     if (leaf && t_.nreduced) {
       choose_reduction(loops, free, last, reduced, layout);
+    } else if (leaf && t_.scans) {
+      choose_scan(loops, free, layout);
     } else if (leaf && !t_.leaf) {
       taken = choose_walk(loops, root, free, layout);
     } else if (var_leaf) {
       lay_out_rows(layout, end);
     }
     for (chain_port &port : layout.ports) { // one value for each call is as good as one for all
-      port.constant |=
-          leaf && layout.kind == chain_kind::flat && loops.loop_count > 0 && loops.innermost().stride[port.stream] == 0;
+      port.constant |= leaf && layout.kind == chain_kind::flat && !t_.scans && loops.loop_count > 0 &&
+                       loops.innermost().stride[port.stream] == 0;
     }
     layout.streaming &=
         var_leaf ? rows_are_stored(layout) : leaf && loops.loop_count > 0 && stores_follow(loops.innermost());
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.
     int walked = loops.loop_count - taken;
     if (root) {
-      start_call(loops, leaf && taken == 0 && !t_.nreduced && walked == 1);
+      start_call(loops, leaf && taken == 0 && !t_.row_axes() && walked == 1);
       if (var_leaf && walked == 1) {
         call_.row_offsets = reinterpret_cast<const int64_t *>(call_.stream[streams_.shape_slots[end]]);
       }
@@ -290,7 +265,7 @@ private:
     if (end + 1 < t_.shape.ndim) {
       return below(child, end + 1, false);
     }
-    layout.kind = t_.nreduced ? chain_kind::row : chain_kind::flat;
+    layout.kind = t_.row_axes() ? chain_kind::row : chain_kind::flat;
     return make_leaf(out_, child, t_, layout, true, options_.explain);
   }
 
@@ -337,7 +312,8 @@ private:
     for (int p = 0; p < t_.ports.size(); p++) {
       // A dimension of one size against rows: the chain knows only rows and values to repeat.
       bool rows = t_.ports[p].operand >= 0 && t_.lowered[t_.ports[p].operand].has_rows[axis];
-      if (!rows && streams_.stride(p, axis) != 0) {
+      bool written_elsewhere = p < t_.p.noutputs && streams_.own(t_.ports[p].operand, axis) >= 0;
+      if ((!rows && streams_.stride(p, axis) != 0) || written_elsewhere) {
         return false;
       }
     }
@@ -372,8 +348,31 @@ private:
       layout.loops = &reduced;
       return;
     }
-    const loop &row = reduced.loops[0];
-    auto neighbours = [&](const loop &l) { return side_by_side(l, row); };
+    lay_out_axis(loops, free, reduced.loops[0], layout,
+                 [&](const loop &l) { return side_by_side(l, reduced.loops[0]); });
+  }
+
+  // The scanned axis is the last. One row without missing values can be called in parts, one after another: what comes
+  // before a part was stored.
+  void choose_scan(nest &loops, bool free, chain_layout &layout) {
+    nest axis;
+    plan(axis, t_.shape.ndim - 1, t_.shape.ndim, loop_order::keep);
+    const program_step &scan = t_.p.steps[t_.p.nsteps - 1];
+    if (t_.shape.ndim == 1 && scan.valid == no_register) {
+      loops = axis;
+      layout.number_stream = uint16_t(call_.stream.size());
+      call_.stream.push_back(number_origin);
+      call_.stride.push_back(1);
+      call_.in_order = true;
+      return;
+    }
+    bool together = scan.valid == no_register && (t_.p.noutputs == 1 || !t_.p.can_fail(scan));
+    lay_out_axis(loops, free, axis.loops[0], layout,
+                 [&](const loop &l) { return together && side_by_side(l, axis.loops[0]) && stores_follow(l); });
+  }
+
+  template <class Neighbours>
+  void lay_out_axis(nest &loops, bool free, const loop &row, chain_layout &layout, Neighbours neighbours) {
     bool columns = free ? bring_inside(loops, neighbours) : loops.loop_count && neighbours(loops.innermost());
     layout.kind = columns ? chain_kind::columns : chain_kind::small_rows;
     call_.columns = columns && loops.loop_count == 1;
@@ -531,7 +530,7 @@ bool build_planned(ckernel_builder &out, task &t, const tree_options &options, r
 
 void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call) {
   call_streams streams(t);
-  bool cut = !observed && t.shape.ndim > t.nreduced && is_simple(t, 0); // the outermost loop is the call
+  bool cut = !observed && t.shape.ndim > t.row_axes() && is_simple(t, 0); // the outermost loop is the call
   for (int s = 0; s < streams.count(); s++) {
     call.stream.push_back(streams.stream[s]->address);
     call.stride.push_back(cut ? streams.stride(s, 0) : 0);
@@ -554,8 +553,8 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
     }
   }
   chain_layout layout = layout_of(t);
-  layout.kind = t.nreduced ? chain_kind::row : chain_kind::flat;
-  if ((observed || options.together) && !t.nreduced) {
+  layout.kind = t.row_axes() ? chain_kind::row : chain_kind::flat;
+  if ((observed || options.together) && !t.row_axes()) {
     offset = begin_observed(out, offset, streams.count(), t.shape.ndim, options.together);
   }
   make_leaf(out, offset, t, layout, false, options.explain);

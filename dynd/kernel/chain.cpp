@@ -69,6 +69,12 @@ private:
   streams_strided_t function() {
     const chain_kernel *k = kernel();
     bool lanes = layout_.lanes;
+    if (k->scans && layout_.kind != chain_kind::var_rows) {
+      return layout_.kind == chain_kind::row       ? scan_row_strided
+             : layout_.kind == chain_kind::columns ? scan_columns_strided
+             : layout_.kind == chain_kind::flat    ? scan_part_strided
+                                                   : scan_rows_strided;
+    }
     switch (layout_.kind) {
     case chain_kind::flat:
       return reduces_ ? lanes_strided : is_one_external() ? flat_external_strided : flat_strided;
@@ -111,7 +117,7 @@ private:
     case chain_kind::var_rows:
       return window;
     case chain_kind::columns:
-      return computed_rows * (computed_columns + column_line);
+      return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     default:
       return group;
     }
@@ -157,8 +163,11 @@ private:
     if (layout_.kind == chain_kind::ordered) {
       place(sizeof(intptr_t) * (1 + size_t(layout_.loops->loop_count) * (1 + nports)) + nports * sizeof(ordered_panel));
     }
+    bool scans = std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::scan; });
+    place(scans ? sizeof(chain_scan) : 0);
     out_.ensure_capacity_leaf(offset_ + end);
     chain_kernel *k = kernel();
+    k->scans = scans;
     k->ports = ports;
     k->reductions = reductions;
     k->temporaries = temporaries;
@@ -249,12 +258,25 @@ private:
                     reads(0) == no_register ? from.type : p_.type[reads(0)],
                     {size_of(reads(0)), size_of(reads(1)), size_of(reads(2)), size_of(writes(0)), size_of(writes(1))},
                     from.field};
+      if (from.kind == step_kind::scan) {
+        fill_scan(from);
+      }
       p_.for_writes(from, [&](uint8_t reg) {
         if (!is_stored(reg)) {
           give_scratch(reg, i);
         }
       });
     }
+  }
+
+  void fill_scan(const program_step &step) {
+    auto is_it = [&](const program_output &o) { return !o.reduced && o.reg == step.writes[0]; };
+    auto output = std::find_if(p_.output, p_.output + p_.noutputs, is_it) - p_.output;
+    const scan *s = scan_by(step.op);
+    size_t state = ckernel_builder_reserve_scratch(&out_, sizeof(scan_state));
+    *part<chain_scan>(kernel()->nest) = {s ? isa().scan(s->id, step.type) : scan_functions{},
+                                         isa().loop(step.op, step.type), uint32_t(state), uint8_t(log2_size(step.type)),
+                                         uint8_t(output)};
   }
 
   // With streaming stores where the step's result leaves the cache and nothing else reads it.
@@ -284,7 +306,7 @@ private:
 
   void fill_walk() {
     chain_kernel *k = kernel();
-    if (layout_.kind == chain_kind::columns) {
+    if (layout_.kind == chain_kind::columns && reduces_) {
       // A level for each doubling of the number of blocks, and one to fill; for each reduced output.
       int levels = 66 - __builtin_clzll(uint64_t(layout_.axis_size / intptr_t(batch)) | 1);
       size_t bytes = size_t(levels) * 64 * (columns_at_once + column_line) * k->nreductions;

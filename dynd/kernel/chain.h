@@ -15,10 +15,13 @@
 //   var_rows    the rows of a `var` dimension: whole rows make a batch, operands without that dimension are repeated,
 //               operands with other rows are gathered
 //   ordered     a nest of reduced loops, walked in its order as one logical row
-// With a reduction at its end a chain writes one value for each logical row. With `lanes` the call is a part of one
-// logical row, and 64 bytes of lanes are written (ops/loops.h): flat along the call's stride; ordered and var_rows from
-// the element on that the number stream counts.
+// With a scan, rows are walked in their order: one, a part of one (flat), rows of one size (small_rows), columns,
+// var_rows. With a reduction at its end a chain writes one value for each logical row. With `lanes` the call is a part
+// of one logical row, and 64 bytes of lanes are written (ops/loops.h): flat along the call's stride; ordered and
+// var_rows from the element on that the number stream counts.
 #pragma once
+
+#include <string>
 
 #include "dynd/base/small_vector.h"
 #include "dynd/kernel/builder.h"
@@ -58,6 +61,9 @@ inline char *const number_origin = reinterpret_cast<char *>(uintptr_t(4096));
 
 /// Puts a chain at `offset`, request strided; returns the offset past it.
 size_t make_chain(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout);
+
+/// Its walk and its steps, for explain.
+std::string chain_text(const program &p, const chain_layout &layout);
 
 /// Lanes of batches that are combined pairwise as they come (see ops/loops.h). A piece of 2^k blocks of the
 /// summation may be pushed whole, if it begins at a multiple of 2^k blocks.

@@ -24,7 +24,7 @@ constexpr size_t column_line = 64;
 constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
 
 struct chain_step {
-  batch_fn function; // null: an external kernel, at `child`
+  batch_fn function; // null: an external kernel, at `child`, or the scan
   uint8_t a, b, c, dst, dst2, valid;
   uint16_t number; // among the steps
   uint32_t child;  // offset of its external_operands from the chain; 0 before they are there
@@ -77,6 +77,30 @@ struct ordered_panel {
   uint32_t unused;
 };
 
+// The scan of a program; `combine` joins the running value with an element.
+struct chain_scan {
+  scan_functions functions; // null: there are no compiled loops, every element is combined by itself
+  batch_fn combine;
+  uint32_t state; // scratch offset of its scan_state
+  uint8_t log2, output;
+};
+
+// What a walk says to the scan before it runs the steps: where the rows of the batch begin.
+struct scan_state {
+  enum class batch_kind : uint8_t {
+    row,     // elements of one row
+    rows,    // whole rows of `length` elements
+    window,  // elements of ragged rows
+    columns, // one element of each of several rows
+  } kind;
+  bool begun; // row, and the first row of a window: there is a running value
+  size_t length;
+  const row_window *window;
+  size_t passed;      // window: how many rows ended in it
+  const char *before; // columns: the running values, null: there are none yet
+  char running[max_scalar_size];
+};
+
 // The kernel: this, then the ports (stored outputs, sources), the reductions, the temporaries, the steps and their
 // details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for each source and
 // stored output, then an ordered_panel for each of those), then external kernels with their external_operands before
@@ -93,6 +117,7 @@ struct chain_kernel {
   bool whole_calls;    // one step: a contiguous call need not be cut into batches
   bool whole_constant; // the same where one of its operands is one value
   bool transposes;     // panel: only a copy, past the cache
+  bool scans;          // its chain_scan is where the nest of an ordered walk would be
   bool stores_late;    // several outputs and a step that can fail: nothing is stored before all steps have passed
 
   template <class T> const T *at(uint32_t offset) const {
@@ -101,6 +126,7 @@ struct chain_kernel {
   std::span<const port> outputs() const { return {at<port>(ports), nstored}; }
   std::span<const port> sources() const { return {at<port>(ports) + nstored, nsources}; }
   std::span<const port> all_ports() const { return {at<port>(ports), size_t(nstored) + nsources}; }
+  const chain_scan &scan() const { return *at<chain_scan>(nest); }
   std::span<const reduced_output> reduced() const { return {at<reduced_output>(reductions), nreductions}; }
 };
 
@@ -109,6 +135,14 @@ inline const chain_kernel *chain_of(const ckernel_prefix *self) { return reinter
 int run_external(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
 /// For a step that reported a failure: checks the elements that are there, and says what is wrong with the first.
 int explain_failure(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
+
+inline scan_state &scan_state_of(const chain_kernel *k, dynd_frame *frame) {
+  return *reinterpret_cast<scan_state *>(frame->scratch + k->scan().state);
+}
+int run_scan(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame);
+/// Whether the compiled scan can read the only source and write the only output where they are; both are contiguous
+/// along the axis.
+bool scans_in_place(const chain_kernel *k);
 
 // Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
 inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
@@ -120,7 +154,7 @@ inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_fra
           return status;
         }
       }
-    } else if (int status = run_external(k, *step, reg, n, frame)) {
+    } else if (int status = step->child ? run_external(k, *step, reg, n, frame) : run_scan(k, *step, reg, n, frame)) {
       return status;
     }
   }
@@ -208,6 +242,10 @@ DYND_WALK(var_rows_strided)
 DYND_WALK(var_lanes_strided)
 DYND_WALK(ordered_strided)
 DYND_WALK(ordered_lanes_strided)
+DYND_WALK(scan_row_strided)
+DYND_WALK(scan_part_strided)
+DYND_WALK(scan_rows_strided)
+DYND_WALK(scan_columns_strided)
 #undef DYND_WALK
 
 } // namespace dynd::chain

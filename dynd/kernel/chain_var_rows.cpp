@@ -93,9 +93,13 @@ struct var_rows_call {
     if (repeated) {
       fetch(*repeated, r, part);
     }
+    if (k->scans) {
+      scan_state_of(k, frame).window = &part;
+    }
     if (int status = run_steps(k, reg, size_t(end - begin), frame)) {
       return status;
     }
+    passed = k->scans ? scan_state_of(k, frame).passed : passed;
     for (const port &p : k->outputs()) {
       if (reg[p.reg] == frame->scratch + p.scratch) {
         fetch_of(p).store_strided(stream[p.where.stream] + begin * p.where.axis_stride, p.where.axis_stride, reg[p.reg],
@@ -203,6 +207,16 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
     uint32_t empty = o.functions->rows(stream[o.stream], stride[o.stream], stream[source.where.stream], offsets, count,
                                        row_prefetch_distance);
     return empty && o.empty_fails ? fail_empty(frame) : int(dynd_ok);
+  }
+  if (scans_in_place(k) && source.where.slots == slot_kind::none) {
+    const port &output = k->outputs()[0];
+    size_t begin = size_t(offsets[0]) << source.log2;
+    k->scan().functions.rows(stream[output.where.stream] + begin, stream[source.where.stream] + begin,
+                             {offsets, count, offsets[0], offsets[count]}, nullptr);
+    return status_of(frame);
+  }
+  if (k->scans) {
+    scan_state_of(k, frame).kind = scan_state::batch_kind::window;
   }
   var_rows_call call(k, stream, stride, count, frame);
   int status = k->nreductions ? call.reduce() : call.store();

@@ -122,6 +122,17 @@ void program::require(uint8_t valid, const char *field) {
   step.field = field;
 }
 
+uint8_t program::scanned(op_id op, uint8_t reg, uint8_t initial, uint8_t valid) {
+  program_step &step = add_step(step_kind::scan, type[reg]);
+  step.op = op;
+  step.valid = valid;
+  step.nreads = initial == no_register ? 1 : 2;
+  step.reads[0] = reg;
+  step.reads[1] = initial;
+  step.nwrites = 1;
+  return step.writes[0] = add_register(type[reg]);
+}
+
 const char *program::name_of(const program_step &step) const {
   switch (step.kind) {
   case step_kind::operation:
@@ -132,6 +143,8 @@ const char *program::name_of(const program_step &step) const {
     return "swap_bytes";
   case step_kind::require:
     return "require";
+  case step_kind::scan:
+    return scan_by(step.op) ? scan_by(step.op)->name : operation_of(step.op).name;
   case step_kind::external:
     return step.external->kernel->name;
   }
@@ -141,6 +154,7 @@ const char *program::name_of(const program_step &step) const {
 bool program::can_fail(const program_step &step) const {
   switch (step.kind) {
   case step_kind::operation:
+  case step_kind::scan:
     return dynd::can_fail(step.op, step.type);
   case step_kind::conversion:
     return isa().refuses(step.mode, step.type, type[step.reads[0]]);
@@ -210,6 +224,7 @@ batch_fn program::loop_of(const program_step &step, int constant) const {
     return isa().swap_bytes(step.type);
   case step_kind::require:
     return require_all;
+  case step_kind::scan:
   case step_kind::external:
     break;
   }

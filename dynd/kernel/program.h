@@ -30,6 +30,7 @@ enum class step_kind : uint8_t {
   conversion, ///< to `type`, checked as `mode` says
   swap_bytes, ///< of scalars of `type`
   require,    ///< fails where a validity is false
+  scan,       ///< the running values of rows: an operation combines each with the next element
   external    ///< an external kernel: of a plug-in or of user code
 };
 
@@ -81,6 +82,9 @@ struct program {
                    const char *field = nullptr);
   uint8_t swapped(uint8_t reg);
   void require(uint8_t valid, const char *field);
+  /// The running values of each row, by an operation (T, T) -> T; a program has one scan. `initial`, unless it is
+  /// no_register, holds what comes before the first element; elements whose validity is false are left out.
+  uint8_t scanned(op_id op, uint8_t reg, uint8_t initial = no_register, uint8_t valid = no_register);
   void add_output(uint8_t reg) { add_output({reg, false, {}, false}); }
   void add_reduced(uint8_t reg, reduction_id reduction, bool empty_fails) {
     add_output({reg, true, reduction, empty_fails});

@@ -7,6 +7,7 @@ namespace dynd {
 
 enum class op_id : uint8_t;
 enum class reduction_id : uint8_t;
+enum class scan_id : uint8_t;
 
 /// All loops of one ISA level. The accessors index plain tables. No member is an array by operation that has their
 /// number as its size, so that a new operation does not rebuild the files that only convert and fetch.
@@ -14,6 +15,7 @@ struct isa_table {
   const char *name;
   const conversion_loops *conversions;
   const reduction_loops *reductions[16]; ///< by reduction_id
+  const scan_loops *scans[8];            ///< by scan_id
   const fetch_loops *fetches;
   const operation_loops *operations[256]; ///< by op_id
 
@@ -46,6 +48,9 @@ struct isa_table {
   batch_fn swap_bytes(scalar_id scalar) const { return conversions->swap_bytes[size_t(scalar)]; }
   const reduce_functions &reduce(reduction_id reduction, scalar_id accumulator) const {
     return reductions[size_t(reduction)]->functions[size_t(accumulator)];
+  }
+  const scan_functions &scan(scan_id scan, scalar_id accumulator) const {
+    return scans[size_t(scan)]->functions[size_t(accumulator)];
   }
   const fetch_functions &fetch(int log2_item_size) const { return fetches->functions[log2_item_size]; }
 };

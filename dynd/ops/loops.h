@@ -65,6 +65,21 @@ struct row_window {
   const char *ahead[2] = {nullptr, nullptr};
 };
 
+/// The running values of elements: that of the first is itself, that of any other combines the one before with it. dst
+/// and x do not overlap.
+struct scan_functions {
+  /// n >= 1 contiguous elements of one row; `before`, if it is not null, is the running value before them.
+  void (*row)(void *dst, const void *x, size_t n, const void *before);
+  /// Rows of one length >= 1.
+  void (*rows_fixed)(char *dst, intptr_t dst_stride, const char *x, intptr_t stride, size_t length, size_t rows);
+  /// The elements of a window of ragged rows, whose first is at dst and x; `before` is for a row that begins before the
+  /// window. Returns how many rows end in it.
+  size_t (*rows)(void *dst, const void *x, const row_window &window, const void *before);
+  /// *dst = what changes nothing that it is combined with; and the value of no elements: the same, but for -0.0 +0.0.
+  void (*identity)(void *dst);
+  void (*initial)(void *dst);
+};
+
 /// How a batch of an operand is brought into scratch. By item size; scratch may be written up to 128 bytes past the
 /// end, array memory never is, and is never read past an element.
 struct fetch_functions {
@@ -125,6 +140,11 @@ struct conversion_loops {
 /// One reduction, by accumulator type; null where there is none.
 struct reduction_loops {
   reduce_functions functions[scalar_count];
+};
+
+/// One scan, by accumulator type; null where there is none.
+struct scan_loops {
+  scan_functions functions[scalar_count];
 };
 
 /// By log2 of the item size.

@@ -1,5 +1,7 @@
 #include "dynd/ops/operation.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "dynd/base/errors.h"
@@ -81,6 +83,13 @@ constexpr reduction reductions[] = {
 #undef DYND_REDUCTION
 };
 
+constexpr scan scans[] = {
+#define DYND_SCAN(name, set, accumulator, combine, identity, doc)                                                      \
+  {#name, scan_id::name, type_set::set, accumulator_rule::accumulator, op_id::combine, doc},
+#include "dynd/ops/scans.def"
+#undef DYND_SCAN
+};
+
 /// The list of names (operation_names.h) is that of the entries.
 consteval bool ids_are_in_order() {
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
@@ -113,6 +122,17 @@ scalar_id type_by(value_rule rule, scalar_id computation) {
   default:
     return computation;
   }
+}
+
+scalar_id accumulator_by(const char *name, type_set set, accumulator_rule rule, scalar_id element) {
+  scalar_id own = in_set(name, set, element);
+  if (element == scalar_id::float16) {
+    return scalar_id::float32;
+  }
+  if (rule == accumulator_rule::same || has_fraction(element)) {
+    return own;
+  }
+  return scalar_kind[size_t(element)] == number_kind::unsigned_integer ? scalar_id::uint64 : scalar_id::int64;
 }
 
 } // namespace
@@ -174,14 +194,19 @@ bool can_fail(op_id id, scalar_id computation) {
 
 scalar_id accumulator_type(reduction_id id, scalar_id element) {
   const reduction &r = reduction_of(id);
-  scalar_id own = in_set(r.name, r.set, element);
-  if (element == scalar_id::float16) {
-    return scalar_id::float32;
-  }
-  if (r.accumulator == accumulator_rule::same || has_fraction(element)) {
-    return own;
-  }
-  return scalar_kind[size_t(element)] == number_kind::unsigned_integer ? scalar_id::uint64 : scalar_id::int64;
+  return accumulator_by(r.name, r.set, r.accumulator, element);
+}
+
+const scan &scan_of(scan_id id) { return scans[size_t(id)]; }
+
+const scan *scan_by(op_id combine) {
+  auto *found = std::find_if(std::begin(scans), std::end(scans), [&](const scan &s) { return s.combine == combine; });
+  return found == std::end(scans) ? nullptr : found;
+}
+
+scalar_id accumulator_type(scan_id id, scalar_id element) {
+  const scan &s = scan_of(id);
+  return accumulator_by(s.name, s.set, s.accumulator, element);
 }
 
 scalar_id result_type(reduction_id id, scalar_id element) {

@@ -31,6 +31,18 @@ inline constexpr size_t reduction_count = 0
 #undef DYND_REDUCTION
     ;
 
+enum class scan_id : uint8_t {
+#define DYND_SCAN(name, set, accumulator, combine, identity, doc) name,
+#include "dynd/ops/scans.def"
+#undef DYND_SCAN
+};
+
+inline constexpr size_t scan_count = 0
+#define DYND_SCAN(name, set, accumulator, combine, identity, doc) +1
+#include "dynd/ops/scans.def"
+#undef DYND_SCAN
+    ;
+
 /// What is asked of two elements: the outcomes (order.h) for which it is true. `order` is for sorting: NaN has a place
 /// in it.
 enum class comparison : uint8_t {
@@ -110,5 +122,20 @@ scalar_id accumulator_type(reduction_id id, scalar_id element);
 
 /// The type of its result: that of the accumulator, but float16 for float16, rounded once.
 scalar_id result_type(reduction_id id, scalar_id element);
+
+struct scan {
+  const char *name;
+  scan_id id;
+  type_set set; ///< of the elements
+  accumulator_rule accumulator;
+  op_id combine;
+  const char *doc;
+};
+
+const scan &scan_of(scan_id id);
+/// The scan whose running values combine by that operation; null where it has no compiled loops.
+const scan *scan_by(op_id combine);
+/// As of a reduction: the type of the running values, which for float16 are rounded once, each.
+scalar_id accumulator_type(scan_id id, scalar_id element);
 
 } // namespace dynd

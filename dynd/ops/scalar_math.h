@@ -345,6 +345,14 @@ template <class T> constexpr T sum_identity() {
   }
 }
 
+template <class T> constexpr T product_identity() {
+  if constexpr (is_complex<T>) {
+    return {1, 0};
+  } else {
+    return 1;
+  }
+}
+
 template <class T> constexpr T min_identity() {
   if constexpr (is_floating_point<T>) {
     return T(__builtin_inf());

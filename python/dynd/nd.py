@@ -19,6 +19,7 @@ def operations():
 
 
 globals().update({entry[0]: getattr(_dynd, entry[0]) for entry in _dynd.operations})
+globals().update({name: getattr(_dynd, name) for name in _dynd.scans})
 
 
 def round(a, decimals=0):

@@ -152,5 +152,6 @@ void add_keyword_functions(nb::module_ &m);
 void add_plugins(nb::module_ &m);
 void add_conversions(nb::module_ &m);
 void add_pickle(nb::module_ &m);
+void add_scans(nb::module_ &m);
 
 } // namespace binding

@@ -109,4 +109,5 @@ NB_MODULE(_dynd, m) {
   add_plugins(m);
   add_conversions(m);
   add_pickle(m);
+  add_scans(m);
 }
