@@ -74,7 +74,8 @@ void align_operand(task &t, int o) {
     }
     const space_slots &slots = t.shape.slots[size_t(t.shape.slot_index[d])];
     const stream &own = block.streams()[s];
-    bool identical = own.address == slots.address && own.kind == slots.kind &&
+    // The address with the shifts of the rows outside: a[1:] and a[:-1] share the slots of the rows in their rows.
+    bool identical = t.streams[t.lowered[o].slots[d]].address == slots.address && own.kind == slots.kind &&
                      std::equal(block.strides(s), block.strides(s) + t.shape.ndim, slots.stride);
     int64_t shift = 0;
     if (!identical) {

@@ -226,3 +226,13 @@ def test_lazy_rows_of_the_same_lengths_that_begin_elsewhere(starts):
         for found, factor in ((doubled, (2, 0)), (other, (0, 2)), (total, (2, 2))):
             flat = factor[0] * (np.arange(ends[-1]) + starts[0]) + factor[1] * (np.arange(ends[-1]) + starts[1])
             assert found.tolist() == [flat[a:b].tolist() for a, b in zip(ends, ends[1:])]
+
+
+def test_rows_of_rows_that_are_shifted():
+    """a[1:] and a[:-1] share the slots of the innermost rows, but not where their own rows begin."""
+    values = [[[1.0], [3.0, 4.0]], [[2.0], [5.0, 7.0]], [[4.0], [9.0, 1.0]]]
+    a = nd.array(values, type="strided * var * var * float64")
+    assert (a[1:] - a[:-1]).tolist() == [[[1.0], [2.0, 3.0]], [[2.0], [4.0, -6.0]]]
+    assert (a[:-1] - a[1:]).tolist() == [[[-1.0], [-2.0, -3.0]], [[-2.0], [-4.0, 6.0]]]
+    deep = nd.array([values, values[::-1], values], type="strided * var * var * var * float64")
+    assert (deep[1:] + deep[:-1])[0].tolist() == [[[5.0], [12.0, 5.0]], [[4.0], [10.0, 14.0]], [[5.0], [12.0, 5.0]]]
