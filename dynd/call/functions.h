@@ -85,6 +85,14 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #include "dynd/ops/scans.def"
 #undef DYND_SCAN
 
+/// The left fold by an operation (T, T) -> T, along an axis or over everything.
+inline array reduce(op_id op, const array &a, std::optional<int> axis = std::nullopt, const array &identity = {}) {
+  return array(fold(op, a.get(), false, axis, identity.get()));
+}
+
+/// a[1:] - a[:-1] along an axis, n times.
+inline array diff(const array &a, int n = 1, int axis = -1) { return differences(a, n, axis); }
+
 #define DYND_OPERATOR(symbol, name)                                                                                    \
   template <class A, class B>                                                                                          \
   requires(detail::has_array<A, B>) array operator symbol(A &&a, B &&b) {                                              \

@@ -129,7 +129,7 @@ public:
 
   ref<array_block> run() {
     visit(0);
-    intptr_t size = like_.is_var(axis_) ? like_.size()[axis_] : like_.size()[axis_] + longer_;
+    intptr_t size = like_.is_var(axis_) ? like_.size()[axis_] : std::max<intptr_t>(like_.size()[axis_] + longer_, 0);
     return found_.build(like_, moved_.type->dtype, axis_, size, [](int d) { return d; });
   }
 
@@ -165,7 +165,7 @@ private:
       }
       at = here.enter(std::min<int64_t>(index_[e], here.size() - 1), room_);
     }
-    return at.size() + (d == axis_ ? longer_ : 0);
+    return std::max<int64_t>(at.size() + (d == axis_ ? longer_ : 0), 0);
   }
 
   const array_block &moved_, &like_;

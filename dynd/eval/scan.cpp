@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/direct.h"
@@ -22,9 +23,11 @@ struct typed_scan {
   op_id combine;
   element_kind element;
   scalar_id accumulator;
-  bool include_initial;
+  bool include_initial = false;
+  array_block *identity = nullptr; ///< what a fold begins with, a value of the accumulator's type
+  bool folds = false;              ///< only the last values are wanted: they are never missing
 
-  ndt::type result() const { return number_type(accumulator, element.option); }
+  ndt::type result() const { return number_type(accumulator, element.option && !folds); }
 };
 
 uint8_t identity_of(fused_task &fused, const typed_scan &typed) {
@@ -34,7 +37,7 @@ uint8_t identity_of(fused_task &fused, const typed_scan &typed) {
 }
 
 // The program: the operand with what is lazy below it, then its running values, to `place`. A missing element counts as
-// the identity, but for complex numbers, which no product leaves alone: there it is left out.
+// the identity, but for complex numbers, which no product leaves alone, and in folds: there it is left out.
 void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, bool last_use, array_block *place) {
   fused.claim({operand}, last_use ? 1 : 0, *operand, 1);
   fused.add_claimed();
@@ -42,16 +45,17 @@ void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, 
   program &p = fused.t.p;
   uint8_t value = p.converted(x.value, typed.accumulator), valid = no_register;
   int stream = place->type->var_count;
-  if (x.valid != no_register && is_complex(typed.accumulator)) {
+  if (x.valid != no_register && (is_complex(typed.accumulator) || typed.folds)) {
     valid = x.valid;
   } else if (x.valid != no_register) {
     value = p.add_operation(logic::chosen, typed.accumulator, {x.valid, value, identity_of(fused, typed)});
   }
   fused.add_claimed_outputs();
-  if (x.valid != no_register) {
+  if (x.valid != no_register && !typed.folds) {
     fused.add_output(x.valid, place, stream++);
   }
-  fused.add_output(p.scanned(typed.combine, value, no_register, valid), place, stream);
+  uint8_t initial = typed.identity ? fused.constant(typed.accumulator, typed.identity->values().address) : no_register;
+  fused.add_output(p.scanned(typed.combine, value, initial, valid), place, stream);
   fused.t.scans = true;
 }
 
@@ -80,9 +84,12 @@ nd::array part_along(const nd::array &a, int axis, std::optional<intptr_t> start
   return nd::at(a, indices);
 }
 
-// The value of no elements.
+// The value of no elements; of a fold without an identity anything.
 nd::array initial_value(const typed_scan &typed) {
-  alignas(16) char value[max_scalar_size];
+  alignas(16) char value[max_scalar_size] = {};
+  if (typed.folds) {
+    return nd::array(new_scalar(typed.accumulator, typed.identity ? typed.identity->values().address : value));
+  }
   isa().scan(scan_by(typed.combine)->id, typed.accumulator).initial(value);
   return nd::array(new_scalar(typed.accumulator, value));
 }
@@ -200,7 +207,7 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
     operand = read.get();
     last_use = false;
   }
-  typed_scan typed{scan_of(id).name, scan_of(id).combine, {}, {}, include_initial};
+  typed_scan typed{scan_of(id).name, scan_of(id).combine, {}, {}, include_initial, nullptr, false};
   if (!find_element_kind(operand->type->dtype, typed.element)) {
     fail(error_kind::type,
          std::string(typed.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
@@ -214,6 +221,147 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
   }
   return copy_values(result.get(), access_mode::immutable, number_type(scalar_id::float16, typed.element.option),
                      error_mode::nocheck);
+}
+
+// ---- folds --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The type that the operation takes and gives; an error where it is no operation of two that gives what it takes.
+scalar_id folded_type(op_id op, scalar_id element) {
+  const operation &o = operation_of(op);
+  bool binary =
+      o.noperands == 2 && o.noutputs == 1 && o.operand[0] == value_rule::same && o.operand[1] == value_rule::same;
+  if (!binary) {
+    fail(error_kind::type, std::string("reduce: ") + o.name + " is no operation (T, T) -> T, but " + o.signature);
+  }
+  scalar_id computation = computation_type(op, element), result = result_type(op, 0, computation);
+  if (result != computation) {
+    fail(error_kind::type, std::string("reduce: ") + o.name + " of " + scalar_name[size_t(computation)] + " gives " +
+                               scalar_name[size_t(result)] + ", which it cannot go on with");
+  }
+  return computation;
+}
+
+const reduction *reduction_by(op_id combine) {
+  for (size_t i = 0; i < reduction_count; i++) {
+    const reduction &r = reduction_of(reduction_id(i));
+    if (r.combine == combine) {
+      return &r;
+    }
+  }
+  return nullptr;
+}
+
+// All elements as one row, in C order.
+ref<array_block> as_one_row(array_block *operand) {
+  ref<array_block> copied = copy_values(operand, access_mode::immutable);
+  space shape;
+  shape.ndim = 1;
+  shape.size[0] = nd::count_elements(*operand);
+  ref<array_block> row = new_lazy_result(shape, ndt::type(operand->type->dtype));
+  for (int s = 0; s < row->nstreams; s++) {
+    row->streams()[s] = shared_stream(*copied, copied->type->var_count + s);
+  }
+  return row;
+}
+
+void fail_if_empty(const char *name, array_block *operand, int axis) {
+  stream_room room;
+  for_each_place(cursor::over_rows(*operand, room), axis, [&](const cursor &row, const intptr_t *index) {
+    if (row.size() == 0) {
+      std::string where = row.is_var() && axis > 0 ? row_text({index, size_t(axis)}) : "axis " + std::to_string(axis);
+      fail(error_kind::value, "reduce: " + where + " is empty, and " + name + " of no elements needs identity=");
+    }
+  });
+}
+
+// The values, but missing where the elements of their row all are.
+ref<array_block> missing_of_nothing(const ref<array_block> &value, array_block *operand, int axis) {
+  array_block *const elements[] = {operand};
+  ref<array_block> missing = evaluate(logic::absent, {elements, 1});
+  array_block *const absent[] = {missing.get()};
+  ref<array_block> there = evaluate(logic::inverted, {absent, 1});
+  ref<array_block> count = evaluate(logic::total, there.get(), false, axis, false);
+  const int64_t zero = 0;
+  ref<array_block> none = new_scalar(scalar_id::int64, &zero);
+  array_block *const compared[] = {count.get(), none.get()};
+  ref<array_block> some = evaluate(logic::comparisons[1], {compared, 2});
+  ref<array_block> nothing = new_result({}, number_type(value->scalar(), true), true);
+  array_block *const chosen[] = {some.get(), value.get(), nothing.get()};
+  return evaluate(logic::chosen, {chosen, 3});
+}
+
+nd::array last_along(const nd::array &a, int axis) {
+  std::vector<nd::index> indices(size_t(axis), {nd::index::slice, 0, {}, {}, {}});
+  indices.push_back({nd::index::integer, -1, {}, {}, {}});
+  return nd::at(a, indices);
+}
+
+} // namespace
+
+ref<array_block> fold(op_id op, array_block *operand, bool last_use, std::optional<int> axis, array_block *identity) {
+  settings how = thread_settings();
+  ref<array_block> read, value;
+  typed_scan typed{operation_of(op).name, op, {}, {}, false, nullptr, true};
+  if (!find_element_kind(operand->type->dtype, typed.element)) {
+    fail(error_kind::type,
+         std::string("reduce: there is no ") + typed.name + " for elements of type " + operand->type->dtype->text);
+  }
+  typed.accumulator = folded_type(op, typed.element.scalar);
+  if (const reduction *r = reduction_by(op); r && !identity) {
+    ref<array_block> result = evaluate(r->id, operand, last_use, axis, false);
+    bool option = result->type->dtype->kind == type_kind::option;
+    return copy_values(result.get(), access_mode::immutable, number_type(typed.accumulator, option),
+                       error_mode::nocheck);
+  }
+  if (identity) {
+    if (identity->ndim > 0) {
+      fail(error_kind::type, "reduce: identity must be one value");
+    }
+    value = copy_values(identity, access_mode::immutable, ndt::make_scalar(typed.accumulator));
+    typed.identity = value.get();
+  }
+  if (!axis) {
+    read = as_one_row(operand);
+    operand = read.get();
+    last_use = false;
+  }
+  int at = checked_axis("reduce", *operand, axis ? axis : 0);
+  typed.include_initial = identity || typed.element.option;
+  if (!typed.include_initial) {
+    fail_if_empty(typed.name, operand, at);
+  }
+  ref<array_block> running = run_scan(typed, operand, last_use && !typed.element.option, at, how);
+  nd::array last = last_along(nd::array(std::move(running)), at);
+  ref<array_block> result = copy_values(last.get(), access_mode::immutable);
+  return identity || !typed.element.option ? result : missing_of_nothing(result, operand, at);
+}
+
+// ---- differences --------------------------------------------------------------------------------------------------
+
+nd::array differences(const nd::array &a, int n, int axis) {
+  if (n < 0) {
+    fail(error_kind::value, "diff: n must not be negative, got " + std::to_string(n));
+  }
+  int at = checked_axis("diff", *a.get(), axis);
+  nd::array result = a;
+  for (int i = 0; i < n; i++) {
+    nd::array from = result;
+    space shape;
+    space_of(from.get(), shape);
+    bool ragged = from->slot_stream(at + 1) < from->type->var_count && !has_equal_rows(shape); // below the axis
+    if (ragged) { // rows of one element would stretch
+      from = nd::array(move_axis_inside("diff", result.get(), at));
+    }
+    int along = ragged ? from.ndim() - 1 : at;
+    nd::array after = part_along(from, along, 1, {}), before = part_along(from, along, {}, -1);
+    array_block *const both[] = {after.get(), before.get()};
+    ref<array_block> moved = evaluate(logic::difference, {both, 2});
+    materialize(moved.get());
+    result = nd::array(ragged ? move_axis_back(moved.get(), *result.get(), at, -1) : std::move(moved));
+  }
+  return result;
 }
 
 } // namespace dynd

@@ -19,7 +19,7 @@ def operations():
 
 
 globals().update({entry[0]: getattr(_dynd, entry[0]) for entry in _dynd.operations})
-globals().update({name: getattr(_dynd, name) for name in _dynd.scans})
+globals().update({name: getattr(_dynd, name) for name in _dynd.scans + _dynd.creations})
 
 
 def round(a, decimals=0):
@@ -73,23 +73,6 @@ def from_offsets(offsets, content):
     nd.array([[1.5, 2.5], [], [3.5]], type="strided * var * float64")
     """
     return _dynd.from_offsets(offsets, content)
-
-
-def empty(type):
-    """A writable array of a type with all sizes in it ("3 * 4 * float64").
-
-    Values of numbers alone are not set. `var` rows are empty and get their length from the first assignment to them,
-    all at once (a[...] = b) or row by row (a[0] = b; but a[0] alone is a view of a row with no elements). Strings are
-    empty, what may be missing is missing, pointers point to nothing.
-
-    >>> a = nd.empty("2 * var * int32")
-    >>> a[0] = [1, 2, 3]
-    >>> a
-    nd.array([[1, 2, 3], []], type="2 * var * int32")
-    >>> nd.empty("2 * {x: ?int32, hits: var * float64}")
-    nd.array([{"x": None, "hits": []}, {"x": None, "hits": []}], type="2 * {x: ?int32, hits: var * float64}")
-    """
-    return _dynd.empty(type)
 
 
 @contextlib.contextmanager

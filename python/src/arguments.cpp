@@ -38,6 +38,15 @@ bool parse_arguments(const char *function, const char *const *names, size_t coun
   return true;
 }
 
+void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list) {
+  nb::object module_name = nb::str("dynd.nd"), names = nb::list();
+  for (PyMethodDef *function = functions; function->ml_name; function++) {
+    m.attr(function->ml_name) = nb::steal(PyCFunction_NewEx(function, nullptr, module_name.ptr()));
+    names.attr("append")(function->ml_name);
+  }
+  m.attr(list) = names;
+}
+
 std::optional<int> to_axis(const char *function, PyObject *axis) {
   if (!axis || axis == Py_None) {
     return {};

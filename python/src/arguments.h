@@ -18,6 +18,12 @@ bool parse_arguments(const char *function, const char *const (&names)[N], size_t
   return parse_arguments(function, names, N, positional, required, arguments, nargs, keywords, given);
 }
 
+template <auto function> PyCFunction as_method() {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(function));
+}
+/// Adds the functions, up to an empty entry, to the module, and their names as a list of that name.
+void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list);
+
 /// axis=: an integer, or None or nothing.
 std::optional<int> to_axis(const char *function, PyObject *axis);
 /// True or False, also of other objects; false where it was not given.

@@ -65,9 +65,6 @@ void add_conversions(nb::module_ &m) {
       "The error names the first bad element; every element of dst is then as before or new, bad ones as before.",
       nb::sig("def assign(dst, src, errmode='fractional')"), nb::arg("dst"), nb::arg("src").none(),
       nb::arg("errmode") = "fractional");
-  m.def(
-      "empty", [](nb::handle type) { return nb::steal(wrap(nd::empty(to_type(type, "empty")))); },
-      nb::arg("type").none());
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
   nb::setattr(
       type, "astype",

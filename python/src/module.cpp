@@ -110,4 +110,5 @@ NB_MODULE(_dynd, m) {
   add_conversions(m);
   add_pickle(m);
   add_scans(m);
+  add_creation(m);
 }

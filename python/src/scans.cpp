@@ -1,6 +1,10 @@
 // The scans: functions made from the entries of ops/, and the methods that NumPy has.
 #include "arguments.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "dynd/eval/scan.h"
 
 namespace binding {
@@ -42,8 +46,48 @@ PyObject *scan_method(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
              : nullptr;
 }
 
-template <auto function> PyCFunction as_method() {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(function));
+// The operations by their Python functions.
+std::vector<std::pair<PyObject *, op_id>> operations_by_function;
+
+PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+  static const char *const names[] = {"f", "a", "axis", "identity"};
+  PyObject *given[4];
+  if (!parse_arguments("reduce", names, 3, 2, arguments, count, keywords, given)) {
+    return nullptr;
+  }
+  return guarded([&] {
+    auto found = std::find_if(operations_by_function.begin(), operations_by_function.end(),
+                              [&](const auto &entry) { return entry.first == given[0]; });
+    if (found == operations_by_function.end()) {
+      throw error(error_kind::type, std::string("reduce: expected an operation of this module, as nd.add, not ") +
+                                        nb::repr(nb::handle(given[0])).c_str());
+    }
+    std::optional<int> along = to_axis("reduce", given[2]);
+    nd::array made, identity;
+    array_block *block = to_block(given[1], "reduce", made);
+    if (given[3] && given[3] != Py_None) {
+      nd::array like(ref<array_block>::share(block));
+      identity = to_operand(given[3], block->has_scalars() ? &like : nullptr, "reduce");
+    }
+    return wrap(fold(found->second, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
+  });
+}
+
+PyObject *diff_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+  static const char *const names[] = {"a", "axis", "n"};
+  PyObject *given[3];
+  if (!parse_arguments("diff", names, 1, 1, arguments, count, keywords, given)) {
+    return nullptr;
+  }
+  return guarded([&] {
+    std::optional<int> along = to_axis("diff", given[1]);
+    Py_ssize_t times = given[2] ? PyNumber_AsSsize_t(given[2], PyExc_OverflowError) : 1;
+    if (times == -1 && PyErr_Occurred()) {
+      throw nb::python_error();
+    }
+    nd::array a = is_array(given[0]) ? unwrap(given[0]) : to_operand(given[0], nullptr, "diff");
+    return wrap(differences(a, int(std::clamp<Py_ssize_t>(times, -1, 1 << 30)), along.value_or(-1)));
+  });
 }
 
 #define DYND_SCAN(name, set, accumulator, combine, identity, doc)                                                      \
@@ -57,6 +101,17 @@ template <auto function> PyCFunction as_method() {
    "element is missing, and those after it go on without it. A lazy operand is computed in the same pass."},
 PyMethodDef functions[] = {
 #include "dynd/ops/scans.def"
+    {"diff", as_method<diff_function>(), METH_FASTCALL | METH_KEYWORDS,
+     "diff(a, /, *, axis=-1, n=1)\n--\n\nThe differences of neighbours, a[1:] - a[:-1] along the axis, n times. A row "
+     "is "
+     "one shorter each time,\nand a row without elements stays so. What is next to a missing element is missing."},
+    {"reduce", as_method<reduce_function>(), METH_FASTCALL | METH_KEYWORDS,
+     "reduce(f, a, axis=None, *, identity=None)\n--\n\nThe left fold f(f(f(identity, a0), a1), a2) of each row by an "
+     "operation of two operands, as nd.gcd.\n\nIn the type of f, which it must give as well as take: unlike nd.sum, "
+     "reduce(nd.add, a) of int8 is int8. Where\nf is what a reduction combines by (add, minimum, maximum, ...), it is "
+     "that reduction, in its order.\naxis: None folds everything in C order. Missing elements are left out. Of no "
+     "elements it is the identity;\nwithout one missing for ?T, else an error that names the row.\n\n"
+     ">>> nd.reduce(nd.subtract, [[10, 1, 2], [5]], axis=1)\nnd.array([7, 5], type=\"strided * int32\")"},
     {nullptr, nullptr, 0, nullptr}};
 #undef DYND_SCAN
 
@@ -70,13 +125,10 @@ PyMethodDef methods[] = {
 } // namespace
 
 void add_scans(nb::module_ &m) {
-  nb::object module_name = nb::str("dynd.nd");
-  nb::object names = nb::list();
-  for (PyMethodDef *function = functions; function->ml_name; function++) {
-    m.attr(function->ml_name) = nb::steal(PyCFunction_NewEx(function, nullptr, module_name.ptr()));
-    names.attr("append")(function->ml_name);
+  add_method_table(m, functions, "scans");
+  for (size_t i = 0; i < op_count; i++) { // the module keeps them
+    operations_by_function.push_back({nb::object(m.attr(operation_of(op_id(i)).name)).ptr(), op_id(i)});
   }
-  m.attr("scans") = names;
   for (PyMethodDef &method : methods) {
     nb::setattr(nb::handle(reinterpret_cast<PyObject *>(array_type)), method.ml_name,
                 nb::steal(PyDescr_NewMethod(array_type, &method)));

@@ -7,6 +7,7 @@
 #include "allocations.h"
 #include "dynd/array/view.h"
 #include "dynd/call/composed.h"
+#include "dynd/call/creation.h"
 #include "dynd/call/functions.h"
 #include "dynd/call/wrap.h"
 #include "dynd/eval/observe.h"

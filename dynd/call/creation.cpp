@@ -1,0 +1,265 @@
+#include "dynd/call/creation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/space.h"
+#include "dynd/ops/isa.h"
+
+namespace dynd::nd {
+
+namespace {
+
+constexpr size_t shared_from = 64 << 10; // bytes from which one value stands for all
+
+// All elements are one value in memory: every stride is 0.
+array sharing(const type_data *type, const intptr_t *size, const array &value) {
+  ref<array_block> block = new_block(type, access_mode::immutable, flag_ours);
+  std::copy_n(size, block->ndim, block->size());
+  std::fill_n(block->value_strides(), block->ndim, 0);
+  block->values() = shared_stream(*value.get(), value->nstreams - 1);
+  note_density(*block);
+  return array(std::move(block));
+}
+
+array dense(const type_data *type, const intptr_t *size, const array &value, access_mode access) {
+  ref<array_block> block = new_dense(type, size, access);
+  const char *one = value->values().address;
+  size_t bytes = size_t(block->count) * block->item_size();
+  if (std::all_of(one, one + block->item_size(), [&](char c) { return c == *one; })) {
+    std::memset(block->values().address, *one, bytes);
+  } else { // from what is there already, by parts that stay in the cache
+    char *to = block->values().address;
+    size_t done = std::min(bytes, block->item_size());
+    std::memcpy(to, one, done);
+    while (done < bytes) {
+      size_t part = std::min({done, bytes - done, size_t(1) << 14});
+      std::memcpy(to + done, to, part);
+      done += part;
+    }
+  }
+  return array(std::move(block));
+}
+
+// What was made to be written, with the value in all its elements.
+array assigned(const array &made, const array &value, access_mode access) {
+  assign(made.get(), value.get());
+  return access == access_mode::readwrite ? made : array(copy_values(made.get(), access));
+}
+
+} // namespace
+
+array full(ndt::type type, const intptr_t *size, const array &value, access_mode access) {
+  if (type && type->var_count > 0 && value.ndim() == 0) { // rows without elements
+    return empty(type, size, access);
+  }
+  if (!type || type->scalar == not_scalar || type->var_count > 0 || value.ndim() > 0) {
+    return assigned(empty(type, size), value, access);
+  }
+  array one(copy_values(value.get(), access_mode::immutable, ndt::type(type->dtype)));
+  intptr_t sizes[max_ndim];
+  const type_data *t = type.get();
+  int ndim = 0;
+  for (; t->kind != type_kind::scalar; t = t->element, ndim++) {
+    sizes[ndim] = size ? size[ndim] : t->size;
+  }
+  size_t item = scalar_size[size_t(type->scalar)];
+  bool shares = access == access_mode::immutable && size_t(checked_count(sizes, ndim, item)) * item >= shared_from;
+  return shares ? sharing(type.get(), sizes, one) : dense(type.get(), sizes, one, access);
+}
+
+array empty_like(const array &like, ndt::type dtype, access_mode access) {
+  element_kind kind;
+  if (like->type->var_count == 0) {
+    return empty(ndt::with_dtype(like.type(), dtype), like->size(), access);
+  }
+  if (!find_element_kind(dtype.get(), kind)) {
+    return array(copy_values(like.get(), access, dtype));
+  }
+  space shape;
+  space_of(like.get(), shape);
+  if (!std::all_of(shape.slots.begin(), shape.slots.end(), [](const space_slots &s) { return bool(s.run); })) {
+    make_slots(shape, measure_rows("empty_like", {like.get()}, shape)); // rows one after another
+  }
+  array made(new_result(shape, dtype, kind.option));
+  return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+}
+
+array full_like(const array &like, ndt::type dtype, const array &value, access_mode access) {
+  if (like->type->var_count == 0) {
+    return full(ndt::with_dtype(like.type(), dtype), like->size(), value, access);
+  }
+  return assigned(empty_like(like, dtype), value, access);
+}
+
+// ---- ranges -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+array new_row(scalar_id type, intptr_t count) {
+  return array(new_dense(ndt::make_strided_dim(ndt::make_scalar(type)).get(), &count));
+}
+
+template <class T> T *values(const array &a) { return reinterpret_cast<T *>(a->values().address); }
+
+array converted(const array &a, scalar_id type) {
+  return type == a->scalar() ? a
+                             : array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(type),
+                                                 error_mode::nocheck));
+}
+
+[[noreturn]] void fail_size(double count) {
+  fail(error_kind::memory, "arange: " + std::to_string(count) + " elements are too many");
+}
+
+intptr_t count_of(double start, double stop, double step) {
+  double length = (stop - start) / step;
+  if (length == 0 && stop != start) { // it vanished
+    return std::signbit(length) ? 0 : 1;
+  }
+  length = std::ceil(length);
+  if (std::isnan(length)) {
+    fail(error_kind::value, "arange: how many elements there are is not a number");
+  }
+  if (length > 0x1p62) {
+    fail_size(length);
+  }
+  return intptr_t(std::max(length, 0.0));
+}
+
+intptr_t count_of(int64_t start, int64_t stop, int64_t step) {
+  if (step > 0 ? start >= stop : start <= stop) {
+    return 0;
+  }
+  uint64_t distance = step > 0 ? uint64_t(stop) - uint64_t(start) : uint64_t(start) - uint64_t(stop);
+  uint64_t by = step > 0 ? uint64_t(step) : -uint64_t(step);
+  uint64_t count = distance / by + (distance % by != 0);
+  if (count >> 62) {
+    fail_size(double(count));
+  }
+  return intptr_t(count);
+}
+
+void check_step(bool zero) {
+  if (zero) {
+    fail(error_kind::value, "arange: step must not be 0");
+  }
+}
+
+// What the type makes of a number.
+double rounded(double x, scalar_id type) {
+  alignas(16) char value[max_scalar_size];
+  isa().convert(type, scalar_id::float64)(value, &x, nullptr, nullptr, 1, nullptr);
+  isa().convert(scalar_id::float64, type)(&x, value, nullptr, nullptr, 1, nullptr);
+  return x;
+}
+
+// In float16 and float32 the first two values are rounded, and then all are computed in float32.
+template <class T> array range_of(scalar_id stored, scalar_id type, double start, double step, intptr_t count) {
+  array made = new_row(stored, count);
+  T first = T(rounded(start, type)), second = T(rounded(start + step, type)), apart = second - first;
+  T *to = values<T>(made);
+  for (intptr_t i = 0; i < count; i++) {
+    to[i] = first + T(i) * apart;
+  }
+  if (count > 0) { // the second may be infinite
+    to[0] = first;
+  }
+  if (count > 1) {
+    to[1] = second;
+  }
+  return converted(made, type);
+}
+
+void check_element_type(const char *name, scalar_id type) {
+  if (type == scalar_id::bool_) {
+    fail(error_kind::type, std::string(name) + ": bool is not a number");
+  }
+}
+
+int64_t integer_of(double x) {
+  if (std::trunc(x) != x || std::fabs(x) >= 0x1p63) {
+    fail(error_kind::value, "arange: an integer type needs integers, got " + std::to_string(x));
+  }
+  return int64_t(x);
+}
+
+} // namespace
+
+array arange(double start, double stop, double step, scalar_id type) {
+  check_step(step == 0);
+  check_element_type("arange", type);
+  intptr_t count = count_of(start, stop, step);
+  if (is_integer(type)) {
+    int64_t first = integer_of(start), by = integer_of(step), past;
+    if (__builtin_mul_overflow(by, count, &past) || __builtin_add_overflow(first, past, &past)) {
+      fail(error_kind::overflow, "arange: the values do not fit int64");
+    }
+    return arange(first, past, by, type);
+  }
+  scalar_id own = is_complex(type) ? real_type(type) : type;
+  checked_count(&count, 1, scalar_size[size_t(type)]);
+  array made = own == scalar_id::float64 ? range_of<double>(own, own, start, step, count)
+                                         : range_of<float>(scalar_id::float32, own, start, step, count);
+  return converted(made, type);
+}
+
+array arange(int64_t start, int64_t stop, int64_t step, scalar_id type) {
+  check_step(step == 0);
+  check_element_type("arange", type);
+  if (!is_integer(type)) {
+    return arange(double(start), double(stop), double(step), type);
+  }
+  intptr_t count = count_of(start, stop, step);
+  checked_count(&count, 1, sizeof(int64_t));
+  if (count > 0 && type != scalar_id::int64) {
+    int64_t ends[] = {start, start + (count - 1) * step};
+    char room[2 * sizeof(int64_t)];
+    if (isa().convert_checked(error_mode::overflow, type, scalar_id::int64)(room, ends, nullptr, nullptr, 2, nullptr)) {
+      fail(error_kind::overflow, "arange: " + std::to_string(ends[0]) + " to " + std::to_string(ends[1]) +
+                                     " do not fit " + scalar_name[size_t(type)]);
+    }
+  }
+  array made = new_row(scalar_id::int64, count);
+  int64_t *to = values<int64_t>(made);
+  for (intptr_t i = 0; i < count; i++) {
+    to[i] = start + i * step;
+  }
+  return converted(made, type);
+}
+
+array linspace(double start, double stop, int64_t count, bool endpoint, scalar_id type) {
+  check_element_type("linspace", type);
+  if (count < 0) {
+    fail(error_kind::value, "linspace: the number of values must not be negative, got " + std::to_string(count));
+  }
+  checked_count(&count, 1, max_scalar_size);
+  array made = new_row(scalar_id::float64, count);
+  auto *to = values<double>(made);
+  auto parts = double(endpoint ? count - 1 : count);
+  double distance = stop - start, step = distance / parts;
+  if (parts > 0 && step != 0) {
+    for (int64_t i = 0; i < count; i++) {
+      to[i] = double(i) * step + start;
+    }
+  } else { // one value, or a step that vanished
+    for (int64_t i = 0; i < count; i++) {
+      to[i] = (parts > 0 ? double(i) / parts : double(i)) * distance + start;
+    }
+  }
+  if (endpoint && count > 1) {
+    to[count - 1] = stop;
+  }
+  for (int64_t i = 0; i < count && is_integer(type); i++) {
+    to[i] = std::floor(to[i]);
+  }
+  return is_integer(type) ? array(copy_values(made.get(), access_mode::immutable, ndt::make_scalar(type)))
+                          : converted(made, type);
+}
+
+} // namespace dynd::nd

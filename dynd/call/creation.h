@@ -1,0 +1,27 @@
+// Arrays from nothing but a type, sizes and a value, or a range.
+#pragma once
+
+#include "dynd/array/array.h"
+
+namespace dynd::nd {
+
+/// An array of that type whose elements are all `value`, converted to theirs. `size` as for empty(). Large immutable
+/// arrays of numbers hold the value once.
+array full(ndt::type type, const intptr_t *size, const array &value, access_mode access = access_mode::immutable);
+
+/// The same with the dimensions of `like`, its rows included, and elements of another type. Its values are not read.
+array full_like(const array &like, ndt::type dtype, const array &value, access_mode access = access_mode::immutable);
+/// An array of that kind without values of its own.
+array empty_like(const array &like, ndt::type dtype, access_mode access = access_mode::readwrite);
+
+/// start, start + step, ... as long as they are before `stop`; float64, or what they are converted to. The second value
+/// decides how far apart all are, as in NumPy: start + i * ((start + step) - start).
+array arange(double start, double stop, double step, scalar_id type = scalar_id::float64);
+/// Integers are exact, in any type; one that does not fit is an error (overflow).
+array arange(int64_t start, int64_t stop, int64_t step, scalar_id type = scalar_id::int64);
+
+/// `count` values from start to stop, which is the last with `endpoint`. Computed in float64, as in NumPy; integers are
+/// rounded down.
+array linspace(double start, double stop, int64_t count, bool endpoint = true, scalar_id type = scalar_id::float64);
+
+} // namespace dynd::nd

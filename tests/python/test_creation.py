@@ -1,0 +1,235 @@
+"""zeros, ones, full, empty, their _like forms, arange and linspace: NumPy's values and bits, and rows that are kept."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from dynd import nd
+from strategies import SOME, arrays, seeds
+from support import bits, identical, make
+
+SHAPES = [0, 3, (), (2,), (2, 3), (0, 4), (3, 0), (2, 1, 4), (300, 400), 70_000]
+
+
+def as_numpy(a):
+    return np.asarray(a)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scalar", [*oracle.SCALARS])
+def test_constants(shape, scalar):
+    for name in ("zeros", "ones"):
+        expected = getattr(np, name)(shape, scalar)
+        for access in (None, "immutable", "rw"):
+            found = getattr(nd, name)(shape, scalar, access=access)
+            assert found.access == ("readwrite" if access == "rw" else "immutable")
+            assert found.shape == expected.shape and as_numpy(found).dtype == expected.dtype
+            assert np.array_equal(as_numpy(found), expected)
+            assert str(found.type) == "strided * " * expected.ndim + scalar
+    assert np.array_equal(as_numpy(nd.full(shape, 1, dtype=scalar)), np.full(shape, 1, scalar))
+
+
+@pytest.mark.parametrize("value, scalar", [(True, "bool"), (7, "int64"), (2.5, "float64"), (1 + 2j, "complex128")])
+def test_full_takes_its_type_from_the_value(value, scalar):
+    for shape in (3, 50_000):
+        found = nd.full(shape, value)
+        assert str(found.type) == f"strided * {scalar}" and found[1].tolist() == value
+        assert np.array_equal(as_numpy(found), np.full(shape, value))
+    assert nd.full(2, nd.array(3.5)).tolist() == [3.5, 3.5]
+    assert nd.full((2, 2), [1.5, 2.5]).tolist() == [[1.5, 2.5], [1.5, 2.5]]
+
+
+def test_types_with_sizes():
+    assert str(nd.zeros("3 * 4 * float64").type) == "3 * 4 * float64"
+    assert nd.ones("2 * 2 * int8").tolist() == [[1, 1], [1, 1]]
+    assert nd.full("2 * string", "ab").tolist() == ["ab", "ab"]
+    assert nd.full(2, None, "?float64").tolist() == [None, None]
+    assert nd.zeros(2, "?int32").tolist() == [0, 0]
+    assert nd.zeros("2 * var * int32").tolist() == [[], []]
+    assert nd.full(2, {"x": 1, "y": 2.5}, "{x: int32, y: float64}").tolist() == [{"x": 1, "y": 2.5}] * 2
+    assert nd.empty("2 * 3 * int32").shape == (2, 3) and nd.empty((2, 3), "int16").access == "readwrite"
+    assert nd.empty(type="4 * int32").shape == (4,)
+    assert str(nd.empty(5).type) == "strided * float64"
+    for dtype in (np.float32, np.dtype("float32"), "float32"):
+        assert str(nd.zeros(2, dtype=dtype).type) == "strided * float32"
+    for dtype, scalar in ((float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128")):
+        assert str(nd.ones(2, dtype=dtype).type) == f"strided * {scalar}"
+
+
+def test_large_constants_hold_one_value_and_are_operands_like_any_other():
+    z = nd.full((1000, 1000), 2.5)
+    assert as_numpy(z).strides == (0, 0)
+    plain = np.random.default_rng(1).standard_normal((1000, 1000))
+    a = nd.array(plain)
+    assert np.array_equal(as_numpy(a * z + nd.ones((1000, 1000))), plain * 2.5 + 1)
+    assert nd.sum(z).tolist() == 2.5e6 and z.T.shape == (1000, 1000)
+    assert np.array_equal(as_numpy(nd.cumulative_sum(z, axis=0)), np.cumsum(np.full((1000, 1000), 2.5), axis=0))
+    w = nd.zeros(30_000, access="rw")
+    w[5] = 1.0
+    assert w[:8].tolist() == [0, 0, 0, 0, 0, 1, 0, 0] and nd.zeros(30_000)[5].tolist() == 0
+    with pytest.raises(TypeError, match="immutable"):
+        nd.zeros(30_000)[5] = 1.0
+    assert nd.zeros(10**12).shape == (10**12,)  # takes no memory
+
+
+@settings(max_examples=SOME)
+@given(st.one_of(arrays(scalars=oracle.SCALARS), arrays(ragged=False, scalars=oracle.SCALARS)), seeds)
+def test_like_keeps_shapes_and_rows(value, seed):
+    array = make(random.Random(seed), value)
+
+    def filled(node, x):
+        return [filled(inner, x) for inner in node] if isinstance(node, list) else x
+
+    one = oracle.Array((), value.scalar, 1).numpy().item()
+    for call, x in ((nd.zeros_like, type(one)(0)), (nd.ones_like, one), (lambda a, **k: nd.full_like(a, 1, **k), one)):
+        for access in (None, "rw"):
+            found = call(array, access=access)
+            assert identical(found.tolist(), filled(value.values, x)) and str(found.type) == value.type_text
+            assert found.access == ("readwrite" if access else "immutable")
+        assert call(array, dtype="float32").tolist() == filled(value.values, float(x.real))
+    found = nd.empty_like(array)
+    assert found.access == "readwrite" and str(found.type) == value.type_text and found.shape == array.shape
+
+
+def test_like_reads_no_values():
+    rows = nd.from_offsets(np.arange(0, 50_001, 5), nd.array(np.arange(50_000.0)))
+    lazy = rows * 2.0
+    text = str(nd.explain(lambda: nd.zeros_like(lazy)))
+    assert "multiply" not in text
+    written = nd.empty_like(rows)
+    written[0] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    written[1] = [7.0]  # a row may get another length
+    assert written[0].tolist() == [1, 2, 3, 4, 5] and rows[0].tolist() == [0, 1, 2, 3, 4]
+    assert nd.full_like(nd.array(["a", "b"]), "xy").tolist() == ["xy", "xy"]
+    assert nd.full_like(nd.array([["a"], []]), "xy").tolist() == [["xy"], []]
+
+
+# ---- ranges
+
+
+numbers = st.one_of(st.integers(-1000, 1000), st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3)))
+
+
+@settings(max_examples=3 * SOME)
+@given(numbers, numbers, numbers, st.sampled_from([None, "float64", "float32", "float16", "complex64"]))
+def test_arange_has_numpys_bits(start, stop, step, dtype):
+    if step == 0 or abs((stop - start) / step) > 5000:
+        return
+    with np.errstate(all="ignore"):
+        expected = np.arange(start, stop, step, dtype)
+    found = nd.arange(start, stop, step, dtype=dtype)
+    assert str(found.type) == f"strided * {expected.dtype}" and found.shape == expected.shape
+    assert bits(found) == bits(nd.array(expected))
+
+
+@settings(max_examples=SOME)
+@given(st.integers(-120, 120), st.integers(-120, 120), st.integers(-9, 9), st.sampled_from(oracle.INTEGERS))
+def test_arange_of_integers(start, stop, step, dtype):
+    values = list(range(start, stop, step)) if step else []
+    call = lambda: nd.arange(start, stop, step, dtype=dtype)  # noqa: E731
+    if step == 0:
+        with pytest.raises(ValueError, match="^arange: step must not be 0$"):
+            call()
+    elif any(x < np.iinfo(dtype).min or x > np.iinfo(dtype).max for x in values):
+        with pytest.raises(OverflowError, match=f"^arange: .* do not fit {dtype}$"):
+            call()
+    else:
+        assert call().tolist() == values and str(call().type) == f"strided * {dtype}"
+
+
+def test_arange_forms():
+    assert nd.arange(4).tolist() == [0, 1, 2, 3] and str(nd.arange(4).type) == "strided * int64"
+    assert nd.arange(2.5).tolist() == [0.0, 1.0, 2.0]
+    assert nd.arange(1, 4).tolist() == [1, 2, 3] and nd.arange(5, 0, -2).tolist() == [5, 3, 1]
+    assert nd.arange(start=1, stop=2, step=0.5).tolist() == [1.0, 1.5]
+    assert nd.arange(np.int32(3)).tolist() == [0, 1, 2]
+    assert nd.arange(5.0, dtype="int32").tolist() == [0, 1, 2, 3, 4]
+    assert nd.arange(3, dtype="float32").tolist() == [0.0, 1.0, 2.0]
+    assert nd.arange(2**63 - 3, 2**63 - 1).tolist() == [2**63 - 3, 2**63 - 2]
+    assert nd.arange(-(2**63), 2**63 - 1, 2**63 - 1).tolist() == [-(2**63), -1, 2**63 - 2]
+    for n in (1000, 100_000):
+        assert np.array_equal(as_numpy(nd.arange(0.0, n, 0.1)), np.arange(0.0, n, 0.1))
+    w = nd.arange(3, access="rw")
+    w += 1
+    assert w.tolist() == [1, 2, 3]
+
+
+@settings(max_examples=2 * SOME)
+@given(numbers, numbers, st.integers(0, 60), st.booleans(),
+       st.sampled_from([None, "float32", "float16", "int32", "complex128"]))
+def test_linspace_has_numpys_bits(start, stop, num, endpoint, dtype):
+    with np.errstate(all="ignore"):
+        expected = np.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
+    found = nd.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
+    assert str(found.type) == f"strided * {expected.dtype}" and bits(found) == bits(nd.array(expected))
+
+
+def test_linspace_edges():
+    for start, stop, num in [(0, 5e-324, 3), (1, 1, 4), (0, 1, 1), (3, -3, 7), (0.1, 0.9, 100_000)]:
+        assert np.array_equal(as_numpy(nd.linspace(start, stop, num)), np.linspace(start, stop, num))
+    assert nd.linspace(0, 1, num=3).tolist() == [0.0, 0.5, 1.0]
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: nd.zeros(-1), ValueError, "zeros: a size must not be negative, got -1"),
+    (lambda: nd.ones((2, -3)), ValueError, "ones: a size must not be negative, got -3"),
+    (lambda: nd.zeros(2.5), TypeError, "zeros: shape must be an integer, a tuple of them or datashape text, not float"),
+    (lambda: nd.zeros((2, "3")), TypeError, "zeros: a size must be an integer, not str"),
+    (lambda: nd.zeros(2**62), MemoryError, "too large"),
+    (lambda: nd.full((2**40, 2**40), 1.0), MemoryError, "too large"),
+    (lambda: nd.empty((2**40, 2**40)), MemoryError, "too large"),
+    (lambda: nd.empty(2**70), MemoryError, "too large"),
+    (lambda: nd.zeros((1,) * 100), ValueError, "zeros: an array has at most"),
+    (lambda: nd.zeros("3 * int32", "float64"), TypeError, "zeros: the type is given twice"),
+    (lambda: nd.zeros(3, "int32", dtype="int32"), TypeError, "zeros: type= and dtype= are the same, give one of them"),
+    (lambda: nd.zeros(3, 5), TypeError, "zeros: type must be datashape text, an ndt.type or a dtype, not int"),
+    (lambda: nd.zeros(3, access="write"), ValueError, "access must be"),
+    (lambda: nd.zeros(3, access=1), TypeError, "access must be text, not int"),
+    (lambda: nd.zeros(), TypeError, "expected a type"),
+    (lambda: nd.full(3), TypeError, "full: missing argument 'fill_value'"),
+    (lambda: nd.full(3, 1.5, "int32"), ValueError, "1.5"),
+    (lambda: nd.full(3, 300, "int8"), OverflowError, "300"),
+    (lambda: nd.zeros(3, shape=3), TypeError, "zeros: repeated keyword argument 'shape'"),
+    (lambda: nd.arange(0, 1, 0), ValueError, "arange: step must not be 0"),
+    (lambda: nd.arange(0, 1, 0.0), ValueError, "arange: step must not be 0"),
+    (lambda: nd.arange(0, float("nan")), ValueError, "arange: how many elements there are is not a number"),
+    (lambda: nd.arange(0, float("inf")), MemoryError, "arange: inf elements are too many"),
+    (lambda: nd.arange(0, 1e300), MemoryError, "elements are too many"),
+    (lambda: nd.arange(-(2**63), 2**63 - 1), MemoryError, "elements are too many"),
+    (lambda: nd.arange(2**61), MemoryError, "too large"),
+    (lambda: nd.arange(2**64), OverflowError, "arange: 18446744073709551616 does not fit int64"),
+    (lambda: nd.arange("3"), TypeError, "arange: expected a number, not str"),
+    (lambda: nd.arange(3, dtype="bool"), TypeError, "arange: bool is not a number"),
+    (lambda: nd.arange(3, dtype="string"), TypeError, "arange: the type must be a number's, not string"),
+    (lambda: nd.arange(0, 2, 0.5, dtype="int32"), ValueError, "arange: an integer type needs integers, got 0.5"),
+    (lambda: nd.linspace(0, 1, -1), ValueError, "linspace: the number of values must not be negative, got -1"),
+    (lambda: nd.linspace(0, 1), TypeError, "linspace: missing argument 'num'"),
+    (lambda: nd.linspace(0, 1, 2**61), MemoryError, "too large"),
+    (lambda: nd.linspace(0, 1j, 2), TypeError, "linspace: expected a number, not complex"),
+])
+def test_errors(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+def test_help_is_right():
+    """The examples in the documentation are what they show."""
+    for name in ("zeros", "zeros_like", "arange", "linspace", "empty", "reduce"):
+        lines = getattr(nd, name).__doc__.splitlines()
+        scope = {"nd": nd}
+        for line, after in itertools.zip_longest(lines, lines[1:]):
+            if line.startswith(">>> ") and "=" in line.split("(")[0]:
+                exec(line[4:], scope)
+            elif line.startswith(">>> ") and after and not after.startswith(">>>"):
+                assert repr(eval(line[4:], scope)) == after
+            elif line.startswith(">>> a["):
+                exec(line[4:], scope)

@@ -1,0 +1,206 @@
+"""nd.reduce, the left fold by any operation of two operands, and diff."""
+
+import functools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from dynd import nd
+from missing_oracle import puncture
+from missing_support import draw_operands, make_missing
+from oracle import Array, strided
+from strategies import SOME, arrays, seeds
+from support import bits, identical, make
+from test_reductions import undecided
+
+FOLDED = ["subtract", "bitwise_xor", "gcd", "maximum", "minimum", "add", "multiply", "bitwise_or"]
+
+
+def leaf(name, a, b, scalar):
+    """One application, by the library itself: what is tested here is the order, not the operation."""
+    left, right = (nd.array(x, type=scalar) for x in (a, b))
+    return getattr(nd, name)(left, right).tolist()
+
+
+def folded_rows(value, axis):
+    """Rows of leaves along the axis with the structure of what is left; UnequalRowsError as in reductions."""
+    below = [size for _, size in value.dims[axis + 1 :]]
+
+    def columns(nodes):
+        if not nodes:
+            return [[] for _ in range(int(np.prod(below)))]
+        if not isinstance(nodes[0], list):
+            return [nodes]
+        if len({len(node) for node in nodes}) > 1:
+            raise oracle.UnequalRowsError("")
+        return [column for i in range(len(nodes[0])) for column in columns([node[i] for node in nodes])]
+
+    def walk(node, depth):
+        return columns(node) if depth == axis else [row for inner in node for row in walk(inner, depth + 1)]
+
+    return walk(value.values, 0)
+
+
+def flat(nested):
+    return [x for inner in nested for x in flat(inner)] if isinstance(nested, list) else [nested]
+
+
+@settings(max_examples=2 * SOME)
+@given(st.booleans(), st.booleans(), st.sampled_from(FOLDED), st.sampled_from([None, 3]), seeds, st.data())
+def test_folds_are_folds(ragged, gaps, name, identity, seed, data):
+    rng = random.Random(seed)
+    scalar = rng.choice(["int32", "int8", "uint16", "int64"])
+    value = data.draw(arrays(ragged=ragged, scalars=[scalar], least_ndim=1))
+    axis = data.draw(st.integers(0, value.ndim - 1))
+    if undecided(value, axis):
+        return
+    value = puncture(rng, value, 0.3) if gaps else value
+    array = make_missing(rng, value) if gaps else make(rng, value)
+    call = functools.partial(nd.reduce, getattr(nd, name), array, axis=axis, identity=identity)
+    try:
+        rows = folded_rows(value, axis)
+    except oracle.UnequalRowsError:
+        with pytest.raises(ValueError, match="equally long"):
+            call()
+        return
+    by_reduction = name in ("add", "minimum", "maximum", "multiply")
+    if identity is None and not gaps and any(not row for row in rows):
+        if not by_reduction:
+            with pytest.raises(ValueError, match="^reduce: .* is empty, and .* of no elements needs identity=$"):
+                call()
+        return
+    expected = []
+    for row in rows:
+        row = [x for x in row if x is not None]
+        row = row if identity is None else [identity] + row
+        expected.append(functools.reduce(lambda a, b: leaf(name, a, b, scalar), row) if row else None)
+    found = call()
+    if by_reduction and identity is None:  # what nothing is, is the reduction's to say
+        assert [f for f, e in zip(flat(found.tolist()), expected) if e is not None] == [e for e in expected if e is not None]
+    else:
+        assert flat(found.tolist()) == expected
+    assert str(found.type).split(" * ")[-1].lstrip("?") == scalar
+
+
+def test_examples():
+    rows = nd.array([[10, 1, 2], [5]])
+    assert nd.reduce(nd.subtract, rows, axis=1).tolist() == [7, 5]
+    assert nd.reduce(nd.subtract, rows).tolist() == 10 - 1 - 2 - 5
+    assert nd.reduce(nd.divide, [8, 2, 2]).tolist() == 2.0
+    assert nd.reduce(nd.gcd, nd.array([[12, 18], [], [7]]), axis=1, identity=0).tolist() == [6, 0, 7]
+    assert nd.reduce(nd.subtract, [[1, None], [None], []], axis=1).tolist() == [1, None, None]
+    assert nd.reduce(nd.subtract, [[1, None, 2], [None]], axis=1, identity=10).tolist() == [7, 10]
+    assert nd.reduce(nd.add, nd.array([100, 100], type="strided * int8")).tolist() == -56
+    assert str(nd.reduce(nd.add, nd.array([1, 2], type="strided * int8")).type) == "int8"
+    assert nd.reduce(nd.bitwise_or, [[True, False], [False, False]], axis=1).tolist() == [True, False]
+    assert nd.reduce(nd.subtract, nd.array(5.0)).tolist() == 5.0
+    assert nd.reduce(nd.minimum, [[3, 1], []], axis=1, identity=9).tolist() == [1, 9]
+
+
+def test_long_folds():
+    plain = np.random.default_rng(4).integers(-100, 100, (300, 70))
+    a = nd.array(plain)
+    for axis in (0, 1):
+        expected = np.subtract.reduce(plain, axis=axis)
+        assert np.array_equal(np.asarray(nd.reduce(nd.subtract, a, axis=axis)), expected)
+        assert np.array_equal(np.asarray(nd.reduce(nd.subtract, a.T, axis=1 - axis)), expected)
+    assert nd.reduce(nd.subtract, a).tolist() == plain[0, 0] - (plain.sum() - plain[0, 0])
+    floats = nd.array(np.random.default_rng(5).standard_normal(100_000))
+    assert nd.reduce(nd.add, floats).tolist() == nd.sum(floats).tolist()
+    rows = nd.from_offsets(np.arange(0, 100_001, 7)[: 100_000 // 7], floats)
+    nd.set_num_threads(3)
+    threads = bits(nd.reduce(nd.subtract, rows * 2.0, axis=1))
+    nd.set_num_threads(1)
+    assert threads == bits(nd.reduce(nd.subtract, rows * 2.0, axis=1))
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: nd.reduce(nd.negative, [1]), TypeError, "reduce: negative is no operation (T, T) -> T, but (T) -> T"),
+    (lambda: nd.reduce(nd.where, [1]), TypeError, "reduce: where is no operation (T, T) -> T"),
+    (lambda: nd.reduce(nd.less, [1, 2]), TypeError, "reduce: less of int32 gives bool, which it cannot go on with"),
+    (lambda: nd.reduce(max, [1]), TypeError, "reduce: expected an operation of this module, as nd.add, not <built-in"),
+    (lambda: nd.reduce(nd.sum, [1]), TypeError, "reduce: expected an operation of this module"),
+    (lambda: nd.reduce(nd.subtract, []), ValueError, "reduce: axis 0 is empty, and subtract of no elements needs identity="),
+    (lambda: nd.reduce(nd.subtract, [[1], []], axis=1), ValueError, "reduce: row 1 is empty"),
+    (lambda: nd.reduce(nd.subtract, [1], axis=3), IndexError, "reduce: axis 3 is out of bounds for 1 dimension(s)"),
+    (lambda: nd.reduce(nd.add, [True]), TypeError, "bool is not a number"),
+    (lambda: nd.reduce(nd.subtract, ["a"]), TypeError, "reduce: there is no subtract for elements of type string"),
+    (lambda: nd.reduce(nd.floor_divide, [1, 0]), ValueError, "floor_divide: integer division by zero"),
+    (lambda: nd.reduce(nd.subtract, [1, 2], identity=[1, 2]), TypeError, "reduce: identity must be one value"),
+    (lambda: nd.reduce(nd.subtract), TypeError, "reduce: missing argument 'a'"),
+    (lambda: nd.diff([1, 2], n=-1), ValueError, "diff: n must not be negative, got -1"),
+    (lambda: nd.diff(nd.array(1)), IndexError, "diff: axis -1 is out of bounds for 0 dimension(s)"),
+    (lambda: nd.diff([[1], [2, 3]], axis=0), ValueError, "diff: rows along axis 0 must be equally long"),
+    (lambda: nd.diff([1], axis=0.5), TypeError, "diff: axis must be an integer or None, not float"),
+])
+def test_errors(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+# ---- diff
+
+
+@settings(max_examples=SOME)
+@given(arrays(ragged=False, scalars=oracle.NUMBERS), st.integers(0, 3), seeds, st.data())
+def test_diff_is_numpys(value, n, seed, data):
+    if value.ndim == 0:
+        return
+    axis = data.draw(st.integers(-value.ndim, value.ndim - 1))
+    with np.errstate(all="ignore"):
+        expected = np.diff(value.numpy(), n=n, axis=axis)
+    found = nd.diff(make(random.Random(seed), value), n=n, axis=axis)
+    assert found.shape == expected.shape and bits(found) == bits(nd.array(expected))
+
+
+@settings(max_examples=SOME)
+@given(arrays(scalars=["int32", "float64"], finite=True, least_ndim=2), st.integers(0, 3), seeds, st.data())
+def test_diff_of_rows(value, n, seed, data):
+    axis = data.draw(st.integers(0, value.ndim - 1))
+    if undecided(value, axis):
+        return
+    array = make(random.Random(seed), value)
+
+    def minus(a, b):
+        if not isinstance(a, list):
+            return (np.dtype(value.scalar).type(a) - np.dtype(value.scalar).type(b)).item()
+        if len(a) != len(b):
+            raise oracle.UnequalRowsError("")
+        return [minus(x, y) for x, y in zip(a, b)]
+
+    def along(node, depth):
+        if depth < axis:
+            return [along(inner, depth + 1) for inner in node]
+        for _ in range(n):
+            node = [minus(after, before) for before, after in zip(node, node[1:])]
+        return node
+
+    try:
+        with np.errstate(all="ignore"):
+            expected = along(value.values, 0)
+    except oracle.UnequalRowsError:
+        with pytest.raises(ValueError, match="^diff: rows along axis"):
+            nd.diff(array, n=n, axis=axis)
+        return
+    lone = any(len(node) <= 1 for node in oracle.leaves(value.values, axis))
+    try:
+        found = nd.diff(array, n=n, axis=axis)
+    except ValueError as error:  # unequal rows that no difference meets
+        assert "equally long" in str(error) and axis + 1 < value.ndim
+        return
+    if not (lone and axis + 1 < value.ndim):
+        assert identical(found.tolist(), expected)
+
+
+def test_diff_examples():
+    assert nd.diff([[1, 4, 9], [], [5], [2, 3]]).tolist() == [[3, 5], [], [], [1]]
+    assert nd.diff([1, None, 4, 6]).tolist() == [None, None, 2]
+    assert nd.diff([[1, 2], [4, 8]], axis=0).tolist() == [[3, 6]]
+    assert nd.diff([[[1, 2], [3]], [[5, 9], [4]]], axis=0).tolist() == [[[4, 7], [1]]]
+    assert nd.diff([1, 4, 9, 16], n=2).tolist() == [2, 2]
+    assert nd.diff([[1], [2, 4]], n=5).tolist() == [[], []]
