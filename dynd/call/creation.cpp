@@ -108,9 +108,9 @@ array new_row(scalar_id type, intptr_t count) {
 template <class T> T *values(const array &a) { return reinterpret_cast<T *>(a->values().address); }
 
 array converted(const array &a, scalar_id type) {
-  return type == a->scalar() ? a
-                             : array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(type),
-                                                 error_mode::nocheck));
+  return type == a->scalar()
+             ? a
+             : array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck));
 }
 
 [[noreturn]] void fail_size(double count) {

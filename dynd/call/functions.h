@@ -87,7 +87,7 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 
 /// The left fold by an operation (T, T) -> T, along an axis or over everything.
 inline array reduce(op_id op, const array &a, std::optional<int> axis = std::nullopt, const array &identity = {}) {
-  return array(fold(op, a.get(), false, axis, identity.get()));
+  return array(fold_left(op, a.get(), false, axis, identity.get()));
 }
 
 /// a[1:] - a[:-1] along an axis, n times.

@@ -1,5 +1,6 @@
 // Reducing or scanning an axis that is outside of ragged rows: it is copied inside, and back.
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "dynd/array/cursor.h"
@@ -175,7 +176,78 @@ private:
   stream_room room_;
 };
 
+// Collects what the elements of an axis have at each place below it, for those of them that have it.
+class left_aligner {
+public:
+  left_aligner(const array_block &block, int axis) : block_(block), axis_(axis), found_(block) {}
+
+  ref<array_block> run() {
+    visit_outside(0);
+    return found_.build(block_, block_.type->dtype, axis_, -1,
+                        [&](int k) { return k == block_.ndim - 1 ? axis_ : k + (k >= axis_); });
+  }
+
+private:
+  cursor find(int axis) {
+    cursor at(block_, room_);
+    for (int d = 0; d < axis; d++) {
+      at = dimension(at).enter(index_[d], room_);
+    }
+    return at;
+  }
+
+  void visit_outside(int d) {
+    int64_t length = find(d).size();
+    if (d == axis_) {
+      std::vector<int64_t> elements(static_cast<size_t>(length));
+      std::iota(elements.begin(), elements.end(), 0);
+      return visit_below(d + 1, elements);
+    }
+    found_.add_row(d, length);
+    for (index_[d] = 0; index_[d] < length; index_[d]++) {
+      visit_outside(d + 1);
+    }
+  }
+
+  // `elements` of the axis have the place at index_ of the dimensions outside of d.
+  void visit_below(int d, std::vector<int64_t> elements) {
+    if (d == block_.ndim) {
+      found_.add_row(axis_, int64_t(elements.size()));
+      for (int64_t i : elements) {
+        index_[axis_] = i;
+        found_.add_value(find(d));
+      }
+      return;
+    }
+    int64_t longest = std::max<intptr_t>(block_.size()[d], 0);
+    for (int64_t i : elements) {
+      index_[axis_] = i;
+      longest = std::max(longest, find(d).size());
+    }
+    found_.add_row(d, longest);
+    for (int64_t j = 0; j < longest; j++) { // fewer and fewer of them
+      std::erase_if(elements, [&](int64_t i) {
+        index_[axis_] = i;
+        return find(d).size() <= j;
+      });
+      index_[d] = j;
+      visit_below(d + 1, elements);
+    }
+  }
+
+  const array_block &block_;
+  int axis_;
+  found_elements found_;
+  intptr_t index_[max_ndim];
+  stream_room room_;
+};
+
 } // namespace
+
+ref<array_block> align_axis_inside(array_block *block, int axis) {
+  materialize(block);
+  return left_aligner(*block, axis).run();
+}
 
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis) {
   materialize(block);

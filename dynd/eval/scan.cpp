@@ -1,7 +1,7 @@
 #include "dynd/eval/scan.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <vector>
 
 #include "dynd/array/rows.h"
@@ -61,22 +61,6 @@ void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, 
 
 // ---- include_initial ----------------------------------------------------------------------------------------------
 
-// The space with one more element along the axis. Nothing below the axis is `var`.
-void grow_axis(const char *name, array_block *operand, int axis, space &shape) {
-  if (!shape.is_var(axis)) {
-    if (__builtin_add_overflow(shape.size[axis], 1, &shape.size[axis])) {
-      fail(error_kind::memory, std::string(name) + ": the result is too large");
-    }
-    return;
-  }
-  std::vector<std::vector<int64_t>> offsets = measure_rows(name, {operand}, shape);
-  std::vector<int64_t> &own = offsets[size_t(shape.slot_index[axis])];
-  for (size_t r = 0; r < own.size(); r++) {
-    own[r] += int64_t(r);
-  }
-  make_slots(shape, offsets);
-}
-
 // The elements of the array from `start` to `stop` along an axis.
 nd::array part_along(const nd::array &a, int axis, std::optional<intptr_t> start, std::optional<intptr_t> stop) {
   std::vector<nd::index> indices(size_t(axis), {nd::index::slice, 0, {}, {}, {}});
@@ -92,6 +76,45 @@ nd::array initial_value(const typed_scan &typed) {
   }
   isa().scan(scan_by(typed.combine)->id, typed.accumulator).initial(value);
   return nd::array(new_scalar(typed.accumulator, value));
+}
+
+// The running values of ragged rows, one after another, with the value of no elements before each row.
+ref<array_block> with_first(const typed_scan &typed, array_block *scanned, int axis) {
+  space shape;
+  space_of(scanned, shape);
+  offsets_run run = rows_of(*scanned, shape.nvar - 1);
+  std::vector<std::vector<int64_t>> offsets(1, std::vector<int64_t>(size_t(run.rows) + 1));
+  for (intptr_t r = 0; r <= run.rows && run; r++) {
+    offsets[0][size_t(r)] = run[r] - run.first();
+  }
+  if (shape.nvar > 1 || !run) {
+    offsets = measure_rows(typed.name, {scanned}, shape);
+  }
+  std::vector<int64_t> &own = offsets[size_t(shape.slot_index[axis])], before = own;
+  for (size_t r = 0; r < own.size(); r++) {
+    own[r] += int64_t(r);
+  }
+  make_slots(shape, offsets);
+  ref<array_block> result = new_result(shape, ndt::type(scanned->type->dtype));
+  nd::array initial = initial_value(typed);
+  const char there = 1;
+  for (int s = shape.nvar; s < result->nstreams; s++) {
+    bool value = s == result->nstreams - 1;
+    size_t item = value ? scalar_size[size_t(typed.accumulator)] : 1, row = size_t(scanned->strides(s)[axis]);
+    const char *first = value ? initial->values().address : &there, *from = scanned->streams()[s].address;
+    from += run ? run.first() * intptr_t(row) : 0;
+    char *to = result->streams()[s].address;
+    for (size_t r = 0; r + 1 < before.size(); r++) {
+      for (size_t end = 0; end < row; end += item, to += item) {
+        std::memcpy(to, first, item);
+      }
+      size_t bytes = size_t(before[r + 1] - before[r]) * row;
+      std::memcpy(to, from, bytes);
+      to += bytes;
+      from += bytes;
+    }
+  }
+  return result;
 }
 
 // ---- the axis -----------------------------------------------------------------------------------------------------
@@ -116,13 +139,14 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
     return {};
   }
   space shape = t.shape;
-  if (typed.include_initial) {
-    grow_axis(typed.name, operand, axis, shape);
+  bool grows = typed.include_initial && !shape.is_var(axis);
+  if (grows && __builtin_add_overflow(shape.size[axis], 1, &shape.size[axis])) {
+    fail(error_kind::memory, std::string(typed.name) + ": the result is too large");
   }
   ref<array_block> result = new_result(shape, typed.result(), is_tracing(how), order_like(shape, {operand}));
   nd::array place(result);
-  if (typed.include_initial) {
-    result->access = access_mode::readwrite; // for the views: those of rows of an immutable array may be copies
+  if (grows) {
+    result->access = access_mode::readwrite; // for the views: those below rows of an immutable array may be copies
     assign(part_along(place, axis, {}, 1).get(), initial_value(typed).get());
     place = part_along(place, axis, 1, {});
     result->access = access_mode::immutable;
@@ -140,7 +164,7 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
   }
   fused.run();
   fused.finish();
-  return result;
+  return typed.include_initial && !grows ? with_first(typed, result.get(), axis) : result;
 }
 
 ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool last_use, int axis, const settings &how) {
@@ -167,6 +191,30 @@ int checked_axis(const char *name, const array_block &operand, std::optional<int
                                 std::to_string(ndim) + " dimension(s)");
   }
   return at < 0 ? at + ndim : at;
+}
+
+// The same for small ragged rows that follow each other.
+ref<array_block> try_direct_rows(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
+  bool rows = operand->type->var_count == 1 && operand->is_var(axis) && axis == operand->ndim - 1 &&
+              operand->has_scalars() && operand->scalar() == typed.accumulator &&
+              operand->state.load(std::memory_order_acquire) == array_state::ready &&
+              operand->value_strides()[axis] == intptr_t(operand->item_size());
+  offsets_run run =
+      rows && how.direct && !how.watching && !typed.include_initial ? rows_of(*operand, 0) : offsets_run();
+  if (!run || operand->streams()[0].kind != slot_kind::offsets64 ||
+      size_t(run.content()) * max_scalar_size >= lazy_from) {
+    return {};
+  }
+  space shape;
+  space_of(operand, shape);
+  ref<array_block> result = new_result(shape, ndt::make_scalar(typed.accumulator));
+  auto *offsets = reinterpret_cast<const int64_t *>(run.address);
+  intptr_t begin = run.first() * intptr_t(operand->item_size());
+  isa()
+      .scan(scan_by(typed.combine)->id, typed.accumulator)
+      .rows(result->values().address + begin, operand->values().address + begin,
+            {offsets, size_t(run.rows), run.first(), run.last()}, nullptr);
+  return result;
 }
 
 // Small dense arrays, along the last axis: one call of the compiled loop.
@@ -214,7 +262,8 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
   }
   typed.accumulator = accumulator_type(id, typed.element.scalar);
   int at = checked_axis(typed.name, *operand, axis);
-  ref<array_block> result = try_direct_scan(typed, operand, at, how);
+  ref<array_block> result =
+      operand->count < 0 ? try_direct_rows(typed, operand, at, how) : try_direct_scan(typed, operand, at, how);
   result = result ? std::move(result) : run_scan(typed, operand, last_use, at, how);
   if (typed.element.scalar != scalar_id::float16) {
     return result;
@@ -300,7 +349,8 @@ nd::array last_along(const nd::array &a, int axis) {
 
 } // namespace
 
-ref<array_block> fold(op_id op, array_block *operand, bool last_use, std::optional<int> axis, array_block *identity) {
+ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
+                           array_block *identity) {
   settings how = thread_settings();
   ref<array_block> read, value;
   typed_scan typed{operation_of(op).name, op, {}, {}, false, nullptr, true};

@@ -18,7 +18,8 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
 /// The left fold of each row by an operation (T, T) -> T, in its type: f(f(f(identity, a), b), c). Along an axis, or
 /// over everything in C order. Where a reduction combines by the operation, it is that one, in its order. Missing
 /// elements are left out; of no elements it is the identity, or missing for ?T, or an error that names the row.
-ref<array_block> fold(op_id op, array_block *operand, bool last_use, std::optional<int> axis, array_block *identity);
+ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
+                           array_block *identity);
 
 /// The differences of neighbours along an axis, n times: a[1:] - a[:-1]. A row without elements stays so.
 nd::array differences(const nd::array &a, int n, int axis);

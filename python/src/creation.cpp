@@ -95,7 +95,8 @@ made_of parse_shape(const char *name, PyObject *shape, ndt::type element, scalar
   nb::object sizes = nb::steal(PySequence_Check(shape) ? PySequence_Tuple(shape) : nullptr);
   if (!sizes.is_valid()) {
     PyErr_Clear();
-    throw error(error_kind::type, std::string(name) + ": shape must be an integer, a tuple of them or datashape text, not " +
+    throw error(error_kind::type, std::string(name) +
+                                      ": shape must be an integer, a tuple of them or datashape text, not " +
                                       Py_TYPE(shape)->tp_name);
   }
   Py_ssize_t ndim = PyTuple_GET_SIZE(sizes.ptr());
@@ -133,8 +134,8 @@ PyObject *make_full(const char *name, PyObject *shape, PyObject *value, PyObject
     ndt::type element = element_type(name, type, dtype);
     scalar_id otherwise = PyLong_Check(value) && *name != 'f' ? scalar_id::float64 : default_type(value);
     made_of made = parse_shape(name, shape, element, otherwise);
-    return wrap(nd::full(made.type, made.sizes(), fill_value(value, made.type),
-                         access_or(access, access_mode::immutable)));
+    return wrap(
+        nd::full(made.type, made.sizes(), fill_value(value, made.type), access_or(access, access_mode::immutable)));
   });
 }
 
@@ -149,7 +150,8 @@ PyObject *make_full_like(const char *name, PyObject *like, PyObject *value, PyOb
 }
 
 // zeros and ones: the value is known.
-template <int Value, bool Like> PyObject *constant_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+template <int Value, bool Like>
+PyObject *constant_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
   static const char *const names[] = {Like ? "a" : "shape", "type", "dtype", "access"};
   static const char *const name = Value ? (Like ? "ones_like" : "ones") : (Like ? "zeros_like" : "zeros");
   PyObject *given[4];
@@ -160,7 +162,8 @@ template <int Value, bool Like> PyObject *constant_function(PyObject *, PyObject
   return (Like ? make_full_like : make_full)(name, given[0], value.ptr(), given[1], given[2], given[3]);
 }
 
-template <bool Like> PyObject *full_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+template <bool Like>
+PyObject *full_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
   static const char *const names[] = {Like ? "a" : "shape", "fill_value", "type", "dtype", "access"};
   PyObject *given[5];
   const char *name = Like ? "full_like" : "full";
@@ -220,8 +223,7 @@ int64_t to_int64(const char *name, PyObject *object) {
   int overflow = 0;
   int64_t value = number.is_valid() ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : -1;
   if (overflow) {
-    throw error(error_kind::overflow,
-                std::string(name) + ": " + nb::str(number).c_str() + " does not fit int64");
+    throw error(error_kind::overflow, std::string(name) + ": " + nb::str(number).c_str() + " does not fit int64");
   }
   if (value == -1 && PyErr_Occurred()) {
     throw nb::python_error();
@@ -268,30 +270,32 @@ PyObject *linspace_function(PyObject *, PyObject *const *arguments, Py_ssize_t c
   }
   return guarded([&] {
     ndt::type element = element_type("linspace", given[4], given[5]);
-    nd::array made = nd::linspace(to_double("linspace", given[0]), to_double("linspace", given[1]),
-                                  to_int64("linspace", given[2]), given[3] ? to_flag(given[3]) : true,
-                                  number_type("linspace", element, scalar_id::float64));
+    nd::array made =
+        nd::linspace(to_double("linspace", given[0]), to_double("linspace", given[1]), to_int64("linspace", given[2]),
+                     given[3] ? to_flag(given[3]) : true, number_type("linspace", element, scalar_id::float64));
     return wrap(with_access(made, given[6]));
   });
 }
 
 #define DYND_MADE                                                                                                      \
   "\n\nshape: an integer, a tuple of integers, or a whole type with all sizes in it (\"3 * 4 * float64\").\n"          \
-  "type: of the elements, as datashape text (\"float32\"); dtype= is the standard's name for it, and takes NumPy's\n"   \
-  "dtypes too. access: \"immutable\" is the default, because then a large array holds the value only once, takes no\n"  \
+  "type: of the elements, as datashape text (\"float32\"); dtype= is the standard's name for it, and takes NumPy's\n"  \
+  "dtypes too. access: \"immutable\" is the default, because then a large array holds the value only once, takes no\n" \
   "time, and operations on it can be lazy; \"rw\" makes an array to be written."
-#define DYND_LIKE                                                                                                      \
-  "\n\nA ragged array keeps its rows. type, dtype: other elements. access: as in nd.zeros."
+#define DYND_LIKE "\n\nA ragged array keeps its rows. type, dtype: other elements. access: as in nd.zeros."
 
 PyMethodDef functions[] = {
     {"zeros", as_method<constant_function<0, false>>(), METH_FASTCALL | METH_KEYWORDS,
-     "zeros(shape, type=None, *, dtype=None, access=None)\n--\n\nAn array of zeros, float64 unless said otherwise." DYND_MADE
+     "zeros(shape, type=None, *, dtype=None, access=None)\n--\n\nAn array of zeros, float64 unless said "
+     "otherwise." DYND_MADE
      "\n\n>>> nd.zeros((2, 3), \"int32\")\nnd.array([[0, 0, 0], [0, 0, 0]], type=\"strided * strided * int32\")\n"
      ">>> nd.zeros(\"3 * float32\")\nnd.array([0.0, 0.0, 0.0], type=\"3 * float32\")"},
     {"ones", as_method<constant_function<1, false>>(), METH_FASTCALL | METH_KEYWORDS,
-     "ones(shape, type=None, *, dtype=None, access=None)\n--\n\nAn array of ones, float64 unless said otherwise." DYND_MADE},
+     "ones(shape, type=None, *, dtype=None, access=None)\n--\n\nAn array of ones, float64 unless said "
+     "otherwise." DYND_MADE},
     {"full", as_method<full_function<false>>(), METH_FASTCALL | METH_KEYWORDS,
-     "full(shape, fill_value, type=None, *, dtype=None, access=None)\n--\n\nAn array of one value. Of a Python number it "
+     "full(shape, fill_value, type=None, *, dtype=None, access=None)\n--\n\nAn array of one value. Of a Python number "
+     "it "
      "is\nbool, int64, float64 or complex128, unless said otherwise." DYND_MADE},
     {"zeros_like", as_method<constant_function<0, true>>(), METH_FASTCALL | METH_KEYWORDS,
      "zeros_like(a, type=None, *, dtype=None, access=None)\n--\n\nZeros in the shape and type of an array." DYND_LIKE
@@ -303,17 +307,22 @@ PyMethodDef functions[] = {
      "array." DYND_LIKE},
     {"empty", as_method<empty_function>(), METH_FASTCALL | METH_KEYWORDS,
      "empty(shape, type=None, *, dtype=None, access=\"rw\")\n--\n\nA writable array of a shape, or of a type with all "
-     "sizes in it (\"3 * 4 * float64\").\n\nValues of numbers alone are not set. `var` rows are empty and get their length "
-     "from the first assignment to them,\nall at once (a[...] = b) or row by row (a[0] = b; but a[0] alone is a view of a "
+     "sizes in it (\"3 * 4 * float64\").\n\nValues of numbers alone are not set. `var` rows are empty and get their "
+     "length "
+     "from the first assignment to them,\nall at once (a[...] = b) or row by row (a[0] = b; but a[0] alone is a view "
+     "of a "
      "row with no elements). Strings are\nempty, what may be missing is missing, pointers point to nothing.\n\n"
      ">>> a = nd.empty(\"2 * var * int32\")\n>>> a[0] = [1, 2, 3]\n>>> a\n"
      "nd.array([[1, 2, 3], []], type=\"2 * var * int32\")\n>>> nd.empty(\"2 * {x: ?int32, hits: var * float64}\")\n"
-     "nd.array([{\"x\": None, \"hits\": []}, {\"x\": None, \"hits\": []}], type=\"2 * {x: ?int32, hits: var * float64}\")"},
+     "nd.array([{\"x\": None, \"hits\": []}, {\"x\": None, \"hits\": []}], type=\"2 * {x: ?int32, hits: var * "
+     "float64}\")"},
     {"empty_like", as_method<empty_like_function>(), METH_FASTCALL | METH_KEYWORDS,
-     "empty_like(a, type=None, *, dtype=None, access=\"rw\")\n--\n\nA writable array in the shape and type of another, its "
+     "empty_like(a, type=None, *, dtype=None, access=\"rw\")\n--\n\nA writable array in the shape and type of another, "
+     "its "
      "values not set. A ragged array keeps its rows."},
     {"arange", as_method<arange_function>(), METH_FASTCALL | METH_KEYWORDS,
-     "arange(start, stop=None, step=1, type=None, *, dtype=None, access=None)\n--\n\nstart, start + step, ... before stop; "
+     "arange(start, stop=None, step=1, type=None, *, dtype=None, access=None)\n--\n\nstart, start + step, ... before "
+     "stop; "
      "of one number, 0, 1, ... before it.\n\nint64 of integers, else float64, unless type or dtype says otherwise; "
      "NumPy's bits. Integers that do not fit the\ntype are an error.\n\n>>> nd.arange(1, 2, 0.25)\n"
      "nd.array([1.0, 1.25, 1.5, 1.75], type=\"strided * float64\")"},

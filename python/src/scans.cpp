@@ -69,7 +69,7 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
       nd::array like(ref<array_block>::share(block));
       identity = to_operand(given[3], block->has_scalars() ? &like : nullptr, "reduce");
     }
-    return wrap(fold(found->second, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
+    return wrap(fold_left(found->second, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
   });
 }
 
