@@ -222,8 +222,11 @@ private:
     if (is_reduced(reg)) {
       until = p_.nsteps;
     }
-    used_scratch *found =
-        std::find_if(used_, used_ + nused_, [&](const used_scratch &u) { return u.log2 == log2 && u.until < step; });
+    // Of columns, many rows of a reduced register are computed before they are reduced: it has its own.
+    bool own = is_reduced(reg) && layout_.kind == chain_kind::columns;
+    used_scratch *found = std::find_if(used_, used_ + nused_, [&](const used_scratch &u) {
+      return !own && u.log2 == log2 && u.until < step;
+    });
     if (found == used_ + nused_) {
       uint32_t scratch = reserve(reg);
       used_[nused_++] = {scratch, log2, 0};

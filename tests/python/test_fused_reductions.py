@@ -116,6 +116,22 @@ def test_the_first_axis_of_a_plane(threads):
         assert found.tolist() == (x - y).max(axis=0).tolist()
 
 
+def test_the_first_axis_below_many_operations():
+    """Rows that were computed are not overwritten by temporaries before they are reduced."""
+    rng = np.random.default_rng(8)
+    a, b = wild(rng, (150, 300)), wild(rng, (150, 300))
+    x, y = ours(a), ours(b)
+
+    def chain(value, factor, term, steps):
+        for _ in range(steps):
+            value = value * factor + term
+        return value
+
+    for steps in range(1, 7):
+        found = one_pass(lambda: chain(y, x, y, steps).sum(axis=0), "columns")
+        assert found.tolist() == reduced("sum", chain(b, a, b, steps), 0).tolist()
+
+
 @pytest.mark.parametrize("scalar", ["float16", "float32", "complex64", "complex128"])
 def test_sums_of_other_types(scalar):
     rng = np.random.default_rng(33)
