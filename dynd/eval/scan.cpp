@@ -144,7 +144,7 @@ ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool la
       return result;
     }
   }
-  ref<array_block> moved = move_axis_inside(typed.name, operand, axis);
+  ref<array_block> moved = move_axis_inside(typed.name, operand, axis, operand->ndim - 1);
   ref<array_block> scanned = try_scan(typed, moved.get(), false, operand->ndim - 1, false, how);
   return move_axis_back(scanned.get(), *operand, axis, typed.include_initial);
 }
