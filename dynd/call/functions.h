@@ -86,6 +86,10 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #include "dynd/ops/scans.def"
 #undef DYND_SCAN
 
+inline array vecdot(const array &a, const array &b, int axis = -1) {
+  return array(dynd::vecdot(a.get(), b.get(), axis));
+}
+
 #define DYND_OPERATOR(symbol, name)                                                                                    \
   template <class A, class B>                                                                                          \
   requires(detail::has_array<A, B>) array operator symbol(A &&a, B &&b) {                                              \

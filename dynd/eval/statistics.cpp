@@ -121,9 +121,6 @@ ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   }
   scalar_id own = promote(kind[0].scalar, kind[1].scalar);
   own = computation_type(arithmetic::product, own);
-  if (is_complex(own)) {
-    fail(error_kind::type, std::string(name) + ": not defined for complex numbers, got " + scalar_name[size_t(own)]);
-  }
   scalar_id type = accumulator_type(arithmetic::sum, own);
   fold sum{arithmetic::sum, type};
   reduction_spec spec{name, how};
@@ -133,6 +130,7 @@ ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
     program &p = fused.t.p;
     uint8_t x = p.converted(in[0].value, type), y = p.converted(in[1].value, type);
+    x = is_complex(type) ? p.add_operation(arithmetic::conjugate, type, {x}) : x;
     x = p.add_operation(arithmetic::product, type, {x, y});
     folded[0] = present_or_nothing(fused, fused.both(in[0].valid, in[1].valid), x, sum);
   };

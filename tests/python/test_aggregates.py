@@ -406,6 +406,12 @@ def test_vecdot():
     assert nd.vecdot(small, small).tolist() == 20000 and str(nd.vecdot(small, small).type) == "int64"
 
 
+def test_vecdot_of_complex_numbers():
+    a, b = [1 + 2j, 3], [1j, 1]
+    assert nd.vecdot(nd.array(a), nd.array(b)).tolist() == np.vdot(a, b)
+    assert nd.vecdot(nd.array(a), [1.0, 2.0]).tolist() == np.vdot(a, [1.0, 2.0])
+
+
 def test_weights():
     rng = np.random.default_rng(5)
     x, w = rng.random((6, 9)), rng.integers(1, 5, (6, 9))
