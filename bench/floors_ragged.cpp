@@ -1,4 +1,4 @@
-// Hand-written loops over ragged rows: per-row multiply, sum, max, and the fused (a * b + row).sum.
+// Hand-written loops over ragged rows: per-row multiply, sum, max, running sums, and the fused (a * b + row).sum.
 //
 // Where AVX-512 is there, a row has no scalar tail: the first one or two vectors of every row are loaded
 // under a mask without asking for its length, and only longer rows, which are rare, take a branch.
@@ -27,6 +27,40 @@ void sum_plain(const work &w) {
       sum += w.in[0][i];
     }
     w.out[r] = sum;
+  }
+}
+
+void running_sum_plain(const work &w) {
+  for (int64_t r = 0; r < w.rows; ++r) {
+    double sum = -0.0;
+    for (int64_t i = w.offsets[r]; i < w.offsets[r + 1]; ++i) {
+      w.out[i] = sum += w.in[0][i];
+    }
+  }
+}
+
+/// `step` elements at a time without asking where the row ends: the next row overwrites what was too much.
+template <int step> void running_sum_over(const work &w) {
+  int64_t end = w.offsets[w.rows], r = 0;
+  for (; r < w.rows && w.offsets[r + 1] + step <= end; ++r) {
+    double sum = -0.0;
+    int64_t i = w.offsets[r];
+    do {
+      double part[step];
+      for (int k = 0; k < step; ++k) {
+        part[k] = sum += w.in[0][i + k];
+      }
+      for (int k = 0; k < step; ++k) {
+        w.out[i + k] = part[k];
+      }
+      i += step;
+    } while (i < w.offsets[r + 1]);
+  }
+  for (; r < w.rows; ++r) {
+    double sum = -0.0;
+    for (int64_t i = w.offsets[r]; i < w.offsets[r + 1]; ++i) {
+      w.out[i] = sum += w.in[0][i];
+    }
   }
 }
 
@@ -268,6 +302,9 @@ template <int vectors, int ahead> void fused_sum_masked(const work &w) {
 constexpr loop loops[] = {
     {"row multiply/plain", multiply_plain},
     {"row sum/plain", sum_plain},
+    {"row running sum/plain", running_sum_plain},
+    {"row running sum/over 4", running_sum_over<4>},
+    {"row running sum/over 8", running_sum_over<8>},
     {"row max/plain", max_plain},
     {"row fused sum/plain", fused_sum_plain},
 #if defined(__AVX512F__)

@@ -136,14 +136,26 @@ def _ragged(mean):
         row("max(axis=1)", "a.max(axis=1)", "a", 1.25, "row max", shortest=1,
             peers={"numpy": "maximum.reduceat(a, offsets[:-1])", "awkward": "ak.max(a, axis=1)",
                    "numba": "row_max(a, offsets)"}),
+        row("cumsum(axis=1)", "a.cumsum(axis=1)", "a", 1.4, "row running sum",
+            peers={"numpy": "running_sums(a, lengths)"}),
         row("(a*b + row[:, None]).sum(axis=1)", f"({fused}).sum(axis=1)", "a b row", 1.6, "row fused sum", sums=True,
             peers={"numpy": "bincount(parents, a*b + repeat(row, lengths), lengths.size)",
                    "awkward": f"ak.sum({fused}, axis=1)", "numba": "row_fused_sum(a, b, row, offsets)"}),
     ]
 
 
+def _scans():
+    return [
+        Row("cumsum, 3", "a.cumsum()", vectors("a", 3), 0.5, "numpy"),
+        Row("ragged cumsum(axis=1), 3 rows", "a.cumsum(axis=1)", three_rows, 1.5e-6, "time",
+            peers={"numpy": "running_sums(a, lengths)"}),
+        *(Row(f"cumsum(axis={axis}), 4000 x 4000", f"a.cumsum(axis={axis})", squares(4000), 1.0, "numpy") for axis in (0, 1)),
+    ]
+
+
 ROWS = [
     *_small(),
+    *_scans(),
     *_flat(10_000, "10k", (1.3, 1.6, 2.4)),
     *_flat(16_000_000, "16M", (1.15, 1.2, 1.2)),
     *_shaped(),

@@ -65,15 +65,16 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #include "dynd/ops/operation_names.h"
 #undef DYND_OPERATION_NAME
 
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                   \
-    return array(evaluate(reduction_id::name, a.get(), false, axis, keepdims));                                        \
+/// nd::sum(a), nd::sum(a, 1), nd::sum(a, {0, 1}, {.keepdims = true, .where = mask.get()})
+#define DYND_AGGREGATE(name, ...)                                                                                      \
+  inline array name(const array &a, const reduced_axes &axes = {}, const reduction_keywords &keywords = {}) {          \
+    return array(evaluate(aggregate_id::name, a.get(), false, axes, keywords));                                        \
   }                                                                                                                    \
-  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool keepdims = false) {                        \
-    return array(evaluate(reduction_id::name, a.get(), true, axis, keepdims));                                         \
+  inline array name(array &&a, const reduced_axes &axes = {}, const reduction_keywords &keywords = {}) {               \
+    return array(evaluate(aggregate_id::name, a.get(), true, axes, keywords));                                         \
   }
-#include "dynd/ops/reductions.def"
-#undef DYND_REDUCTION
+#include "dynd/ops/aggregates.def"
+#undef DYND_AGGREGATE
 
 #define DYND_SCAN(name, set, accumulator, combine, identity, doc)                                                      \
   inline array name(const array &a, std::optional<int> axis = std::nullopt, bool include_initial = false) {            \
@@ -92,6 +93,10 @@ inline array reduce(op_id op, const array &a, std::optional<int> axis = std::nul
 
 /// a[1:] - a[:-1] along an axis, n times.
 inline array diff(const array &a, int n = 1, int axis = -1) { return differences(a, n, axis); }
+
+inline array vecdot(const array &a, const array &b, int axis = -1) {
+  return array(dynd::vecdot(a.get(), b.get(), axis));
+}
 
 #define DYND_OPERATOR(symbol, name)                                                                                    \
   template <class A, class B>                                                                                          \

@@ -11,7 +11,7 @@
 #include "dynd/abi/plugin.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/ops/operation.h"
+#include "dynd/ops/aggregate.h"
 
 namespace dynd::nd {
 
@@ -48,8 +48,8 @@ bool is_operation(std::string_view name) {
       return true;
     }
   }
-  for (size_t i = 0; i < reduction_count; i++) {
-    if (reduction_of(reduction_id(i)).name == name) {
+  for (size_t i = 0; i < aggregate_count; i++) {
+    if (aggregate_of(aggregate_id(i)).name == name) {
       return true;
     }
   }

@@ -10,7 +10,7 @@
 #include "dynd/array/array.h"
 #include "dynd/eval/settings.h"
 #include "dynd/kernel/external.h"
-#include "dynd/ops/operation.h"
+#include "dynd/ops/aggregate.h"
 #include "dynd/type/error_mode.h"
 
 namespace dynd {
@@ -43,9 +43,39 @@ void evaluate(const external_function &function, const call_operands &operands, 
 /// The array itself; where its elements are scalars behind pointers, a copy of these scalars.
 ref<array_block> copies_to_scalars(array_block *operand);
 
-/// A reduction over one axis (negative: from the end) or all; runs at once. `last_use` as above.
-ref<array_block> evaluate(reduction_id reduction, array_block *operand, bool last_use, std::optional<int> axis,
-                          bool keepdims);
+/// The axes of a reduction, negative ones from the end: all, one, or several, which are one logical row in C order.
+struct reduced_axes {
+  bool all = true;
+  int count = 0;
+  int axis[max_ndim];
+
+  reduced_axes() = default;
+  reduced_axes(std::nullopt_t) {}                                                               // NOLINT: all
+  reduced_axes(int one) : all(false), count(1), axis{one} {}                                    // NOLINT: one axis
+  reduced_axes(std::optional<int> one) : all(!one), count(one ? 1 : 0), axis{one ? *one : 0} {} // NOLINT
+  reduced_axes(std::initializer_list<int> axes) : reduced_axes(axes.begin(), int(axes.size())) {}
+  reduced_axes(const int *axes, int count);
+};
+
+/// What else a reduction is told. The arrays are borrowed.
+struct reduction_keywords {
+  bool keepdims = false;          ///< the reduced axes stay, with size 1
+  array_block *where = nullptr;   ///< bools that broadcast to the operand: what is not true is skipped
+  array_block *initial = nullptr; ///< one value, which joins last
+  array_block *weights = nullptr; ///< numbers that broadcast to the operand
+  double correction = 0;          ///< how much less than the number of elements a variance is divided by
+  bool align_left = false;     ///< rows below the axis need not be equally long: those that reach a place are reduced
+  bool empty_missing = false;  ///< what has no value for no elements is missing then, not an error
+  bool where_last_use = false; ///< as in call_operands
+};
+
+/// A reduction; runs at once. `last_use` as above. Keywords that the entry does not take are ignored.
+ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes = {},
+                          const reduction_keywords &keywords = {});
+
+/// The sum of the products of two arrays that broadcast together, along one axis; of complex numbers with the first
+/// one's conjugate.
+ref<array_block> vecdot(array_block *a, array_block *b, int axis = -1);
 
 /// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of
 /// any type.

@@ -64,6 +64,8 @@ public:
   uint8_t source(array_block *block, int stream, scalar_id scalar);
   /// A register that holds one value.
   uint8_t constant(scalar_id scalar, const void *value);
+  /// True where both are; no_register is always true.
+  uint8_t both(uint8_t a, uint8_t b);
   void add(const element_operation &operation, const value_registers *operands, int count, value_registers *results);
 
   /// The registers leave the program, to the elements of `result`.
@@ -88,7 +90,6 @@ private:
     int stream;
   };
 
-  uint8_t both(uint8_t a, uint8_t b);
   uint8_t either(uint8_t a, uint8_t b);
   uint8_t all_valid(const value_registers *operands, int count);
   void add_propagating(op_id op, scalar_id computation, const value_registers *operands, int count,

@@ -66,6 +66,10 @@ void align_operand(task &t, int o) {
       }
       continue;
     }
+    if (t.lowered[o].slots[d] < 0) { // dropped already
+      s++;
+      continue;
+    }
     if (!t.shape.is_var(d)) {
       if (!make_regular(t, o, d, rows_of(block, s++))) {
         return;

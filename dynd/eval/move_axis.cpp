@@ -58,8 +58,8 @@ struct found_elements {
 
 class axis_mover {
 public:
-  axis_mover(const char *name, const array_block &block, int axis)
-      : name_(name), block_(block), axis_(axis), found_(block) {}
+  axis_mover(const char *name, const array_block &block, int axis, int to)
+      : name_(name), block_(block), axis_(axis), to_(to), found_(block) {}
 
   ref<array_block> run() {
     visit(0);
@@ -67,8 +67,8 @@ public:
   }
 
 private:
-  // The axes in their order, but the moved one last.
-  int axis_at(int k) const { return k == block_.ndim - 1 ? axis_ : k + (k >= axis_); }
+  // The axes in their order, but the moved one as number to_.
+  int axis_at(int k) const { return k == to_ ? axis_ : k + (k >= axis_ && k < to_); }
 
   // The place at index_ of the dimensions outside of `axis`.
   cursor find(int axis) {
@@ -84,7 +84,7 @@ private:
       return found_.add_value(find(k));
     }
     int axis = axis_at(k);
-    int64_t length = axis > axis_ ? common_length(k) : find(axis).size();
+    int64_t length = axis > axis_ && axis <= to_ ? common_length(k) : find(axis).size();
     found_.add_row(axis, length);
     for (int64_t i = 0; i < length; i++) {
       index_[axis] = i;
@@ -116,7 +116,7 @@ private:
 
   const char *name_;
   const array_block &block_;
-  int axis_;
+  int axis_, to_;
   found_elements found_;
   intptr_t index_[max_ndim];
   stream_room room_;
@@ -246,13 +246,14 @@ private:
 
 ref<array_block> align_axis_inside(array_block *block, int axis) {
   materialize(block);
+  without_interpreter unlocked;
   return left_aligner(*block, axis).run();
 }
 
-ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis) {
+ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to) {
   materialize(block);
   without_interpreter unlocked;
-  return axis_mover(operation, *block, axis).run();
+  return axis_mover(operation, *block, axis, to).run();
 }
 
 ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer) {

@@ -1,5 +1,7 @@
-// Reductions: over everything in C order, or over one axis. The order of a summation depends only on the index within
-// the logical row and its length, never on layout, threads or fusion.
+// How a reduction is walked. The order of a summation depends only on the index within the logical row and its length,
+// never on layout, threads or fusion; several axes are one logical row in C order.
+#include "dynd/eval/reduce.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -7,96 +9,56 @@
 #include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/evaluate.h"
-#include "dynd/eval/fusion.h"
+#include "dynd/eval/merge_axes.h"
 #include "dynd/eval/observe.h"
 #include "dynd/ops/logic.h"
 
 namespace dynd {
 
+axis_set find_axes(const char *name, const reduced_axes &axes, int ndim) {
+  axis_set found;
+  found.ndim = ndim;
+  for (int i = 0; i < (axes.all ? ndim : axes.count); i++) {
+    int at = axes.all ? i : axes.axis[i];
+    if (at < -ndim || at >= ndim) {
+      fail(error_kind::index, std::string(name) + ": axis " + std::to_string(at) + " is out of bounds for " +
+                                  std::to_string(ndim) + " dimension(s)");
+    }
+    at += at < 0 ? ndim : 0;
+    if (found.has[at]) {
+      fail(error_kind::value, std::string(name) + ": axis " + std::to_string(at) + " is given twice");
+    }
+    found.has[at] = true;
+    found.count++;
+  }
+  return found;
+}
+
+void fold_of_nothing(const fold &f, void *value) {
+  const int64_t nothing[2] = {0, 0};
+  isa().reduce(f.id, f.type).rows(static_cast<char *>(value), 0, value, nothing, 1, 0);
+}
+
+uint8_t present_or_nothing(fused_task &fused, uint8_t present, uint8_t reg, const fold &f) {
+  if (present == no_register) {
+    return reg;
+  }
+  alignas(16) char value[max_scalar_size];
+  fold_of_nothing(f, value);
+  return fused.t.p.add_operation(logic::chosen, f.type, {present, reg, fused.constant(f.type, value)});
+}
+
+ref<array_block> with_axes_kept(ref<array_block> result, const axis_set &axes) {
+  nd::array kept(std::move(result));
+  for (int d = 0; d < axes.ndim; d++) {
+    kept = axes.has[d] ? nd::with_unit_axis(kept, d) : kept;
+  }
+  return ref<array_block>::share(kept.get());
+}
+
 namespace {
 
-// Fails if a row is empty, naming the first. The operand's axis may have been another one before.
-void fail_if_empty(const reduction &r, array_block *operand, int axis, int shown_axis) {
-  stream_room room;
-  for_each_place(cursor::over_rows(*operand, room), axis, [&](const cursor &row, const intptr_t *index) {
-    if (row.size() == 0) {
-      std::string where = operand->ndim == 1         ? "the array"
-                          : row.is_var() && axis > 0 ? row_text({index, size_t(axis)})
-                                                     : "axis " + std::to_string(shown_axis);
-      fail(error_kind::value,
-           std::string(r.name) + ": " + where + " is empty, and " + r.name + " of no elements is not defined");
-    }
-  });
-}
-
-// What a reduction computes in, and its result.
-struct typed_reduction {
-  const reduction &of;
-  element_kind element;
-  scalar_id accumulator;
-  ndt::type result; ///< of the accumulators: what the task writes
-  bool missing;     ///< the result is missing where nothing is left: of what has no value for no elements
-
-  typed_reduction(reduction_id id, const array_block *operand) : of(reduction_of(id)) {
-    if (!find_element_kind(operand->type->dtype, element)) {
-      fail(error_kind::type,
-           std::string(of.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
-    }
-    accumulator = accumulator_type(id, element.scalar);
-    missing = element.option && of.empty == empty_rule::none;
-    result = number_type(accumulator, missing);
-  }
-  bool empty_fails() const { return of.empty == empty_rule::none && !element.option; }
-};
-
-// The identity, which changes nothing that it is combined with: the fold of no elements.
-uint8_t identity_of(fused_task &fused, const typed_reduction &typed) {
-  const reduce_functions &functions = isa().reduce(typed.of.id, typed.accumulator);
-  alignas(64) char lanes[64], value[max_scalar_size];
-  functions.block(lanes, lanes, 0);
-  functions.fold(value, lanes);
-  return fused.constant(typed.accumulator, value);
-}
-
-// The program: the operand with what is lazy below it, missing elements as the identity, reduced to `place`; of one
-// element each, stored there.
-void add_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, bool last_use,
-                   array_block *place, bool one_each = false) {
-  fused.claim({operand}, last_use ? 1 : 0, *operand, 1);
-  fused.add_claimed();
-  value_registers x = fused.registers_of(operand);
-  program &p = fused.t.p;
-  uint8_t value = p.converted(x.value, typed.accumulator);
-  if (x.valid != no_register) {
-    value = p.add_operation(logic::chosen, typed.accumulator, {x.valid, value, identity_of(fused, typed)});
-  }
-  fused.add_claimed_outputs();
-  int stream = place->type->var_count;
-  auto reduce = [&](uint8_t reg, reduction_id id, bool empty_fails) {
-    if (one_each) {
-      fused.add_output(p.assigned(reg, p.type[reg], error_mode::nocheck), place, stream++);
-    } else {
-      fused.add_reduced(reg, id, empty_fails, place, stream++);
-    }
-  };
-  if (typed.missing) {
-    reduce(x.valid, logic::any, false);
-  }
-  reduce(value, typed.of.id, typed.empty_fails());
-}
-
-// ---- one axis -----------------------------------------------------------------------------------------------------
-
-// Moves the axis to the end: in the task, not in the arrays, so that lazy operands are absorbed.
-void move_axis_to_end(task &t, int axis) {
-  int axes[max_ndim];
-  for (int d = 0, k = 0; d < t.shape.ndim; d++) {
-    axes[d == axis ? t.shape.ndim - 1 : k] = d;
-    k += d != axis;
-  }
-  permute(t, axes);
-}
+// ---- spaces without the reduced axes ------------------------------------------------------------------------------
 
 space without_axis(const space &shape, int axis) {
   space outside = shape;
@@ -114,6 +76,14 @@ space without_axis(const space &shape, int axis) {
   return outside;
 }
 
+space without_axes(const space &shape, const axis_set &axes) {
+  space outside = shape;
+  for (int d = axes.ndim - 1; d >= 0; d--) {
+    outside = axes.has[d] ? without_axis(outside, d) : outside;
+  }
+  return outside;
+}
+
 // Rows of one length for every `var` axis: as many as the axes outside have.
 void make_equal_rows(space &shape, const space &regular) {
   std::vector<std::vector<int64_t>> offsets(size_t(shape.nvar));
@@ -127,180 +97,314 @@ void make_equal_rows(space &shape, const space &regular) {
   make_slots(shape, offsets);
 }
 
-// The task of a reduction along `axis`, lowered and run.
-void run_reduction(fused_task &fused, const typed_reduction &typed, array_block *operand, int axis, int shown_axis) {
-  task &t = fused.t;
-  if (axis != t.shape.ndim - 1) {
-    move_axis_to_end(t, axis);
+// Moves the reduced axes to the end: in the task, not in the arrays, so that lazy operands are absorbed.
+void move_to_end(task &t, const axis_set &axes) {
+  int order[max_ndim], kept = 0, reduced = axes.ndim - axes.count;
+  for (int d = 0; d < axes.ndim; d++) {
+    order[axes.has[d] ? reduced++ : kept++] = d;
   }
-  t.nreduced = 1;
-  try {
-    fused.run();
-  } catch (const error &e) {
-    if (e.kind() == error_kind::value) { // an empty row, most likely: which one?
-      fail_if_empty(typed.of, operand, axis, shown_axis);
-    }
-    throw;
+  if (!std::is_sorted(order, order + axes.ndim)) {
+    permute(t, order);
   }
-  fused.finish();
+  t.nreduced = axes.count;
 }
 
-ref<array_block> reduce_axis(const typed_reduction &typed, array_block *operand, bool last_use, int axis,
-                             int shown_axis, const settings &how) {
-  fused_task fused(typed.of.name, how);
-  task &t = fused.t;
-  broadcast_space(typed.of.name, {operand}, t.shape);
-  space outside = without_axis(t.shape, axis);
-  bool nothing = t.shape.size[axis] == 0; // of rows without elements: zeros, or missing
-  ref<array_block> result = new_result(outside, typed.result, nothing || is_tracing(how));
-  if (outside.count() == 0) {
-    return result;
+// ---- empty rows ---------------------------------------------------------------------------------------------------
+
+bool has_elements(const cursor &at, int dims, stream_room &room) {
+  if (dims == 0) {
+    return true;
   }
-  if (nothing && typed.empty_fails()) {
-    fail_if_empty(typed.of, operand, axis, shown_axis);
+  intptr_t size = at.size();
+  for (intptr_t i = 0; i < size; i++) {
+    cursor below = dimension(at).enter(i, room);
+    if (has_elements(below, dims - 1, room)) {
+      return true;
+    }
   }
-  if (nothing) {
-    return result;
+  return false;
+}
+
+// Fails if a row is empty, naming the first.
+void fail_if_empty(const reduction_spec &spec) {
+  const array_block &operand = *spec.operands[0];
+  int first = spec.axes.first(), last = spec.axes.ndim - 1;
+  while (!spec.axes.has[last]) {
+    last--;
   }
-  nd::array place = nd::with_unit_axis(nd::array(result), axis);
-  bool one_each = t.shape.size[axis] == 1 && !(how.watching && how.watching->tracing);
-  add_reduction(fused, typed, operand, last_use, place.get(), one_each);
-  fused.lower_operands();
-  if (one_each) {
-    fused.run();
+  stream_room room;
+  for_each_place(cursor::over_rows(operand, room), first, [&](const cursor &row, const intptr_t *index) {
+    stream_room below;
+    if (!has_elements(row, last + 1 - first, below)) {
+      bool var = operand.slot_stream(last + 1) > operand.slot_stream(first);
+      std::string where = spec.axes.all() ? "the array"
+                          : var && first > 0
+                              ? row_text({index, size_t(first)})
+                              : "axis " + std::to_string(spec.original_axis < 0 ? first : spec.original_axis);
+      fail(error_kind::value,
+           std::string(spec.name) + ": " + where + " is empty, and " + spec.name + " of no elements is not defined");
+    }
+  });
+}
+
+// What an empty row gives goes to all elements.
+void fill_with_nothing(const reduction_spec &spec, const space &outside, const ref<array_block> *results) {
+  for (int r = 0, f = 0; r < spec.results.size(); r++) {
+    for (int s = 0; s < spec.results[r]->nstreams; s++, f++) {
+      const stream &to = results[r]->streams()[outside.nvar + s];
+      alignas(16) char value[max_scalar_size];
+      fold_of_nothing(spec.folds[f], value);
+      size_t item = stream_item(spec.results[r], s);
+      int64_t first = outside.nvar ? outside.slots.back().run.first() : 0;
+      for (intptr_t i = 0, count = outside.count(); i < count; i++) {
+        std::memcpy(to.address + (first + i) * int64_t(item), value, item);
+      }
+    }
+  }
+}
+
+// ---- one way after another ----------------------------------------------------------------------------------------
+
+class reducer {
+public:
+  reducer(const reduction_spec &spec, ref<array_block> *results) : spec_(spec), results_(results) {}
+
+  void run() {
+    if (spec_.axes.all() ? run_all() : spec_.axes.count == 0 ? false : run_axes()) {
+      return;
+    }
+    run_merged();
+  }
+
+private:
+  bool empty_fails() const {
+    return std::any_of(spec_.folds.begin(), spec_.folds.end(), [](const fold &f) { return f.empty_fails; });
+  }
+  bool is_traced() const { return is_tracing(spec_.how); }
+
+  space_operands operands() const {
+    space_operands list;
+    for (array_block *block : spec_.operands) {
+      list.push_back(block);
+    }
+    return list;
+  }
+
+  // Which sizes belong to the type is said by the array that is reduced.
+  void make_space(space &shape) const {
+    broadcast_space(spec_.name, operands(), shape);
+    const array_block &operand = *spec_.operands[0];
+    for (int d = 0; d < shape.ndim && operand.ndim == shape.ndim; d++) {
+      shape.fixed[d] = part_at(operand.type, d).type->kind == type_kind::fixed_dim;
+    }
+  }
+
+  // The program: the operands with what is lazy below them, reduced to the places; of one element each, stored there.
+  void add_program(fused_task &fused, array_block *const *places, bool one_each) {
+    fused.claim(operands(), spec_.last_use, *spec_.operands[0], spec_.folds.size());
+    fused.add_claimed();
+    small_vector<value_registers, 4> registers;
+    for (array_block *block : spec_.operands) {
+      registers.push_back(fused.registers_of(block));
+    }
+    uint8_t folded[max_folds];
+    spec_.before(fused, registers.data(), folded);
+    fused.add_claimed_outputs();
+    for (int r = 0, f = 0; r < spec_.results.size(); r++) {
+      int stream = places[r]->type->var_count;
+      for (int s = 0; s < spec_.results[r]->nstreams; s++, f++, stream++) {
+        program &p = fused.t.p;
+        if (one_each) {
+          fused.add_output(p.assigned(folded[f], p.type[folded[f]], error_mode::nocheck), places[r], stream);
+        } else {
+          fused.add_reduced(folded[f], spec_.folds[f].id, spec_.folds[f].empty_fails, places[r], stream);
+        }
+      }
+    }
+  }
+
+  void run_task(fused_task &fused) {
+    try {
+      fused.run();
+    } catch (const error &e) {
+      if (e.kind() == error_kind::value && empty_fails()) { // an empty row, most likely: which one?
+        fail_if_empty(spec_);
+      }
+      throw;
+    }
     fused.finish();
-  } else {
-    run_reduction(fused, typed, operand, axis, shown_axis);
   }
-  return result;
-}
 
-// For an axis outside of rows that all have one length: the rows are taken as axes of that size. Else null.
-ref<array_block> try_reduce_regular(const typed_reduction &typed, array_block *operand, bool last_use, int axis,
-                                    const settings &how) {
-  fused_task fused(typed.of.name, how);
-  task &t = fused.t;
-  broadcast_space(typed.of.name, {operand}, t.shape);
-  if (!has_equal_rows(t.shape) || t.shape.count() == 0) {
-    return {};
-  }
-  space regular = t.shape;
-  for (int d = 0; d < regular.ndim; d++) {
-    if (regular.is_var(d)) {
-      const offsets_run &run = t.shape.slots[size_t(t.shape.slot_index[d])].run;
-      regular.size[d] = run[1] - run[0];
+  void make_results(const space &outside, bool zeros) {
+    for (int r = 0; r < spec_.results.size(); r++) {
+      results_[r] = new_result(outside, ndt::type(spec_.results[r]), zeros);
     }
   }
-  regular.nvar = 0;
-  regular.slots.clear();
-  space outside = without_axis(t.shape, axis);
-  make_equal_rows(outside, without_axis(regular, axis));
-  ref<array_block> result = new_result(outside, typed.result);
-  // The values of the result with one size in every axis.
-  ref<array_block> flat = new_lazy_result(without_axis(regular, axis), typed.result);
-  for (int s = 0; s < typed.result->nstreams; s++) {
-    flat->streams()[s] = shared_stream(*result, outside.nvar + s);
-  }
-  nd::array place = nd::with_unit_axis(nd::array(flat), axis);
-  add_reduction(fused, typed, operand, last_use, place.get());
-  fused.lower_operands();
-  align(t);
-  if (!make_rows_regular(t)) {
-    return {};
-  }
-  run_reduction(fused, typed, operand, axis, axis);
-  return result;
-}
 
-// ---- everything ---------------------------------------------------------------------------------------------------
+  // ---- all axes
 
-bool try_reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, array_block *result,
-                    const settings &how) {
-  fused_task fused(typed.of.name, how);
-  broadcast_space(typed.of.name, {operand}, fused.t.shape);
-  add_reduction(fused, typed, operand, last_use, result);
-  fused.t.nreduced = fused.t.shape.ndim;
-  fused.t.one_row = true;
-  fused.lower_operands();
-  if (!fused.run()) {
-    return false;
-  }
-  fused.finish();
-  return true;
-}
-
-ref<array_block> reduce_all(const typed_reduction &typed, array_block *operand, bool last_use, const settings &how) {
-  const char zero[max_scalar_size] = {};
-  ref<array_block> result = typed.missing ? new_result({}, typed.result, true) : new_scalar(typed.accumulator, zero);
-  if (nd::count_elements(*operand) == 0) {
-    if (typed.empty_fails()) {
-      fail(error_kind::value, std::string(typed.of.name) + ": the array is empty, and nothing has no " + typed.of.name);
+  bool run_all() {
+    fused_task fused(spec_.name, spec_.how);
+    make_space(fused.t.shape);
+    make_results({}, false);
+    bool nothing = fused.t.shape.count() == 0;
+    if (nothing && empty_fails()) {
+      fail(error_kind::value, std::string(spec_.name) + ": the array is empty, and nothing has no " + spec_.name);
     }
-    return result;
-  }
-  if (!try_reduce_all(typed, operand, last_use, result.get(), how)) {
-    // Ragged in a way that cannot be walked as one row.
-    ref<array_block> copied = copy_values(operand, access_mode::immutable);
-    if (!try_reduce_all(typed, copied.get(), false, result.get(), how)) {
-      fail(error_kind::internal, std::string(typed.of.name) + ": a copy in C order is not one row");
+    if (nothing) {
+      fill_with_nothing(spec_, {}, results_);
+      return true;
     }
+    array_block *places[max_folds];
+    for (int r = 0; r < spec_.results.size(); r++) {
+      places[r] = results_[r].get();
+    }
+    add_program(fused, places, false);
+    fused.t.nreduced = fused.t.shape.ndim;
+    fused.t.one_row = true;
+    fused.lower_operands();
+    if (!fused.run()) {
+      return false;
+    }
+    fused.finish();
+    return true;
   }
-  return result;
-}
 
-ref<array_block> reduce(const typed_reduction &typed, array_block *operand, bool last_use, std::optional<int> axis,
-                        bool keepdims, const settings &how) {
-  int ndim = operand->ndim;
-  if (!axis) {
-    nd::array result(reduce_all(typed, operand, last_use, how));
-    for (int d = 0; keepdims && d < ndim; d++) {
-      result = nd::with_unit_axis(result, 0);
+  // ---- some axes
+
+  // One `var` axis with nothing ragged below it, or axes of one size each.
+  bool is_one_row(const space &shape) const {
+    int first = spec_.axes.first();
+    bool ragged_below = std::any_of(shape.size + first + 1, shape.size + shape.ndim, [](intptr_t n) { return n < 0; });
+    return !ragged_below && (spec_.axes.count == 1 || !shape.is_var(first));
+  }
+
+  // A trace shows the rows that are reduced.
+  bool is_shown(const space &shape) const {
+    return is_traced() && (spec_.axes.count > 1 || !spec_.axes.has[shape.ndim - 1]);
+  }
+
+  bool run_axes() {
+    fused_task fused(spec_.name, spec_.how);
+    make_space(fused.t.shape);
+    if (is_shown(fused.t.shape)) {
+      return false;
     }
-    return ref<array_block>::share(result.get());
+    if (!is_one_row(fused.t.shape)) {
+      return run_regular(fused);
+    }
+    space outside = without_axes(fused.t.shape, spec_.axes);
+    intptr_t length = 1;
+    for (int d = 0; d < spec_.axes.ndim; d++) {
+      length *= spec_.axes.has[d] ? fused.t.shape.size[d] : 1;
+    }
+    make_results(outside, is_traced());
+    if (outside.count() == 0) {
+      return true;
+    }
+    if (length == 0 && empty_fails()) {
+      fail_if_empty(spec_);
+    }
+    if (length == 0) {
+      fill_with_nothing(spec_, outside, results_);
+      return true;
+    }
+    bool index = std::any_of(spec_.folds.begin(), spec_.folds.end(),
+                             [](const fold &f) { return isa().reduce(f.id, f.type).index; });
+    return run_places(fused, results_, length == 1 && !is_traced() && !index);
   }
-  int at = *axis;
-  if (at < -ndim || at >= ndim) {
-    fail(error_kind::index, std::string(typed.of.name) + ": axis " + std::to_string(at) + " is out of bounds for " +
-                                std::to_string(ndim) + " dimension(s)");
+
+  // The results with the reduced axes as axes of size 1 are where the task writes.
+  bool run_places(fused_task &fused, ref<array_block> *results, bool one_each, bool regular = false) {
+    ref<array_block> kept[max_folds];
+    array_block *places[max_folds];
+    for (int r = 0; r < spec_.results.size(); r++) {
+      kept[r] = with_axes_kept(ref<array_block>::share(results[r].get()), spec_.axes);
+      places[r] = kept[r].get();
+    }
+    add_program(fused, places, one_each);
+    fused.lower_operands();
+    align(fused.t);
+    if (regular ? !make_rows_regular(fused.t) : has_own_rows(fused.t)) {
+      return false;
+    }
+    if (!one_each) {
+      move_to_end(fused.t, spec_.axes);
+    }
+    run_task(fused);
+    return true;
   }
-  at += at < 0 ? ndim : 0;
-  ref<array_block> result;
-  bool ragged = operand->slot_stream(at + 1) < operand->type->var_count; // below the axis
-  bool shown = is_tracing(how) && at < ndim - 1;                         // a trace shows the rows that are reduced
-  if (ragged && !shown) {
-    result = try_reduce_regular(typed, operand, last_use, at, how);
+
+  // Whether an operand has rows of its own inside of a reduced axis: these cannot be walked in another order of the
+  // axes, or as one row.
+  bool has_own_rows(const task &t) const {
+    bool own = false;
+    for (const lowered_operand &operand : t.lowered) {
+      for (int d = spec_.axes.first() + (spec_.axes.count == 1); d < t.shape.ndim; d++) {
+        own |= operand.slots[d] >= 0;
+      }
+    }
+    return own;
   }
-  if ((ragged || shown) && !result) {
-    ref<array_block> moved = move_axis_inside(typed.of.name, operand, at);
-    result = reduce_axis(typed, moved.get(), false, ndim - 1, at, how);
-  } else if (!ragged) {
-    result = reduce_axis(typed, operand, last_use, at, at, how);
+
+  // Rows that all have one length are taken as axes of that size. False where they have not, or where an operand has
+  // others.
+  bool run_regular(fused_task &fused) {
+    const space &shape = fused.t.shape;
+    if (!has_equal_rows(shape) || shape.count() == 0) {
+      return false;
+    }
+    space regular = shape;
+    for (int d = 0; d < regular.ndim; d++) {
+      if (regular.is_var(d)) {
+        const offsets_run &run = shape.slots[size_t(shape.slot_index[d])].run;
+        regular.size[d] = run[1] - run[0];
+      }
+    }
+    regular.nvar = 0;
+    regular.slots.clear();
+    space outside = without_axes(shape, spec_.axes);
+    make_equal_rows(outside, without_axes(regular, spec_.axes));
+    make_results(outside, false);
+    // The values of the results with one size in every axis.
+    ref<array_block> flat[max_folds];
+    for (int r = 0; r < spec_.results.size(); r++) {
+      ndt::type type(spec_.results[r]);
+      flat[r] = new_lazy_result(without_axes(regular, spec_.axes), type);
+      for (int s = 0; s < type->nstreams; s++) {
+        flat[r]->streams()[s] = shared_stream(*results_[r], outside.nvar + s);
+      }
+    }
+    return run_places(fused, flat, false, true);
   }
-  if (keepdims) {
-    nd::array kept = nd::with_unit_axis(nd::array(result), at);
-    return ref<array_block>::share(kept.get());
+
+  // ---- in any other case: a copy of each operand, with the reduced axes inside and as one
+
+  void run_merged() {
+    space shape;
+    make_space(shape);
+    reduction_spec merged = spec_;
+    std::vector<ref<array_block>> copies;
+    for (int i = 0; i < spec_.operands.size(); i++) {
+      copies.push_back(merged_copy(spec_.name, spec_.operands[i], shape, spec_.axes.has));
+      merged.operands[i] = copies.back().get();
+    }
+    merged.last_use = 0;
+    merged.axes = find_axes(spec_.name, reduced_axes(-1), merged.operands[0]->ndim);
+    merged.original_axis = spec_.axes.first();
+    if (spec_.axes.all()) {
+      reducer(merged, results_).run_all();
+    } else {
+      reducer(merged, results_).run_axes();
+    }
   }
-  return result;
-}
+
+  const reduction_spec &spec_;
+  ref<array_block> *results_;
+};
 
 } // namespace
 
-ref<array_block> evaluate(reduction_id id, array_block *operand, bool last_use, std::optional<int> axis,
-                          bool keepdims) {
-  settings how = thread_settings();
-  ref<array_block> read; // else no reference is added: it would count as another owner of a lazy operand
-  if (operand->type->dtype->kind == type_kind::pointer) {
-    read = copies_to_scalars(operand);
-    operand = read.get();
-    last_use = false;
-  }
-  typed_reduction typed(id, operand);
-  ref<array_block> result = reduce(typed, operand, last_use, axis, keepdims, how);
-  scalar_id to = result_type(id, typed.element.scalar);
-  if (to == typed.accumulator) {
-    return result;
-  }
-  return copy_values(result.get(), access_mode::immutable, number_type(to, typed.missing), error_mode::nocheck);
-}
+void reduce(const reduction_spec &spec, ref<array_block> *results) { reducer(spec, results).run(); }
 
 } // namespace dynd

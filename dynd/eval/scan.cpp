@@ -175,7 +175,7 @@ ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool la
       return result;
     }
   }
-  ref<array_block> moved = move_axis_inside(typed.name, operand, axis);
+  ref<array_block> moved = move_axis_inside(typed.name, operand, axis, operand->ndim - 1);
   ref<array_block> scanned = try_scan(typed, moved.get(), false, operand->ndim - 1, false, how);
   return move_axis_back(scanned.get(), *operand, axis, typed.include_initial);
 }
@@ -292,14 +292,22 @@ scalar_id folded_type(op_id op, scalar_id element) {
   return computation;
 }
 
-const reduction *reduction_by(op_id combine) {
-  for (size_t i = 0; i < reduction_count; i++) {
-    const reduction &r = reduction_of(reduction_id(i));
-    if (r.combine == combine) {
-      return &r;
+template <class Wanted> const aggregate *find_aggregate(Wanted wanted) {
+  for (size_t i = 0; i < aggregate_count; i++) {
+    const aggregate &a = aggregate_of(aggregate_id(i));
+    if (wanted(a)) {
+      return &a;
     }
   }
   return nullptr;
+}
+
+// What people call that folds by the operation, in the order of reductions; null where there is no such thing.
+const aggregate *aggregate_by(op_id combine) {
+  return find_aggregate([&](const aggregate &a) {
+    return a.kind == aggregate_kind::fold && a.part == folded_part::value && a.nan == nan_rule::kept &&
+           reduction_of(a.fold).combine == combine;
+  });
 }
 
 // All elements as one row, in C order.
@@ -327,11 +335,9 @@ void fail_if_empty(const char *name, array_block *operand, int axis) {
 
 // The values, but missing where the elements of their row all are.
 ref<array_block> missing_of_nothing(const ref<array_block> &value, array_block *operand, int axis) {
-  array_block *const elements[] = {operand};
-  ref<array_block> missing = evaluate(logic::absent, {elements, 1});
-  array_block *const absent[] = {missing.get()};
-  ref<array_block> there = evaluate(logic::inverted, {absent, 1});
-  ref<array_block> count = evaluate(logic::total, there.get(), false, axis, false);
+  const aggregate *how_many = find_aggregate(
+      [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::presence; });
+  ref<array_block> count = evaluate(how_many->id, operand, false, axis);
   const int64_t zero = 0;
   ref<array_block> none = new_scalar(scalar_id::int64, &zero);
   array_block *const compared[] = {count.get(), none.get()};
@@ -359,8 +365,8 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
          std::string("reduce: there is no ") + typed.name + " for elements of type " + operand->type->dtype->text);
   }
   typed.accumulator = folded_type(op, typed.element.scalar);
-  if (const reduction *r = reduction_by(op); r && !identity) {
-    ref<array_block> result = evaluate(r->id, operand, last_use, axis, false);
+  if (const aggregate *a = aggregate_by(op); a && !identity) {
+    ref<array_block> result = evaluate(a->id, operand, last_use, axis);
     bool option = result->type->dtype->kind == type_kind::option;
     return copy_values(result.get(), access_mode::immutable, number_type(typed.accumulator, option),
                        error_mode::nocheck);
@@ -402,12 +408,12 @@ nd::array differences(const nd::array &a, int n, int axis) {
     space_of(from.get(), shape);
     bool ragged = from->slot_stream(at + 1) < from->type->var_count && !has_equal_rows(shape); // below the axis
     if (ragged) { // rows of one element would stretch
-      from = nd::array(move_axis_inside("diff", result.get(), at));
+      from = nd::array(move_axis_inside("diff", result.get(), at, result.ndim() - 1));
     }
     int along = ragged ? from.ndim() - 1 : at;
     nd::array after = part_along(from, along, 1, {}), before = part_along(from, along, {}, -1);
     array_block *const both[] = {after.get(), before.get()};
-    ref<array_block> moved = evaluate(logic::difference, {both, 2});
+    ref<array_block> moved = evaluate(arithmetic::difference, {both, 2});
     materialize(moved.get());
     result = nd::array(ragged ? move_axis_back(moved.get(), *result.get(), at, -1) : std::move(moved));
   }

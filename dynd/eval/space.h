@@ -113,10 +113,10 @@ void allocate_values(array_block *result, const space &shape);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);
 
-/// A copy in which the axis is the innermost, for arrays that are ragged below it, with elements that are scalars that
-/// may be missing. What is below must have the same shape along the axis: rows are reduced element by element, so they
-/// have to be equally long; else it is an error that names the operation.
-ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis);
+/// A copy in which the axis is number `to`, further inside, for arrays that are ragged below it, with elements that are
+/// scalars that may be missing. What is between must have the same shape along the axis: rows are reduced element by
+/// element, so they have to be equally long; else it is an error that names the operation.
+ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to);
 
 /// The same where rows below need not be equally long: at each place the axis has the elements of those rows that reach
 /// it, in their order. [[1, 2, 3], [], [4, 5]] along axis 0 is [[1, 4], [2, 5], [3]].

@@ -13,7 +13,7 @@ namespace dynd {
 void lane_stack::push(size_t blocks) {
   weight_[depth_++] = blocks;
   while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
-    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1]);
+    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1], 1);
     weight_[depth_ - 2] *= 2;
     depth_--;
   }
@@ -21,7 +21,7 @@ void lane_stack::push(size_t blocks) {
 
 void lane_stack::finish(void *lanes) {
   while (depth_ > 1) {
-    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1]);
+    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1], 1);
     depth_--;
   }
   std::memcpy(lanes, lanes_[0], 64);
@@ -203,12 +203,7 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
-        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
-                      isa().loop(reduction_of(o.reduction).combine, p_.type[reg]),
-                      where.stream,
-                      reg,
-                      log2,
-                      o.empty_fails};
+        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]), where.stream, reg, log2, o.empty_fails};
       } else {
         *to++ = {where, reserve(reg), reg, log2};
       }
@@ -222,8 +217,10 @@ private:
     if (is_reduced(reg)) {
       until = p_.nsteps;
     }
-    used_scratch *found =
-        std::find_if(used_, used_ + nused_, [&](const used_scratch &u) { return u.log2 == log2 && u.until < step; });
+    // Of columns, many rows of a reduced register are computed before they are reduced: it has its own.
+    bool own = is_reduced(reg) && layout_.kind == chain_kind::columns;
+    used_scratch *found = std::find_if(used_, used_ + nused_,
+                                       [&](const used_scratch &u) { return !own && u.log2 == log2 && u.until < step; });
     if (found == used_ + nused_) {
       uint32_t scratch = reserve(reg);
       used_[nused_++] = {scratch, log2, 0};

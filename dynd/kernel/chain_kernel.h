@@ -59,7 +59,6 @@ struct port {
 
 struct reduced_output {
   const reduce_functions *functions;
-  batch_fn combine;
   uint16_t stream;
   uint8_t reg, log2;
   bool empty_fails;

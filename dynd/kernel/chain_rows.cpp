@@ -119,22 +119,25 @@ public:
   void start(const reduced_output &reduced, char *scratch, bool in_place) {
     reduced_ = &reduced;
     scratch_ = scratch;
-    lanes_ = reduced.functions->in_order ? size_t(64) >> reduced.log2 : in_place ? 8 : 1;
+    lanes_ = reduced.functions->index ? 2 : reduced.functions->in_order ? size_t(64) >> reduced.log2 : in_place ? 8 : 1;
     depth_ = 0;
   }
   // The elements i .. i + rows of all columns; they are in one block.
   void add(size_t i, const char *x, intptr_t stride, size_t rows, size_t width, bool in_cache) {
-    size_t first = reduced_->functions->in_order ? i % batch : i;
+    size_t first = has_blocks() ? i % batch : i;
     reduced_->functions->columns(lane(depth_, 0), lane(0, 1) - lane(0, 0), lanes_, x, stride, first, rows, width,
                                  in_cache);
     used_[depth_] = std::min(lanes_, first + rows);
-    if (reduced_->functions->in_order && (i + rows) % batch == 0) {
+    if (has_blocks() && (i + rows) % batch == 0) {
       end_block(width);
     }
   }
-  // The folded columns.
+  // The folded columns, or the positions.
   const char *finish(size_t rows, size_t width) {
-    if (!reduced_->functions->in_order || rows % batch) {
+    if (reduced_->functions->index) {
+      return lane(0, 1);
+    }
+    if (!has_blocks() || rows % batch) {
       depth_++;
     }
     while (depth_ > 1) {
@@ -150,10 +153,13 @@ public:
   }
 
 private:
+  bool has_blocks() const { return reduced_->functions->in_order && !reduced_->functions->index; }
   char *lane(int level, size_t l) {
     return scratch_ + (size_t(level) * lanes_ + l) * ((columns_at_once << reduced_->log2) + column_line);
   }
-  void combine(char *to, const char *from, size_t n) { reduced_->combine(to, to, from, nullptr, n, nullptr); }
+  void combine(char *to, const char *from, size_t n) {
+    reduced_->functions->combine(to, from, ((n << reduced_->log2) + 63) / 64);
+  }
   void end_block(size_t width) {
     weight_[depth_++] = 1;
     while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
@@ -231,7 +237,8 @@ private:
     for (size_t o = 0; o < reduced.size(); o++) {
       uint16_t s = reduced[o].stream;
       const char *result = stacks[o].finish(rows, width);
-      isa().fetch(reduced[o].log2).store_strided(stream_[s] + intptr_t(j) * stride_[s], stride_[s], result, width);
+      int log2 = reduced[o].functions->index ? log2_size(scalar_id::int64) : reduced[o].log2;
+      isa().fetch(log2).store_strided(stream_[s] + intptr_t(j) * stride_[s], stride_[s], result, width);
     }
     return dynd_ok;
   }

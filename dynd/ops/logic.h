@@ -1,4 +1,5 @@
-// The operations that the engine itself computes with, on the validities of elements that may be missing.
+// The operations that the engine itself computes with: on the validities of elements that may be missing, and in
+// reductions that are made of several.
 #pragma once
 
 #include "dynd/ops/operation.h"
@@ -9,12 +10,19 @@ inline constexpr op_id both = op_id::bitwise_and;
 inline constexpr op_id either = op_id::bitwise_or;
 inline constexpr op_id inverted = op_id::bitwise_invert;
 inline constexpr op_id chosen = op_id::where;
-inline constexpr op_id absent = op_id::is_missing;
-inline constexpr op_id difference = op_id::subtract;
 /// Equal, then the orders: as they are numbered in kernel/compare.h.
 inline constexpr op_id comparisons[] = {op_id::equal,      op_id::not_equal, op_id::less,
                                         op_id::less_equal, op_id::greater,   op_id::greater_equal};
-inline constexpr reduction_id total = reduction_id::sum;
-inline constexpr reduction_id any = reduction_id::max; ///< whether some are true
+inline constexpr reduction_id any = reduction_id::max;           ///< whether some are true
+inline constexpr reduction_id first_true = reduction_id::argmax; ///< where the first true one is
 
 } // namespace dynd::logic
+
+namespace dynd::arithmetic {
+
+inline constexpr reduction_id sum = reduction_id::sum, least = reduction_id::min, largest = reduction_id::max;
+inline constexpr op_id difference = op_id::subtract, product = op_id::multiply, quotient = op_id::divide;
+inline constexpr op_id square = op_id::square, root = op_id::sqrt, magnitude = op_id::abs, larger = op_id::maximum;
+inline constexpr op_id equal = op_id::equal, conjugate = op_id::conj;
+
+} // namespace dynd::arithmetic

@@ -33,14 +33,15 @@ inline constexpr intptr_t row_prefetch_distance = 2048;
 struct reduce_functions {
   /// lanes (64 bytes) of one block of n <= 64 contiguous elements
   void (*block)(void *lanes, const void *x, size_t n);
-  /// lanes = combine(lanes, other), lane by lane
-  void (*combine)(void *lanes, const void *other);
+  /// lanes = combine(lanes, other), lane by lane, for `vectors` vectors of 64 bytes
+  void (*combine)(void *lanes, const void *other, size_t vectors);
   /// *dst = the folded lanes
   void (*fold)(void *dst, const void *lanes);
   /// lanes of a whole row of n >= 1 contiguous elements (blocks and stack)
   void (*lanes)(void *lanes, const void *x, size_t n);
   /// Segmented: the element r of dst (at r * dst_stride bytes) is the reduced row x[offsets[r] .. offsets[r + 1]) for r
-  /// < rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (sum: +0).
+  /// < rows; `x` is where offset 0 points. Returns 1 where some row is empty; such a row gets the identity (a sum: +0,
+  /// an index: 0).
   /// Prefetches what is `ahead` bytes from the rows it reads.
   uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const int64_t *offsets, size_t rows, intptr_t ahead);
   /// The same for rows >= 1 rows of one length >= 1, `stride` bytes apart.
@@ -52,6 +53,9 @@ struct reduce_functions {
                   size_t rows, size_t width, bool in_cache);
   /// Whether the result depends on the order of the elements: sums of floating-point numbers do.
   bool in_order;
+  /// The result is the position of an element within its row, an int64. The 64 bytes of lanes are then the element, its
+  /// position and the number of elements so far; of columns there are two lanes, the elements and their positions.
+  bool index;
 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +

@@ -1,4 +1,4 @@
-#include "dynd/ops/operation.h"
+#include "dynd/ops/aggregate.h"
 
 #include <algorithm>
 #include <iterator>
@@ -77,8 +77,8 @@ constexpr operation operations[] = {
 };
 
 constexpr reduction reductions[] = {
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  {#name, reduction_id::name, type_set::set, accumulator_rule::accumulator, op_id::combine, empty_rule::empty, doc},
+#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty)                                               \
+  {#name, reduction_id::name, type_set::set, accumulator_rule::accumulator, op_id::combine, empty_rule::empty},
 #include "dynd/ops/reductions.def"
 #undef DYND_REDUCTION
 };
@@ -88,6 +88,21 @@ constexpr scan scans[] = {
   {#name, scan_id::name, type_set::set, accumulator_rule::accumulator, op_id::combine, doc},
 #include "dynd/ops/scans.def"
 #undef DYND_SCAN
+};
+
+constexpr aggregate aggregates[] = {
+#define DYND_AGGREGATE(name, kind, part, fold, nan, keywords, method, doc)                                             \
+  {#name,                                                                                                              \
+   aggregate_id::name,                                                                                                 \
+   aggregate_kind::kind,                                                                                               \
+   folded_part::part,                                                                                                  \
+   reduction_id::fold,                                                                                                 \
+   nan_rule::nan,                                                                                                      \
+   keywords,                                                                                                           \
+   method,                                                                                                             \
+   doc},
+#include "dynd/ops/aggregates.def"
+#undef DYND_AGGREGATE
 };
 
 /// The list of names (operation_names.h) is that of the entries.
@@ -129,7 +144,7 @@ scalar_id accumulator_by(const char *name, type_set set, accumulator_rule rule, 
   if (element == scalar_id::float16) {
     return scalar_id::float32;
   }
-  if (rule == accumulator_rule::same || has_fraction(element)) {
+  if (rule != accumulator_rule::wide || has_fraction(element)) {
     return own;
   }
   return scalar_kind[size_t(element)] == number_kind::unsigned_integer ? scalar_id::uint64 : scalar_id::int64;
@@ -148,6 +163,7 @@ const operation *operation_for(comparison relation) {
   return nullptr;
 }
 const reduction &reduction_of(reduction_id id) { return reductions[size_t(id)]; }
+const aggregate &aggregate_of(aggregate_id id) { return aggregates[size_t(id)]; }
 
 scalar_id in_set(const char *name, type_set set, scalar_id id) {
   if (is_in(set, id)) {
@@ -192,9 +208,9 @@ bool can_fail(op_id id, scalar_id computation) {
   return op.failure && is_in(op.fails_in, computation);
 }
 
-scalar_id accumulator_type(reduction_id id, scalar_id element) {
+scalar_id accumulator_type(reduction_id id, scalar_id element, const char *name) {
   const reduction &r = reduction_of(id);
-  return accumulator_by(r.name, r.set, r.accumulator, element);
+  return accumulator_by(name ? name : r.name, r.set, r.accumulator, element);
 }
 
 const scan &scan_of(scan_id id) { return scans[size_t(id)]; }
@@ -210,7 +226,10 @@ scalar_id accumulator_type(scan_id id, scalar_id element) {
 }
 
 scalar_id result_type(reduction_id id, scalar_id element) {
-  return element == scalar_id::float16 ? element : accumulator_type(id, element);
+  scalar_id accumulator = accumulator_type(id, element);
+  return reduction_of(id).accumulator == accumulator_rule::index ? scalar_id::int64
+         : element == scalar_id::float16                         ? element
+                                                                 : accumulator;
 }
 
 } // namespace dynd

@@ -20,13 +20,13 @@ inline constexpr size_t op_count = 0
     ;
 
 enum class reduction_id : uint8_t {
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) name,
+#define DYND_REDUCTION(name, ...) name,
 #include "dynd/ops/reductions.def"
 #undef DYND_REDUCTION
 };
 
 inline constexpr size_t reduction_count = 0
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc) +1
+#define DYND_REDUCTION(name, ...) +1
 #include "dynd/ops/reductions.def"
 #undef DYND_REDUCTION
     ;
@@ -97,12 +97,12 @@ scalar_id result_type(op_id id, int i, scalar_id computation);
 /// Whether the operation may fail on values when it computes in this type.
 bool can_fail(op_id id, scalar_id computation);
 
-/// The accumulator of a reduction: of 64 bits for integers and bool (floating types stay), or of the type itself. For
-/// float16, in which nothing computes, it is always float32.
-enum class accumulator_rule : uint8_t { wide, same };
+/// The accumulator of a fold: of 64 bits for integers and bool (floating types stay), or of the type itself; `index`
+/// keeps an element, and its result is where that was. For float16, in which nothing computes, it is always float32.
+enum class accumulator_rule : uint8_t { wide, same, index };
 
-/// What an empty row gives: 0, or an error.
-enum class empty_rule : uint8_t { zero, none };
+/// What an empty row gives: 0, 1, or an error.
+enum class empty_rule : uint8_t { zero, one, none };
 
 struct reduction {
   const char *name;
@@ -111,16 +111,15 @@ struct reduction {
   accumulator_rule accumulator;
   op_id combine;
   empty_rule empty;
-  const char *doc;
 };
 
 const reduction &reduction_of(reduction_id id);
 
-/// The type in which elements of a type are reduced: for a sum of integers 64 bits. A type error where the reduction
-/// does not take the element type.
-scalar_id accumulator_type(reduction_id id, scalar_id element);
+/// The type in which elements of a type are reduced: for a sum of integers 64 bits. A type error, by the name if one is
+/// given, where the reduction does not take the element type.
+scalar_id accumulator_type(reduction_id id, scalar_id element, const char *name = nullptr);
 
-/// The type of its result: that of the accumulator, but float16 for float16, rounded once.
+/// The type of its result: that of the accumulator, but float16 for float16, rounded once, and int64 for an index.
 scalar_id result_type(reduction_id id, scalar_id element);
 
 struct scan {

@@ -8,7 +8,7 @@ import keyword
 import os
 
 from dynd import _dynd
-from dynd._dynd import array, assign, num_threads, set_num_threads, trim_memory, type_of
+from dynd._dynd import array, assign, num_threads, set_num_threads, trim_memory, type_of, vecdot
 
 Operation = collections.namedtuple("Operation", "name doc signature")
 

@@ -1,6 +1,7 @@
 // The reductions: functions and methods, made from the entries of ops/.
 #include "values.h"
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -10,101 +11,235 @@ namespace binding {
 
 namespace {
 
-PyObject *reduce(reduction_id id, PyObject *operand, PyObject *axis, PyObject *keepdims) {
-  try {
-    const char *name = reduction_of(id).name;
-    std::optional<int> axis_number;
-    if (axis && axis != Py_None) {
-      if (!PyIndex_Check(axis)) {
-        throw error(error_kind::type,
-                    std::string(name) + ": axis must be an integer or None, not " + Py_TYPE(axis)->tp_name);
+// ---- arguments ----------------------------------------------------------------------------------------------------
+
+// What a reduction is called with; null where it is not given. By position: axis and keepdims.
+struct reduction_arguments {
+  PyObject *axis = nullptr, *keepdims = nullptr, *where = nullptr, *initial = nullptr, *empty = nullptr,
+           *weights = nullptr, *correction = nullptr, *align = nullptr;
+};
+
+constexpr struct {
+  const char *name;
+  PyObject *reduction_arguments::*argument;
+  uint8_t taken_by; // 0: by all
+} keyword_list[] = {{"axis", &reduction_arguments::axis, 0},
+                    {"keepdims", &reduction_arguments::keepdims, 0},
+                    {"align", &reduction_arguments::align, 0},
+                    {"where", &reduction_arguments::where, takes_where},
+                    {"initial", &reduction_arguments::initial, takes_initial},
+                    {"empty", &reduction_arguments::empty, takes_empty},
+                    {"weights", &reduction_arguments::weights, takes_weights},
+                    {"correction", &reduction_arguments::correction, takes_correction}};
+
+bool add_keyword(const aggregate &what, PyObject *key, PyObject *value, reduction_arguments &to) {
+  for (const auto &keyword : keyword_list) {
+    bool taken = !keyword.taken_by || (what.keywords & keyword.taken_by);
+    if (taken && PyUnicode_CompareWithASCIIString(key, keyword.name) == 0) {
+      if (to.*keyword.argument) {
+        PyErr_Format(PyExc_TypeError, "%s: repeated keyword argument %R", what.name, key);
+        return false;
       }
-      Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
-      if (number == -1 && PyErr_Occurred()) {
-        throw nb::python_error();
-      }
-      if (number > max_ndim || number < -max_ndim) {
-        throw error(error_kind::index,
-                    std::string(name) + ": axis " + nb::str(nb::handle(axis)).c_str() + " is out of bounds");
-      }
-      axis_number = int(number);
+      to.*keyword.argument = value;
+      return true;
     }
-    int keep = keepdims ? PyObject_IsTrue(keepdims) : 0;
-    if (keep < 0) {
-      throw nb::python_error();
-    }
-    nd::array other = is_array(operand) ? nd::array() : to_operand(operand, nullptr, name);
-    array_block *block = other ? other.get() : unwrap(operand).get();
-    bool last_use = !other && Py_REFCNT(operand) == 1;
-    return wrap(evaluate(id, block, last_use, axis_number, keep));
-  } catch (...) {
-    return raise_current();
   }
+  PyErr_Format(PyExc_TypeError, "%s: unexpected keyword argument %R", what.name, key);
+  return false;
 }
 
-// axis and keepdims, by position or by name.
-bool parse_reduction(const char *name, PyObject *const *arguments, Py_ssize_t count, Py_ssize_t first,
-                     PyObject *keywords, PyObject **axis, PyObject **keepdims) {
+// `first`: how many arguments come before axis.
+bool parse(const aggregate &what, PyObject *const *arguments, Py_ssize_t count, Py_ssize_t first, PyObject *keywords,
+           reduction_arguments &to) {
   if (count < first || count > first + 2) {
-    PyErr_Format(PyExc_TypeError, "%s: takes %s axis= and keepdims=, not %zd arguments", name,
+    PyErr_Format(PyExc_TypeError, "%s: takes %s axis= and keepdims=, not %zd arguments", what.name,
                  first ? "an array," : "only", count);
     return false;
   }
-  *axis = count > first ? arguments[first] : nullptr;
-  *keepdims = count > first + 1 ? arguments[first + 1] : nullptr;
+  to.axis = count > first ? arguments[first] : nullptr;
+  to.keepdims = count > first + 1 ? arguments[first + 1] : nullptr;
   Py_ssize_t nkeywords = keywords ? PyTuple_GET_SIZE(keywords) : 0;
   for (Py_ssize_t i = 0; i < nkeywords; i++) {
-    PyObject *key = PyTuple_GET_ITEM(keywords, i);
-    PyObject **target = PyUnicode_CompareWithASCIIString(key, "axis") == 0       ? axis
-                        : PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 ? keepdims
-                                                                                 : nullptr;
-    if (!target || *target) {
-      PyErr_Format(PyExc_TypeError, "%s: %s keyword argument %R", name, target ? "repeated" : "unexpected", key);
+    if (!add_keyword(what, PyTuple_GET_ITEM(keywords, i), arguments[count + i], to)) {
       return false;
     }
-    *target = arguments[count + i];
   }
   return true;
 }
 
-template <reduction_id id>
+int axis_of(const char *name, PyObject *axis) {
+  if (!PyIndex_Check(axis)) {
+    throw error(error_kind::type, std::string(name) + ": axis must be an integer, a tuple of them or None, not " +
+                                      Py_TYPE(axis)->tp_name);
+  }
+  Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
+  if (number == -1 && PyErr_Occurred()) {
+    throw nb::python_error();
+  }
+  if (number > max_ndim || number < -max_ndim) {
+    throw error(error_kind::index,
+                std::string(name) + ": axis " + nb::str(nb::handle(axis)).c_str() + " is out of bounds");
+  }
+  return int(number);
+}
+
+reduced_axes axes_of(const char *name, PyObject *axis) {
+  if (!axis || axis == Py_None) {
+    return {};
+  }
+  if (!PyTuple_Check(axis)) {
+    return axis_of(name, axis);
+  }
+  Py_ssize_t count = PyTuple_GET_SIZE(axis);
+  if (count > max_ndim) {
+    throw error(error_kind::value, std::string(name) + ": more axes than an array has");
+  }
+  reduced_axes axes(nullptr, 0);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    axes.axis[axes.count++] = axis_of(name, PyTuple_GET_ITEM(axis, i));
+  }
+  return axes;
+}
+
+bool is_given(PyObject *argument) { return argument && argument != Py_None; }
+
+bool truth_of(PyObject *argument) {
+  int truth = argument ? PyObject_IsTrue(argument) : 0;
+  if (truth < 0) {
+    throw nb::python_error();
+  }
+  return truth;
+}
+
+// A keyword that is one word or nothing: empty="missing", align="left".
+bool is_word(const char *name, const char *keyword, const char *word, PyObject *argument) {
+  if (!is_given(argument)) {
+    return false;
+  }
+  if (!PyUnicode_Check(argument) || PyUnicode_CompareWithASCIIString(argument, word) != 0) {
+    throw error(error_kind::value, std::string(name) + ": " + keyword + " must be '" + word + "' or None");
+  }
+  return true;
+}
+
+double correction_of(PyObject *argument) {
+  double correction = is_given(argument) ? PyFloat_AsDouble(argument) : 0;
+  if (correction == -1 && PyErr_Occurred()) {
+    throw nb::python_error();
+  }
+  return correction;
+}
+
+// ---- calls --------------------------------------------------------------------------------------------------------
+
+PyObject *reduce(const aggregate &what, PyObject *operand, const reduction_arguments &arguments) {
+  return guarded([&] {
+    auto to_array = [&](PyObject *object) {
+      return !is_given(object) ? nd::array() : to_operand(object, nullptr, what.name);
+    };
+    nd::array other = is_array(operand) ? nd::array() : to_operand(operand, nullptr, what.name);
+    array_block *block = other ? other.get() : unwrap(operand).get();
+    reduction_keywords keywords;
+    keywords.keepdims = truth_of(arguments.keepdims);
+    keywords.correction = correction_of(arguments.correction);
+    keywords.empty_missing = is_word(what.name, "empty", "missing", arguments.empty);
+    keywords.align_left = is_word(what.name, "align", "left", arguments.align);
+    nd::array where, initial = to_array(arguments.initial), weights = to_array(arguments.weights);
+    keywords.initial = initial.get();
+    keywords.weights = weights.get();
+    if (is_given(arguments.where) && is_array(arguments.where)) { // no reference: it would be another owner
+      keywords.where = unwrap(arguments.where).get();
+      keywords.where_last_use = Py_REFCNT(arguments.where) == 1;
+    } else {
+      where = to_array(arguments.where);
+      keywords.where = where.get();
+    }
+    bool last_use = !other && Py_REFCNT(operand) == 1;
+    return wrap(evaluate(what.id, block, last_use, axes_of(what.name, arguments.axis), keywords));
+  });
+}
+
+template <aggregate_id id>
 PyObject *reduction_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
-  PyObject *axis, *keepdims;
-  return parse_reduction(reduction_of(id).name, arguments, count, 0, keywords, &axis, &keepdims)
-             ? reduce(id, self, axis, keepdims)
-             : nullptr;
+  reduction_arguments given;
+  const aggregate &what = aggregate_of(id);
+  return parse(what, arguments, count, 0, keywords, given) ? reduce(what, self, given) : nullptr;
 }
 
-template <reduction_id id>
+template <aggregate_id id>
 PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
-  PyObject *axis, *keepdims;
-  return parse_reduction(reduction_of(id).name, arguments, count, 1, keywords, &axis, &keepdims)
-             ? reduce(id, arguments[0], axis, keepdims)
-             : nullptr;
+  reduction_arguments given;
+  const aggregate &what = aggregate_of(id);
+  return parse(what, arguments, count, 1, keywords, given) ? reduce(what, arguments[0], given) : nullptr;
 }
 
-#define DYND_REDUCTION_DOC(parameters, doc)                                                                            \
-  parameters "\n--\n\n" doc                                                                                            \
-             "\n\n(Dims... * T) -> Kept... * R, where R is T, or 64 bits wide for a sum of integers or bool.\n\n"      \
-             "axis: the dimension to reduce, negative from the end; None reduces all, in C order.\n"                   \
-             "keepdims: the reduced dimension stays with size 1, so that the result broadcasts with the operand.\n"    \
-             "A lazy operand is computed in the same pass: (a * b).sum() reads memory once."
+using reduction_call = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+constexpr auto functions = []<size_t... I>(std::index_sequence<I...>) {
+  return std::array<reduction_call, aggregate_count>{reduction_function<aggregate_id(I)>...};
+}
+(std::make_index_sequence<aggregate_count>());
+constexpr auto methods = []<size_t... I>(std::index_sequence<I...>) {
+  return std::array<reduction_call, aggregate_count>{reduction_method<aggregate_id(I)>...};
+}
+(std::make_index_sequence<aggregate_count>());
 
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_method<reduction_id::name>)),               \
-   METH_FASTCALL | METH_KEYWORDS, DYND_REDUCTION_DOC(#name "($self, axis=None, keepdims=False)", doc)},
-PyMethodDef reduction_methods[] = {
-#include "dynd/ops/reductions.def"
-    {nullptr, nullptr, 0, nullptr}};
-#undef DYND_REDUCTION
+// vecdot(a, b, axis=-1)
+PyObject *call_vecdot(PyObject *, PyObject *arguments, PyObject *keywords) {
+  static const char *names[] = {"", "", "axis", nullptr};
+  PyObject *a, *b, *axis = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|O:vecdot", const_cast<char **>(names), &a, &b, &axis)) {
+    return nullptr;
+  }
+  return guarded([&] {
+    nd::array left = to_operand(a, is_array(b) ? &unwrap(b) : nullptr, "vecdot");
+    nd::array right = to_operand(b, is_array(a) ? &unwrap(a) : nullptr, "vecdot");
+    return wrap(vecdot(left.get(), right.get(), axis ? axis_of("vecdot", axis) : -1));
+  });
+}
 
-#define DYND_REDUCTION(name, set, accumulator, combine, identity, empty, doc)                                          \
-  {#name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(reduction_function<reduction_id::name>)),             \
-   METH_FASTCALL | METH_KEYWORDS, DYND_REDUCTION_DOC(#name "(a, axis=None, keepdims=False)", doc)},
-PyMethodDef reduction_functions[] = {
-#include "dynd/ops/reductions.def"
-    {nullptr, nullptr, 0, nullptr}};
-#undef DYND_REDUCTION
+PyMethodDef vecdot_definition = {
+    "vecdot", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call_vecdot)), METH_VARARGS | METH_KEYWORDS,
+    "vecdot(a, b, /, axis=-1)\n--\n\nThe sum of the products of two arrays along an axis, which broadcast together. Of "
+    "complex numbers\nthe first one's conjugates are taken; of integers the products and their sum have 64 bits. "
+    "Missing\nvalues are skipped."};
+
+// ---- help ---------------------------------------------------------------------------------------------------------
+
+std::string parameters(const aggregate &what) {
+  std::string text = "axis=None, keepdims=False";
+  for (const auto &keyword : keyword_list) {
+    if (what.keywords & keyword.taken_by) {
+      text += std::string(text.find('*') == text.npos ? ", *, " : ", ") + keyword.name +
+              (keyword.taken_by == takes_correction ? "=0" : "=None");
+    }
+  }
+  return text;
+}
+
+std::string document(const aggregate &what, const char *first) {
+  std::string text = std::string(what.name) + "(" + first + ", " + parameters(what) + ")\n--\n\n" + what.doc + "\n\n";
+  text +=
+      "(Dims... * T) -> Kept... * R\n\n"
+      "axis: the dimension to reduce, negative from the end; a tuple reduces several, None all, as one row in C\n"
+      "    order.\n"
+      "keepdims: the reduced dimensions stay with size 1, so that the result broadcasts with the operand.\n"
+      "align: an axis outside of ragged rows wants rows of equal length below it, or align='left': column j of the\n"
+      "    rows that have one, as many columns as the longest row has.\n";
+  text +=
+      what.keywords & takes_where ? "where: bools that broadcast to the operand; what is not true is skipped.\n" : "";
+  text += what.keywords & takes_initial ? "initial: one value, which joins last.\n" : "";
+  text += what.keywords & takes_empty
+              ? "empty: 'missing' makes the result missing where there is no element, which is an error without.\n"
+              : "";
+  text += what.keywords & takes_weights
+              ? "weights: numbers that broadcast to the operand; each element counts so often.\n"
+              : "";
+  text += what.keywords & takes_correction
+              ? "correction: how much less than the number of elements the sum of squares is divided by.\n"
+              : "";
+  text += "Missing values are skipped. A lazy operand is computed in the same pass: (a * b).sum() reads memory once.";
+  return text;
+}
 
 nb::object steal(PyObject *object) {
   if (!object) {
@@ -113,21 +248,27 @@ nb::object steal(PyObject *object) {
   return nb::steal(object);
 }
 
+// Leaked, like the function that it describes.
+PyMethodDef *definition(const aggregate &what, reduction_call call, const char *first) {
+  auto *text = new std::string(document(what, first));
+  return new PyMethodDef{what.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call)),
+                         METH_FASTCALL | METH_KEYWORDS, text->c_str()};
+}
+
 } // namespace
 
 void add_reductions(nb::module_ &m) {
   nb::object module_name = nb::str("dynd.nd");
-  for (PyMethodDef *method = reduction_functions; method->ml_name; method++) {
-    m.attr(method->ml_name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
-  }
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
-  for (PyMethodDef *method = reduction_methods; method->ml_name; method++) {
-    nb::setattr(type, method->ml_name, steal(PyDescr_NewMethod(array_type, method)));
+  for (size_t i = 0; i < aggregate_count; i++) {
+    const aggregate &what = aggregate_of(aggregate_id(i));
+    m.attr(what.name) = steal(PyCFunction_NewEx(definition(what, functions[i], "a"), nullptr, module_name.ptr()));
+    if (what.method) {
+      nb::setattr(type, what.name, steal(PyDescr_NewMethod(array_type, definition(what, methods[i], "$self"))));
+    }
+    m.attr("operations").attr("append")(nb::make_tuple(what.name, what.doc, "(Dims... * T) -> Kept... * R"));
   }
-  for (size_t i = 0; i < reduction_count; i++) {
-    const reduction &r = reduction_of(reduction_id(i));
-    m.attr("operations").attr("append")(nb::make_tuple(r.name, r.doc, "(Dims... * T) -> Kept... * R"));
-  }
+  m.attr("vecdot") = steal(PyCFunction_NewEx(&vecdot_definition, nullptr, module_name.ptr()));
 }
 
 } // namespace binding

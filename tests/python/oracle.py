@@ -449,26 +449,31 @@ def ordered_sum(row):
             return ordered_sum(row.astype("float32")).astype("float16")
     if len(row) == 0:
         return row.dtype.type(0.0)
+    return ordered_fold(row, np.add, complex(-0.0, -0.0) if row.dtype.kind == "c" else -0.0)
+
+
+def ordered_fold(row, combine, identity):
+    """In that order by any operation on columns."""
     lanes = 64 // row.dtype.itemsize
-    padded = np.full(-(-len(row) // 64) * 64, complex(-0.0, -0.0) if row.dtype.kind == "c" else -0.0, row.dtype)
+    padded = np.full(-(-len(row) // 64) * 64, identity, row.dtype)
     padded[: len(row)] = row
     with np.errstate(all="ignore"):
         stack = []  # of (how many blocks, lanes); sizes are falling powers of two
         for block in padded.reshape(-1, 64 // lanes, lanes):
             total = block[0].copy()
             for line in block[1:]:
-                total = total + line
+                total = combine(total, line)
             count = 1
             while stack and stack[-1][0] == count:
-                total = stack.pop()[1] + total
+                total = combine(stack.pop()[1], total)
                 count *= 2
             stack.append((count, total))
         total = stack.pop()[1]
         while stack:
-            total = stack.pop()[1] + total
+            total = combine(stack.pop()[1], total)
         while len(total) > 1:
             half = len(total) // 2
-            total = total[:half] + total[half:]
+            total = combine(total[:half], total[half:])
     return total[0]
 
 

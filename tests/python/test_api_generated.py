@@ -233,15 +233,16 @@ def test_reductions_of_rows(row, scalar):
     function = getattr(nd, row.name)
     array = nd.array(rows, type=f"strided * var * {scalar}")
     alone = [function(nd.array(x, type=f"strided * {scalar}")) for x in rows]
-    for result in (function(array, axis=1), function(array, axis=-1), getattr(array, row.name)(axis=1)):
-        assert result.tolist() == [x.tolist() for x in alone]
-    assert function(array[::-1], axis=1).tolist() == [x.tolist() for x in alone[::-1]]
-    assert function(array, axis=1, keepdims=True).tolist() == [[x.tolist()] for x in alone]
+    by_method = getattr(array, row.name)(axis=1) if hasattr(array, row.name) else function(array, axis=(1,))
+    for result in (function(array, axis=1), function(array, axis=-1), by_method):
+        assert identical(result.tolist(), [x.tolist() for x in alone])
+    assert identical(function(array[::-1], axis=1).tolist(), [x.tolist() for x in alone[::-1]])
+    assert identical(function(array, axis=1, keepdims=True).tolist(), [[x.tolist()] for x in alone])
     square = np.array([x[:2] for x in rows[1:]], dtype=scalar)
     for axis in (0, 1):
         plain = function(nd.asarray(square), axis=axis)
-        assert plain.tolist() == function(nd.asarray(numpy_layout(rng, square)), axis=axis).tolist()
-        assert plain.tolist() == function(nd.asarray(square.T), axis=1 - axis).tolist()
+        assert identical(plain.tolist(), function(nd.asarray(numpy_layout(rng, square)), axis=axis).tolist())
+        assert identical(plain.tolist(), function(nd.asarray(square.T), axis=1 - axis).tolist())
 
 
 def test_the_package_says_what_it_is():

@@ -116,6 +116,32 @@ def test_the_first_axis_of_a_plane(threads):
         assert found.tolist() == (x - y).max(axis=0).tolist()
 
 
+def test_the_first_axis_below_many_operations():
+    """Rows that were computed are not overwritten by temporaries before they are reduced."""
+    rng = np.random.default_rng(8)
+    a, b = wild(rng, (150, 300)), wild(rng, (150, 300))
+    x, y = ours(a), ours(b)
+
+    def chain(value, factor, term, steps):
+        for _ in range(steps):
+            value = value * factor + term
+        return value
+
+    for steps in range(1, 7):
+        found = one_pass(lambda: chain(y, x, y, steps).sum(axis=0), "columns")
+        assert found.tolist() == reduced("sum", chain(b, a, b, steps), 0).tolist()
+
+
+def test_a_ragged_operand_below_a_strided_result():
+    rng = np.random.default_rng(9)
+    a, b = wild(rng, (300, 40)), wild(rng, (300, 40))
+    x, y = ours(a), nd.array(b.tolist(), type="strided * var * float64")
+    for axis in (0, 1, None, (0, 1)):
+        for name in NAMES:
+            right = reduced(name, a * b, None if axis == (0, 1) else axis).tolist()
+            assert getattr(nd, name)(x * y, axis=axis).tolist() == right
+
+
 @pytest.mark.parametrize("scalar", ["float16", "float32", "complex64", "complex128"])
 def test_sums_of_other_types(scalar):
     rng = np.random.default_rng(33)

@@ -16,6 +16,8 @@ namespace {
 
 #include "dynd/ops/isa_rows_reduce.inc"
 
+#include "dynd/ops/isa_index_reduce.inc"
+
 namespace dynd::detail {
 #define DYND_REDUCTION(name, ...)                                                                                      \
   extern const reduction_loops DYND_OF_LEVEL(reduce_##name);                                                           \

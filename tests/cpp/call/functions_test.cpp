@@ -65,21 +65,25 @@ TEST(Functions, OneForEachOperation) {
 
 TEST(Functions, OneForEachReduction) {
   nd::array strided = ramp("3 * 4 * float64"), ragged = parse("2 * var * float64", "[[3, 1], [2]]");
-#define DYND_REDUCTION(name, ...)                                                                                      \
+#define DYND_AGGREGATE(name, ...)                                                                                      \
   for (const nd::array &a : {strided, ragged}) {                                                                       \
     for (std::optional<int> axis : {std::optional<int>(), std::optional(1), std::optional(-1)}) {                      \
       for (bool keepdims : {false, true}) {                                                                            \
-        ref<array_block> expected = evaluate(reduction_id::name, a.get(), false, axis, keepdims);                      \
-        EXPECT_EQ(bits(nd::name(a, axis, keepdims)), bits(nd::array(expected))) << #name;                              \
-        EXPECT_EQ(bits(nd::name(a + 0.0, axis, keepdims)), bits(nd::array(expected))) << #name;                        \
+        reduction_keywords keywords{.keepdims = keepdims};                                                             \
+        ref<array_block> expected = evaluate(aggregate_id::name, a.get(), false, axis, keywords);                      \
+        EXPECT_EQ(bits(nd::name(a, axis, keywords)), bits(nd::array(expected))) << #name;                              \
+        EXPECT_EQ(bits(nd::name(a + 0.0, axis, keywords)), bits(nd::array(expected))) << #name;                        \
       }                                                                                                                \
     }                                                                                                                  \
   }
-#include "dynd/ops/reductions.def"
-#undef DYND_REDUCTION
+#include "dynd/ops/aggregates.def"
+#undef DYND_AGGREGATE
   EXPECT_EQ(text(nd::sum(ragged, 1)), "[4.0, 2.0]");
-  EXPECT_EQ(text(nd::max(ragged, 1, true)), "[[3.0], [2.0]]");
+  EXPECT_EQ(text(nd::max(ragged, 1, {.keepdims = true})), "[[3.0], [2.0]]");
   EXPECT_EQ(text(nd::min(ragged)), "1.0");
+  EXPECT_EQ(text(nd::sum(strided, {0, 1})), "66.0");
+  nd::array mask = parse("2 * var * bool", "[[1, 0], [1]]");
+  EXPECT_EQ(text(nd::sum(ragged, 1, {.where = mask.get()})), "[3.0, 2.0]");
 }
 
 TEST(Functions, WithSettings) {

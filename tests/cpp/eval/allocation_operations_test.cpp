@@ -57,9 +57,9 @@ bool computes_in(op_id op, scalar_id scalar) {
   }
 }
 
-bool reduces(reduction_id reduction, scalar_id scalar) {
+bool reduces(aggregate_id id, scalar_id scalar) {
   try {
-    accumulator_type(reduction, scalar);
+    evaluate(id, ramp(std::string("1 * ") + scalar_name[size_t(scalar)]).get(), false);
     return true;
   } catch (const error &) {
     return false;
@@ -127,8 +127,8 @@ TEST(AllocationFailure, EveryElementwiseOperationOfMissingValues) {
 }
 
 TEST(AllocationFailure, EveryReductionOfMissingValues) {
-  for (size_t reduction = 0; reduction < reduction_count; reduction++) {
-    auto id = reduction_id(reduction);
+  for (size_t reduction = 0; reduction < aggregate_count; reduction++) {
+    auto id = aggregate_id(reduction);
     scalar_id scalar = first_type([&](scalar_id type) { return reduces(id, type); });
     for (const layout &l : layouts) {
       operand of = laid_out(l, 0, scalar);
@@ -136,11 +136,11 @@ TEST(AllocationFailure, EveryReductionOfMissingValues) {
       int ndim = of.make().ndim();
       for (int axis = -ndim; axis <= 0; axis++) {
         std::optional<int> at = axis ? std::optional(axis) : std::nullopt;
-        scenario s = {reduction_of(id).name + std::string(", missing values, ") + l.name + ", " +
+        scenario s = {aggregate_of(id).name + std::string(", missing values, ") + l.name + ", " +
                           (at ? "axis " + std::to_string(axis) : "all axes"),
                       any,
                       {of},
-                      [&](const arrays &x) { return result{nd::array(evaluate(id, x[0].get(), false, at, false))}; }};
+                      [&](const arrays &x) { return result{nd::array(evaluate(id, x[0].get(), false, at))}; }};
         s.may_fail = axis < -1 && std::string(l.shape[0]).find("var") != std::string::npos; // uneven rows
         expect_to_survive(s);
         ASSERT_FALSE(HasFatalFailure());
@@ -150,25 +150,27 @@ TEST(AllocationFailure, EveryReductionOfMissingValues) {
 }
 
 TEST(AllocationFailure, EveryReduction) {
-  for (size_t reduction = 0; reduction < reduction_count; reduction++) {
+  for (size_t reduction = 0; reduction < aggregate_count; reduction++) {
     for_each_scalar([&](scalar_id scalar) {
       for (const layout &l : layouts) {
         int ndim = laid_out(l, 1, scalar).make().ndim();
         for (int axis = -ndim; axis <= 0; axis++) {
-          if (!reduces(reduction_id(reduction), scalar) || HasFatalFailure()) {
+          if (!reduces(aggregate_id(reduction), scalar) || HasFatalFailure()) {
             continue;
           }
           bool all = axis == 0, ragged = std::string(l.shape[1]).find("var") != std::string::npos;
-          scenario s = {reduction_of(reduction_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] +
-                            ", " + l.name + ", " + (all ? "all axes" : "axis " + std::to_string(axis)),
-                        any,
-                        {laid_out(l, 1, scalar)},
-                        [&](const arrays &x) {
-                          return result{nd::array(evaluate(reduction_id(reduction), x[0].get(), false,
-                                                           all ? std::nullopt : std::optional(axis), all))};
-                        },
-                        // an empty row; rows of different lengths that are to be one row
-                        ragged && (reduction_of(reduction_id(reduction)).empty == empty_rule::none || axis < -1)};
+          scenario s = {
+              aggregate_of(aggregate_id(reduction)).name + std::string(", ") + scalar_name[size_t(scalar)] + ", " +
+                  l.name + ", " + (all ? "all axes" : "axis " + std::to_string(axis)),
+              any,
+              {laid_out(l, 1, scalar)},
+              [&](const arrays &x) {
+                return result{nd::array(evaluate(aggregate_id(reduction), x[0].get(), false,
+                                                 all ? std::nullopt : std::optional(axis), {.keepdims = all}))};
+              },
+              // an empty row; rows of different lengths that are to be one row
+              ragged &&
+                  (reduction_of(aggregate_of(aggregate_id(reduction)).fold).empty == empty_rule::none || axis < -1)};
           expect_to_survive(s);
         }
       }

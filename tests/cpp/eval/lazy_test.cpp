@@ -63,7 +63,7 @@ TEST(Lazy, WhatMustBeEager) {
   EXPECT_FALSE(is_lazy(ramp(large, access_mode::readonly) + 1.0));
   auto [quotient, rest] = nd::divmod(ramp("100 * 100 * int64"), nd::array(3));
   EXPECT_FALSE(is_lazy(quotient) || is_lazy(rest)) << "may fail on values";
-  EXPECT_FALSE(is_lazy(nd::sum(a, 1, true)));
+  EXPECT_FALSE(is_lazy(nd::sum(a, 1, {.keepdims = true})));
 }
 
 TEST(Lazy, EagerScopesNest) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "dynd/base/errors.h"
+#include "dynd/ops/aggregate.h"
 #include "dynd/ops/isa.h"
-#include "dynd/ops/operation.h"
 
 namespace dynd {
 namespace {
@@ -42,6 +42,10 @@ TEST(Operations, AreInTheOrderOfTheirIds) {
   }
   for (size_t op = 0; op < reduction_count; ++op) {
     EXPECT_EQ(reduction_of(reduction_id(op)).id, reduction_id(op));
+  }
+  for (size_t i = 0; i < aggregate_count; ++i) {
+    EXPECT_EQ(aggregate_of(aggregate_id(i)).id, aggregate_id(i));
+    EXPECT_GT(std::strlen(aggregate_of(aggregate_id(i)).doc), 10u);
   }
 }
 
@@ -149,6 +153,8 @@ TEST(Operations, Float16IsReducedInFloat32) {
     EXPECT_EQ(result_type(id, scalar_id::float16), scalar_id::float16);
   }
   EXPECT_EQ(result_type(reduction_id::sum, scalar_id::int8), scalar_id::int64);
+  EXPECT_EQ(accumulator_type(reduction_id::argmax, scalar_id::float16), scalar_id::float32);
+  EXPECT_EQ(result_type(reduction_id::argmax, scalar_id::float16), scalar_id::int64);
 }
 
 TEST(Operations, AccumulatorsOfIntegerSumsHave64Bits) {

@@ -16,6 +16,16 @@ template <class T> T reference_combine(reduction_id id, T a, T b) {
     } else {
       return T(uint64_t(a) + uint64_t(b));
     }
+  case reduction_id::prod:
+    if constexpr (is_complex_type<T>) {
+      auto is_one = [](T x) { return x.real == 1 && x.imag == 0; };
+      T product = {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+      return is_one(b) ? a : is_one(a) ? b : product;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return a * b;
+    } else {
+      return T(uint64_t(a) * uint64_t(b));
+    }
   default:
     break;
   }
@@ -33,12 +43,12 @@ template <class T> T reference_combine(reduction_id id, T a, T b) {
 
 template <class T> T reference_identity(reduction_id id) {
   if constexpr (is_complex_type<T>) {
-    return {-0.0, -0.0};
+    return id == reduction_id::prod ? T{1, 0} : T{-0.0, -0.0};
   } else {
     using limits = std::numeric_limits<T>;
     T most = limits::has_infinity ? limits::infinity() : limits::max();
     T least = limits::has_infinity ? -limits::infinity() : limits::lowest();
-    return id == reduction_id::sum ? T(-0.0) : id == reduction_id::min ? most : least;
+    return id == reduction_id::sum ? T(-0.0) : id == reduction_id::prod ? T(1) : id == reduction_id::min ? most : least;
   }
 }
 
@@ -87,15 +97,16 @@ template <class T> T reference_reduce(reduction_id id, const T *x, size_t n) {
   return reference_fold(id, reference_lanes(id, x, n));
 }
 
-/// Calls f(type tag, reduction, functions) for everything that is there, at every level.
-template <class F> void for_each_reduction(F f) {
+/// Calls f(type tag, reduction, functions) for all folds that give a value, or for those that give a position, at every
+/// level.
+template <class F> void for_each_reduction(F f, bool index = false) {
   for_each_level([&](const isa_table &table) {
     for (size_t reduction = 0; reduction < reduction_count; ++reduction) {
       SCOPED_TRACE(reduction_of(reduction_id(reduction)).name);
       for_each_scalar([&]<class T>(tag<T> t, scalar_id type) {
         const reduce_functions &functions = table.reduce(reduction_id(reduction), type);
         if constexpr (!is_half<T>) { // reduced in float32
-          if (functions.lanes && !::testing::Test::HasFatalFailure()) {
+          if (functions.lanes && functions.index == index && !::testing::Test::HasFatalFailure()) {
             SCOPED_TRACE(scalar_name[size_t(type)]);
             f(t, reduction_id(reduction), functions, type);
           }
@@ -159,7 +170,9 @@ TEST(Reduce, LanesInTheOrderOfTheContract) {
       if (n <= 64) {
         T block[64 / sizeof(T)];
         functions.block(block, memory.at_end(), n);
-        ASSERT_EQ(std::memcmp(block, lanes, 64), 0);
+        for (size_t j = 0; j < expected.size(); ++j) {
+          ASSERT_TRUE(same_bits(block[j], lanes[j])) << "n " << n << " lane " << j;
+        }
       }
       T result;
       functions.fold(&result, lanes);
@@ -185,9 +198,15 @@ TEST(Reduce, CombineIsLaneByLane) {
     constexpr size_t count = 64 / sizeof(T);
     for (int repeat = 0; repeat < 20; ++repeat) {
       std::vector<T> a = random_values<T>(random, type, count), b = random_values<T>(random, type, count), d = a;
-      functions.combine(d.data(), b.data());
+      functions.combine(d.data(), b.data(), 1);
+      std::vector<T> twice = a, both = b;
+      twice.insert(twice.end(), b.begin(), b.end());
+      both.insert(both.end(), a.begin(), a.end());
+      functions.combine(twice.data(), both.data(), 2);
       for (size_t j = 0; j < count; ++j) {
         ASSERT_TRUE(same_bits(d[j], reference_combine(id, a[j], b[j])));
+        ASSERT_TRUE(same_bits(twice[j], d[j]));
+        ASSERT_TRUE(same_bits(twice[count + j], reference_combine(id, b[j], a[j])));
       }
     }
   });
@@ -250,6 +269,100 @@ TEST(Reduce, RowsOfOneLength) {
       }
     }
   });
+}
+
+// ---- positions ----------------------------------------------------------------------------------------------------
+
+/// The first of equal ones, the first NaN if there is one.
+template <class T> int64_t reference_index(reduction_id id, const T *x, size_t n) {
+  size_t best = 0;
+  if constexpr (std::is_arithmetic_v<T>) {
+    for (size_t i = 1; i < n && x[best] == x[best]; ++i) {
+      bool beyond = id == reduction_id::argmin ? x[i] < x[best] : x[i] > x[best];
+      best = x[i] != x[i] || beyond ? i : best;
+    }
+  }
+  return int64_t(best);
+}
+
+/// Few different values, so that some are equal; in some rows all are the identity, in some there are NaNs.
+template <class T> std::vector<T> index_values(std::mt19937_64 &random, reduction_id id, size_t n, size_t row) {
+  std::vector<T> values(n);
+  T identity = reference_identity<T>(id == reduction_id::argmin ? reduction_id::min : reduction_id::max);
+  for (T &value : values) {
+    value = row % 5 == 0 ? identity : make<T>(double(random() % (row % 3 ? 100 : 3)));
+    if (std::is_floating_point_v<T> && row % 4 == 0 && random() % 8 == 0) {
+      value = make<T>(row % 8 ? -0.0 : std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  return values;
+}
+
+TEST(Reduce, PositionsInRowsOfAllLengths) {
+  auto test = []<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id) {
+    std::mt19937_64 random(15);
+    for (size_t n = 0; n < 300; ++n) {
+      size_t length = n < 270 ? n : n * 17;
+      std::vector<T> values = index_values<T>(random, id, length, n);
+      guarded_memory memory(length * sizeof(T));
+      put(memory.at_end(), values.data(), length * sizeof(T));
+      alignas(64) char lanes[64], other[64];
+      int64_t index = -1, wanted = reference_index(id, values.data(), length);
+      functions.lanes(lanes, memory.at_end(), length);
+      functions.fold(&index, lanes);
+      ASSERT_EQ(index, wanted) << length;
+      size_t half = length / 3; // in two parts
+      functions.block(lanes, memory.at_end(), half);
+      functions.lanes(other, memory.at_end() + half * sizeof(T), length - half);
+      functions.combine(lanes, other, 1);
+      functions.fold(&index, lanes);
+      ASSERT_EQ(index, wanted) << length << " in two parts";
+      const int64_t offsets[] = {0, int64_t(length)};
+      ASSERT_EQ(functions.rows(reinterpret_cast<char *>(&index), 0, memory.at_end(), offsets, 1, 0), length == 0);
+      ASSERT_EQ(index, wanted) << "a row of " << length;
+    }
+  };
+  for_each_reduction(test, true);
+}
+
+TEST(Reduce, PositionsInManyRowsAndColumns) {
+  auto test = []<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id) {
+    std::mt19937_64 random(16);
+    for (size_t length = 1; length <= 70; ++length) {
+      size_t rows = random() % 40 + 1;
+      std::vector<T> values = index_values<T>(random, id, rows * length, length);
+      guarded_memory memory(rows * length * sizeof(T));
+      put(memory.at_end(), values.data(), rows * length * sizeof(T));
+      std::vector<int64_t> found(2 * rows), offsets;
+      for (size_t r = 0; r <= rows; ++r) {
+        offsets.push_back(int64_t(r * length));
+      }
+      functions.rows_fixed(reinterpret_cast<char *>(found.data()), 16, memory.at_end(), intptr_t(length * sizeof(T)),
+                           length, rows);
+      functions.rows(reinterpret_cast<char *>(found.data() + 1), 16, memory.at_end(), offsets.data(), rows, 0);
+      for (size_t r = 0; r < rows; ++r) {
+        int64_t wanted = reference_index(id, values.data() + r * length, length);
+        ASSERT_EQ(found[2 * r], wanted) << length;
+        ASSERT_EQ(found[2 * r + 1], wanted) << length;
+      }
+      alignas(64) char lanes[2][4096];
+      for (size_t first = 0, n; first < rows; first += n) { // the same memory as columns
+        n = std::min<size_t>(rows - first, 7);
+        functions.columns(lanes[0], 4096, 2, memory.at_end() + first * length * sizeof(T), intptr_t(length * sizeof(T)),
+                          first, n, length, false);
+      }
+      for (size_t j = 0; j < length; ++j) {
+        std::vector<T> column;
+        for (size_t r = 0; r < rows; ++r) {
+          column.push_back(values[r * length + j]);
+        }
+        int64_t index;
+        std::memcpy(&index, lanes[1] + 8 * j, 8);
+        ASSERT_EQ(index, reference_index(id, column.data(), rows)) << "column " << j;
+      }
+    }
+  };
+  for_each_reduction(test, true);
 }
 
 } // namespace

@@ -1,0 +1,384 @@
+// From the call of a reduction to its specification, and from the folds to its result.
+#include "dynd/eval/aggregate.h"
+
+#include <utility>
+
+#include "dynd/array/rows.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/statistics.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+reduced_axes::reduced_axes(const int *axes, int n) : all(false), count(n) {
+  if (n > max_ndim) {
+    fail(error_kind::value, "a reduction takes at most " + std::to_string(max_ndim) + " axes");
+  }
+  std::copy_n(axes, n, axis);
+}
+
+// ---- what the kinds share -----------------------------------------------------------------------------------------
+
+reduction_spec reduction_call::spec() const {
+  reduction_spec spec{what.name, how};
+  spec.operands.push_back(operand);
+  spec.last_use = last_use;
+  spec.axes = axes;
+  if (keywords.where) {
+    spec.last_use |= unsigned(keywords.where_last_use) << spec.operands.size();
+    spec.operands.push_back(keywords.where);
+  }
+  if (keywords.weights) {
+    spec.operands.push_back(keywords.weights);
+  }
+  return spec;
+}
+
+bool reduction_call::skips() const {
+  bool missing_weights = keywords.weights && keywords.weights->type->dtype->kind == type_kind::option;
+  return element.option || keywords.where || skips_nan() || missing_weights;
+}
+
+uint8_t reduction_call::present(fused_task &fused, const value_registers *operands) const {
+  uint8_t present = operands[0].valid;
+  for (int i = 1; i < noperands(); i++) {
+    present = fused.both(present, operands[i].valid);
+  }
+  if (keywords.where) {
+    present = fused.both(present, operands[1].value);
+  }
+  if (skips_nan()) {
+    uint8_t x = operands[0].value;
+    present = fused.both(present, fused.t.p.add_operation(arithmetic::equal, element.scalar, {x, x}));
+  }
+  return present;
+}
+
+uint8_t reduction_call::weight(fused_task &fused, const value_registers *operands, scalar_id type) const {
+  return keywords.weights ? fused.t.p.converted(operands[noperands() - 1].value, type) : no_register;
+}
+
+ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands) {
+  return evaluate(op, {operands.begin(), int(operands.size())});
+}
+
+ref<array_block> number_of(scalar_id type, double value) {
+  ref<array_block> number = new_scalar(scalar_id::float64, &value);
+  return copy_values(number.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck);
+}
+
+namespace {
+
+// One result that may be missing.
+ref<array_block> missing_where_not(array_block *any, array_block *value) {
+  ref<array_block> missing = new_result({}, ndt::make_option(ndt::type(value->type->dtype)), true);
+  return apply(logic::chosen, {any, value, missing.get()});
+}
+
+// Of what has no value for no elements: fails where nothing was folded, naming the first such row.
+void fail_where_not(const reduction_call &call, array_block *any) {
+  materialize(any);
+  stream_room room;
+  for_each_place(cursor(*any, room), any->ndim, [&](const cursor &at, const intptr_t *index) {
+    if (!*at.streams()[0]) {
+      std::string where = any->ndim ? row_text({index, size_t(any->ndim)}) : "the array";
+      fail(error_kind::value, std::string(call.what.name) + ": " + where + " has no element that where= takes, and " +
+                                  call.what.name + " of no elements is not defined");
+    }
+  });
+}
+
+// What is folded of an element, in the type of the fold.
+uint8_t folded_value(const reduction_call &call, fused_task &fused, const value_registers &x, scalar_id type) {
+  program &p = fused.t.p;
+  if (call.what.part == folded_part::truth) {
+    return p.converted(p.converted(x.value, scalar_id::bool_), type);
+  }
+  bool any_byte = type == scalar_id::bool_ && call.what.kind == aggregate_kind::index; // of a bool, but 0, is true
+  return any_byte ? p.add_operation(logic::both, type, {x.value, x.value}) : p.converted(x.value, type);
+}
+
+// What happens where nothing is left to fold.
+enum class nothing_left { has_value, fails_by_row, missing, fails_by_mask, nan };
+
+nothing_left rule_of(const reduction_call &call, reduction_id id) {
+  bool none = reduction_of(id).empty == empty_rule::none && call.what.part == folded_part::value;
+  return !none || call.keywords.initial                       ? nothing_left::has_value
+         : call.element.option || call.keywords.empty_missing ? nothing_left::missing
+         : call.skips_nan()                                   ? nothing_left::nan
+         : call.skips()                                       ? nothing_left::fails_by_mask
+                                                              : nothing_left::fails_by_row;
+}
+
+scalar_id fold_type(const reduction_call &call, reduction_id id) {
+  return call.what.part == folded_part::truth ? scalar_id::bool_
+                                              : accumulator_type(id, call.element.scalar, call.what.name);
+}
+
+} // namespace
+
+void fold_values(const reduction_call &call, std::initializer_list<reduction_id> ids, ref<array_block> *results) {
+  scalar_id type = fold_type(call, *ids.begin());
+  nothing_left rule = rule_of(call, *ids.begin());
+  ndt::type scalar = ndt::make_scalar(type);
+  reduction_spec spec = call.spec();
+  fold any{logic::any, scalar_id::bool_};
+  bool reads_any = rule == nothing_left::fails_by_mask || rule == nothing_left::nan;
+  for (reduction_id id : ids) {
+    fold own{id, type, rule == nothing_left::fails_by_row || rule == nothing_left::nan};
+    if (rule == nothing_left::missing) {
+      spec.add_result(ndt::make_option(scalar), {any, own});
+    } else {
+      spec.add_result(scalar, {own});
+    }
+  }
+  if (reads_any) {
+    spec.add_result(ndt::make_scalar(scalar_id::bool_), {any});
+  }
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    uint8_t present = call.present(fused, in);
+    uint8_t value = folded_value(call, fused, in[0], type);
+    for (int f = 0; f < spec.folds.size(); f++) {
+      bool is_any = spec.folds[f].id == logic::any && spec.folds[f].type == scalar_id::bool_ &&
+                    (rule == nothing_left::missing ? f % 2 == 0 : reads_any && f == spec.folds.size() - 1);
+      folded[f] = is_any ? fused.valid_or_true({no_register, present})
+                         : present_or_nothing(fused, present, value, spec.folds[f]);
+    }
+  };
+  ref<array_block> found[max_folds];
+  reduce(spec, found);
+  for (size_t i = 0; i < ids.size(); i++) {
+    results[i] = std::move(found[i]);
+    if (rule == nothing_left::fails_by_mask) {
+      fail_where_not(call, found[ids.size()].get());
+    } else if (rule == nothing_left::nan) {
+      ref<array_block> nan = number_of(type, __builtin_nan(""));
+      results[i] = apply(logic::chosen, {found[ids.size()].get(), results[i].get(), nan.get()});
+    }
+  }
+}
+
+namespace {
+
+// ---- the kinds ----------------------------------------------------------------------------------------------------
+
+ref<array_block> as_type(ref<array_block> result, scalar_id to) {
+  element_kind own;
+  find_element_kind(result->type->dtype, own);
+  return own.scalar == to
+             ? std::move(result)
+             : copy_values(result.get(), access_mode::immutable, number_type(to, own.option), error_mode::nocheck);
+}
+
+// initial= as the result's type.
+ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
+  array_block *given = call.keywords.initial;
+  element_kind kind;
+  if (given->ndim != 0 || !find_element_kind(given->type->dtype, kind) || kind.option) {
+    fail(error_kind::type,
+         std::string(call.what.name) + ": initial must be one number, not " + std::string(given->type->text));
+  }
+  try {
+    return copy_values(given, access_mode::immutable, ndt::make_scalar(type));
+  } catch (const error &e) {
+    fail(e.kind(), std::string(call.what.name) + ": initial: " + e.what());
+  }
+}
+
+ref<array_block> folded(const reduction_call &call) {
+  ref<array_block> result;
+  fold_values(call, {call.what.fold}, &result);
+  if (call.keywords.initial) {
+    ref<array_block> initial = initial_value(call, fold_type(call, call.what.fold));
+    result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()});
+  }
+  bool half = call.element.scalar == scalar_id::float16 && call.what.part == folded_part::value;
+  return half ? as_type(std::move(result), scalar_id::float16) : result;
+}
+
+// Where an element is skipped the identity is folded, which may be what the others are too: then the first element that
+// is not skipped is it.
+ref<array_block> index_of_present(const reduction_call &call, scalar_id type, bool missing) {
+  const reduction &r = reduction_of(call.what.fold);
+  fold index{r.id, type}, any{logic::any, scalar_id::bool_}, first_of{logic::first_true, scalar_id::bool_};
+  fold extreme{r.combine == arithmetic::larger ? arithmetic::largest : arithmetic::least, type};
+  ndt::type boolean = ndt::make_scalar(scalar_id::bool_), position = ndt::make_scalar(scalar_id::int64);
+  reduction_spec spec = call.spec();
+  spec.add_result(position, {index});
+  spec.add_result(ndt::make_scalar(type), {extreme});
+  spec.add_result(position, {first_of});
+  spec.add_result(boolean, {any});
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    uint8_t present = fused.valid_or_true({no_register, call.present(fused, in)});
+    folded[0] = folded[1] = present_or_nothing(fused, present, folded_value(call, fused, in[0], type), extreme);
+    folded[2] = folded[3] = present;
+  };
+  ref<array_block> found[max_folds];
+  reduce(spec, found);
+  alignas(16) char value[max_scalar_size];
+  fold_of_nothing(extreme, value);
+  ref<array_block> identity = new_scalar(type, value);
+  ref<array_block> is_identity = apply(arithmetic::equal, {found[1].get(), identity.get()});
+  ref<array_block> result = apply(logic::chosen, {is_identity.get(), found[2].get(), found[0].get()});
+  if (missing) {
+    return missing_where_not(found[3].get(), result.get());
+  }
+  fail_where_not(call, found[3].get());
+  return result;
+}
+
+ref<array_block> index_of(const reduction_call &call) {
+  scalar_id type = fold_type(call, call.what.fold);
+  bool missing = call.element.option || call.keywords.empty_missing;
+  if (missing || call.skips()) {
+    return index_of_present(call, type, missing);
+  }
+  reduction_spec spec = call.spec();
+  spec.add_result(ndt::make_scalar(scalar_id::int64), {{call.what.fold, type, true}});
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    folded[0] = folded_value(call, fused, in[0], type);
+  };
+  ref<array_block> result;
+  reduce(spec, &result);
+  return result;
+}
+
+ref<array_block> count_of(const reduction_call &call) {
+  reduction_spec spec = call.spec();
+  fold sum{call.what.fold, scalar_id::int64};
+  spec.add_result(ndt::make_scalar(scalar_id::int64), {sum});
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    uint8_t present = call.present(fused, in);
+    folded[0] = call.what.part == folded_part::truth
+                    ? present_or_nothing(fused, present, folded_value(call, fused, in[0], sum.type), sum)
+                    : fused.t.p.converted(fused.valid_or_true({no_register, present}), sum.type);
+  };
+  ref<array_block> result;
+  reduce(spec, &result);
+  return result;
+}
+
+ref<array_block> result_of(const reduction_call &call) {
+  scalar_id own = real_type(call.element.scalar), half = scalar_id::float16;
+  auto rounded = [&](ref<array_block> result) {
+    return own == half ? as_type(std::move(result), half) : std::move(result);
+  };
+  switch (call.what.kind) {
+  case aggregate_kind::fold:
+    return folded(call);
+  case aggregate_kind::index:
+    return index_of(call);
+  case aggregate_kind::count:
+    return count_of(call);
+  case aggregate_kind::mean:
+    return rounded(mean(call));
+  case aggregate_kind::variance:
+    return rounded(variance(call));
+  case aggregate_kind::deviation:
+    return rounded(apply(arithmetic::root, {variance(call).get()}));
+  case aggregate_kind::range:
+    return rounded(range(call));
+  case aggregate_kind::norm:
+    return rounded(norm(call));
+  }
+  return {};
+}
+
+// ---- arguments ----------------------------------------------------------------------------------------------------
+
+// What is told by an array of its own must broadcast to the operand, and not the other way round.
+void check_broadcasts(const reduction_call &call, const char *keyword, array_block *own) {
+  space shape;
+  broadcast_space(call.what.name, {call.operand, own}, shape);
+  bool same = shape.ndim == call.operand->ndim && std::equal(shape.size, shape.size + shape.ndim, call.operand->size());
+  for (int s = 0; s < shape.nvar && same; s++) {
+    offsets_run rows = rows_of(*call.operand, s), all = shape.slots[size_t(s)].run;
+    same = rows ? same_row_lengths(rows, call.operand->streams()[s].owner, all, shape.slots[size_t(s)].owner.get())
+                : nd::count_elements(*call.operand) == shape.count();
+  }
+  if (!same) {
+    fail(error_kind::broadcast, std::string(call.what.name) + ": " + keyword + " of shape " + space_text(own) +
+                                    " does not broadcast to " + space_text(call.operand));
+  }
+}
+
+void check_type(const reduction_call &call) {
+  if (call.what.part == folded_part::value) {
+    accumulator_type(call.what.fold, call.element.scalar, call.what.name);
+  }
+  if (call.what.kind == aggregate_kind::range && call.element.scalar == scalar_id::bool_) {
+    fail(error_kind::type,
+         std::string(call.what.name) + ": bool is not a number; nd.where(a, 1, 0) makes integers of it");
+  }
+}
+
+void check_keywords(const reduction_call &call) {
+  element_kind kind;
+  if (array_block *where = call.keywords.where) {
+    if (!find_element_kind(where->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
+      fail(error_kind::type, std::string(call.what.name) + ": where must be bool, not " + where->type->dtype->text);
+    }
+    check_broadcasts(call, "where", where);
+  }
+  if (array_block *weights = call.keywords.weights) {
+    if (!find_element_kind(weights->type->dtype, kind) || !is_in(type_set::reals, kind.scalar)) {
+      fail(error_kind::type,
+           std::string(call.what.name) + ": weights must be real numbers, not " + weights->type->dtype->text);
+    }
+    check_broadcasts(call, "weights", weights);
+  }
+}
+
+} // namespace
+
+namespace {
+
+bool is_ragged_below(const array_block &operand, int axis) {
+  return operand.slot_stream(axis + 1) < operand.type->var_count;
+}
+
+// Along an axis outside of rows of any length: at each place what the rows have that reach it.
+ref<array_block> reduce_aligned(const aggregate &what, array_block *operand, const axis_set &axes,
+                                reduction_keywords keywords) {
+  if (axes.count != 1 || keywords.where || keywords.weights || what.kind == aggregate_kind::index) {
+    const char *wrong = axes.count != 1    ? "takes one axis"
+                        : keywords.where   ? "does not go with where="
+                        : keywords.weights ? "does not go with weights="
+                                           : "has no positions";
+    fail(error_kind::value, std::string(what.name) + ": align='left' " + wrong);
+  }
+  ref<array_block> aligned = align_axis_inside(operand, axes.first());
+  bool kept = std::exchange(keywords.keepdims, false);
+  keywords.align_left = false;
+  ref<array_block> result = evaluate(what.id, aligned.get(), false, operand->ndim - 1, keywords);
+  return kept ? with_axes_kept(std::move(result), axes) : result;
+}
+
+} // namespace
+
+ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes,
+                          const reduction_keywords &keywords) {
+  const aggregate &what = aggregate_of(id);
+  settings how = thread_settings();
+  ref<array_block> read; // else no reference is added: it would count as another owner of a lazy operand
+  if (operand->type->dtype->kind == type_kind::pointer) {
+    read = copies_to_scalars(operand);
+    operand = read.get();
+    last_use = false;
+  }
+  element_kind element;
+  if (!find_element_kind(operand->type->dtype, element)) {
+    fail(error_kind::type,
+         std::string(what.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
+  }
+  reduction_call call{what, how, operand, last_use, keywords, element, find_axes(what.name, axes, operand->ndim)};
+  check_type(call);
+  check_keywords(call);
+  if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*operand, call.axes.first()))) {
+    return reduce_aligned(what, operand, call.axes, keywords);
+  }
+  ref<array_block> result = result_of(call);
+  return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
+}
+
+} // namespace dynd

@@ -1,0 +1,41 @@
+// One call of a reduction, its arguments checked, and what all kinds of them share.
+#pragma once
+
+#include "dynd/eval/reduce.h"
+
+namespace dynd {
+
+struct reduction_call {
+  const aggregate &what;
+  const settings &how;
+  array_block *operand;
+  bool last_use;
+  const reduction_keywords &keywords;
+  element_kind element;
+  axis_set axes;
+
+  /// The operand, then where= and weights= if they are given; no folds yet.
+  reduction_spec spec() const;
+  /// The number of the first operand after those.
+  int noperands() const { return 1 + !!keywords.where + !!keywords.weights; }
+
+  bool skips_nan() const { return what.nan == nan_rule::skipped && is_floating(real_type(element.scalar)); }
+  /// Whether some elements may be skipped; else present() is no_register.
+  bool skips() const;
+  /// The register that says which elements are reduced: those that are there, where= allows, and that are no NaN where
+  /// these are skipped.
+  uint8_t present(fused_task &fused, const value_registers *operands) const;
+  /// The weights as numbers of a type; no_register without them.
+  uint8_t weight(fused_task &fused, const value_registers *operands, scalar_id type) const;
+};
+
+/// The folds of an operand's values, a result for each. Those of min and max (empty_rule::none) where nothing is left:
+/// an error that names the row, or missing, or as NaN is skipped NaN.
+void fold_values(const reduction_call &call, std::initializer_list<reduction_id> ids, ref<array_block> *results);
+
+/// An operation on results, computed or lazy.
+ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands);
+/// One number.
+ref<array_block> number_of(scalar_id type, double value);
+
+} // namespace dynd

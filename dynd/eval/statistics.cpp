@@ -1,0 +1,148 @@
+// Mean, variance and what else is made of several folds. The folds of one pass are together; what follows is computed
+// from their results.
+#include "dynd/eval/statistics.h"
+
+#include "dynd/base/errors.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+namespace {
+
+// The type in which it is computed: integers and bool in float64, float16 in float32.
+scalar_id computed_type(const reduction_call &call) {
+  scalar_id own = call.element.scalar;
+  return is_in(type_set::floats, own) ? (own == scalar_id::float16 ? scalar_id::float32 : own) : scalar_id::float64;
+}
+
+// How many elements each row has, where that is the same for all; else -1.
+intptr_t known_count(const reduction_call &call) {
+  intptr_t count = 1;
+  for (int d = 0; d < call.axes.ndim; d++) {
+    if (call.axes.has[d]) {
+      if (call.operand->is_var(d)) {
+        return -1;
+      }
+      count *= call.operand->size()[d];
+    }
+  }
+  return call.skips() || call.keywords.weights ? -1 : count;
+}
+
+// A sum, and what it is divided by for a mean: how many elements, or the sum of their weights.
+struct sum_and_count {
+  ref<array_block> sum, count;
+};
+
+// `value` adds the steps from the registers of the operands to what is added up, a number of `type`.
+template <class Value>
+sum_and_count add_up(const reduction_call &call, reduction_spec &spec, scalar_id type, Value value) {
+  fold sum{arithmetic::sum, type};
+  intptr_t known = known_count(call);
+  spec.add_result(ndt::make_scalar(type), {sum});
+  if (known < 0) {
+    spec.add_result(ndt::make_scalar(type), {sum});
+  }
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    program &p = fused.t.p;
+    uint8_t present = call.present(fused, in), weight = call.weight(fused, in, type), x = value(p, in);
+    x = weight == no_register ? x : p.add_operation(arithmetic::product, type, {x, weight});
+    folded[0] = present_or_nothing(fused, present, x, sum);
+    if (known < 0 && weight != no_register) {
+      folded[1] = present_or_nothing(fused, present, weight, sum);
+    } else if (known < 0) {
+      folded[1] = p.converted(fused.valid_or_true({no_register, present}), type);
+    }
+  };
+  ref<array_block> found[max_folds];
+  reduce(spec, found);
+  return {std::move(found[0]), known < 0 ? std::move(found[1]) : number_of(type, double(known))};
+}
+
+ref<array_block> mean_in(const reduction_call &call, scalar_id type, unsigned last_use) {
+  reduction_spec spec = call.spec();
+  spec.last_use = last_use;
+  sum_and_count of =
+      add_up(call, spec, type, [&](program &p, const value_registers *in) { return p.converted(in[0].value, type); });
+  return apply(arithmetic::quotient, {of.sum.get(), of.count.get()});
+}
+
+} // namespace
+
+ref<array_block> mean(const reduction_call &call) { return mean_in(call, computed_type(call), call.spec().last_use); }
+
+// Two passes: the mean, then the squared distances from it.
+ref<array_block> variance(const reduction_call &call) {
+  scalar_id type = computed_type(call), real = real_type(type);
+  ref<array_block> mean = with_axes_kept(mean_in(call, type, 0), call.axes);
+  reduction_spec spec = call.spec();
+  int at = spec.operands.size();
+  spec.operands.push_back(mean.get());
+  sum_and_count of = add_up(call, spec, real, [&](program &p, const value_registers *in) {
+    uint8_t distance = p.add_operation(arithmetic::difference, type, {p.converted(in[0].value, type), in[at].value});
+    distance = type == real ? distance : p.add_operation(arithmetic::magnitude, type, {distance});
+    return p.add_operation(arithmetic::square, real, {distance});
+  });
+  if (call.keywords.correction != 0) {
+    ref<array_block> correction = number_of(real, call.keywords.correction), zero = number_of(real, 0);
+    of.count = apply(arithmetic::difference, {of.count.get(), correction.get()});
+    of.count = apply(arithmetic::larger, {of.count.get(), zero.get()});
+  }
+  return apply(arithmetic::quotient, {of.sum.get(), of.count.get()});
+}
+
+ref<array_block> norm(const reduction_call &call) {
+  scalar_id type = computed_type(call), real = real_type(type);
+  fold sum{arithmetic::sum, real};
+  reduction_spec spec = call.spec();
+  spec.add_result(ndt::make_scalar(real), {sum});
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    program &p = fused.t.p;
+    uint8_t x = p.converted(in[0].value, type);
+    x = type == real ? x : p.add_operation(arithmetic::magnitude, type, {x});
+    x = p.add_operation(arithmetic::square, real, {x});
+    folded[0] = present_or_nothing(fused, call.present(fused, in), x, sum);
+  };
+  ref<array_block> squares;
+  reduce(spec, &squares);
+  return apply(arithmetic::root, {squares.get()});
+}
+
+// Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
+ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
+  const char *name = "vecdot";
+  settings how = thread_settings();
+  element_kind kind[2];
+  for (int i = 0; i < 2; i++) {
+    const type_data *dtype = (i ? b : a)->type->dtype;
+    if (!find_element_kind(dtype, kind[i])) {
+      fail(error_kind::type, std::string(name) + ": there is no such operation for elements of type " + dtype->text);
+    }
+  }
+  scalar_id own = promote(kind[0].scalar, kind[1].scalar);
+  own = computation_type(arithmetic::product, own);
+  scalar_id type = accumulator_type(arithmetic::sum, own);
+  fold sum{arithmetic::sum, type};
+  reduction_spec spec{name, how};
+  spec.operands = {a, b};
+  spec.axes = find_axes(name, axis, std::max(a->ndim, b->ndim));
+  spec.add_result(ndt::make_scalar(type), {sum});
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+    program &p = fused.t.p;
+    uint8_t x = p.converted(in[0].value, type), y = p.converted(in[1].value, type);
+    x = is_complex(type) ? p.add_operation(arithmetic::conjugate, type, {x}) : x;
+    x = p.add_operation(arithmetic::product, type, {x, y});
+    folded[0] = present_or_nothing(fused, fused.both(in[0].valid, in[1].valid), x, sum);
+  };
+  ref<array_block> result;
+  reduce(spec, &result);
+  return result;
+}
+
+ref<array_block> range(const reduction_call &call) {
+  ref<array_block> ends[2];
+  fold_values(call, {arithmetic::largest, arithmetic::least}, ends);
+  return apply(arithmetic::difference, {ends[0].get(), ends[1].get()});
+}
+
+} // namespace dynd
