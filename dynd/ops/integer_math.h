@@ -72,45 +72,34 @@ DYND_ISA_INLINE double unrounded_rest(double a, double whole, double b) {
 #endif
 }
 
-/// The remainder of C's fmod, exactly. While the quotient is below 2^53 (2^29 for floats, computed as doubles), one
-/// step is exact and at most one divisor too far. Numbers near the largest, whose halves would overflow, take the long
-/// way.
-DYND_ISA_INLINE double exact_remainder(double a, double b) {
-  double whole = whole_of(a / b);
-  if (__builtin_expect(!(__builtin_fabs(whole) < 0x1p53 && __builtin_fabs(a) < 0x1p990 && __builtin_fabs(b) < 0x1p990),
-                       0)) {
-    return long_remainder(a, b);
-  }
-  double rest = unrounded_rest(a, whole, b);
-  bool too_far = (rest < 0) != (a < 0) && rest != 0;
-  rest += too_far ? __builtin_copysign(b, a) : 0.0;
-  return __builtin_copysign(rest, a);
-}
-
-DYND_ISA_INLINE float exact_remainder(float a, float b) {
+/// The remainder of C's fmod, exactly, by one step that at most goes one divisor too far; where that is not so, it is
+/// hard, and the result is any. For doubles that is a quotient from 2^53 on, or a number that has no room for its
+/// halves to grow; for floats, computed as doubles, a quotient from 2^29 on. No branch: it vectorises.
+template <class T> DYND_ISA_INLINE T quick_remainder(T a, T b, bool &hard) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr double most = wide ? 0x1p53 : 0x1p29, room = wide ? 0x1p990 : __builtin_inf();
   double x = a, y = b, whole = whole_of(x / y);
-  if (__builtin_expect(!(__builtin_fabs(whole) < 0x1p29 && __builtin_fabs(y) < __builtin_inf()), 0)) {
-    return float(long_remainder(x, y));
-  }
-  double rest = x - whole * y;
-  bool too_far = (rest < 0) != (x < 0) && rest != 0;
+  hard = !((__builtin_fabs(whole) < most) & (__builtin_fabs(x) < room) & (__builtin_fabs(y) < room));
+  double rest = wide ? unrounded_rest(x, whole, y) : x - whole * y;
+  bool too_far = ((rest < 0) != (x < 0)) & (rest != 0);
   rest += too_far ? __builtin_copysign(y, x) : 0.0;
-  return float(__builtin_copysign(rest, x));
+  return T(__builtin_copysign(rest, x));
 }
 
 /// Remainder with the sign of the dividend, as C has it.
 template <class T> DYND_ISA_INLINE T truncated_remainder(T a, T b) {
   if constexpr (is_floating_point<T>) {
-    return exact_remainder(a, b);
+    bool hard;
+    T rest = quick_remainder(a, b, hard);
+    return hard ? T(long_remainder(a, b)) : rest;
   } else {
     return T(a - truncated_quotient(a, b) * b);
   }
 }
 
-/// Remainder with the sign of the divisor, as Python's and NumPy's divmod.
-template <class T> DYND_ISA_INLINE T floor_remainder(T a, T b) {
-  T rest = truncated_remainder(a, b);
-  bool other_sign = (rest < 0) != (b < 0) && rest != 0;
+/// From that the remainder with the sign of the divisor, as Python's and NumPy's divmod.
+template <class T> DYND_ISA_INLINE T floor_remainder_by(T rest, T b) {
+  bool other_sign = ((rest < 0) != (b < 0)) & (rest != 0);
   T result = T(rest + (other_sign ? b : T(0)));
   if constexpr (is_floating_point<T>) {
     return result == 0 ? T(__builtin_copysign(T(0), b)) : result;
@@ -119,21 +108,47 @@ template <class T> DYND_ISA_INLINE T floor_remainder(T a, T b) {
   }
 }
 
-/// Quotient rounded to minus infinity, as Python's and NumPy's divmod.
+/// And the quotient rounded to minus infinity.
+template <class T> DYND_ISA_INLINE T floor_quotient_by(T rest, T a, T b) {
+  bool other_sign = ((rest < 0) != (b < 0)) & (rest != 0);
+  T ratio = a / b, quotient = (a - rest) / b;
+  quotient -= other_sign ? T(1) : T(0);
+  T whole = rounded_down(quotient);
+  whole += quotient - whole > T(0.5) ? T(1) : T(0);
+  T result = quotient == 0 ? T(__builtin_copysign(T(0), ratio)) : whole;
+  return b == 0 ? ratio : result;
+}
+
+template <class T> DYND_ISA_INLINE T floor_remainder(T a, T b) {
+  return floor_remainder_by(truncated_remainder(a, b), b);
+}
+
 template <class T> DYND_ISA_INLINE T floor_quotient(T a, T b) {
   if constexpr (is_floating_point<T>) {
-    T rest = exact_remainder(a, b), ratio = a / b;
-    bool other_sign = (rest < 0) != (b < 0) && rest != 0;
-    T quotient = (a - rest) / b - T(other_sign ? 1 : 0);
-    T whole = rounded_down(quotient);
-    whole += quotient - whole > T(0.5) ? T(1) : T(0);
-    T result = quotient == 0 ? T(__builtin_copysign(T(0), ratio)) : whole;
-    return b == 0 ? ratio : result;
+    return floor_quotient_by(truncated_remainder(a, b), a, b);
   } else {
     T quotient = truncated_quotient(a, b);
     T rest = T(a - quotient * b);
     return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(quotient - 1) : quotient;
   }
+}
+
+/// The same without the long way: what it would be taken for is collected (loops `guarded`).
+template <class T> struct quick {
+  T value;
+  typename unsigned_of<sizeof(T)>::type *hard;
+};
+template <class T> DYND_ISA_INLINE T truncated_remainder(quick<T> a, quick<T> b) {
+  bool hard;
+  T rest = quick_remainder(a.value, b.value, hard);
+  *a.hard |= hard;
+  return rest;
+}
+template <class T> DYND_ISA_INLINE T floor_remainder(quick<T> a, quick<T> b) {
+  return floor_remainder_by(truncated_remainder(a, b), b.value);
+}
+template <class T> DYND_ISA_INLINE T floor_quotient(quick<T> a, quick<T> b) {
+  return floor_quotient_by(truncated_remainder(a, b), a.value, b.value);
 }
 
 /// Integers wrap. A negative exponent, which fails, is taken for a large one.
