@@ -35,8 +35,9 @@ const std::array<bool, op_count> has_one_type = [] {
   std::array<bool, op_count> has{};
   for (size_t i = 0; i < op_count; i++) {
     const operation &o = operation_of(op_id(i));
-    has[i] = o.noutputs == 1 &&
-             std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) { return r == value_rule::same; });
+    has[i] = o.noutputs == 1 && std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) {
+               return r == value_rule::same || r == value_rule::truth;
+             });
   }
   return has;
 }();
@@ -153,7 +154,7 @@ private:
       promoted = first ? promote(promoted, own->scalar()) : own->scalar();
       first = first ? first : own;
     }
-    computation_ = first ? computation_type(op_, promoted) : scalar_id::bool_;
+    computation_ = computation_type(op_, promoted);
     const array_block &last = *operands_.block[operands_.count - 1];
     return !o_.compares || !find_mixed_comparison(computation_, first->scalar(), last.scalar());
   }

@@ -76,7 +76,7 @@ typed_operation type_operation(op_id op, const call_operands &operands) {
     }
     promoted = promoted ? promote(*promoted, kind.scalar) : kind.scalar;
   }
-  typed.what.computation = promoted ? computation_type(op, *promoted) : scalar_id::bool_;
+  typed.what.computation = computation_type(op, *promoted);
   typed.total = !can_fail(op, typed.what.computation);
   for (int i = 0; i < o.noutputs; i++) {
     typed.result[i] = number_type(result_type(op, i, typed.what.computation), option);

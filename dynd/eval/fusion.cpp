@@ -149,7 +149,7 @@ void fused_task::add_propagating(op_id op, scalar_id computation, const value_re
     scalar_id to = mixed ? (i ? mixed->right : mixed->left) : operand_type(op, i, computation);
     regs[i] = p.converted(operands[i].value, to);
   }
-  bool kleene = o.decided != decision::none && p.type[regs[0]] == scalar_id::bool_;
+  bool kleene = o.decided != decision::none && (o.operand[0] == value_rule::truth || computation == scalar_id::bool_);
   uint8_t valid =
       kleene ? kleene_valid(o, {regs[0], operands[0].valid}, {regs[1], operands[1].valid}) : all_valid(operands, count);
   p.add_operation(op, computation, regs, count, values, valid);
@@ -164,9 +164,9 @@ uint8_t fused_task::kleene_valid(const operation &o, const value_registers &a, c
     return no_register;
   }
   auto decides = [&](const value_registers &x) {
-    bool as_it_is = o.decided == decision::by_true;
-    uint8_t value = as_it_is ? x.value : t.p.add_operation(logic::inverted, scalar_id::bool_, {x.value});
-    return both(x.valid, value);
+    uint8_t value = t.p.converted(x.value, scalar_id::bool_);
+    bool inverts = o.decided == decision::by_false;
+    return both(x.valid, inverts ? t.p.add_operation(logic::inverted, scalar_id::bool_, {value}) : value);
   };
   uint8_t all = both(a.valid, b.valid);
   return either(all, either(decides(a), decides(b)));

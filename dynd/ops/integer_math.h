@@ -26,76 +26,129 @@ template <class T> DYND_ISA_INLINE T truncated_quotient(T a, T b) {
   return minus_one ? T(-a) : quotient;
 }
 
-/// The remainder of C's fmod, exactly. While the quotient is below 2^53 (2^29 for floats, computed as doubles), one
-/// fused step is exact and at most one divisor off.
-DYND_ISA_INLINE double exact_remainder(double a, double b) {
-  double quotient = __builtin_trunc(a / b);
-  if (__builtin_expect(__builtin_fabs(quotient) < 0x1p53 && __builtin_fabs(b) <= 0x1.fffffffffffffp1023, 1)) {
-    double rest = __builtin_fma(-quotient, b, a);
-    if (rest != 0 && (rest < 0) != (a < 0)) {
-      rest += (b < 0) == (rest < 0) ? -b : b;
-    }
-    return rest == 0 ? __builtin_copysign(0.0, a) : rest;
+/// The remainder of C's fmod by integers, 11 digits of the quotient at a time: for any two numbers.
+[[gnu::noinline, gnu::cold, maybe_unused]] static double long_remainder(double a, double b) {
+  constexpr double infinity = __builtin_inf();
+  double size = __builtin_fabs(a), divisor = __builtin_fabs(b);
+  if (!(size < infinity) || !(divisor > 0)) {
+    return __builtin_nan("");
   }
-  return __builtin_fmod(a, b);
+  if (size < divisor) {
+    return a;
+  }
+  struct parts { // value is mantissa * 2^exponent, but for one constant
+    uint64_t mantissa;
+    int exponent;
+  };
+  auto parts_of = [](double x) {
+    uint64_t bits = __builtin_bit_cast(uint64_t, x), fraction = bits & ((uint64_t(1) << 52) - 1);
+    int exponent = int(bits >> 52);
+    return exponent ? parts{fraction | uint64_t(1) << 52, exponent} : parts{fraction, 1};
+  };
+  parts x = parts_of(size), y = parts_of(divisor);
+  uint64_t rest = x.mantissa % y.mantissa;
+  for (int left = x.exponent - y.exponent; left > 0; left -= 11) {
+    rest = (rest << (left < 11 ? left : 11)) % y.mantissa;
+  }
+  // Times the divisor's unit, which may be a subnormal number: exact.
+  uint64_t unit = y.exponent > 52 ? uint64_t(y.exponent - 52) << 52 : uint64_t(1) << (y.exponent - 1);
+  return __builtin_copysign(double(rest) * __builtin_bit_cast(double, unit), a);
 }
 
-DYND_ISA_INLINE float exact_remainder(float a, float b) {
-  double quotient = __builtin_trunc(double(a) / double(b));
-  if (__builtin_expect(__builtin_fabs(quotient) < 0x1p29 && __builtin_fabsf(b) <= 0x1.fffffep127f, 1)) {
-    double rest = double(a) - quotient * double(b);
-    return rest == 0 ? __builtin_copysignf(0.0f, a) : float(rest);
-  }
-  return __builtin_fmodf(a, b);
+/// a - whole * b, where that is a number of the type. Without a fused multiplication the product is the sum of its
+/// nearest number and what that leaves: Dekker's, of halves of the digits.
+DYND_ISA_INLINE double unrounded_rest(double a, double whole, double b) {
+#if defined(__FMA__)
+  return __builtin_fma(-whole, b, a);
+#else
+  auto high = [](double x) __attribute__((always_inline)) {
+    double large = x * 0x1.0000002p27;
+    return large - (large - x);
+  };
+  double product = whole * b;
+  double whole_high = high(whole), whole_low = whole - whole_high, high_b = high(b), low_b = b - high_b;
+  double left = ((whole_high * high_b - product) + whole_high * low_b + whole_low * high_b) + whole_low * low_b;
+  return (a - product) - left;
+#endif
+}
+
+/// The remainder of C's fmod, exactly, by one step that at most goes one divisor too far; where that is not so, it is
+/// hard, and the result is any. For doubles that is a quotient from 2^53 on, or a number that has no room for its
+/// halves to grow; for floats, computed as doubles, a quotient from 2^29 on. No branch: it vectorises.
+template <class T> DYND_ISA_INLINE T quick_remainder(T a, T b, bool &hard) {
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr double most = wide ? 0x1p53 : 0x1p29, room = wide ? 0x1p990 : __builtin_inf();
+  double x = a, y = b, whole = whole_of(x / y);
+  hard = !((__builtin_fabs(whole) < most) & (__builtin_fabs(x) < room) & (__builtin_fabs(y) < room));
+  double rest = wide ? unrounded_rest(x, whole, y) : x - whole * y;
+  bool too_far = ((rest < 0) != (x < 0)) & (rest != 0);
+  rest += too_far ? __builtin_copysign(y, x) : 0.0;
+  return T(__builtin_copysign(rest, x));
 }
 
 /// Remainder with the sign of the dividend, as C has it.
 template <class T> DYND_ISA_INLINE T truncated_remainder(T a, T b) {
   if constexpr (is_floating_point<T>) {
-    return exact_remainder(a, b);
+    bool hard;
+    T rest = quick_remainder(a, b, hard);
+    return hard ? T(long_remainder(a, b)) : rest;
   } else {
     return T(a - truncated_quotient(a, b) * b);
   }
 }
 
-/// Remainder with the sign of the divisor, as Python's and NumPy's divmod.
-template <class T> DYND_ISA_INLINE T floor_remainder(T a, T b) {
+/// From that the remainder with the sign of the divisor, as Python's and NumPy's divmod.
+template <class T> DYND_ISA_INLINE T floor_remainder_by(T rest, T b) {
+  bool other_sign = ((rest < 0) != (b < 0)) & (rest != 0);
+  T result = T(rest + (other_sign ? b : T(0)));
   if constexpr (is_floating_point<T>) {
-    T rest = exact_remainder(a, b);
-    if (b == 0) {
-      return rest; // NaN
-    }
-    if (rest == 0) {
-      return T(__builtin_copysign(T(0), b));
-    }
-    return (b < 0) != (rest < 0) ? rest + b : rest;
+    return result == 0 ? T(__builtin_copysign(T(0), b)) : result;
   } else {
-    T rest = T(a - truncated_quotient(a, b) * b);
-    return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+    return result;
   }
 }
 
-/// Quotient rounded to minus infinity, as Python's and NumPy's divmod.
+/// And the quotient rounded to minus infinity.
+template <class T> DYND_ISA_INLINE T floor_quotient_by(T rest, T a, T b) {
+  bool other_sign = ((rest < 0) != (b < 0)) & (rest != 0);
+  T ratio = a / b, quotient = (a - rest) / b;
+  quotient -= other_sign ? T(1) : T(0);
+  T whole = rounded_down(quotient);
+  whole += quotient - whole > T(0.5) ? T(1) : T(0);
+  T result = quotient == 0 ? T(__builtin_copysign(T(0), ratio)) : whole;
+  return b == 0 ? ratio : result;
+}
+
+template <class T> DYND_ISA_INLINE T floor_remainder(T a, T b) {
+  return floor_remainder_by(truncated_remainder(a, b), b);
+}
+
 template <class T> DYND_ISA_INLINE T floor_quotient(T a, T b) {
   if constexpr (is_floating_point<T>) {
-    if (b == 0) {
-      return a / b;
-    }
-    T rest = exact_remainder(a, b);
-    T quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) {
-      quotient -= T(1);
-    }
-    if (quotient == 0) {
-      return T(__builtin_copysign(T(0), a / b));
-    }
-    T whole = T(__builtin_floor(quotient));
-    return quotient - whole > T(0.5) ? whole + T(1) : whole;
+    return floor_quotient_by(truncated_remainder(a, b), a, b);
   } else {
     T quotient = truncated_quotient(a, b);
     T rest = T(a - quotient * b);
     return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(quotient - 1) : quotient;
   }
+}
+
+/// The same without the long way: what it would be taken for is collected (loops `guarded`).
+template <class T> struct quick {
+  T value;
+  typename unsigned_of<sizeof(T)>::type *hard;
+};
+template <class T> DYND_ISA_INLINE T truncated_remainder(quick<T> a, quick<T> b) {
+  bool hard;
+  T rest = quick_remainder(a.value, b.value, hard);
+  *a.hard |= hard;
+  return rest;
+}
+template <class T> DYND_ISA_INLINE T floor_remainder(quick<T> a, quick<T> b) {
+  return floor_remainder_by(truncated_remainder(a, b), b.value);
+}
+template <class T> DYND_ISA_INLINE T floor_quotient(quick<T> a, quick<T> b) {
+  return floor_quotient_by(truncated_remainder(a, b), a.value, b.value);
 }
 
 /// Integers wrap. A negative exponent, which fails, is taken for a large one.
@@ -173,8 +226,14 @@ template <class T> DYND_ISA_INLINE uint8_t count_of_ones(T a) {
   x = number(x - (x >> 1 & number(0x5555555555555555u)));
   x = number((x & number(0x3333333333333333u)) + (x >> 2 & number(0x3333333333333333u)));
   x = number((x + (x >> 4)) & number(0x0f0f0f0f0f0f0f0fu));
-  for (unsigned width = 8; width < 8 * sizeof(T); width *= 2) {
-    x = number(x + (x >> width));
+  if constexpr (sizeof(T) == 8) {
+    x += x >> 32;
+  }
+  if constexpr (sizeof(T) >= 4) {
+    x += x >> 16;
+  }
+  if constexpr (sizeof(T) >= 2) {
+    x = number(x + (x >> 8));
   }
   return uint8_t(x & 127);
 }

@@ -17,6 +17,8 @@ template <class T> DYND_ISA_INLINE T imag_of(T) { return T(0); }
 template <class T> DYND_ISA_INLINE T imag_of(complex_of<T> a) { return a.imag; }
 template <class T> DYND_ISA_INLINE complex_of<T> complex_number(T real, T imag) { return {real, imag}; }
 
+template <class T> DYND_ISA_INLINE bool is_true(T a) { return a != T{}; }
+
 template <class T> DYND_ISA_INLINE bool is_finite(T a) {
   if constexpr (is_floating_point<T>) {
     return __builtin_fabs(a) < T(__builtin_inf());
@@ -42,9 +44,10 @@ template <class T> DYND_ISA_INLINE T sign_of(T a) {
     T size = T(a != 0);
     return a != a ? a : a < 0 ? -size : size;
   } else if constexpr (is_signed_type<T>) {
-    return T((a > 0) - (a < 0));
+    T high = a < T(1) ? a : T(1);
+    return high > T(-1) ? high : T(-1);
   } else {
-    return a != 0;
+    return a < T(1) ? a : T(1);
   }
 }
 
@@ -101,9 +104,15 @@ template <class T> DYND_ISA_INLINE T next_towards(T a, T b) {
   return __builtin_bit_cast(T, next);
 }
 
-/// The other where one is NaN.
-template <class T> DYND_ISA_INLINE T smaller_number(T a, T b) { return a != a ? b : b != b ? a : smaller(a, b); }
-template <class T> DYND_ISA_INLINE T larger_number(T a, T b) { return a != a ? b : b != b ? a : larger(a, b); }
+/// The other where one is NaN: a comparison with one is false. Of two zeros the second.
+template <class T> DYND_ISA_INLINE T smaller_number(T a, T b) {
+  T least = a < b ? a : b;
+  return b != b ? a : least;
+}
+template <class T> DYND_ISA_INLINE T larger_number(T a, T b) {
+  T most = a > b ? a : b;
+  return b != b ? a : most;
+}
 
 template <class T> DYND_ISA_INLINE T step(T a, T at_zero) {
   T other = a < 0 ? T(0) : a > 0 ? T(1) : a;
@@ -116,14 +125,19 @@ template <class T> DYND_ISA_INLINE T scaled(T a, int64_t exponent) {
   using format = format_of<T>;
   using whole = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
   constexpr whole largest = format::bias, smallest = 1 - format::bias, down = smallest + format::digits + 1;
-  constexpr int64_t most = 4 * format::bias;
-  auto power = [](whole e) __attribute__((always_inline)) {
-    return __builtin_bit_cast(T, typename format::bits((e + format::bias)) << format::digits);
+  auto clamped = [](auto x, auto low, auto high) __attribute__((always_inline)) {
+    x = x < high ? x : high;
+    return x > low ? x : low;
   };
-  auto part = [](whole e) __attribute__((always_inline)) { return e > largest ? largest : e < smallest ? down : e; };
-  whole all = whole(exponent > most ? most : exponent < -most ? -most : exponent);
-  whole first = part(all), second = part(whole(all - first)), third = whole(all - first - second);
-  third = third > largest ? largest : third < smallest ? smallest : third;
+  auto part = [](whole e) __attribute__((always_inline)) {
+    whole high = e < largest ? e : largest;
+    return high < smallest ? down : high;
+  };
+  auto power = [](whole e) __attribute__((always_inline)) {
+    return __builtin_bit_cast(T, typename format::bits(e + format::bias) << format::digits);
+  };
+  whole all = whole(clamped(exponent, int64_t(4 * smallest), int64_t(4 * largest)));
+  whole first = part(all), second = part(all - first), third = clamped(whole(all - first - second), smallest, largest);
   return a * power(first) * power(second) * power(third);
 }
 

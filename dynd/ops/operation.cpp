@@ -122,7 +122,6 @@ bool has_fraction(scalar_id id) { return is_in(type_set::floats, id); }
 scalar_id type_by(value_rule rule, scalar_id computation) {
   switch (rule) {
   case value_rule::boolean:
-  case value_rule::truth:
     return scalar_id::bool_;
   case value_rule::int64:
     return scalar_id::int64;

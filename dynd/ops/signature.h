@@ -35,7 +35,7 @@ static_assert(unsigned(number_kind::boolean) == 0 && unsigned(number_kind::unsig
 enum class value_rule : uint8_t {
   same,     ///< T
   boolean,  ///< bool
-  truth,    ///< truth: an operand of any type, converted to bool: what is not 0 is true
+  truth,    ///< truth: an operand of type T of which only matters whether it is 0
   int64,    ///< int64: an operand of any integer type that it holds
   uint8,    ///< uint8
   int32,    ///< int32
@@ -47,7 +47,7 @@ enum class value_rule : uint8_t {
 
 /// Whether an operand has no part in what T is.
 constexpr bool has_own_type(value_rule operand) {
-  return operand == value_rule::boolean || operand == value_rule::truth || operand == value_rule::int64;
+  return operand == value_rule::boolean || operand == value_rule::int64;
 }
 
 inline constexpr int max_operation_operands = 3, max_operation_outputs = 2;
@@ -149,8 +149,8 @@ consteval operation_shape parse_signature(const char *text) {
   }
   for (int i = 0; i < shape.noperands; i++) {
     value_rule rule = shape.operand[i];
-    bool truth = rule == value_rule::boolean || rule == value_rule::truth || rule == value_rule::presence ||
-                 rule == value_rule::optional;
+    bool truth = rule == value_rule::boolean || rule == value_rule::presence || rule == value_rule::optional;
+    rule = rule == value_rule::truth ? value_rule::same : rule;
     if (!truth && rule != value_rule::same && rule != value_rule::int64) {
       throw "an operand is T, bool, truth, int64, ?T or ?";
     }

@@ -28,6 +28,9 @@ namespace {
 
 // ---- elementwise --------------------------------------------------------------------------------------------------
 
+// Whether Python's numbers take the type of the other operands. What is only true or false may be of any size.
+bool takes_type(value_rule operand) { return !has_own_type(operand) && operand != value_rule::truth; }
+
 PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count) {
   const operation &r = operation_of(op);
   try {
@@ -37,15 +40,16 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
     }
     const nd::array *like = nullptr; // what Python scalars take their type from
     for (Py_ssize_t i = 0; i < count && !like; i++) {
-      like = !has_own_type(r.operand[i]) && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+      like = takes_type(r.operand[i]) && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
     }
     nd::array operands[3];
     array_block *blocks[3];
     unsigned last_use = 0;
     auto convert = [&](Py_ssize_t i) {
-      bool own = has_own_type(r.operand[i]);
-      operands[i] = arguments[i] == Py_None && own ? missing_value(operand_type(op, int(i), {}))
-                                                   : to_operand(arguments[i], own ? nullptr : like, r.name, r.compares);
+      bool weak = takes_type(r.operand[i]);
+      operands[i] = arguments[i] == Py_None && !weak
+                        ? missing_value(operand_type(op, int(i), scalar_id::bool_))
+                        : to_operand(arguments[i], weak ? like : nullptr, r.name, r.compares);
       blocks[i] = operands[i].get();
     };
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -54,7 +58,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
         last_use |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else if (arguments[i] != Py_None) {
         convert(i);
-        like = like || has_own_type(r.operand[i]) ? like : &operands[i];
+        like = like || !takes_type(r.operand[i]) ? like : &operands[i];
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the other operands
@@ -135,8 +139,7 @@ std::string example(const operation &r) {
 // What help() shows: the entry's own text, what it accepts, and an example.
 std::string document(const operation &r) {
   std::string text = std::string(r.name) + "(" + parameter_names(r) + ", /)\n--\n\n" + r.doc + "\n\n";
-  bool values = std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) { return !has_own_type(rule); });
-  text += std::string(r.signature) + (values ? std::string(", where T is ") + set_text(r.set) : ", of any type");
+  text += std::string(r.signature) + ", where T is " + set_text(r.set);
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
   text += r.noutputs == 1

@@ -183,6 +183,30 @@ def test_two_integers(name, scalar):
 
 
 @pytest.mark.parametrize("scalar", oracle.FLOATS)
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "divmod"])
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_divisions_of_floats_are_exact(name, scalar, level):
+    """Near multiples of the divisor, with quotients of any size; some parts of the array need the long way, others not."""
+    rng = np.random.default_rng(level)
+    b = rng.uniform(1, 2, 4000) * 2.0 ** rng.integers(-3, 3, 4000) * rng.choice([-1, 1], 4000)
+    b = b.astype(scalar)
+    most = [20, 2**8, 2**40][level]
+    with np.errstate(all="ignore"):
+        a = (np.floor(rng.uniform(0, most, 4000)) * b).astype(scalar) * rng.choice([-1, 1], 4000).astype(scalar)
+        toward = rng.choice([-np.inf, np.inf], 4000).astype(scalar)
+        a = np.where(rng.random(4000) < 0.5, a, np.nextafter(a, toward)).astype(scalar)
+        a[~np.isfinite(a)] = 1
+        if level:
+            a[::700], b[1::700], a[2::700] = np.finfo(scalar).max, np.finfo(scalar).tiny, np.nan
+    check(name, scalar, [a.tolist(), b.tolist()])
+    w = nd.array(a, access="rw")
+    if name == "remainder":
+        w %= nd.array(b)
+        with np.errstate(all="ignore"):
+            assert identical(w.tolist(), np.remainder(a, b).tolist())
+
+
+@pytest.mark.parametrize("scalar", oracle.FLOATS)
 def test_rounding_near_halves_and_near_the_last_fraction(scalar):
     digits = np.finfo(scalar).nmant
     near = [k / 2 for k in range(-9, 10)] + [2.0**digits - 0.5, 2.0**digits, 2.0 ** (digits - 1) + 0.5, 2.0 ** (digits + 1) - 1]

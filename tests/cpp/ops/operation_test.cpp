@@ -94,8 +94,8 @@ TEST(Signature, IsParsed) {
   constexpr operation_shape scaled = parse_signature("(T, int64) -> complex T");
   static_assert(scaled.reg[1] == value_rule::int64 && scaled.output[0] == value_rule::complex && scaled.has_values());
   constexpr operation_shape logical = parse_signature("(truth, truth) -> uint8");
-  static_assert(logical.reg[0] == value_rule::boolean && logical.output[0] == value_rule::uint8);
-  static_assert(!logical.has_values() && !logical.compares());
+  static_assert(logical.reg[0] == value_rule::same && logical.output[0] == value_rule::uint8);
+  static_assert(!presence.has_values() && !logical.compares());
 }
 
 TEST(Operations, ComputationTypeFollowsTheSet) {

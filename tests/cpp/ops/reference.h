@@ -237,9 +237,9 @@ template <class T> results real_reference(const std::string &name, bool special,
   } else if (name == "sign") {
     return one(a != a ? a : T(a > 0) - T(a < 0));
   } else if (name == "fmin") {
-    return one(a != a ? b : b != b ? a : minimum(a, b));
+    return one(b != b || a < b ? a : b);
   } else if (name == "fmax") {
-    return one(a != a ? b : b != b ? a : maximum(a, b));
+    return one(b != b || a > b ? a : b);
   } else if (name == "fmod") {
     if constexpr (floating) {
       return one(std::fmod(a, b));
@@ -317,14 +317,15 @@ inline results reference(const operation &op, scalar_id type, const char *const 
   std::string name = op.name;
   if (name == "where" || name == "fill_missing") {
     return {{decoded(type, *reg[0] ? reg[1] : reg[2])}};
-  } else if (name == "is_missing" || name == "logical_not") {
+  } else if (name == "is_missing") {
     return {{truth(!*reg[0])}};
-  } else if (name == "logical_and") {
-    return {{truth(*reg[0] && *reg[1])}};
-  } else if (name == "logical_or") {
-    return {{truth(*reg[0] || *reg[1])}};
-  } else if (name == "logical_xor") {
-    return {{truth(!*reg[0] != !*reg[1])}};
+  } else if (name.rfind("logical_", 0) == 0) {
+    auto is_true = [&](int i) { return decoded(type, reg[i]).real != 0 || decoded(type, reg[i]).imag != 0; };
+    bool a = is_true(0), b = name != "logical_not" && is_true(1);
+    return {{truth(name == "logical_not"   ? !a
+                   : name == "logical_and" ? a && b
+                   : name == "logical_or"  ? a || b
+                                           : a != b)}};
   } else if (name == "ldexp") {
     int64_t exponent;
     std::memcpy(&exponent, reg[1], sizeof exponent);
