@@ -1,6 +1,6 @@
-// Functions of complex numbers, one at a time, by the formulas of Kahan ("Branch cuts for complex elementary functions",
-// 1987) with the special values of C. They compute in doubles; a complex64 is rounded at the end. Private to the units
-// that are compiled once for each ISA level.
+// Functions of complex numbers, one at a time, by the formulas of Kahan ("Branch cuts for complex elementary
+// functions", 1987) with the special values of C. They compute in doubles; a complex64 is rounded at the end. Private
+// to the units that are compiled once for each ISA level.
 #pragma once
 
 #include "dynd/ops/vector_exp_log.h"
@@ -57,11 +57,15 @@ DYND_ISA_CALLED complex128 exp(complex128 z) {
   return exp_times(z.real, cos(z.imag), sin(z.imag));
 }
 
+/// The angle z.imag * ln 2 may be large: what its product loses is added to sine and cosine.
 DYND_ISA_CALLED complex128 exp2(complex128 z) {
-  if (z.imag == 0) {
-    return {exp2(z.real), z.imag};
+  if (z.imag == 0 || !is_finite(z.imag)) {
+    complex128 e = exp(complex128{z.real, z.imag});
+    return {z.imag == 0 ? exp2(z.real) : e.real, e.imag};
   }
-  return exp(complex128{z.real * ln2_hi, z.imag * ln2_hi});
+  double angle = z.imag * ln2_hi, lost = __builtin_fma(z.imag, ln2_hi, -angle) + z.imag * ln2_lo;
+  double c = cos(angle), s = sin(angle);
+  return exp_times(z.real * ln2_hi, unfused_difference(c, s * lost), s + c * lost);
 }
 
 DYND_ISA_CALLED complex128 expm1(complex128 z) {
@@ -238,7 +242,7 @@ DYND_ISA_CALLED complex128 pow(complex128 a, complex128 b) {
     return {1, 0};
   }
   if (a.real == 0 && a.imag == 0) {
-    return b.real > 0 && b.imag == 0 ? complex128{0, 0} : complex128{not_a_number, not_a_number};
+    return b.real > 0 ? complex128{0, 0} : complex128{not_a_number, not_a_number};
   }
   if (b.imag == 0 && __builtin_fabs(b.real) < 100 && b.real == __builtin_trunc(b.real)) {
     complex128 result = {1, 0}, factor = a;

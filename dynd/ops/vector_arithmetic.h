@@ -14,8 +14,8 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// A function of a vector that is called, rather than put into each loop that has it: those that take long anyway, and at
-// the baseline all of them.
+// A function of a vector that is called, rather than put into each loop that has it: those that take long anyway, and
+// at the baseline all of them.
 #define DYND_ISA_CALLED [[gnu::noinline, maybe_unused]] static
 #if defined(__AVX2__)
 #define DYND_ISA_FAST DYND_ISA_INLINE

@@ -53,11 +53,13 @@ DYND_ISA_INLINE float64s angle(float64s x) { return x != x ? x : chosen(sign_of(
 
 #define DYND_FLOAT32(name)                                                                                             \
   DYND_ISA_CALLED float32s name(float32s a) {                                                                          \
-    return in_double([](float64s x) __attribute__((always_inline)) { return name(x); }, a);                            \
+    return in_double(                                                                                                  \
+        [](float64s x) __attribute__((always_inline)) { return name(x); }, a);                                         \
   }
 #define DYND_FLOAT32_2(name)                                                                                           \
   DYND_ISA_CALLED float32s name(float32s a, float32s b) {                                                              \
-    return in_double([](float64s x, float64s y) __attribute__((always_inline)) { return name(x, y); }, a, b);          \
+    return in_double(                                                                                                  \
+        [](float64s x, float64s y) __attribute__((always_inline)) { return name(x, y); }, a, b);                       \
   }
 DYND_FLOAT32(exp2)
 DYND_FLOAT32(expm1)
@@ -85,16 +87,12 @@ DYND_FLOAT32_2(logaddexp)
 DYND_FLOAT32_2(logaddexp2)
 DYND_FLOAT32_2(atan2)
 DYND_FLOAT32_2(hypot)
-DYND_FLOAT32_2(pow)
 #undef DYND_FLOAT32
 #undef DYND_FLOAT32_2
 
 /// Of integers.
 template <class T>
-requires(!is_vector<T> && !is_complex<T>)
-DYND_ISA_INLINE T pow(T a, T b) {
-  return whole_power(a, b);
-}
+requires(!is_vector<T> && !is_complex<T>) DYND_ISA_INLINE T pow(T a, T b) { return whole_power(a, b); }
 
 } // namespace math
 } // namespace

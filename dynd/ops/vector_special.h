@@ -14,8 +14,7 @@ DYND_ISA_INLINE twofold erf_near(float64s x) {
   float64s tail = polynomial(t, -0x1.33feb06d4bcc7p-38, 0x1.831e0d245dda3p-34, -0x1.4f188074a33efp-30,
                              0x1.fc68e834d05adp-27, -0x1.5f7009a39f751p-23, 0x1.b9e68855b4640p-20,
                              -0x1.f4d25977632e0p-17, 0x1.f9a326e584a73p-14, -0x1.c02db3ffe242cp-11,
-                             0x1.565bcd0e694cfp-8, -0x1.b82ce31288b21p-6, 0x1.ce2f21a042be1p-4,
-                             -0x1.812746b0379e7p-2);
+                             0x1.565bcd0e694cfp-8, -0x1.b82ce31288b21p-6, 0x1.ce2f21a042be1p-4, -0x1.812746b0379e7p-2);
   twofold factor = ordered_sum(all(0x1.20dd750429b6dp+0), fused(t, tail, 0x1.1ae3a914fed80p-56));
   return factor * x;
 }

@@ -1,5 +1,5 @@
-// Trigonometric functions and their inverses, roots and lengths, of vectors of doubles (vector_arithmetic.h). Errors are
-// in docs/accuracy.md.
+// Trigonometric functions and their inverses, roots and lengths, of vectors of doubles (vector_arithmetic.h). Errors
+// are in docs/accuracy.md.
 #pragma once
 
 #include "dynd/ops/vector_arithmetic.h"
@@ -9,12 +9,12 @@ namespace {
 namespace math {
 
 /// The bits of 2/pi after 64 zeros.
-constexpr uint64_t two_over_pi[] = {
-    0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-    0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
-    0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
-    0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
-    0xf0cfbc209af4361d};
+constexpr uint64_t two_over_pi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                                    0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+                                    0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+                                    0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+                                    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
+                                    0xf0cfbc209af4361d};
 
 constexpr double half_pi = 0x1.921fb54442d18p+0, half_pi_lo = 0x1.1a62633145c07p-54;
 
@@ -88,18 +88,18 @@ DYND_ISA_INLINE turned turn(float64s x) {
 /// Sine of a rest.
 DYND_ISA_INLINE twofold sine_of(twofold r) {
   float64s x = r.hi, t = x * x;
-  float64s tail = polynomial(t, -0x1.ab1625bb227b7p-41, 0x1.61217c3312c35p-33, -0x1.ae64540f30bbfp-26,
-                             0x1.71de3a545e87cp-19, -0x1.a01a01a019927p-13, 0x1.1111111111110p-7,
-                             -0x1.5555555555555p-3);
+  float64s tail =
+      polynomial(t, -0x1.ab1625bb227b7p-41, 0x1.61217c3312c35p-33, -0x1.ae64540f30bbfp-26, 0x1.71de3a545e87cp-19,
+                 -0x1.a01a01a019927p-13, 0x1.1111111111110p-7, -0x1.5555555555555p-3);
   return ordered_sum(x, fused(t * x, tail, fused(r.lo * -0.5, t, r.lo)));
 }
 
 /// Cosine of a rest.
 DYND_ISA_INLINE twofold cosine_of(twofold r) {
   float64s x = r.hi, t = x * x;
-  float64s tail = polynomial(t, 0x1.ab76daf2efd77p-45, -0x1.9394b7827a415p-37, 0x1.1eed8de9fe4d9p-29,
-                             -0x1.27e4fb7711eb6p-22, 0x1.a01a01a019d03p-16, -0x1.6c16c16c16c16p-10,
-                             0x1.5555555555555p-5);
+  float64s tail =
+      polynomial(t, 0x1.ab76daf2efd77p-45, -0x1.9394b7827a415p-37, 0x1.1eed8de9fe4d9p-29, -0x1.27e4fb7711eb6p-22,
+                 0x1.a01a01a019d03p-16, -0x1.6c16c16c16c16p-10, 0x1.5555555555555p-5);
   float64s t_lo = fused(x, x, -t);
   twofold sum = ordered_sum(all(1), t * -0.5);
   float64s lo = fused(t_lo, -0.5, fused(-x, r.lo, sum.lo));
@@ -175,9 +175,7 @@ DYND_ISA_CALLED float64s atan(float64s x) {
 }
 
 /// sqrt(1 - x^2); NaN where x is outside of [0, 1].
-DYND_ISA_INLINE twofold other_leg(float64s x) {
-  return square_root(ordered_sum(all(1), -x) * exact_sum(all(1), x));
-}
+DYND_ISA_INLINE twofold other_leg(float64s x) { return square_root(ordered_sum(all(1), -x) * exact_sum(all(1), x)); }
 
 DYND_ISA_CALLED float64s asin(float64s x) {
   float64s size = magnitude(x);

@@ -144,13 +144,15 @@ std::vector<line> measure_all(size_t count, const std::string &only) {
 
 std::string table_of(const std::vector<line> &lines, size_t count) {
   std::ostringstream text;
-  text << "# Errors of the transcendental functions\n\n"
-       << "Written by `make accuracy`: the greatest error in units in the last place (ULP) against MPFR, over "
-       << count << "\narguments of each function and type: edges and their neighbours, numbers of every size, huge ones "
-       << "too, and numbers\nwhere the function has its shape. NaN, infinities and signs of zeros are all as C says. The "
-       << "bits are the same at every\nISA level ([0024](decisions/0024-transcendental-functions.md)). A float16 is the "
-       << "float32 rounded once more.\n\n"
-       << "| Function | Bar | float64 | at | float32 | at |\n|---|---|---|---|---|---|\n";
+  text
+      << "# Errors of the transcendental functions\n\n"
+      << "Written by `make accuracy`: the greatest error in units in the last place (ULP) against MPFR, over " << count
+      << "\narguments of each function and type: edges and their neighbours, numbers of every size, huge ones "
+      << "too, and numbers\nwhere the function has its shape. NaN, infinities and signs of zeros are all as C says. "
+         "The "
+      << "bits are the same at every\nISA level ([0024](decisions/0024-transcendental-functions.md)). A float16 is the "
+      << "float32 rounded once more.\n\n"
+      << "| Function | Bar | float64 | at | float32 | at |\n|---|---|---|---|---|---|\n";
   for (const line &l : lines) {
     char row[400];
     std::snprintf(row, sizeof row, "| `%s`%s | %g | %.3f | %s | %.3f | %s |\n", operation_of(l.f->op).name,
@@ -158,7 +160,8 @@ std::string table_of(const std::vector<line> &lines, size_t count) {
                   l.in32.where.c_str());
     text << row;
   }
-  text << "\n(*) Where terms cancel, in units of the largest term: for `logaddexp` and `logaddexp2` the larger operand, for "
+  text << "\n(*) Where terms cancel, in units of the largest term: for `logaddexp` and `logaddexp2` the larger "
+          "operand, for "
        << "`lgamma`\nof negative numbers 1.\n";
   return text.str();
 }
