@@ -78,7 +78,7 @@ DYND_ISA_FAST float32s exp(float32s a) {
         float64s sum = fused(x, log2e, rounder), r = fused(sum - rounder, -ln2_hi, x);
         float64s p = polynomial(r, 0x1.6dda64322bff2p-10, 0x1.127065b3c8f8bp-7, 0x1.55541b12fbad6p-5,
                                 0x1.555402ca1f225p-3, 0x1.000000918250dp-1, 0x1.000000a31000bp+0, 0x1.ffffffff4ca98p-1);
-        return from_bits(bits(p) + (bits(sum) << 52)); // the sum ends in the exponent
+        return from_bits(bits(p) + (bits(sum) << 52)); // the sum ends in k, which joins the exponent
       },
       a);
 }
@@ -117,8 +117,7 @@ DYND_ISA_FAST float32s sin(float32s a) {
       ~(magnitude(a) < 0x1p20f), a, result, [](float64s x) __attribute__((always_inline)) { return sin(x); });
 }
 
-/// The sine of what is left after a half turn less a quarter; the last bit of the sum is that of the turns, and one
-/// more.
+/// x is (n - 1/2) pi + r, so its cosine is (-1)^n sin(r).
 DYND_ISA_FAST float32s cos(float32s a) {
   float32s result = in_double(
       [](float64s x) __attribute__((always_inline)) {

@@ -110,16 +110,17 @@ DYND_ISA_INLINE twofold lgamma_near(float64s z) {
   return exact_product(z, z - 1.0) * q;
 }
 
-/// log(gamma(x)) for x > 0, finite. Near its zeros at 1 and 2 a polynomial of the distance from one of them.
-DYND_ISA_CALLED twofold lgamma_positive(float64s x) {
-  int64s small = x < 3;
+/// log(gamma(x)) for 0 < x < 2^60. Near its zeros at 1 and 2 a polynomial of the distance from one of them. Where it is
+/// `reflected`, from 2 on Stirling's series, which has more digits: -2.457 and -2.747 are zeros too.
+DYND_ISA_CALLED twofold lgamma_positive(float64s x, int64s reflected) {
+  int64s small = x < chosen(reflected, 2.0, 3.0);
   float64s inside = chosen(small, x, 1.0);
   float64s z = chosen(inside < 1, inside, chosen(inside <= 2, inside - 1.0, inside - 2.0));
   twofold near = lgamma_near(z);
   twofold step = precise_log({chosen(inside < 1, inside, inside - 1.0), float64s{}});
   step = chosen(inside < 1, -step, step);
   near = chosen((inside >= 1) & (inside <= 2), near, near + step);
-  moved_gamma parts = stirling({chosen(small, 3.0, clamped(x, 0, 0x1p900)), float64s{}});
+  moved_gamma parts = stirling({chosen(small, 3.0, x), float64s{}});
   twofold far = parts.logarithm - precise_log(parts.product);
   return chosen(small, near, far);
 }
@@ -133,7 +134,7 @@ DYND_ISA_CALLED float64s lgamma(float64s x) {
   product = {magnitude(product.hi), flipped_by(product.lo, sign_of(product.hi))};
   int64s pole = product.hi == 0;
   twofold ratio = twice(2 * half_pi, 2 * half_pi_lo) / chosen(pole, twice(1, 0), product);
-  twofold positive = lgamma_positive(inside);
+  twofold positive = lgamma_positive(inside, negative);
   float64s result = chosen(negative, precise_log(ratio) - positive, positive).hi;
   result = chosen(size <= 0x1p-60, -log(size), result);
   result = chosen(size >= 0x1p60, chosen(negative, infinity, x * (log(x) - 1.0)), result);

@@ -160,9 +160,9 @@ std::string table_of(const std::vector<line> &lines, size_t count) {
                   l.in32.where.c_str());
     text << row;
   }
-  text << "\n(*) Where terms cancel, in units of the largest term: for `logaddexp` and `logaddexp2` the larger "
-          "operand, for "
-       << "`lgamma`\nof negative numbers 1.\n";
+  text
+      << "\n(*) Where terms cancel, a unit is at least that of the larger operand of `logaddexp` and `logaddexp2`, and "
+         "that of\n1/32 for `lgamma` of negative numbers, near whose zeros the relative error grows.\n";
   return text.str();
 }
 

@@ -115,7 +115,7 @@ inline void exact_lgamma(mpfr_t to, mpfr_t a, mpfr_t) {
 inline double larger_operand(double a, double b) {
   return std::isfinite(a) && std::isfinite(b) ? std::fabs(std::max(a, b)) : 0;
 }
-inline double one_if_negative(double a, double) { return a < 0 ? 1 : 0; }
+inline double some_if_negative(double a, double) { return a < 0 ? 0x1p-5 : 0; }
 
 inline const function functions[] = {
     {op_id::exp, 1, DYND_MPFR(exp), -746, 710},
@@ -144,7 +144,7 @@ inline const function functions[] = {
     {op_id::erf, 4, DYND_MPFR(erf), -6, 6},
     {op_id::erfc, 4, DYND_MPFR(erfc), -6, 28},
     {op_id::gamma, 4, exact_gamma, -185, 172},
-    {op_id::lgamma, 4, exact_lgamma, -20, 20, false, one_if_negative},
+    {op_id::lgamma, 4, exact_lgamma, -20, 20, false, some_if_negative},
     {op_id::expit, 4, exact_expit, -40, 40},
     {op_id::logit, 4, exact_logit, 0, 1},
     {op_id::logaddexp, 4, exact_logaddexp<false>, -40, 40, true, larger_operand},

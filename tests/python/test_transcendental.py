@@ -92,6 +92,19 @@ def test_a_value_does_not_depend_on_its_neighbours(name, scalar):
         np.testing.assert_array_equal(part, whole[start::step])
 
 
+@pytest.mark.parametrize("name", [name for name in REAL if TRANSCENDENTAL[name][0] == 1])
+def test_a_float16_is_the_float32_rounded_once(name):
+    every = np.arange(65536, dtype="uint16").view("float16")
+    function = getattr(nd, name)
+    with np.errstate(over="ignore"):
+        wanted = np.asarray(function(nd.array(every.astype("float32")))).astype("float16")
+    found = np.asarray(function(nd.array(every)))
+    assert found.dtype == "float16"
+    np.testing.assert_array_equal(found, wanted)
+    there = ~np.isnan(wanted)
+    assert (np.signbit(found) == np.signbit(wanted))[there].all()
+
+
 DIGEST = """
 import hashlib, numpy as np
 from dynd import nd
