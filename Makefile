@@ -6,19 +6,20 @@ PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
 LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
 
-.PHONY: help build demo test bench check format clean distclean
+.PHONY: help build demo test bench accuracy check format clean distclean
 
 help:
 	@echo "make demo    what this is for, in under a minute"
 	@echo "make test    every check and every test; ends with a summary"
 	@echo "make bench   times beside NumPy, Awkward Array, numexpr, Numba and a hand-written loop"
+	@echo "make accuracy  errors of exp, log, sin, ... against MPFR: writes docs/accuracy.md, takes minutes"
 	@echo "make check   before a commit: format, warnings as errors, asan (C++ and Python tests), tsan"
 	@echo "make format  rewrite the sources with clang-format"
 	@echo "make clean   remove what was built (make distclean: and .venv)"
 
 # Each target installs what it needs itself and no more: the sets of tools/setup_system.sh and tools/requirements/.
 # Without targets, build makes everything; python/dynd then uses this build.
-setup = tools/setup_system.sh $(1) && tools/setup_python.sh $(filter-out check,$(1))
+setup = tools/setup_system.sh $(1) && tools/setup_python.sh $(filter-out check accuracy,$(1))
 build = tools/build.sh $(PRESET) $(JOBS) $(1) && for file in $(BUILD)/libdynd.so $(BUILD)/python/_dynd*.so; do \
 	  [ ! -e $$file ] || ln -sf ../../$$file python/dynd/; done
 
@@ -36,6 +37,11 @@ bench:
 	@$(call build,dynd _dynd programs)
 	@$(PYTHON) bench/run.py $(BENCH)
 
+accuracy:
+	@$(call setup,demo accuracy)
+	@$(call build,dynd accuracy)
+	@$(BUILD)/accuracy 1000000 docs/accuracy.md
+
 test: build
 	@python3 tools/steps.py \
 	  "layers: python3 tools/check_layers.py" \
@@ -43,6 +49,7 @@ test: build
 	  "abi: tools/check_abi.sh" \
 	  "isa levels: tools/check_isa_levels.sh $(BUILD)" \
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
+	  "accuracy: $(BUILD)/accuracy 20000" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
 	  "python: $(PYTHON) -m pytest -q tests/python" \
 	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q $(LONG_WAY:%=tests/python/test_%.py)"

@@ -10,6 +10,7 @@ import numpy as np
 
 from rows import Ragged
 
+FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "tanh")
 ROWS_COMPARED = 1000  # from the start, and as many from the end
 
 
@@ -45,7 +46,7 @@ def bind_ours(operands):
     def convert(x):
         return nd.array(nd.from_offsets(x.offsets, x.content)) if isinstance(x, Ragged) else nd.array(x)
 
-    return {name: convert(x) for name, x in operands.items()} | {"sqrt": nd.sqrt}
+    return {name: convert(x) for name, x in operands.items()} | {name: getattr(nd, name) for name in FUNCTIONS}
 
 
 def running_sums(content, lengths):
@@ -57,7 +58,8 @@ def running_sums(content, lengths):
 
 
 def bind_numpy(operands):
-    functions = {f.__name__: f for f in (np.sqrt, np.repeat, np.maximum, np.bincount, running_sums)}
+    names = (*FUNCTIONS, "repeat", "maximum", "bincount")
+    functions = {name: getattr(np, name) for name in names} | {"running_sums": running_sums}
     return _flat(operands) | functions
 
 

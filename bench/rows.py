@@ -33,6 +33,7 @@ class Row:
     loop: str = ""  # family of hand-written loops
     lazy: bool = False  # large enough for the result to be lazy: materialize it
     sums: bool = False  # libraries add in different orders
+    error: float = 0  # libraries round differently: how far apart their results may be
     peers: dict = field(default_factory=dict)  # library -> what it evaluates; NumPy always has its turn
 
 
@@ -46,6 +47,10 @@ def vectors(names, count):
         return {name: aligned(rng.random(count) + 0.5) for name in names}
 
     return make
+
+
+def numbers(scalar, count):
+    return lambda: {"a": aligned(_rng().uniform(0.1, 10, count).astype(scalar))}
 
 
 def outer(rows, columns):
@@ -153,11 +158,27 @@ def _scans():
     ]
 
 
+def _functions(count, label):
+    """NumPy calls the system's library for float64: for sin and cos always, for exp and log without AVX-512. Its own
+    vector loops are less accurate than ours."""
+    wide = np._core._multiarray_umath.__cpu_features__["AVX512_SKX"]
+    system = {"sin", "cos"} | (set() if wide else {"exp", "log"})
+    return [
+        Row(f"{name}(x), {scalar}, {label}", f"{name}(a)", numbers(scalar, count),
+            0.8 if scalar == "float64" and name in system else 1.3, "numpy", lazy=True,
+            error=1e-14 if scalar == "float64" else 1e-6)
+        for name in ("exp", "log", "sin", "cos", "tanh")
+        for scalar in ("float64", "float32")
+    ]
+
+
 ROWS = [
     *_small(),
     *_scans(),
     *_flat(10_000, "10k", (1.3, 1.6, 2.4)),
     *_flat(16_000_000, "16M", (1.15, 1.2, 1.2)),
+    *_functions(10_000, "10k"),
+    *_functions(1_000_000, "1M"),
     *_shaped(),
     *_ragged(10),
     *_ragged(4),

@@ -102,7 +102,7 @@ class Bench:
 
         measured, wrong = [], []
         for library, expression in expressions.items():
-            if not contenders.same(eval(expression, names[library]), expected, operands, 1e-12 if row.sums else 0):
+            if not contenders.same(eval(expression, names[library]), expected, operands, row.error or (1e-12 if row.sums else 0)):
                 wrong.append(library)
             threads = 2 if (library, row.base) == ("ours", "one thread") else 1
             measured.append(expression_contender(library, expression, names[library], threads))

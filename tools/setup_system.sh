@@ -1,13 +1,14 @@
 #!/bin/sh
 # Installs the Debian (or Ubuntu) packages of the given sets; does nothing when all are there. Says what it installs;
 # asks for sudo only when not root.
-# Usage: tools/setup_system.sh demo [test] [bench] [check]
+# Usage: tools/setup_system.sh demo [test] [bench] [accuracy] [check]
 set -eu
 packages=
 for set in "$@"; do
   case $set in
   demo) packages="$packages cmake ninja-build g++ libpython3-dev python3-venv libtbb-dev" ;;
-  test) packages="$packages libgtest-dev binutils" ;;
+  test) packages="$packages libgtest-dev libmpfr-dev binutils" ;;
+  accuracy) packages="$packages libmpfr-dev" ;;
   bench) ;;
   check) packages="$packages clang-format" ;;
   *) echo "setup: no set '$set' of packages" >&2; exit 2 ;;

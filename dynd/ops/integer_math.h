@@ -152,20 +152,14 @@ template <class T> DYND_ISA_INLINE T floor_quotient(quick<T> a, quick<T> b) {
 }
 
 /// Integers wrap. A negative exponent, which fails, is taken for a large one.
-template <class T> DYND_ISA_INLINE T power(T a, T b) {
-  if constexpr (sizeof(T) == 8 && is_floating_point<T>) {
-    return __builtin_pow(a, b);
-  } else if constexpr (is_floating_point<T>) {
-    return __builtin_powf(a, b);
-  } else {
-    using number = typename unsigned_of<sizeof(T)>::type;
-    number base = number(a), result = 1;
-    for (number exponent = number(b); exponent != 0; exponent = number(exponent >> 1)) {
-      result = exponent & 1 ? number(result * base) : result;
-      base = number(base * base);
-    }
-    return T(result);
+template <class T> DYND_ISA_INLINE T whole_power(T a, T b) {
+  using number = typename unsigned_of<sizeof(T)>::type;
+  number base = number(a), result = 1;
+  for (number exponent = number(b); exponent != 0; exponent = number(exponent >> 1)) {
+    result = exponent & 1 ? number(result * base) : result;
+    base = number(base * base);
   }
+  return T(result);
 }
 
 /// Not, of a bool.

@@ -34,17 +34,20 @@ def close(a, b, scalar):
     """Nested lists of numbers that agree to some units in the last place of their size."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(close(x, y, scalar) for x, y in zip(a, b))
-    return identical(a, b) or abs(a - b) <= 4 * np.finfo(scalar).eps * abs(b)
+    if identical(a, b) or scalar in oracle.INTEGERS:
+        return identical(a, b)
+    limits = np.finfo(scalar)
+    return abs(a - b) <= 4 * float(limits.eps) * abs(b) + float(limits.smallest_subnormal)
 
 
 def assert_is(result, expected, zeros=True, dims=True, exact=True):
     """The library's array is the oracle's: values, scalar type and, with dims=True, the dimension types; with
-    exact=False the values are only close."""
+    exact=False the values are only close, with exact=None any."""
     from dynd import nd
 
     found = result.tolist()
     same = identical(found, expected.values, zeros) if exact else close(found, expected.values, expected.scalar)
-    assert same, f"got {found}, expected {expected.values}"
+    assert same or exact is None, f"got {found}, expected {expected.values}"
     text = str(nd.type_of(result))
     if dims:
         assert text == expected.type_text
@@ -57,6 +60,16 @@ def assert_is(result, expected, zeros=True, dims=True, exact=True):
 
 #: operations on complex numbers that NumPy takes from the system's library: ours are close to its
 APPROXIMATE = {"sqrt", "abs", "sign"}
+
+
+
+def is_exact(name, is_complex):
+    """Whether an operation must give the oracle's bits; None where random values are not compared at all: the angle of
+    a power of a complex number may be huge, and has no digits left (test_transcendental.py compares others)."""
+    if is_complex and name in ("pow", "exp2"):
+        return None
+    return name not in oracle.INEXACT and not (is_complex and name in APPROXIMATE)
+
 
 #: operations whose result's zero may have either sign (which of 0.0 and -0.0 is smaller is nobody's promise)
 SIGNLESS = {"minimum", "maximum", "fmin", "fmax", "clip", "min", "max"}

@@ -12,7 +12,7 @@ import oracle
 from dynd import nd
 from oracle import Array, strided
 from strategies import FEW, MANY, SOME, arrays, operand_sets, random_values, seeds
-from support import APPROXIMATE, SIGNLESS, assert_is, identical, make
+from support import SIGNLESS, assert_is, identical, is_exact, make
 
 
 def agree(name, operands, rng, call=None):
@@ -45,8 +45,7 @@ def agree(name, operands, rng, call=None):
         assert isinstance(found, tuple) == many
         for result, wanted in zip(found if many else (found,), expected if many else (expected,)):
             complexes = any(isinstance(x, Array) and x.scalar in oracle.COMPLEX for x in operands)
-            exact = name not in APPROXIMATE or not complexes
-            assert_is(result, wanted, zeros=name not in SIGNLESS, exact=exact)
+            assert_is(result, wanted, zeros=name not in SIGNLESS, exact=is_exact(name, complexes))
     after = [x.tolist() if isinstance(y, Array) else x for x, y in zip(inputs, operands)]
     assert identical(before, after), "an operation changed its operand"
 

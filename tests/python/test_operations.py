@@ -13,7 +13,7 @@ import pytest
 import oracle
 from dynd import nd
 from oracle import Array, strided
-from support import SIGNLESS, identical
+from support import SIGNLESS, close, identical, is_exact
 
 LIMITS = {name: (np.iinfo(name).min, np.iinfo(name).max) for name in oracle.INTEGERS}
 FLOAT_EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.0, 1e300, -1e300, math.inf, -math.inf, math.nan]
@@ -50,7 +50,10 @@ def check(name, scalar, columns):
     for result, wanted in zip(several(found), several(expected), strict=True):
         assert str(nd.type_of(result)) == wanted.type_text
         for i, (got, value) in enumerate(zip(result.tolist(), wanted.values, strict=True)):
-            assert identical(got, value, name not in SIGNLESS), f"{name}{tuple(c[i] for c in columns)} gave {got}, not {value}"
+            same = identical(got, value, name not in SIGNLESS)
+            if not is_exact(name, False):
+                same = close(got, value, wanted.scalar)
+            assert same, f"{name}{tuple(c[i] for c in columns)} gave {got}, not {value}"
 
 
 # ---- integers
@@ -468,7 +471,6 @@ def test_pow_with_a_modulus_is_refused():
         (lambda: nd.array([1.5]) << 1, "bitwise_left_shift: defined for integers only, got float64"),
         (lambda: nd.gcd([1.5], 2), "gcd: defined for integers only, got float64"),
         (lambda: nd.array([1j]) // 2, "floor_divide: not defined for complex numbers, got complex128"),
-        (lambda: nd.array([1j]) ** 5, "pow: not defined for complex numbers, got complex128"),
         (lambda: nd.modf([1j]), "modf: not defined for complex numbers, got complex128"),
         (lambda: nd.signbit([True]), "signbit: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
         (lambda: nd.array([True]) << nd.array([True]), "bitwise_left_shift: bool is not a number; nd.where(a, 1, 0) makes integers of it"),

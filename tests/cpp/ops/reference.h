@@ -52,23 +52,19 @@ inline __int128 product(__int128 x, __int128 y) { return __int128((unsigned __in
 
 /// Powers of an odd number repeat every 2^(width - 2), those of an even one are 0 from the width on.
 template <class T> T reference_power(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::pow(a, b);
-  } else {
-    T result = 1;
-    uint64_t count = uint64_t(b);
-    if (count > 128) {
-      if (a % 2 == 0) {
-        return 0;
-      }
-      count %= uint64_t(1) << (sizeof(T) * 8 - 2);
+  T result = 1;
+  uint64_t count = uint64_t(b);
+  if (count > 128) {
+    if (a % 2 == 0) {
+      return 0;
     }
-    std::vector<T> squares = {a};
-    for (; count > 0; count /= 2, squares.push_back(T(uint64_t(squares.back()) * uint64_t(squares.back())))) {
-      result = count % 2 ? T(uint64_t(result) * uint64_t(squares.back())) : result;
-    }
-    return result;
+    count %= uint64_t(1) << (sizeof(T) * 8 - 2);
   }
+  std::vector<T> squares = {a};
+  for (; count > 0; count /= 2, squares.push_back(T(uint64_t(squares.back()) * uint64_t(squares.back())))) {
+    result = count % 2 ? T(uint64_t(result) * uint64_t(squares.back())) : result;
+  }
+  return result;
 }
 
 template <class T> T reference_shift(T a, T b, bool left) {
@@ -93,6 +89,8 @@ template <class T> results integer_reference(const std::string &name, bool is_bo
     return one(a ^ b);
   } else if (name == "bitwise_invert") {
     return one(is_bool ? T(!a) : T(~a));
+  } else if (name == "pow") {
+    return one(reference_power(a, b));
   } else if (name == "bitwise_left_shift") {
     return one(reference_shift(a, b, true));
   } else if (name == "bitwise_right_shift") {
@@ -248,11 +246,6 @@ template <class T> results real_reference(const std::string &name, bool special,
     }
   } else if (name == "signbit") {
     return {{truth(std::signbit((long double)a))}};
-  } else if (name == "pow") {
-    if (a != a || b != b) {
-      return std::nullopt; // 1 or NaN, which depends on whether the NaN is a quiet one
-    }
-    return one(reference_power(a, b));
   } else if (name == "divmod" || name == "floor_divide" || name == "remainder") {
     T rest, quotient = reference_quotient(a, b, &rest);
     return {{value{(long double)(name == "remainder" ? rest : quotient)}, value{(long double)rest}}};

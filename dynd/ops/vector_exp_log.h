@@ -1,0 +1,263 @@
+// Exponentials, logarithms, powers and hyperbolic functions of vectors of doubles (vector_arithmetic.h). Errors are in
+// docs/accuracy.md; the polynomials are minimax approximations of the functions beside them.
+#pragma once
+
+#include "dynd/ops/vector_arithmetic.h"
+
+namespace dynd {
+namespace {
+namespace math {
+
+constexpr double ln2_hi = 0x1.62e42fefa39efp-1, ln2_lo = 0x1.abc9e3b39803fp-56;
+/// ln 2 with zeros at the end: its product with an exponent is exact.
+constexpr double ln2_short = 0x1.62e42fefa3800p-1, ln2_rest = 0x1.ef35793c76730p-45;
+constexpr double log2e = 0x1.71547652b82fep+0, log2e_lo = 0x1.777d0ffda0d24p-56;
+
+/// An exponent of two and what remains: x = k ln 2 + r.
+struct reduced {
+  float64s k;
+  twofold r;
+};
+
+/// |x| < 1000.
+DYND_ISA_INLINE reduced reduce_exponent(float64s x, float64s x_lo) {
+  float64s k = rounded_whole(x * log2e);
+  float64s hi = fused(k, -ln2_short, x), lo = fused(k, -ln2_rest, x_lo);
+  return {k, ordered_sum(hi, lo)};
+}
+
+/// (exp(r) - 1 - r - r^2/2) / r^3 for |r| <= ln(2) / 2.
+DYND_ISA_INLINE float64s exp_tail(float64s r) {
+  return polynomial(r, 0x1.61cceb3da5953p-33, 0x1.1f7341a399d6ep-29, 0x1.ae64248d64c59p-26, 0x1.27e4db4661a25p-22,
+                    0x1.71de3a5c53f27p-19, 0x1.a01a01a6e209cp-16, 0x1.a01a01a019215p-13, 0x1.6c16c16c162c3p-10,
+                    0x1.1111111111112p-7, 0x1.5555555555556p-5, 0x1.5555555555555p-3);
+}
+
+/// exp(r) - 1, to about 2^-62 of it.
+DYND_ISA_INLINE twofold exp_minus_one(twofold r) {
+  float64s x = r.hi, square = x * x;
+  twofold sum = ordered_sum(x, square * 0.5);
+  float64s lo = fused(x, x, -square) * 0.5 + fused(r.lo, x, r.lo);
+  return ordered_sum(sum.hi, sum.lo + fused(square * x, exp_tail(x), lo));
+}
+
+/// exp(r) * 2^k.
+DYND_ISA_INLINE float64s exp_scaled(reduced x) {
+  float64s r = x.r.hi;
+  float64s p = r + fused(r * r, fused(r, exp_tail(r), 0.5), x.r.lo);
+  return scaled(1.0 + p, x.k);
+}
+/// The same, rounded nearly correctly.
+DYND_ISA_INLINE float64s exp_scaled_twofold(reduced x) {
+  twofold p = exp_minus_one(x.r), sum = ordered_sum(all(1), p.hi);
+  return scaled(sum.hi + (sum.lo + p.lo), x.k);
+}
+
+/// What is not a number stays so; far below, exp is 0, far above, infinite.
+DYND_ISA_INLINE float64s clamped(float64s x, double low, double high) {
+  return chosen(x < low, low, chosen(x > high, high, x));
+}
+
+DYND_ISA_FAST float64s exp(float64s x) {
+  x = clamped(x, -746, 710);
+  return exp_scaled(reduce_exponent(x, float64s{}));
+}
+
+DYND_ISA_FAST float64s exp2(float64s x) {
+  x = clamped(x, -1076, 1025);
+  float64s k = rounded_whole(x);
+  twofold r = twice(ln2_hi, ln2_lo) * (x - k);
+  return exp_scaled({k, r});
+}
+
+/// exp(x) - 1 for |x| <= 40.
+DYND_ISA_INLINE twofold expm1_twofold(float64s x) {
+  reduced parts = reduce_exponent(x, float64s{});
+  twofold p = exp_minus_one(parts.r);
+  float64s power = power_of_two(parts.k);
+  twofold whole = ordered_sum(chosen(power > 1, power, -1.0), chosen(power > 1, -1.0, power));
+  twofold sum = exact_sum(whole.hi, power * p.hi);
+  return ordered_sum(sum.hi, sum.lo + fused(power, p.lo, whole.lo));
+}
+
+DYND_ISA_CALLED float64s expm1(float64s x) {
+  float64s near = expm1_twofold(clamped(x, -40, 40)).hi;
+  float64s result = x > 40 ? exp(x) : near;
+  return chosen(x == 0, x, result);
+}
+
+/// exp(x) / 2 where exp(-x) does not count.
+DYND_ISA_INLINE float64s half_exp(float64s x) {
+  reduced parts = reduce_exponent(clamped(x, 0, 712), float64s{});
+  parts.k -= 1.0;
+  return exp_scaled(parts);
+}
+
+DYND_ISA_CALLED float64s sinh(float64s x) {
+  float64s size = magnitude(x);
+  twofold e = expm1_twofold(clamped(size, 0, 40));
+  twofold sum = e + e / (e + all(1));
+  return with_sign(chosen(size > 40, half_exp(size), chosen(size < 0x1p-28, size, sum.hi * 0.5)), sign_of(x));
+}
+
+DYND_ISA_CALLED float64s cosh(float64s x) {
+  float64s size = magnitude(x);
+  twofold e = expm1_twofold(clamped(size, 0, 40)) + all(1);
+  twofold sum = e + twice(1, 0) / e;
+  return chosen(size > 40, half_exp(size), sum.hi * 0.5);
+}
+
+/// (exp(2x) - 1) / (exp(2x) + 1). Numerator and denominator have more digits than a double, but not all of twofold's.
+DYND_ISA_FAST float64s tanh(float64s x) {
+  float64s size = magnitude(x), inside = chosen(size > 20, 20.0, size);
+  reduced parts = reduce_exponent(inside + inside, float64s{});
+  float64s r = parts.r.hi, power = power_of_two(parts.k);
+  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail(r), 0.5), parts.r.lo));
+  twofold above = ordered_sum(power - 1.0, power * p.hi);
+  above.lo = fused(power, p.lo, above.lo);
+  twofold below = exact_sum(above.hi, all(2));
+  below.lo += above.lo;
+  return with_sign(chosen(size < 0x1p-28, size, (above / below).hi), sign_of(x));
+}
+
+/// (2 atanh(s) - 2 s) / s^3 for |s| <= 0.1716, of t = s^2.
+DYND_ISA_INLINE float64s log_tail(float64s t) {
+  return polynomial(t, 0x1.0c189cd0b5d61p-3, 0x1.0fbc87513dbcbp-3, 0x1.3b1c498d78289p-3, 0x1.745cf8a280abdp-3,
+                    0x1.c71c72024c8b6p-3, 0x1.24924924763d6p-2, 0x1.9999999999a3cp-2, 0x1.5555555555555p-1);
+}
+
+/// An exponent k and a factor m - 1 = f, m between the roots of 1/2 and 2: x = 2^k m. Of x > 0, finite.
+struct factored {
+  float64s k;
+  twofold f;
+};
+DYND_ISA_INLINE factored factor(twofold x) {
+  int64s small = x.hi < 0x1p-1022;
+  int64s number = bits(chosen(small, x.hi * 0x1p54, x.hi));
+  int64s above = number - 0x3fe6a09e667f3bcd; // the root of 1/2
+  int64s biased = (int64s)((uint64s)(above + (int64_t(1023) << 52)) >> 52);
+  float64s k = from_bits(biased | 0x4330000000000000) - (0x1p52 + 1023);
+  float64s m = from_bits(number - (above & (int64_t(-1) << 52)));
+  float64s lo = chosen(x.lo == 0, 0.0, scaled(x.lo, -k));
+  return {chosen(small, k - 54.0, k), ordered_sum(m - 1.0, lo)};
+}
+
+/// Half the logarithm of m is atanh(s), s = (m - 1) / (m + 1).
+DYND_ISA_INLINE twofold log_argument(twofold f) {
+  twofold below = ordered_sum(all(2), f.hi);
+  return f / twofold{below.hi, below.lo + f.lo};
+}
+
+/// Logarithm of what `factor` gave.
+DYND_ISA_INLINE twofold log_of(factored x) {
+  twofold s = log_argument(x.f);
+  float64s square = s.hi * s.hi;
+  twofold sum = ordered_sum(x.k * ln2_short, s.hi + s.hi);
+  float64s lo = fused(x.k, ln2_rest, fused(square * s.hi, log_tail(square), s.lo + s.lo));
+  return ordered_sum(sum.hi, sum.lo + lo);
+}
+
+/// The logarithm's values where x is not positive and finite.
+DYND_ISA_INLINE float64s log_specials(float64s x, float64s result) {
+  result = x < infinity ? result : x;
+  return chosen(x <= 0, chosen(x == 0, -infinity, __builtin_nan("")), result);
+}
+
+DYND_ISA_FAST float64s log(float64s x) {
+  factored parts = factor({x, float64s{}});
+  float64s f = parts.f.hi, inverse = 1.0 / (f + 2.0);
+  float64s s = f * inverse, square = s * s;
+  float64s s_lo = inverse * fused(-s, f, fused(s, -2.0, f));
+  twofold sum = ordered_sum(parts.k * ln2_short, s + s);
+  float64s lo = fused(parts.k, ln2_rest, fused(square * s, log_tail(square), s_lo + s_lo));
+  return log_specials(x, sum.hi + (sum.lo + lo));
+}
+
+DYND_ISA_CALLED float64s log2(float64s x) {
+  factored parts = factor({x, float64s{}});
+  twofold part = log_of({float64s{}, parts.f}) * twice(log2e, log2e_lo);
+  return log_specials(x, (part + parts.k).hi);
+}
+
+DYND_ISA_CALLED float64s log10(float64s x) {
+  factored parts = factor({x, float64s{}});
+  twofold part = log_of({float64s{}, parts.f}) * twice(0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
+  twofold sum = exact_sum(parts.k * 0x1.34413509f7800p-2, part.hi); // log10(2), with zeros at the end
+  return log_specials(x, sum.hi + (sum.lo + fused(parts.k, 0x1.fef311f12b358p-46, part.lo)));
+}
+
+/// log(1 + x), where 1 + x may be a sum of two doubles.
+DYND_ISA_CALLED twofold log1p_twofold(twofold x) {
+  twofold sum = exact_sum(all(1), x.hi);
+  factored parts = factor(ordered_sum(sum.hi, sum.lo + x.lo));
+  parts.f = chosen(parts.k == 0, x, parts.f);
+  return log_of(parts);
+}
+
+DYND_ISA_CALLED float64s log1p(float64s x) {
+  float64s inside = chosen((x > -1) & (x < infinity), x, 1.0);
+  float64s result = chosen(magnitude(x) < 0x1p-54, x, log1p_twofold({inside, float64s{}}).hi);
+  return chosen(x == 0, x, log_specials(x + 1.0, result));
+}
+
+/// log(|x| + sqrt(x^2 + 1)): 1 is added last. Above 2^28, where that does not count, the logarithm of 2|x|.
+DYND_ISA_CALLED float64s asinh(float64s x) {
+  float64s size = magnitude(x), inside = clamped(size, 0, 0x1p28);
+  twofold square = exact_product(inside, inside);
+  twofold root = square_root(square + all(1));
+  twofold near = log1p_twofold(square / (root + all(1)) + inside);
+  float64s result = chosen(size <= 0x1p28, chosen(size < 0x1p-28, size, near.hi), log(size) + ln2_hi);
+  return with_sign(result, sign_of(x));
+}
+
+DYND_ISA_CALLED float64s acosh(float64s x) {
+  float64s inside = clamped(x, 1, 0x1p28), less = inside - 1.0;
+  twofold root = square_root(exact_sum(inside, all(1)) * less);
+  float64s result = chosen(x > 0x1p28, log(x) + ln2_hi, log1p_twofold(root + less).hi);
+  return x >= 1 ? result : all(__builtin_nan(""));
+}
+
+DYND_ISA_CALLED float64s atanh(float64s x) {
+  float64s size = magnitude(x), inside = chosen(size < 1, size, 0.5);
+  twofold quotient = twofold{inside + inside, float64s{}} / ordered_sum(all(1), -inside);
+  float64s near = chosen(size < 0x1p-28, size, log1p_twofold(quotient).hi * 0.5);
+  return with_sign(chosen(size < 1, near, chosen(size == 1, infinity, __builtin_nan(""))), sign_of(x));
+}
+
+/// The logarithm to about 2^-66 of it: the first terms of the series have more digits. Of x > 0, finite.
+DYND_ISA_CALLED twofold precise_log(twofold x) {
+  factored parts = factor(x);
+  twofold s = log_argument(parts.f), square = s * s;
+  float64s t = square.hi;
+  float64s tail = polynomial(t, 0x1.e0533fdb7d1e2p-4, 0x1.df792d194ad57p-4, 0x1.1118d9a1f288ep-3, 0x1.3b13957be162ap-3,
+                             0x1.745d177b6c625p-3, 0x1.c71c71c6e9a43p-3, 0x1.2492492492525p-2, 0x1.999999999999ap-2);
+  twofold third = ordered_sum(all(0x1.5555555555555p-1), fused(t, tail, 0x1.5555555555555p-55));
+  twofold rest = square * third, factor = ordered_sum(all(2), rest.hi);
+  twofold series = s * twofold{factor.hi, factor.lo + rest.lo};
+  twofold sum = ordered_sum(parts.k * ln2_short, series.hi);
+  return ordered_sum(sum.hi, sum.lo + fused(parts.k, ln2_rest, series.lo));
+}
+
+/// The specials of C's pow, which are IEEE's.
+DYND_ISA_INLINE float64s power_specials(float64s x, float64s y, float64s result) {
+  int64s whole = is_whole(magnitude(y)), odd = whole & ~is_whole(magnitude(y) * 0.5);
+  result = with_sign(result, odd & sign_of(x));
+  result = chosen((x < 0) & ~whole & (x > -infinity), __builtin_nan(""), result);
+  result = chosen((magnitude(x) == 1) & (magnitude(y) == infinity), 1.0, result);
+  result = (x != x) | (y != y) ? x + y : result;
+  return chosen((y == 0) | (x == 1), 1.0, result);
+}
+
+DYND_ISA_CALLED float64s pow(float64s x, float64s y) {
+  float64s size = magnitude(x);
+  twofold logarithm = precise_log({chosen((size > 0) & (size < infinity), size, 1.0), float64s{}});
+  logarithm.hi = chosen(size == 0, -infinity, chosen(size == infinity, infinity, logarithm.hi));
+  float64s hi = logarithm.hi * y;
+  float64s lo = fused(logarithm.hi, y, -hi) + logarithm.lo * y;
+  lo = chosen(magnitude(hi) < 1000, lo, 0.0);
+  return power_specials(x, y, exp_scaled_twofold(reduce_exponent(clamped(hi, -760, 720), lo)));
+}
+
+} // namespace math
+} // namespace
+} // namespace dynd
