@@ -185,9 +185,34 @@ ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
   }
 }
 
+// The direct step of reductions: all elements of a small dense array are one row, which one compiled loop takes.
+// Nothing where the operand is not of this kind.
+ref<array_block> try_direct_fold(const reduction_call &call, scalar_id type) {
+  constexpr intptr_t most = 512; // elements
+  const array_block &x = *call.operand;
+  if (!call.axes.all() || !(x.flags & flag_dense) || x.count < 1 || x.count > most || !call.how.direct ||
+      call.how.watching || call.skips() || call.keywords.initial || call.keywords.empty_missing ||
+      call.element.swapped || (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index) ||
+      x.state.load(std::memory_order_acquire) != array_state::ready) {
+    return {};
+  }
+  alignas(64) char scratch[most * max_scalar_size], lanes[64], value[max_scalar_size];
+  const char *values = x.values().address;
+  if (call.element.scalar != type) {
+    isa().convert(type, call.element.scalar)(scratch, values, nullptr, nullptr, size_t(x.count), nullptr);
+    values = scratch;
+  }
+  const reduce_functions &functions = isa().reduce(call.what.fold, type);
+  functions.lanes(lanes, values, size_t(x.count));
+  functions.fold(value, lanes);
+  return new_scalar(functions.index ? scalar_id::int64 : type, value);
+}
+
 ref<array_block> folded(const reduction_call &call) {
-  ref<array_block> result;
-  fold_values(call, {call.what.fold}, &result);
+  ref<array_block> result = try_direct_fold(call, fold_type(call, call.what.fold));
+  if (!result) {
+    fold_values(call, {call.what.fold}, &result);
+  }
   if (call.keywords.initial) {
     ref<array_block> initial = initial_value(call, fold_type(call, call.what.fold));
     result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()});
@@ -232,6 +257,9 @@ ref<array_block> index_of(const reduction_call &call) {
   bool missing = call.element.option || call.keywords.empty_missing;
   if (missing || call.skips()) {
     return index_of_present(call, type, missing);
+  }
+  if (ref<array_block> direct = try_direct_fold(call, type)) {
+    return direct;
   }
   reduction_spec spec = call.spec();
   spec.add_result(ndt::make_scalar(scalar_id::int64), {{call.what.fold, type, true}});
