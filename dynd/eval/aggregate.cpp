@@ -405,6 +405,9 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*operand, call.axes.first()))) {
     return reduce_aligned(what, operand, call.axes, keywords);
   }
+  if (ref<array_block> result = try_rows(call)) {
+    return result;
+  }
   ref<array_block> result = result_of(call);
   return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
 }
