@@ -23,16 +23,16 @@ using testing::text;
 nd::array rows(row_function function, nd::array a, double correction = 0, int axis = -1, bool keepdims = false) {
   return nd::array(evaluate_rows({{"rows", function, correction}, a.get(), false, axis, keepdims}));
 }
-nd::array mean(const nd::array &a) { return rows(row_function::mean, a); }
-nd::array deviation(const nd::array &a) { return rows(row_function::deviation, a); }
+nd::array row_means(const nd::array &a) { return rows(row_function::mean, a); }
+nd::array row_deviations(const nd::array &a) { return rows(row_function::deviation, a); }
 
 // One pass after another. `a` has no missing values.
 struct passes {
   nd::array mean, deviation;
   explicit passes(const nd::array &a) {
     nd::array one = nd::add(nd::multiply(nd::isnan(a) & nd::array(false), nd::array(1.0)), nd::array(1.0));
-    nd::array count = nd::sum(one, -1, true);
-    nd::array kept = nd::sum(a, -1, true) / count;
+    nd::array count = nd::sum(one, -1, {true});
+    nd::array kept = nd::sum(a, -1, {true}) / count;
     nd::array d = a - kept;
     mean = nd::sum(a, -1) / nd::sum(one, -1);
     deviation = nd::sqrt(nd::sum(d * d, -1) / nd::sum(one, -1));
@@ -46,17 +46,17 @@ TEST(RowFunctions, AreTheBitsOfPassesOneByOne) {
   for (const char *type : {"700 * 4 * float64", "3 * 5000 * float64", "5 * 513 * float32", "9000 * var * float64",
                            "4 * 7 * 9 * float64", "5 * 1 * float64", "40 * float64", "30 * var * float32"}) {
     nd::array a = thirds(type).eval();
-    EXPECT_EQ(bits(mean(a)), bits(passes(a).mean)) << type;
-    EXPECT_EQ(bits(deviation(a)), bits(passes(a).deviation)) << type;
+    EXPECT_EQ(bits(row_means(a)), bits(passes(a).mean)) << type;
+    EXPECT_EQ(bits(row_deviations(a)), bits(passes(a).deviation)) << type;
     nd::array backwards = testing::view(a, -1);
-    EXPECT_EQ(bits(deviation(backwards)), bits(passes(backwards).deviation)) << type;
+    EXPECT_EQ(bits(row_deviations(backwards)), bits(passes(backwards).deviation)) << type;
   }
 }
 
 TEST(RowFunctions, OfRowsLongerThanABatch) {
   nd::array content = thirds("3000 * float64").eval(), offsets = parse("6 * int64", "[0, 255, 511, 800, 801, 3000]");
   nd::array a = nd::from_offsets(offsets, content);
-  EXPECT_EQ(bits(deviation(a)), bits(passes(a).deviation));
+  EXPECT_EQ(bits(row_deviations(a)), bits(passes(a).deviation));
 }
 
 TEST(RowFunctions, OfRowsOfEveryLength) {
@@ -71,8 +71,8 @@ TEST(RowFunctions, OfRowsOfEveryLength) {
     for (const char *type : {"float64", "float32"}) {
       std::string content = std::to_string(end) + " * " + type;
       nd::array a = nd::from_offsets(rows_of, thirds(content.c_str()).eval());
-      EXPECT_EQ(bits(mean(a)), bits(passes(a).mean)) << step << type;
-      EXPECT_EQ(bits(deviation(a)), bits(passes(a).deviation)) << step << type;
+      EXPECT_EQ(bits(row_means(a)), bits(passes(a).mean)) << step << type;
+      EXPECT_EQ(bits(row_deviations(a)), bits(passes(a).deviation)) << step << type;
     }
   }
 }
@@ -89,24 +89,24 @@ TEST(RowFunctions, AreOneKernelWithWhatIsLazyBelow) {
   ASSERT_EQ(seen.kernels.size(), 1u) << explanation_text(seen);
   EXPECT_NE(explanation_text(seen).find("multiply"), std::string::npos);
   EXPECT_NE(explanation_text(seen).find("row r3=float64(r2)"), std::string::npos) << explanation_text(seen);
-  EXPECT_EQ(bits(result), bits(deviation((a * a).eval())));
+  EXPECT_EQ(bits(result), bits(row_deviations((a * a).eval())));
 }
 
 TEST(RowFunctions, ALazyOperandWithAnotherOwnerIsComputedOnTheWay) {
   nd::array a = ramp("9000 * var * float64"), product = a * a;
-  nd::array result = deviation(product);
+  nd::array result = row_deviations(product);
   EXPECT_EQ(product->state.load(), array_state::ready);
   EXPECT_EQ(bits(product), bits((a * a).eval()));
-  EXPECT_EQ(bits(result), bits(deviation((a * a).eval())));
+  EXPECT_EQ(bits(result), bits(row_deviations((a * a).eval())));
 }
 
 TEST(RowFunctions, EmptyRowsAndMissingValues) {
   nd::array a = parse("4 * var * ?float64", "[[1, null, 3], [], [null], [2, 2]]");
-  EXPECT_EQ(text(mean(a)), "[2.0, nan, nan, 2.0]");
+  EXPECT_EQ(text(row_means(a)), "[2.0, nan, nan, 2.0]");
   EXPECT_EQ(text(rows(row_function::variance, a)), "[1.0, nan, nan, 0.0]");
   EXPECT_EQ(text(rows(row_function::variance, a, 1)), "[2.0, nan, nan, 0.0]");
-  EXPECT_EQ(text(mean(ramp("2 * 0 * float64"))), "[nan, nan]");
-  EXPECT_EQ(text(mean(parse("2 * 3 * int8", "[[1, 2, 4], [-1, 0, 1]]")) * 3.0), "[7.0, 0.0]");
+  EXPECT_EQ(text(row_means(ramp("2 * 0 * float64"))), "[nan, nan]");
+  EXPECT_EQ(text(row_means(parse("2 * 3 * int8", "[[1, 2, 4], [-1, 0, 1]]")) * 3.0), "[7.0, 0.0]");
 }
 
 TEST(RowFunctions, OfAnotherAxisWhereItIsInsideInMemory) {
@@ -197,9 +197,9 @@ TEST(RowFunctions, LongRowsAreSharedByThreads) {
   nd::array a = long_rows(3);
   int before = num_threads();
   set_num_threads(1);
-  std::string one = bits(deviation(a));
+  std::string one = bits(row_deviations(a));
   set_num_threads(2);
-  EXPECT_EQ(bits(deviation(a)), one);
+  EXPECT_EQ(bits(row_deviations(a)), one);
   set_num_threads(before);
 }
 
