@@ -102,4 +102,4 @@ def same(result, expected, operands, tolerance):
         got = np.hstack([*result[:count].tolist(), *result[-count:].tolist()])
         head, tail = (offsets[count], offsets[-count - 1]) if expected.size == offsets[-1] else (count, -count)
         expected = np.concatenate([expected[:head], expected[tail:]])
-    return got.size == expected.size and np.allclose(got, expected, rtol=tolerance, atol=0)
+    return got.size == expected.size and np.allclose(got, expected, rtol=tolerance, atol=tolerance)

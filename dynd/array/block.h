@@ -44,13 +44,14 @@ struct stream {
 
 struct array_block;
 
-/// How the values of a lazy array are computed: by an operation, or by an external function.
+/// How the values of a lazy array are computed: by an operation, an external function, or a function of whole rows.
 struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
+  bool of_rows;         ///< one value for each row of its input, with size 1 in the last dimension
   size_t held;          ///< bytes of the ready arrays among its inputs
-  counted *external;    ///< an external_function, owned; null: the operation
+  counted *external;    ///< an external_function, of rows a row_operation, owned; null: the operation
   array_block *input[]; ///< owned
 
   static size_t bytes(int ninputs) { return sizeof(lazy_operation) + size_t(ninputs) * sizeof(array_block *); }

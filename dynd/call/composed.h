@@ -8,8 +8,8 @@
 namespace dynd::nd {
 
 /// To `decimals` places after the point, before it where negative; ties go to the even digit. Integers keep their type
-/// and are exact, wrapping. Floating-point numbers are scaled by a power of ten, rounded, and scaled back, as NumPy does
-/// it; where the first product overflows, the number has no such places and stays as it is.
+/// and are exact, wrapping. Floating-point numbers are scaled by a power of ten, rounded, and scaled back, as NumPy
+/// does it; where the first product overflows, the number has no such places and stays as it is.
 array round(const array &a, int decimals);
 
 /// NaN and the infinities replaced, of complex numbers in each component; without values the largest number of the type

@@ -347,6 +347,9 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   reduction_call call{what, how, operand, last_use, keywords, element, find_axes(what.name, axes, operand->ndim)};
   check_type(call);
   check_keywords(call);
+  if (ref<array_block> result = try_rows(call)) {
+    return result;
+  }
   ref<array_block> result = result_of(call);
   return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
 }

@@ -9,12 +9,11 @@
 #include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
+#include "dynd/eval/row_functions.h"
 
 namespace dynd {
 
 namespace {
-
-constexpr size_t lazy_budget = size_t(1) << 32; // bytes that all lazy arrays of the process may keep alive
 
 space_operands operands_of(const call_operands &operands) {
   space_operands list;
@@ -105,7 +104,7 @@ typed_operation type_operation(const external_function &function, const call_ope
 // Whether the result may be lazy: the operation cannot fail, its memory is not written any more, and what lazy arrays
 // keep alive stays bounded.
 bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
-                 lazy_cost &cost) {
+                 size_t &held) {
   if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager ||
       size_t(shape.count()) * max_scalar_size < lazy_from) {
     return false;
@@ -118,37 +117,23 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
   size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
   // As if float64, so that a < b may be lazy too.
   size_t bytes = std::max(value_bytes(shape, typed.result[0]), elements * sizeof(double));
-  if (bytes < lazy_from) {
-    return false;
-  }
-  cost = cost_of(operands.block, operands.count);
-  cost.operations++;
-  return cost.operations < max_group && cost.held <= 4 * bytes &&
-         size_t(lazy_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
+  return bytes >= lazy_from && may_be_held(operands.block, operands.count, bytes, held);
 }
 
-ref<array_block> make_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
-                           const axis_order &order, const lazy_cost &bounds) {
+ref<array_block> new_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
+                          const axis_order &order, size_t held) {
   ref<array_block> result = new_lazy_result(shape, typed.result[0], lazy_operation::bytes(operands.count), order);
-  auto *lazy = reinterpret_cast<lazy_operation *>(small_data(result.get()));
-  *lazy = {typed.what.op, typed.what.computation, uint8_t(operands.count), bounds.held_by_inputs, nullptr};
-  if (typed.what.external) {
-    lazy->external = const_cast<external_function *>(typed.what.external);
-    retain(lazy->external);
-  }
-  for (int i = 0; i < operands.count; i++) {
-    retain(operands.block[i]);
-    lazy->input[i] = operands.block[i];
-  }
-  lazy_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
-  result->lazy = lazy;
-  result->state.store(array_state::lazy, std::memory_order_release);
+  auto *external = const_cast<external_function *>(typed.what.external);
+  make_lazy(result.get(), {typed.what.op, typed.what.computation, uint8_t(operands.count), false, held, external},
+            operands.block);
   return result;
 }
 
 // Of an operation that the caller has claimed: what is computed meanwhile drops its external function.
 const char *name_of(const lazy_operation &op) {
-  return op.external ? static_cast<const external_function *>(op.external)->kernel->name : operation_of(op.op).name;
+  return op.of_rows    ? static_cast<const lazy_row_operation *>(op.external)->what.name
+         : op.external ? static_cast<const external_function *>(op.external)->kernel->name
+                       : operation_of(op.op).name;
 }
 
 // Computes a lazy array, and what is lazy below it.
@@ -161,7 +146,7 @@ void materialize_group(array_block *block) {
   }
   fused.t.name = name_of(*block->lazy);
   if (!try_direct_compute(block, how)) {
-    space_of(block, fused.t.shape);
+    space_of(block->lazy->of_rows ? block->lazy->input[0] : block, fused.t.shape);
     fused.add_claimed();
     fused.add_claimed_outputs();
     fused.lower_operands();
@@ -177,7 +162,7 @@ void materialize_group(array_block *block) {
 // Runs an operation now, with what is lazy below it; `fused` has its space, and the results have memory.
 void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list, fused_task &fused,
              const ref<array_block> *results) {
-  fused.claim(list, operands.last_use, *results[0], typed.noutputs);
+  fused.claim(list, operands.last_use, *results[0], typed.noutputs, typed.total);
   fused.add_claimed();
   value_registers registers[max_external_sources], computed[max_external_outputs];
   for (int i = 0; i < operands.count; i++) {
@@ -198,9 +183,9 @@ void run_or_delay(const typed_operation &typed, const call_operands &operands, c
   space_operands list = operands_of(operands);
   broadcast_space(typed.name, list, fused.t.shape);
   axis_order order = order_like(fused.t.shape, list);
-  lazy_cost bounds;
-  if (may_be_lazy(typed, operands, fused.t.shape, how, bounds)) {
-    *results = make_lazy(typed, operands, fused.t.shape, order, bounds);
+  size_t held;
+  if (may_be_lazy(typed, operands, fused.t.shape, how, held)) {
+    *results = new_lazy(typed, operands, fused.t.shape, order, held);
     return;
   }
   for (int i = 0; i < typed.noutputs; i++) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dynd/eval/row_functions.h"
 #include "dynd/eval/run.h"
 #include "dynd/ops/logic.h"
 
@@ -18,7 +19,8 @@ bool find_element_kind(const type_data *dtype, element_kind &kind) {
 
 // ---- claiming -----------------------------------------------------------------------------------------------------
 
-void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs) {
+void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs,
+                       bool rows) {
   small_vector<array_block *, 8> blocks;
   bool any = false;
   for (const space_operand &input : inputs) {
@@ -26,15 +28,25 @@ void fused_task::claim(const space_operands &inputs, unsigned last_use, const ar
     any |= input.block->state.load(std::memory_order_acquire) != array_state::ready;
   }
   if (any) {
-    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, like}, claimed_);
+    claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, like, rows}, claimed_);
   }
 }
 
-bool fused_task::claim_root(array_block *root) { return claim_group({root, nullptr, 0, 0, 0, *root}, claimed_); }
+bool fused_task::claim_root(array_block *root) {
+  // Another thread may compute it meanwhile and drop its input, which is not looked at then.
+  const array_block *like = root->lazy->of_rows ? root->lazy->input[0] : root;
+  return claim_group({root, nullptr, 0, 0, 0, *like, true}, claimed_);
+}
 
 void fused_task::add_claimed() {
   for (int i = 0; i < claimed_.count; i++) {
     const lazy_operation &op = *claimed_.node[i]->lazy;
+    if (op.of_rows) {
+      const row_operation &function = static_cast<const lazy_row_operation *>(op.external)->what;
+      node_registers_[i] = {add_row_function(*this, function, op.computation, registers_of(op.input[0])), no_register};
+      t.nreduced = 1;
+      continue;
+    }
     value_registers operands[max_external_sources];
     for (int j = 0; j < op.ninputs; j++) {
       operands[j] = registers_of(op.input[j]);
@@ -46,10 +58,16 @@ void fused_task::add_claimed() {
 
 void fused_task::add_claimed_outputs() {
   for (int i = 0; i < claimed_.count; i++) {
-    if (claimed_.output[i]) {
-      allocate_values(claimed_.node[i], t.shape);
-      add_output(node_registers_[i], claimed_.node[i]);
+    if (!claimed_.output[i]) {
+      continue;
     }
+    space rows;
+    bool of_rows = claimed_.node[i]->lazy->of_rows;
+    if (of_rows) {
+      space_of(claimed_.node[i], rows);
+    }
+    allocate_values(claimed_.node[i], of_rows ? rows : t.shape);
+    add_output(node_registers_[i], claimed_.node[i]);
   }
 }
 
@@ -68,7 +86,9 @@ uint8_t fused_task::source(array_block *block, int stream, scalar_id scalar) {
 value_registers fused_task::registers_of(array_block *block) {
   for (int i = 0; i < claimed_.count; i++) {
     if (claimed_.node[i] == block) {
-      return node_registers_[i];
+      value_registers own = node_registers_[i];
+      own.value = t.p.row[own.value] ? t.p.repeated(own.value) : own.value;
+      return own;
     }
   }
   return read(block, element_part(*block));

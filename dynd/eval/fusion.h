@@ -47,8 +47,9 @@ public:
 
   task t;
 
-  /// Claims what is lazy below the inputs of an operation with `noutputs` results that has the space of `like`.
-  void claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs);
+  /// Claims what is lazy below the inputs of an operation with `noutputs` results that has the space of `like`; with
+  /// `rows` also functions of the space's rows.
+  void claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs, bool rows = false);
   /// Claims `root`, a lazy array, and what is lazy below; false if it is ready by now.
   bool claim_root(array_block *root);
 

@@ -129,7 +129,7 @@ private:
       return;
     }
     bool is_root = block == request_.root;
-    if (!is_root && (group_.count >= max_group - 1 || !same_space(*block, request_.like))) {
+    if (!is_root && (group_.count >= max_group - 1 || !joins(*block))) {
       first = block;
       return;
     }
@@ -141,9 +141,17 @@ private:
         first = group_.node[group_.count - 1];
         return;
       }
-      nregisters_ += 2 * block->lazy->ninputs + 4; // conversions, the result, validities
+      nrows_ += block->lazy->of_rows;
+      nregisters_ += block->lazy->of_rows ? 20 : 2 * block->lazy->ninputs + 4; // conversions, the result, validities
       group_.node[group_.count++] = block;
     }
+  }
+
+  // It has the space of the group; or it is one value for each row of an array that has.
+  bool joins(const array_block &block) const {
+    const lazy_operation &op = *block.lazy;
+    return op.of_rows ? request_.rows && nrows_ < max_group_rows && same_space(*op.input[0], request_.like)
+                      : same_space(block, request_.like);
   }
 
   void add_source(const array_block *block) {
@@ -161,7 +169,7 @@ private:
 
   const group_request &request_;
   claimed_group &group_;
-  int nsources_ = 0, nstreams_ = 0, nregisters_ = 0;
+  int nsources_ = 0, nstreams_ = 0, nregisters_ = 0, nrows_ = 0;
   const array_block *source_[max_group_sources];
 };
 
@@ -173,7 +181,12 @@ size_t bytes_of(const array_block &block) {
   return size_t(nd::count_elements(block)) * item;
 }
 
-} // namespace
+// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep alive,
+// of these the inputs' own.
+struct lazy_cost {
+  int operations = 0;
+  size_t held = 0, held_by_inputs = 0;
+};
 
 lazy_cost cost_of(array_block *const *inputs, int ninputs) {
   bool lazy = false;
@@ -209,6 +222,32 @@ lazy_cost cost_of(array_block *const *inputs, int ninputs) {
   };
   visit(visit, inputs, ninputs);
   return cost;
+}
+
+constexpr size_t lazy_budget = size_t(1) << 32; // bytes that all lazy arrays of the process may keep alive
+
+} // namespace
+
+bool may_be_held(array_block *const *inputs, int ninputs, size_t bytes, size_t &held_by_inputs) {
+  lazy_cost cost = cost_of(inputs, ninputs);
+  held_by_inputs = cost.held_by_inputs;
+  return cost.operations + 1 < max_group && cost.held <= 4 * bytes &&
+         size_t(lazy_bytes.load(std::memory_order_relaxed)) + cost.held_by_inputs < lazy_budget;
+}
+
+void make_lazy(array_block *result, const lazy_operation &operation, array_block *const *inputs) {
+  auto *lazy = reinterpret_cast<lazy_operation *>(small_data(result));
+  *lazy = operation;
+  if (lazy->external) {
+    retain(lazy->external);
+  }
+  for (int i = 0; i < lazy->ninputs; i++) {
+    retain(inputs[i]);
+    lazy->input[i] = inputs[i];
+  }
+  lazy_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
+  result->lazy = lazy;
+  result->state.store(array_state::lazy, std::memory_order_release);
 }
 
 bool claim_group(const group_request &request, claimed_group &group) {

@@ -20,6 +20,9 @@ inline constexpr int max_group = 32, max_group_sources = 20, max_group_streams =
 // A number that may be missing is two sources, outputs and registers. The operation that asks needs some of its own.
 static_assert(2 * max_group <= max_outputs && 2 * max_group_sources < max_sources);
 static_assert(max_group_registers < max_registers && max_group_streams < max_streams);
+// Functions of rows in one pass: each adds at most two stages, with at most two folds.
+inline constexpr int max_group_rows = 3;
+static_assert(2 * max_group_rows < max_stages && 2 * max_group_rows <= max_reductions);
 
 /// Arrays that this thread is computing, inputs before what uses them.
 struct claimed_group {
@@ -40,15 +43,13 @@ struct group_request {
   unsigned last_use = 0;
   int noutputs = 0;        ///< of that operation
   const array_block &like; ///< lazy inputs join the group if they have its space
+  bool rows = false;       ///< and functions of its rows, which make the program a staged one
 };
 
-/// What is below a new lazy array: how many lazy operations, and the bytes of the different arrays that they keep
-/// alive, of these the inputs' own.
-struct lazy_cost {
-  int operations = 0;
-  size_t held = 0, held_by_inputs = 0;
-};
-lazy_cost cost_of(array_block *const *inputs, int ninputs);
+/// Whether an array of `bytes` over these inputs may be lazy: what lazy arrays keep alive stays bounded.
+bool may_be_held(array_block *const *inputs, int ninputs, size_t bytes, size_t &held_by_inputs);
+/// Makes the array lazy: it has room for the operation behind it, and no values yet. Retains the inputs and `external`.
+void make_lazy(array_block *result, const lazy_operation &operation, array_block *const *inputs);
 
 /// Claims the group. Returns false if `root` is not lazy any more: its values are there.
 bool claim_group(const group_request &request, claimed_group &group);

@@ -3,6 +3,7 @@
 #include "dynd/eval/statistics.h"
 
 #include "dynd/base/errors.h"
+#include "dynd/eval/row_functions.h"
 #include "dynd/ops/logic.h"
 
 namespace dynd {
@@ -68,6 +69,24 @@ ref<array_block> mean_in(const reduction_call &call, scalar_id type, unsigned la
 }
 
 } // namespace
+
+ref<array_block> try_rows(const reduction_call &call) {
+  row_function function = call.what.kind == aggregate_kind::mean       ? row_function::mean
+                          : call.what.kind == aggregate_kind::variance ? row_function::variance
+                                                                       : row_function::deviation;
+  bool known = function != row_function::deviation || call.what.kind == aggregate_kind::deviation;
+  bool one_axis = call.axes.count == 1, all = call.axes.all() && call.axes.count > 1;
+  if (!known || !(one_axis || all) || call.keywords.where || call.keywords.weights || call.skips_nan() ||
+      (all && call.element.scalar == scalar_id::float16)) {
+    return {};
+  }
+  row_call rows{{call.what.name, function, call.keywords.correction}, call.operand, call.last_use};
+  rows.axis = call.axes.first();
+  rows.keepdims = call.keywords.keepdims && one_axis;
+  rows.all = all;
+  ref<array_block> result = evaluate_rows(rows);
+  return result && call.keywords.keepdims && all ? with_axes_kept(std::move(result), call.axes) : result;
+}
 
 ref<array_block> mean(const reduction_call &call) { return mean_in(call, computed_type(call), call.spec().last_use); }
 

@@ -5,6 +5,9 @@
 
 namespace dynd {
 
+/// Mean, variance and deviation of rows that are walked one after another: one pass over memory, the result as it is
+/// asked for (row_functions.h). Else null: then compose, as the functions below do.
+ref<array_block> try_rows(const reduction_call &call);
 ref<array_block> mean(const reduction_call &call);
 ref<array_block> variance(const reduction_call &call);
 ref<array_block> norm(const reduction_call &call);

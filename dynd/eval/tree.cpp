@@ -190,6 +190,9 @@ public:
     if (t_.one_row) {
       return build_one_row();
     }
+    if (t_.p.is_staged() && !has_one_row_axis()) {
+      return false;
+    }
     below(0, 0, true);
     return true;
   }
@@ -340,6 +343,16 @@ private:
     }
   }
 
+  // Whether the reduced axes are one loop, or one `var` axis: what staged programs take.
+  bool has_one_row_axis() {
+    int first = t_.shape.ndim - t_.nreduced;
+    nest reduced;
+    if (t_.nreduced > 1 && are_simple(first, t_.shape.ndim)) {
+      plan(reduced, first, t_.shape.ndim, loop_order::keep);
+    }
+    return t_.nreduced == 1 || reduced.loop_count == 1;
+  }
+
   // How the reduced axes, from `first` on, are walked: one loop, or a nest of them in order.
   void choose_reduction(nest &loops, bool free, int first, nest &reduced, chain_layout &layout) {
     plan(reduced, first, t_.shape.ndim, loop_order::keep);
@@ -374,6 +387,7 @@ private:
   template <class Neighbours>
   void lay_out_axis(nest &loops, bool free, const loop &row, chain_layout &layout, Neighbours neighbours) {
     bool columns = free ? bring_inside(loops, neighbours) : loops.loop_count && neighbours(loops.innermost());
+    columns &= !t_.p.is_staged();
     layout.kind = columns ? chain_kind::columns : chain_kind::small_rows;
     call_.columns = columns && loops.loop_count == 1;
     layout.axis_size = row.size;

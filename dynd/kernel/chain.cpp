@@ -45,7 +45,7 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()) {}
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p) {}
 
   size_t build() {
     find_last_reads();
@@ -74,6 +74,9 @@ private:
              : layout_.kind == chain_kind::columns ? scan_columns_strided
              : layout_.kind == chain_kind::flat    ? scan_part_strided
                                                    : scan_rows_strided;
+    }
+    if (k->nstages && layout_.kind != chain_kind::var_rows) {
+      return layout_.kind == chain_kind::row ? staged_row_strided : staged_rows_strided;
     }
     switch (layout_.kind) {
     case chain_kind::flat:
@@ -145,7 +148,11 @@ private:
     }
   }
 
+  bool is_row_output(const program_output &o) const { return !o.reduced && p_.row[o.reg]; }
+
   size_t lay_out() {
+    auto row_outputs =
+        std::count_if(p_.output, p_.output + p_.noutputs, [&](const auto &o) { return is_row_output(o); });
     auto reduced = std::count_if(p_.output, p_.output + p_.noutputs, [](const auto &o) { return o.reduced; });
     if (reduced > max_reductions) {
       fail(error_kind::internal, "chain: too many reductions");
@@ -178,7 +185,9 @@ private:
     k->prefetch_distance = layout_.prefetch_distance;
     k->shape_slots = layout_.shape_slots;
     k->number_stream = layout_.number_stream;
-    k->nstored = uint8_t(p_.noutputs - reduced);
+    k->nstored = uint8_t(p_.noutputs - reduced - row_outputs);
+    k->nrow_outputs = uint8_t(row_outputs);
+    k->nstages = stages_.count;
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
     k->nsteps = p_.nsteps;
@@ -189,7 +198,7 @@ private:
 
   void fill_ports() {
     chain_kernel *k = kernel();
-    port *to = part<port>(k->ports);
+    port *to = part<port>(k->ports), *of_rows = to + k->nstored + k->nsources;
     auto *reduced = part<reduced_output>(k->reductions);
     bool fails = false;
     for (int i = 0; i < p_.nsteps; i++) {
@@ -205,14 +214,21 @@ private:
         const program_output &o = p_.output[i];
         *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]), where.stream, reg, log2, o.empty_fails};
       } else {
-        *to++ = {where, reserve(reg), reg, log2};
+        port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
+        *next++ = {where, reserve(reg), reg, log2};
       }
     }
   }
 
   // Scratch of temporaries is used again as soon as its value was read for the last time. Sizes differ by type, so
-  // only within one size.
+  // only within one size. Values of rows stay while a long row's elements are computed again.
   void give_scratch(uint8_t reg, int step) {
+    chain_kernel *k = kernel();
+    if (p_.row[reg]) {
+      uint32_t scratch = reserve(reg);
+      part<temporary>(k->temporaries)[k->ntemporaries++] = {scratch, reg};
+      return;
+    }
     int log2 = log2_size(p_.type[reg]), until = std::max(last_read_[reg], step);
     if (is_reduced(reg)) {
       until = p_.nsteps;
@@ -226,7 +242,6 @@ private:
       used_[nused_++] = {scratch, log2, 0};
     }
     found->until = until;
-    chain_kernel *k = kernel();
     part<temporary>(k->temporaries)[k->ntemporaries++] = {found->scratch, reg};
   }
 
@@ -240,7 +255,7 @@ private:
       bool external = from.kind == step_kind::external;
       auto reads = [&](int n) { return !external && n < from.nreads ? from.reads[n] : no_register; };
       auto writes = [&](int n) { return !external && n < from.nwrites ? from.writes[n] : no_register; };
-      step[i] = {external ? nullptr : loop_of(from),
+      step[i] = {{external ? nullptr : loop_of(from)},
                  reads(0),
                  reads(1),
                  reads(2),
@@ -248,7 +263,14 @@ private:
                  writes(1),
                  from.valid,
                  uint16_t(i),
-                 0};
+                 0,
+                 extent_of(p_, from),
+                 stages_.needed_in[i],
+                 uint8_t(log2_size(from.type)),
+                 false};
+      if (from.kind == step_kind::fold) {
+        step[i].fold = &isa().reduce(from.reduction, from.type);
+      }
       details[i] = {from.kind,
                     from.op,
                     from.type,
@@ -264,6 +286,7 @@ private:
         }
       });
     }
+    join_squares(p_, step);
   }
 
   void fill_scan(const program_step &step) {
@@ -382,6 +405,7 @@ private:
   const program &p_;
   const chain_layout &layout_;
   bool reduces_;
+  stage_plan stages_;
   int last_read_[max_registers];
   struct used_scratch {
     uint32_t scratch;

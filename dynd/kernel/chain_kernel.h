@@ -1,6 +1,7 @@
 // What a chain is in memory, and what all its walks share. Private to dynd/kernel/chain*.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -23,11 +24,21 @@ constexpr size_t columns_at_once = 512, computed_columns = 128, computed_rows = 
 constexpr size_t column_line = 64;
 constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
 
+// What a step of a staged program goes over: a batch's elements or its rows, or from the one to the other.
+enum class step_extent : uint8_t { elements, rows, fold, repeat, length };
+
 struct chain_step {
-  batch_fn function; // null: an external kernel, at `child`, or the scan
+  union {
+    batch_fn function; // null: an external kernel, at `child`, or the scan. Lengths are differences of offsets
+    const reduce_functions *fold; // of step_extent::fold; with b: of the squares of c about b
+  };
   uint8_t a, b, c, dst, dst2, valid;
-  uint16_t number; // among the steps
-  uint32_t child;  // offset of its external_operands from the chain; 0 before they are there
+  uint16_t number;    // among the steps
+  uint32_t child;     // offset of its external_operands from the chain; 0 before they are there
+  step_extent extent; // elements, unless the program is staged
+  uint8_t stages;     // a bit for each stage that needs its result; of rows: the stage that it is at the end of
+  uint8_t log2;       // fold, repeat: of the size of what it writes
+  bool joined;        // a later fold does the same: it is not run
 };
 
 // Used only when a step fails, or when its failures count only where a validity is true.
@@ -100,10 +111,10 @@ struct scan_state {
   char running[max_scalar_size];
 };
 
-// The kernel: this, then the ports (stored outputs, sources), the reductions, the temporaries, the steps and their
-// details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for each source and
-// stored output, then an ordered_panel for each of those), then external kernels with their external_operands before
-// them.
+// The kernel: this, then the ports (stored outputs, sources, outputs of rows), the reductions, the temporaries, the
+// steps and their details, the nest of an ordered walk (loop count, then size and strides of each loop, a stride for
+// each source and stored output, then an ordered_panel for each of those), then external kernels with their
+// external_operands before them.
 struct chain_kernel {
   ckernel_prefix base;
   intptr_t axis_size;
@@ -113,17 +124,19 @@ struct chain_kernel {
   uint16_t shape_slots, number_stream;
   uint16_t nstreams; // up to the highest that is used
   uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;
-  bool whole_calls;    // one step: a contiguous call need not be cut into batches
-  bool whole_constant; // the same where one of its operands is one value
-  bool transposes;     // panel: only a copy, past the cache
-  bool scans;          // its chain_scan is where the nest of an ordered walk would be
-  bool stores_late;    // several outputs and a step that can fail: nothing is stored before all steps have passed
+  uint8_t nrow_outputs, nstages; // of a staged program; else 0
+  bool whole_calls;              // one step: a contiguous call need not be cut into batches
+  bool whole_constant;           // the same where one of its operands is one value
+  bool transposes;               // panel: only a copy, past the cache
+  bool scans;                    // its chain_scan is where the nest of an ordered walk would be
+  bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
 
   template <class T> const T *at(uint32_t offset) const {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(this) + offset);
   }
   std::span<const port> outputs() const { return {at<port>(ports), nstored}; }
   std::span<const port> sources() const { return {at<port>(ports) + nstored, nsources}; }
+  std::span<const port> row_outputs() const { return {at<port>(ports) + nstored + nsources, nrow_outputs}; }
   std::span<const port> all_ports() const { return {at<port>(ports), size_t(nstored) + nsources}; }
   const chain_scan &scan() const { return *at<chain_scan>(nest); }
   std::span<const reduced_output> reduced() const { return {at<reduced_output>(reductions), nreductions}; }
@@ -143,17 +156,21 @@ int run_scan(const chain_kernel *k, const chain_step &step, char *const *reg, si
 /// along the axis.
 bool scans_in_place(const chain_kernel *k);
 
+inline int run_step(const chain_kernel *k, const chain_step &step, char *const *reg, size_t n, dynd_frame *frame) {
+  if (step.function) [[likely]] {
+    if (step.function(reg[step.dst], reg[step.a], reg[step.b], reg[step.c], n, reg[step.dst2])) [[unlikely]] {
+      return explain_failure(k, step, reg, n, frame);
+    }
+    return dynd_ok;
+  }
+  return step.child ? run_external(k, step, reg, n, frame) : run_scan(k, step, reg, n, frame);
+}
+
 // Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
 inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
   const chain_step *step = k->at<chain_step>(k->steps), *end = step + k->nsteps;
   for (; step != end; step++) {
-    if (step->function) [[likely]] {
-      if (step->function(reg[step->dst], reg[step->a], reg[step->b], reg[step->c], n, reg[step->dst2])) [[unlikely]] {
-        if (int status = explain_failure(k, *step, reg, n, frame)) {
-          return status;
-        }
-      }
-    } else if (int status = step->child ? run_external(k, *step, reg, n, frame) : run_scan(k, *step, reg, n, frame)) {
+    if (int status = run_step(k, *step, reg, n, frame)) {
       return status;
     }
   }
@@ -226,6 +243,105 @@ private:
   alignas(64) char memory_[max_reductions * sizeof(lane_stack)];
 };
 
+// ---- staged programs ------------------------------------------------------------------------------------------------
+
+// In which stages each step is computed where rows go through part by part. A fold ends its stage; what repeats its
+// value is in the next one.
+struct stage_plan {
+  uint8_t count = 0;                 // 0: the program is not staged
+  uint8_t needed_in[max_steps] = {}; // chain_step::stages
+
+  explicit stage_plan(const program &p);
+};
+step_extent extent_of(const program &p, const program_step &step);
+/// repeat, subtract, square and fold are one step where nothing else reads what is between.
+void join_squares(const program &p, chain_step *steps);
+
+// Whole rows, `rows` of them. The first element of the batch is offsets[0].
+struct row_batch {
+  const int64_t *offsets;
+  size_t length; // of each; 0: as the offsets say
+  size_t rows, elements;
+  const char *next = nullptr; // of some source, where that is in memory: the first fold prefetches it as it goes
+};
+
+inline const chain_step *first_fold(const chain_kernel *k) {
+  const chain_step *step = k->at<chain_step>(k->steps);
+  while (step->extent != step_extent::fold) {
+    step++;
+  }
+  return step;
+}
+
+/// All steps on whole rows.
+int run_whole_rows(const chain_kernel *k, char *const *reg, const row_batch &batch, dynd_frame *frame);
+
+/// Where the rows from r on go; outputs that are not contiguous are stored when the steps have run.
+void start_row_outputs(const chain_kernel *k, char **reg, char *const *stream, const intptr_t *stride, size_t r,
+                       dynd_frame *frame);
+void store_row_outputs(const chain_kernel *k, char *const *reg, char *const *stream, const intptr_t *stride, size_t r,
+                       size_t rows, dynd_frame *frame);
+
+// A row that is longer than a batch: part by part, all parts for each stage. What a later stage needs of an earlier
+// one's elements is computed again.
+class long_row {
+public:
+  long_row(const chain_kernel *k, char *const *reg, size_t length, dynd_frame *frame)
+      : k_(k), reg_(reg), length_(length), frame_(frame) {}
+
+  /// Calls compute(at, n) for each part of each stage, which brings the operands into registers and calls run_part.
+  /// `in_place`: the operands are read where they are, so a stage that only folds them takes the row as one part.
+  template <class Compute> int run(size_t part, bool in_place, Compute compute) {
+    for (; stage_ < k_->nstages; stage_++) {
+      whole_ = in_place && only_folds() ? length_ : part;
+      start_stage();
+      for (size_t at = 0; at < length_; at += whole_) {
+        if (int status = compute(at, std::min(whole_, length_ - at))) {
+          return status;
+        }
+      }
+      if (int status = end_stage()) {
+        return status;
+      }
+    }
+    return dynd_ok;
+  }
+  int run_part(size_t n);
+  /// Elements are stored in the last stage.
+  bool stores() const { return stage_ + 1 == k_->nstages; }
+
+private:
+  void start_stage();
+  int end_stage();
+  bool only_folds();
+  // Calls f(step, the memory of its lane_stack) for the steps of this stage; stops at a status that is not zero.
+  template <class F> int for_steps(F f) {
+    const chain_step *step = k_->at<chain_step>(k_->steps), *end = step + k_->nsteps;
+    char *memory = memory_;
+    for (; step != end; step++) {
+      if ((step->stages >> stage_ & 1) && !step->joined) {
+        if (int status = f(*step, memory)) {
+          return status;
+        }
+        memory += step->extent == step_extent::fold ? sizeof(lane_stack) : 0;
+      }
+    }
+    return dynd_ok;
+  }
+
+  const chain_kernel *k_;
+  char *const *reg_;
+  size_t length_, whole_ = 0;
+  int stage_ = 0;
+  dynd_frame *frame_;
+  alignas(64) char memory_[max_reductions * sizeof(lane_stack)]; // one lane_stack for each fold of the stage
+};
+
+/// A source's rows into scratch, `rows` of them.
+void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_stride, size_t row, size_t rows);
+/// Does the operand's memory hold the rows one after another?
+bool follows(const port &p, intptr_t row_stride, intptr_t row);
+
 // The walks, by chain_kind; requests strided.
 #define DYND_WALK(name)                                                                                                \
   int name(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame);
@@ -245,6 +361,8 @@ DYND_WALK(scan_row_strided)
 DYND_WALK(scan_part_strided)
 DYND_WALK(scan_rows_strided)
 DYND_WALK(scan_columns_strided)
+DYND_WALK(staged_row_strided)
+DYND_WALK(staged_rows_strided)
 #undef DYND_WALK
 
 } // namespace dynd::chain

@@ -10,9 +10,6 @@ namespace dynd::chain {
 
 // ---- small rows ---------------------------------------------------------------------------------------------------
 
-namespace {
-
-// A source's rows into scratch, `rows` of them.
 void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_stride, size_t row, size_t rows) {
   const fetch_functions &fetch = fetch_of(p);
   if (p.where.axis_stride == 0) {
@@ -24,18 +21,19 @@ void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_st
   }
 }
 
+bool follows(const port &p, intptr_t row_stride, intptr_t row) {
+  intptr_t item = intptr_t(1) << p.log2;
+  return p.where.axis_stride == item && row_stride == row * item;
+}
+
+namespace {
+
 // Rows that make a batch; by eights where they are reduced, as segmented reductions take them.
 size_t rows_of_group(const chain_kernel *k, size_t row) {
   if (k->nreductions) {
     return std::max<size_t>(reduce_batch / std::max<size_t>(row, 1) / 8 * 8, 1);
   }
   return std::max<size_t>(group / std::max<size_t>(row, 1), 1);
-}
-
-// Does the operand's memory hold the rows one after another?
-bool follows(const port &p, intptr_t row_stride, intptr_t row) {
-  intptr_t item = intptr_t(1) << p.log2;
-  return p.where.axis_stride == item && row_stride == row * item;
 }
 
 } // namespace

@@ -15,7 +15,8 @@ std::string chain_text(const program &p, const chain_layout &layout) {
     std::string reads, writes;
     p.for_reads(step, [&](uint8_t reg) { reads += (reads.empty() ? "r" : ", r") + std::to_string(reg); });
     p.for_writes(step, [&](uint8_t reg) { writes += (writes.empty() ? "r" : ", r") + std::to_string(reg); });
-    text += " " + writes + (writes.empty() ? "" : "=") + p.name_of(step) + "(" + reads + ")";
+    text += step.nwrites && p.row[step.writes[0]] ? " row " : " ";
+    text += writes + (writes.empty() ? "" : "=") + p.name_of(step) + "(" + reads + ")";
     if (step.nwrites) {
       uint8_t first = step.kind == step_kind::external ? p.external_registers[step.first_operand] : step.writes[0];
       text += std::string(" ") + scalar_name[size_t(p.type[first])];
@@ -25,6 +26,8 @@ std::string chain_text(const program &p, const chain_layout &layout) {
   for (int o = 0; o < p.noutputs; o++) {
     if (p.output[o].reduced) {
       text += std::string(" reduce r") + std::to_string(p.output[o].reg);
+    } else if (p.row[p.output[o].reg]) {
+      text += std::string(" to rows r") + std::to_string(p.output[o].reg);
     }
   }
   return text;

@@ -18,9 +18,11 @@ struct var_rows_call {
   size_t passed = 0; // rows that end in the window that was fetched last, if some source depends on the row
   char *reg[256];
   const port *repeated = nullptr; // a source of one value for each row; it is fetched last
+  long_row *part_of = nullptr;    // the windows are parts of it, of a staged program
   // What comes after this window of some source; the segmented reduction prefetches it as it goes.
   struct {
     bool possible = false;
+    uint8_t log2 = 0; // of what it reads
     const char *next = nullptr;
   } asked_by_reduction;
 
@@ -42,12 +44,22 @@ struct var_rows_call {
     return stream[stream_index] + intptr_t(r) * stride[stream_index];
   }
 
+  // Whether every operand is read as it is in memory.
+  bool reads_in_place() const {
+    auto in_place = [&](const port &p) {
+      bool constant = p.where.axis_stride == 0 && stride[p.where.stream] == 0;
+      return p.where.slots == slot_kind::none && (constant || is_contiguous(p, p.where.axis_stride));
+    };
+    std::span<const port> sources = k->sources();
+    return k->nstored == 0 && std::all_of(sources.begin(), sources.end(), in_place);
+  }
+
   // Prefetches what comes after this window: little by little, in the reduction or while a later source is repeated,
   // where there are such; else now.
   void ask_for_next(const port &p, row_window &part, size_t bytes) {
     const char *next = reg[p.reg] + bytes;
     const char **free = part.ahead[0] ? part.ahead[1] ? nullptr : &part.ahead[1] : &part.ahead[0];
-    if (asked_by_reduction.possible && !asked_by_reduction.next && p.log2 == k->reduced()[0].log2) {
+    if (asked_by_reduction.possible && !asked_by_reduction.next && p.log2 == asked_by_reduction.log2) {
       asked_by_reduction.next = next;
     } else if (repeated && free && p.log2 == repeated->log2) {
       *free = next;
@@ -67,7 +79,7 @@ struct var_rows_call {
                                 row_address(p.where.slot_stream, r), stride[p.where.slot_stream], p.where.slots);
     } else if (p.where.axis_stride == item) {
       reg[p.reg] = values + part.begin * item;
-      if (k->prefetch_distance) {
+      if (k->prefetch_distance && n <= window) {
         ask_for_next(p, part, n << p.log2);
       }
     } else if (p.where.axis_stride != 0) {
@@ -78,7 +90,7 @@ struct var_rows_call {
   }
 
   // Computes the elements begin .. end of the result's content; they are in row r and following.
-  int compute(size_t r, int64_t begin, int64_t end) {
+  int compute(size_t r, int64_t begin, int64_t end, size_t rows = 0) {
     row_window part = {offsets + r, count - r, begin, end};
     asked_by_reduction.next = nullptr;
     for (const port &p : k->outputs()) {
@@ -96,14 +108,17 @@ struct var_rows_call {
     if (k->scans) {
       scan_state_of(k, frame).window = &part;
     }
-    if (int status = run_steps(k, reg, size_t(end - begin), frame)) {
+    size_t n = size_t(end - begin);
+    if (int status = part_of      ? part_of->run_part(n)
+                     : k->nstages ? run_whole_rows(k, reg, {offsets + r, 0, rows, n, asked_by_reduction.next}, frame)
+                                  : run_steps(k, reg, n, frame)) {
       return status;
     }
     passed = k->scans ? scan_state_of(k, frame).passed : passed;
     for (const port &p : k->outputs()) {
-      if (reg[p.reg] == frame->scratch + p.scratch) {
+      if (reg[p.reg] == frame->scratch + p.scratch && (!part_of || part_of->stores())) {
         fetch_of(p).store_strided(stream[p.where.stream] + begin * p.where.axis_stride, p.where.axis_stride, reg[p.reg],
-                                  size_t(end - begin));
+                                  n);
       }
     }
     return dynd_ok;
@@ -128,6 +143,7 @@ struct var_rows_call {
   // ---- results that are one value for each row: groups of whole rows
 
   int reduce() {
+    asked_by_reduction.log2 = k->nstages ? first_fold(k)->log2 : k->reduced()[0].log2;
     for (size_t r = 0; r < count;) {
       size_t end = rows_that_fit(r);
       if (end == r) {
@@ -137,9 +153,11 @@ struct var_rows_call {
         continue;
       }
       asked_by_reduction.possible = true;
-      if (int status = compute(r, offsets[r], offsets[end])) {
+      start_row_outputs(k, reg, stream, stride, r, frame);
+      if (int status = compute(r, offsets[r], offsets[end], end - r)) {
         return status;
       }
+      store_row_outputs(k, reg, stream, stride, r, end - r, frame);
       intptr_t ahead_of = reinterpret_cast<intptr_t>(asked_by_reduction.next);
       for (const reduced_output &o : k->reduced()) {
         const char *origin = reg[o.reg] - (offsets[r] << o.log2);
@@ -159,7 +177,7 @@ struct var_rows_call {
   size_t rows_that_fit(size_t r) const {
     size_t end = r;
     int64_t limit = offsets[r] + int64_t(window);
-    while (end + 8 <= count && offsets[end + 8] <= limit) {
+    while (end + 8 <= count && end + 8 - r <= window && offsets[end + 8] <= limit) {
       end += 8;
     }
     while (end - r < 8 && end < count && offsets[end + 1] <= limit) {
@@ -170,6 +188,18 @@ struct var_rows_call {
 
   // A row of more than a window: its parts one after another.
   int reduce_long_row(size_t r) {
+    asked_by_reduction.possible = false;
+    if (k->nstages) {
+      long_row row(k, reg, size_t(offsets[r + 1] - offsets[r]), frame);
+      part_of = &row;
+      start_row_outputs(k, reg, stream, stride, r, frame);
+      int status = row.run(window, reads_in_place(), [&](size_t at, size_t n) {
+        return compute(r, offsets[r] + int64_t(at), offsets[r] + int64_t(at + n));
+      });
+      store_row_outputs(k, reg, stream, stride, r, 1, frame);
+      part_of = nullptr;
+      return status;
+    }
     row_lanes lanes(k);
     if (int status = add_lanes(lanes, r, offsets[r], offsets[r + 1])) {
       return status;
@@ -219,7 +249,7 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
     scan_state_of(k, frame).kind = scan_state::batch_kind::window;
   }
   var_rows_call call(k, stream, stride, count, frame);
-  int status = k->nreductions ? call.reduce() : call.store();
+  int status = k->nreductions || k->nstages ? call.reduce() : call.store();
   return status ? status : status_of(frame);
 }
 

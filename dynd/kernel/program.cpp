@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dynd/base/errors.h"
+#include "dynd/ops/logic.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
@@ -21,13 +22,14 @@ void check_room(int count, int most, const char *what) {
 program_step &program::add_step(step_kind kind, scalar_id type) {
   check_room(nsteps, max_steps, "steps");
   program_step &step = steps[nsteps++];
-  step = {kind, {}, type, error_mode::nocheck, 0, 0, no_register, 0, {}, {}, nullptr, nullptr};
+  step = {kind, {}, {}, type, error_mode::nocheck, 0, 0, no_register, 0, {}, {}, nullptr, nullptr};
   return step;
 }
 
-uint8_t program::add_register(scalar_id scalar) {
+uint8_t program::add_register(scalar_id scalar, bool of_rows) {
   check_room(nregisters, max_registers, "registers");
   type[nregisters] = scalar;
+  row[nregisters] = of_rows;
   return nregisters++;
 }
 
@@ -41,16 +43,31 @@ void program::add_output(const program_output &o) {
   output[noutputs++] = o;
 }
 
+template <class Same>
+const program_step *program::find_step(step_kind kind, const uint8_t *reads, int count, Same same) const {
+  return std::find_if(steps, steps + nsteps, [&](const program_step &step) {
+    return step.kind == kind && step.nreads == count && std::equal(reads, reads + count, step.reads) && same(step);
+  });
+}
+
 void program::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results,
                             uint8_t valid) {
+  const program_step *before = find_step(step_kind::operation, operands, count, [&](const program_step &step) {
+    return step.op == op && step.type == computation && step.valid == no_register;
+  });
+  if (before != steps + nsteps) {
+    std::copy_n(before->writes, before->nwrites, results);
+    return;
+  }
   program_step &step = add_step(step_kind::operation, computation);
   step.op = op;
   step.valid = can_fail(step) ? valid : no_register;
   step.nreads = uint8_t(count);
   std::copy_n(operands, count, step.reads);
   step.nwrites = operation_of(op).noutputs;
+  bool of_rows = std::any_of(operands, operands + count, [&](uint8_t reg) { return row[reg]; });
   for (int i = 0; i < step.nwrites; i++) {
-    results[i] = step.writes[i] = add_register(result_type(op, i, computation));
+    results[i] = step.writes[i] = add_register(result_type(op, i, computation), of_rows);
   }
 }
 
@@ -103,7 +120,7 @@ uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t va
   step.nreads = step.nwrites = 1;
   step.reads[0] = reg;
   step.field = field;
-  step.writes[0] = add_register(to);
+  step.writes[0] = add_register(to, row[reg]);
   step.valid = can_fail(step) ? valid : no_register;
   return step.writes[0];
 }
@@ -133,6 +150,40 @@ uint8_t program::scanned(op_id op, uint8_t reg, uint8_t initial, uint8_t valid) 
   return step.writes[0] = add_register(type[reg]);
 }
 
+uint8_t program::folded(uint8_t reg, reduction_id reduction) {
+  const program_step *before =
+      find_step(step_kind::fold, &reg, 1, [&](const program_step &step) { return step.reduction == reduction; });
+  if (before != steps + nsteps) {
+    return before->writes[0];
+  }
+  program_step &step = add_step(step_kind::fold, type[reg]);
+  step.reduction = reduction;
+  step.nreads = step.nwrites = 1;
+  step.reads[0] = reg;
+  return step.writes[0] = add_register(type[reg], true);
+}
+
+uint8_t program::repeated(uint8_t row_reg) {
+  const program_step *before = find_step(step_kind::repeat, &row_reg, 1, [](const program_step &) { return true; });
+  if (before != steps + nsteps) {
+    return before->writes[0];
+  }
+  program_step &step = add_step(step_kind::repeat, type[row_reg]);
+  step.nreads = step.nwrites = 1;
+  step.reads[0] = row_reg;
+  return step.writes[0] = add_register(type[row_reg]);
+}
+
+uint8_t program::row_length() {
+  const program_step *before = find_step(step_kind::length, nullptr, 0, [](const program_step &) { return true; });
+  if (before != steps + nsteps) {
+    return before->writes[0];
+  }
+  program_step &step = add_step(step_kind::length, scalar_id::int64);
+  step.nwrites = 1;
+  return step.writes[0] = add_register(scalar_id::int64, true);
+}
+
 const char *program::name_of(const program_step &step) const {
   switch (step.kind) {
   case step_kind::operation:
@@ -147,6 +198,12 @@ const char *program::name_of(const program_step &step) const {
     return scan_by(step.op) ? scan_by(step.op)->name : operation_of(step.op).name;
   case step_kind::external:
     return step.external->kernel->name;
+  case step_kind::fold:
+    return reduction_of(step.reduction).name;
+  case step_kind::repeat:
+    return "repeat";
+  case step_kind::length:
+    return "length";
   }
   return "";
 }
@@ -159,6 +216,9 @@ bool program::can_fail(const program_step &step) const {
   case step_kind::conversion:
     return isa().refuses(step.mode, step.type, type[step.reads[0]]);
   case step_kind::swap_bytes:
+  case step_kind::fold:
+  case step_kind::repeat:
+  case step_kind::length:
     return false;
   case step_kind::require:
     return true;
@@ -224,8 +284,12 @@ batch_fn program::loop_of(const program_step &step, int constant) const {
     return isa().swap_bytes(step.type);
   case step_kind::require:
     return require_all;
+  case step_kind::length:
+    return isa().loop(arithmetic::difference, scalar_id::int64);
   case step_kind::scan:
   case step_kind::external:
+  case step_kind::fold:
+  case step_kind::repeat:
     break;
   }
   return nullptr;

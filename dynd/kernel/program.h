@@ -1,10 +1,15 @@
 // A program: the steps of a fused evaluation, over registers that each hold a batch of elements.
 //
 // A step says what it does, not how: operation, conversion, external kernel, with its types and registers. The
-// functions are looked up when a chain is made. Every source has a register, and every step writes new ones.
+// functions are looked up when a chain is made. Every source has a register, and every step writes new ones; a step
+// that is there already is used again.
 // Conversions are steps like any other, so a step sees operands of the types it wants. A value that may be missing is
 // two registers: its validity, a bool, and a value that is garbage where the validity is false. A program knows nothing
 // of sizes, strides or addresses.
+//
+// A staged program has registers of rows too, which hold one value for each logical row of the batch: a fold of
+// elements, or what steps make of such. Repeated over their rows they are registers of elements again. So all passes
+// over a row are one program (docs/decisions/0030). The mean: row r1=sum(r0), row r2=length(), row r3=divide(r1, r2).
 #pragma once
 
 #include <algorithm>
@@ -22,7 +27,8 @@ namespace dynd {
 // a kernel over elements.
 inline constexpr int max_registers = 250;
 inline constexpr int max_steps = 200;
-inline constexpr int max_outputs = 100, max_sources = 120, max_reductions = 8;
+inline constexpr int max_outputs = 100, max_sources = 120, max_reductions = 8; // reductions: and folds of a stage
+inline constexpr int max_stages = 8;
 inline constexpr uint8_t no_register = 255;
 
 enum class step_kind : uint8_t {
@@ -31,12 +37,16 @@ enum class step_kind : uint8_t {
   swap_bytes, ///< of scalars of `type`
   require,    ///< fails where a validity is false
   scan,       ///< the running values of rows: an operation combines each with the next element
-  external    ///< an external kernel: of a plug-in or of user code
+  external,   ///< an external kernel: of a plug-in or of user code
+  fold,       ///< the elements of each row, by `reduction`, to a register of rows
+  repeat,     ///< each row's value, for all elements of the row
+  length      ///< the number of elements of each row, int64
 };
 
 struct program_step {
   step_kind kind;
   op_id op;
+  reduction_id reduction; ///< of a fold
   scalar_id type;
   error_mode mode;
   uint8_t nreads, nwrites;
@@ -60,6 +70,7 @@ struct program {
   uint8_t nsources = 0, nregisters = 0, nsteps = 0, noutputs = 0;
   uint8_t nexternal = 0; ///< entries of external_registers
   scalar_id type[max_registers];
+  bool row[max_registers];     ///< it holds one value for each logical row
   uint8_t source[max_sources]; ///< their registers
   program_step steps[max_steps];
   program_output output[max_outputs];
@@ -82,6 +93,10 @@ struct program {
                    const char *field = nullptr);
   uint8_t swapped(uint8_t reg);
   void require(uint8_t valid, const char *field);
+  /// Steps over rows, as above. Operations and conversions of registers of rows, and of constants, give such again.
+  uint8_t folded(uint8_t reg, reduction_id reduction);
+  uint8_t repeated(uint8_t row_reg);
+  uint8_t row_length();
   /// The running values of each row, by an operation (T, T) -> T; a program has one scan. `initial`, unless it is
   /// no_register, holds what comes before the first element; elements whose validity is false are left out.
   uint8_t scanned(op_id op, uint8_t reg, uint8_t initial = no_register, uint8_t valid = no_register);
@@ -90,7 +105,11 @@ struct program {
     add_output({reg, true, reduction, empty_fails});
   }
 
-  bool reduces() const { return noutputs && output[noutputs - 1].reduced; } // reduced outputs are the last
+  bool is_staged() const {
+    return std::any_of(steps, steps + nsteps, [](const program_step &step) { return step.kind == step_kind::fold; });
+  }
+  /// Whether it computes something of whole rows. Reduced outputs are the last.
+  bool reduces() const { return (noutputs && output[noutputs - 1].reduced) || is_staged(); }
   /// The number of the source that the register is; -1: it is none.
   int source_of(uint8_t reg) const {
     const uint8_t *found = std::find(source, source + nsources, reg);
@@ -127,7 +146,8 @@ struct program {
 private:
   void add_output(const program_output &o);
   program_step &add_step(step_kind kind, scalar_id type);
-  uint8_t add_register(scalar_id scalar);
+  template <class Same> const program_step *find_step(step_kind kind, const uint8_t *reads, int count, Same same) const;
+  uint8_t add_register(scalar_id scalar, bool of_rows = false);
 };
 
 inline int log2_size(scalar_id scalar) { return __builtin_ctz(scalar_size[size_t(scalar)]); }

@@ -21,7 +21,8 @@ inline constexpr reduction_id first_true = reduction_id::argmax; ///< where the 
 namespace dynd::arithmetic {
 
 inline constexpr reduction_id sum = reduction_id::sum, least = reduction_id::min, largest = reduction_id::max;
-inline constexpr op_id difference = op_id::subtract, product = op_id::multiply, quotient = op_id::divide;
+inline constexpr op_id addition = op_id::add, difference = op_id::subtract, product = op_id::multiply,
+                       quotient = op_id::divide;
 inline constexpr op_id square = op_id::square, root = op_id::sqrt, magnitude = op_id::abs, larger = op_id::maximum;
 inline constexpr op_id equal = op_id::equal, conjugate = op_id::conj;
 

@@ -56,6 +56,11 @@ struct reduce_functions {
   /// The result is the position of an element within its row, an int64. The 64 bytes of lanes are then the element, its
   /// position and the number of elements so far; of columns there are two lanes, the elements and their positions.
   bool index;
+  /// Segmented as `rows`, to dst one after another, of the squares (x - about[r])^2 instead of the elements. Null where
+  /// that is no faster than a step for each operation, or has no meaning.
+  void (*squares)(void *dst, const void *x, const void *about, const int64_t *offsets, size_t rows) = nullptr;
+  /// As `lanes`, of the squares of n >= 1 elements; there are both functions or none.
+  void (*square_lanes)(void *lanes, const void *x, const void *about, size_t n) = nullptr;
 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +

@@ -10,6 +10,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/call/wrap.h"
 #include "dynd/eval/observe.h"
+#include "dynd/eval/row_functions.h"
 #include "eval/allocation_scenarios.h"
 
 namespace dynd::testing {
@@ -25,6 +26,17 @@ nd::array inside(nd::array a, intptr_t step) {
   nd::index indices[] = {{nd::index::ellipsis, 0, {}, {}, {}}, {nd::index::slice, 0, 0, {}, step}};
   indices[1].start = step < 0 ? std::optional<intptr_t>() : 0;
   return nd::at(a, indices);
+}
+
+nd::array rows(row_function function, const nd::array &a, int axis = -1) {
+  return nd::array(evaluate_rows({{"rows", function}, a.get(), false, axis}));
+}
+
+/// Lazy functions of rows: one has another owner, one is absorbed.
+result standardized(const nd::array &a) {
+  nd::array mean(evaluate_rows({{"mean", row_function::mean}, a.get(), false, -1, true}));
+  nd::array deviation(evaluate_rows({{"std", row_function::deviation}, a.get(), false, -1, true}));
+  return {(a - mean) / std::move(deviation), mean};
 }
 
 result both(std::pair<nd::array, nd::array> two) { return {two.first, two.second}; }

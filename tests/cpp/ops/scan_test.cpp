@@ -24,7 +24,8 @@ template <class F> void for_each_scan(F f) {
 }
 
 template <class T>
-std::vector<T> reference(batch_fn combine, scalar_id type, const std::vector<T> &x, size_t begin, size_t end, const T *before) {
+std::vector<T> reference(batch_fn combine, scalar_id type, const std::vector<T> &x, size_t begin, size_t end,
+                         const T *before) {
   std::vector<T> result;
   result.reserve(end - begin); // `before` points into it
   for (size_t i = begin; i < end; ++i) {

@@ -1,0 +1,200 @@
+#include "dynd/eval/row_functions.h"
+
+#include <algorithm>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/direct.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/observe.h"
+
+namespace dynd {
+
+using namespace arithmetic;
+
+deviations add_deviations(row_steps &s, uint8_t mean, bool with_sum) {
+  uint8_t d = s(difference, s.value, s.repeated(mean));
+  return {with_sum ? s.fold(d, sum) : no_register, s.fold(s(square, d), sum)};
+}
+
+uint8_t finish_variance(row_steps &s, const row_operation &what, uint8_t squares, uint8_t count) {
+  if (what.correction != 0) {
+    count = s(larger, s(difference, count, s.constant(what.correction)), s.constant(0));
+  }
+  uint8_t variance = s(quotient, squares, count);
+  return what.function == row_function::deviation ? s(root, variance) : variance;
+}
+
+uint8_t add_row_function(fused_task &fused, const row_operation &what, scalar_id type, const value_registers &x) {
+  row_steps s(fused, type);
+  s.take(x);
+  uint8_t count = s.count();
+  uint8_t mean = s(quotient, s.fold(s.value, sum), count);
+  return what.function == row_function::mean ? mean
+                                             : finish_variance(s, what, add_deviations(s, mean, false).squares, count);
+}
+
+namespace {
+
+space without_last(const space &shape) {
+  space outside = shape;
+  outside.ndim--;
+  if (shape.is_var(outside.ndim)) {
+    outside.nvar--;
+    outside.slots.pop_back();
+  }
+  return outside;
+}
+
+// Whether the rows along the axis are read one after another as they are in memory: no other axis jumps less.
+bool are_rows_inside(const array_block &block, int axis) {
+  const intptr_t *stride = block.value_strides();
+  for (int d = 0; d < block.ndim; d++) {
+    if (d != axis && block.size()[d] > 1 && block.size()[axis] > 1 && std::abs(stride[d]) < std::abs(stride[axis])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The axes of a view with one of them last.
+nd::array with_axis_last(const nd::array &a, int axis) {
+  int axes[max_ndim];
+  for (int d = 0, k = 0; d < a.ndim(); d++) {
+    axes[d == axis ? a.ndim() - 1 : k] = d;
+    k += d != axis;
+  }
+  return nd::transposed(a, {axes, size_t(a.ndim())});
+}
+
+// All rows are short: one kernel.
+ref<array_block> run_rows(const row_call &call, fused_task &fused, scalar_id type) {
+  task &t = fused.t;
+  ref<array_block> result = new_result(without_last(t.shape), number_type(type, false), is_tracing(t.how));
+  nd::array place = nd::with_unit_axis(nd::array(result), t.shape.ndim - 1);
+  fused.claim({call.operand}, call.last_use ? 1 : 0, *call.operand, 1);
+  fused.add_claimed();
+  uint8_t reg = add_row_function(fused, call.what, type, fused.registers_of(call.operand));
+  fused.add_claimed_outputs();
+  fused.add_output(reg, place.get(), place.get()->type->var_count);
+  fused.lower_operands();
+  t.nreduced = 1;
+  fused.run();
+  fused.finish();
+  return result;
+}
+
+ref<array_block> run_long_rows(const row_call &call, const space &shape, scalar_id type, const settings &how) {
+  space outside = call.all ? space() : without_last(shape), rows;
+  ref<array_block> result = new_result(outside, number_type(type, false));
+  rows.ndim = 1; // without the dimensions of the result
+  rows.size[0] = outside.count();
+  ref<array_block> flat = new_lazy_result(rows, number_type(type, false));
+  flat->values() = shared_stream(*result, outside.nvar);
+  if (combine_blocks(call, type, how, flat.get())) {
+    return result;
+  }
+  ref<array_block> in_c_order = copy_values(call.operand, access_mode::immutable);
+  row_call again = call;
+  again.operand = in_c_order.get();
+  again.last_use = false;
+  if (!combine_blocks(again, type, how, flat.get())) {
+    fail(error_kind::internal, std::string(call.what.name) + ": a copy in C order has no blocks");
+  }
+  return result;
+}
+
+// The type that elements are computed in; false where there is none.
+bool find_computation(const array_block &operand, scalar_id &type) {
+  element_kind kind;
+  bool found = find_element_kind(operand.type->dtype, kind) && is_in(type_set::ordered, kind.scalar);
+  type = !found || !is_in(type_set::floats, kind.scalar) ? scalar_id::float64
+         : kind.scalar == scalar_id::float16             ? scalar_id::float32
+                                                         : kind.scalar;
+  return found;
+}
+
+space with_one_last(const space &shape) {
+  space kept = without_last(shape);
+  int last = kept.ndim++;
+  kept.size[last] = 1;
+  kept.fixed[last] = false;
+  for (space_slots &slots : kept.slots) {
+    slots.stride[last] = 0;
+  }
+  return kept;
+}
+
+// A lazy result, where it may be: see may_be_lazy in evaluate.cpp. Functions of rows cannot fail.
+ref<array_block> try_delay(const row_call &call, scalar_id type, const space &shape, const settings &how) {
+  intptr_t count = shape.count();
+  size_t bytes = size_t(count) * sizeof(double), held;
+  if (!call.keepdims || how.eager || !(call.operand->flags & flag_ours) || count < 0 || bytes < lazy_from ||
+      !may_be_held(&call.operand, 1, bytes, held)) {
+    return {};
+  }
+  ref<array_block> result = new_lazy_result(with_one_last(shape), number_type(type, false), lazy_operation::bytes(1));
+  auto destroy = [](counted *self) noexcept { delete static_cast<lazy_row_operation *>(self); };
+  auto what = ref<counted>::adopt(new lazy_row_operation{{1, destroy}, call.what});
+  make_lazy(result.get(), {{}, type, 1, true, held, what.get()}, &call.operand);
+  return result;
+}
+
+ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type) {
+  settings how = thread_settings();
+  fused_task fused(call.what.name, how);
+  broadcast_space(call.what.name, {call.operand}, fused.t.shape);
+  bool in_blocks = call.what.function != row_function::mean && has_long_rows(fused.t.shape, call.operand);
+  if (ref<array_block> lazy = in_blocks ? ref<array_block>() : try_delay(call, type, fused.t.shape, how)) {
+    return lazy;
+  }
+  ref<array_block> result = in_blocks ? run_long_rows(call, fused.t.shape, type, how) : run_rows(call, fused, type);
+  int last = call.operand->ndim - 1;
+  return call.keepdims ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), last).get()) : result;
+}
+
+ref<array_block> evaluate_all(const row_call &call, scalar_id type) {
+  settings how = thread_settings();
+  space shape;
+  broadcast_space(call.what.name, {call.operand}, shape);
+  bool in_blocks = call.what.function != row_function::mean && nd::count_elements(*call.operand) > block_elements;
+  return in_blocks ? run_long_rows(call, shape, type, how) : ref<array_block>();
+}
+
+} // namespace
+
+ref<array_block> evaluate_rows(const row_call &call) {
+  int ndim = call.operand->ndim, axis = call.axis + (call.axis < 0 ? ndim : 0);
+  scalar_id type;
+  bool last = axis == ndim - 1;
+  if (!find_computation(*call.operand, type) || (!last && !call.all && call.operand->type->var_count > 0)) {
+    return {};
+  }
+  if (call.all) {
+    return evaluate_all(call, type);
+  }
+  bool inside = call.operand->type->var_count > 0 || are_rows_inside(*call.operand, axis);
+  bool long_rows = call.what.function != row_function::mean && call.operand->size()[axis] > block_elements;
+  if (!inside && !long_rows) {
+    return {};
+  }
+  ref<array_block> result;
+  if (last) {
+    result = evaluate_last_axis(call, type);
+  } else {
+    nd::array moved = with_axis_last(nd::array(ref<array_block>::share(call.operand)), axis);
+    row_call inner = call;
+    inner.operand = moved.get();
+    inner.last_use = inner.keepdims = false;
+    result = evaluate_last_axis(inner, type);
+  }
+  element_kind kind;
+  find_element_kind(call.operand->type->dtype, kind);
+  if (kind.scalar == scalar_id::float16) {
+    result = copy_values(result.get(), access_mode::immutable, ndt::make_scalar(kind.scalar), error_mode::nocheck);
+  }
+  bool keep = call.keepdims && !last;
+  return keep ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), axis).get()) : result;
+}
+
+} // namespace dynd
