@@ -126,6 +126,18 @@ DYND_ISA_INLINE float64s log_tail(float64s t) {
                     0x1.c71c72024c8b6p-3, 0x1.24924924763d6p-2, 0x1.9999999999a3cp-2, 0x1.5555555555555p-1);
 }
 
+constexpr int64_t root_of_half = 0x3fe6a09e667f3bcd;
+
+/// The exponent of a positive number, from its bits less those of the root of 1/2: of 0.7 it is -1, of 0.71 and 1.4 0.
+DYND_ISA_INLINE float64s exponent_above(int64s above) {
+#if defined(__AVX512F__)
+  return __builtin_convertvector(above >> 52, float64s);
+#else
+  int64s biased = (int64s)((uint64s)(above + (int64_t(1023) << 52)) >> 52);
+  return from_bits(biased | 0x4330000000000000) - (0x1p52 + 1023);
+#endif
+}
+
 /// An exponent k and a factor m - 1 = f, m between the roots of 1/2 and 2: x = 2^k m. Of x > 0, finite.
 struct factored {
   float64s k;
@@ -134,9 +146,8 @@ struct factored {
 DYND_ISA_INLINE factored factor(twofold x) {
   int64s small = x.hi < 0x1p-1022;
   int64s number = bits(chosen(small, x.hi * 0x1p54, x.hi));
-  int64s above = number - 0x3fe6a09e667f3bcd; // the root of 1/2
-  int64s biased = (int64s)((uint64s)(above + (int64_t(1023) << 52)) >> 52);
-  float64s k = from_bits(biased | 0x4330000000000000) - (0x1p52 + 1023);
+  int64s above = number - root_of_half;
+  float64s k = exponent_above(above);
   float64s m = from_bits(number - (above & (int64_t(-1) << 52)));
   float64s lo = chosen(x.lo == 0, 0.0, scaled(x.lo, -k));
   return {chosen(small, k - 54.0, k), ordered_sum(m - 1.0, lo)};
@@ -163,14 +174,26 @@ DYND_ISA_INLINE float64s log_specials(float64s x, float64s result) {
   return chosen(x <= 0, chosen(x == 0, -infinity, __builtin_nan("")), result);
 }
 
+/// The logarithm of x * 2^More, x normal: with s = f / (2 + f), log(1 + f) is f - s (f - tail).
+template <int More = 0> DYND_ISA_INLINE float64s log_normal(float64s x) {
+  int64s above = bits(x) - root_of_half;
+  float64s f = from_bits(bits(x) - (above & (int64_t(-1) << 52))) - 1.0, k = exponent_above(above);
+  if constexpr (More != 0) {
+    k += double(More);
+  }
+  float64s s = f / (f + 2.0), square = s * s;
+  float64s lo = fused(-s, fused(-square, log_tail(square), f), k * ln2_rest);
+  twofold sum = ordered_sum(k * ln2_short, f);
+  return sum.hi + (sum.lo + lo);
+}
+
 DYND_ISA_FAST float64s log(float64s x) {
-  factored parts = factor({x, float64s{}});
-  float64s f = parts.f.hi, inverse = 1.0 / (f + 2.0);
-  float64s s = f * inverse, square = s * s;
-  float64s s_lo = inverse * fused(-s, f, fused(s, -2.0, f));
-  twofold sum = ordered_sum(parts.k * ln2_short, s + s);
-  float64s lo = fused(parts.k, ln2_rest, fused(square * s, log_tail(square), s_lo + s_lo));
-  return log_specials(x, sum.hi + (sum.lo + lo));
+  float64s result = log_normal(x);
+  int64s rare = ~((x >= 0x1p-1022) & (x < infinity));
+  if (__builtin_expect(any(rare), 0)) {
+    result = chosen(rare, log_specials(x, log_normal<-54>(x * 0x1p54)), result);
+  }
+  return result;
 }
 
 DYND_ISA_CALLED float64s log2(float64s x) {
