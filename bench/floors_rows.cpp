@@ -183,14 +183,17 @@ const loop loops[] = {
     {"row mean/masked 2", masked<what::mean, 2, 0, write_mean>},
     {"row mean/masked 1 prefetch", masked<what::mean, 1, 512, write_mean>},
     {"row mean/masked 2 prefetch", masked<what::mean, 2, 512, write_mean>},
+    {"row mean/masked 3 prefetch", masked<what::mean, 3, 512, write_mean>},
     {"row std/masked 1", masked<what::deviation, 1, 0, write_deviation>},
     {"row std/masked 2", masked<what::deviation, 2, 0, write_deviation>},
     {"row std/masked 1 prefetch", masked<what::deviation, 1, 512, write_deviation>},
     {"row std/masked 2 prefetch", masked<what::deviation, 2, 512, write_deviation>},
+    {"row std/masked 3 prefetch", masked<what::deviation, 3, 512, write_deviation>},
     {"row standardize/masked 1", masked<what::standardized, 1, 0, write_standardized>},
     {"row standardize/masked 2", masked<what::standardized, 2, 0, write_standardized>},
     {"row standardize/masked 1 prefetch", masked<what::standardized, 1, 512, write_standardized>},
     {"row standardize/masked 2 prefetch", masked<what::standardized, 2, 512, write_standardized>},
+    {"row standardize/masked 3 prefetch", masked<what::standardized, 3, 512, write_standardized>},
 #endif
 };
 

@@ -129,8 +129,8 @@ def _ragged(mean):
         return Row(f"ragged, mean {mean}: {name}", expression, operands, bar, loop=loop, **more)
 
     fused = "a*b + row[:, None]"
-    mean = "bincount(parents, a, lengths.size) / lengths"
-    distance = f"(a - repeat({mean}, lengths))"
+    row_mean = "bincount(parents, a, lengths.size) / lengths"
+    distance = f"(a - repeat({row_mean}, lengths))"
     deviation = f"sqrt(bincount(parents, {distance}**2, lengths.size) / lengths)"
     return [
         row("a+b", "a + b", "a b", 1.35, "add", lazy=True, peers={"awkward": "a + b", "numba": "add(a, b)"}),
@@ -151,7 +151,7 @@ def _ragged(mean):
                    "awkward": f"ak.sum({fused}, axis=1)", "numba": "row_fused_sum(a, b, row, offsets)"}),
         # of fewer than two elements there is no deviation to divide by
         row("mean(axis=1)", "a.mean(axis=1)", "a", 1.4, "row mean", shortest=2, sums=True,
-            peers={"numpy": mean, "awkward": "ak.mean(a, axis=1)"}),
+            peers={"numpy": row_mean, "awkward": "ak.mean(a, axis=1)"}),
         row("std(axis=1)", "a.std(axis=1)", "a", 1.4, "row std", shortest=2, sums=True,
             peers={"numpy": deviation, "awkward": "ak.std(a, axis=1)"}),
         row("(a - mean) / std, of rows", "(a - a.mean(axis=1, keepdims=True)) / a.std(axis=1, keepdims=True)", "a", 2,

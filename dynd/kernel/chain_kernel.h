@@ -254,7 +254,7 @@ struct stage_plan {
   explicit stage_plan(const program &p);
 };
 step_extent extent_of(const program &p, const program_step &step);
-/// repeat, subtract, square and fold are one step where nothing else reads what is between.
+/// repeat, subtract, square and fold are one step; what else is read of the first two is still computed.
 void join_squares(const program &p, chain_step *steps);
 
 // Whole rows, `rows` of them. The first element of the batch is offsets[0].

@@ -75,8 +75,7 @@ bool are_squares(const program &p, const program_step *at) {
                 is(square, arithmetic::square) && fold.kind == step_kind::fold &&
                 distance.reads[1] == repeat.writes[0] && square.reads[0] == distance.writes[0] &&
                 fold.reads[0] == square.writes[0];
-  return linked && isa().reduce(fold.reduction, fold.type).squares && count_reads(p, repeat.writes[0]) == 1 &&
-         count_reads(p, distance.writes[0]) == 1 && count_reads(p, square.writes[0]) == 1;
+  return linked && isa().reduce(fold.reduction, fold.type).squares && count_reads(p, square.writes[0]) == 1;
 }
 
 } // namespace
@@ -84,7 +83,9 @@ bool are_squares(const program &p, const program_step *at) {
 void join_squares(const program &p, chain_step *steps) {
   for (int i = 3; i < p.nsteps; i++) {
     if (are_squares(p, p.steps + i - 3)) {
-      steps[i - 3].joined = steps[i - 2].joined = steps[i - 1].joined = true;
+      steps[i - 1].joined = true; // and those before it, unless others read them
+      steps[i - 2].joined = count_reads(p, p.steps[i - 2].writes[0]) == 1;
+      steps[i - 3].joined = steps[i - 2].joined && count_reads(p, p.steps[i - 3].writes[0]) == 1;
       steps[i].b = p.steps[i - 3].reads[0];
       steps[i].c = p.steps[i - 2].reads[0];
     }
