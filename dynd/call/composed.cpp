@@ -7,6 +7,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/functions.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/reduce.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd::nd {
@@ -112,6 +113,40 @@ array isclose(const array &a, const array &b, double rtol, double atol, bool equ
   array tolerance = number(real, atol) + number(real, rtol) * abs(y);
   array close = (less_equal(abs(x - y), std::move(tolerance)) & isfinite(y)) | equal(x, y);
   return equal_nan ? std::move(close) | (isnan(x) & isnan(y)) : close;
+}
+
+namespace {
+
+/// Floating-point numbers; integers as float64.
+array as_floats(const char *name, const array &a) {
+  scalar_id type = type_in(name, type_set::real_floats, a);
+  element_kind kind;
+  find_element_kind(a->type->dtype, kind);
+  return kind.scalar == type ? a : array(copy_values(a.get(), access_mode::immutable, number_type(type, kind.option)));
+}
+
+/// What the elements along the axes are taken relative to: the largest of them; 0 where that is not finite.
+array largest_along(const array &a, const reduced_axes &axes) {
+  scalar_id type = type_in("max", type_set::real_floats, a);
+  array lowest = number(type, -std::numeric_limits<double>::infinity());
+  array top = max(a, axes, {.keepdims = true, .initial = lowest.get()});
+  return where(isfinite(top), top, number(type, 0.0));
+}
+
+} // namespace
+
+array logsumexp(const array &a, const reduced_axes &axes, bool keepdims) {
+  find_axes("logsumexp", axes, a.ndim()); // an error of its own
+  array x = as_floats("logsumexp", a), top = largest_along(x, axes);
+  array total = log(sum(exp(x - top), axes, {.keepdims = keepdims}));
+  return std::move(total) + (keepdims ? top : sum(top, axes));
+}
+
+array softmax(const array &a, int axis) {
+  find_axes("softmax", axis, a.ndim()); // an error of its own
+  array x = as_floats("softmax", a);
+  array powers = exp(x - largest_along(x, axis));
+  return powers / sum(powers, axis, {.keepdims = true});
 }
 
 } // namespace dynd::nd

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dynd/array/array.h"
+#include "dynd/eval/evaluate.h"
 
 namespace dynd::nd {
 
@@ -20,5 +21,11 @@ array nan_to_num(const array &a, double nan = 0, std::optional<double> posinf = 
 /// Whether |a - b| <= atol + rtol * |b|, or both are the same; with equal_nan NaN is close to NaN. Integers are
 /// compared as float64.
 array isclose(const array &a, const array &b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+
+/// log(sum(exp(a))) along axes, relative to the largest element, so that nothing overflows; of nothing minus infinity.
+array logsumexp(const array &a, const reduced_axes &axes = {}, bool keepdims = false);
+
+/// exp(a) divided by its sum along an axis, relative to the largest element.
+array softmax(const array &a, int axis = -1);
 
 } // namespace dynd::nd

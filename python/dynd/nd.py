@@ -54,6 +54,28 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     return _dynd.isclose(a, b, rtol, atol, equal_nan)
 
 
+def logsumexp(a, axis=None, keepdims=False):
+    """The logarithm of the sum of the exponentials, over one axis, several (a tuple) or all; nothing overflows on the way.
+
+    Integers are converted to float64. Of no elements it is minus infinity; missing ones are skipped.
+
+    >>> nd.logsumexp([[1000.0, 1000.0], []], axis=1)
+    nd.array([1000.6931471805599, -inf], type="strided * float64")
+    """
+    return _dynd.logsumexp(a, axis, keepdims)
+
+
+def softmax(a, axis=-1):
+    """The exponentials divided by their sum along an axis; nothing overflows on the way.
+
+    Integers are converted to float64. Missing elements stay missing.
+
+    >>> nd.softmax([[0.0, 0.0], [7.5]], axis=1)
+    nd.array([[0.5, 0.5], [1.0]], type="strided * var * float64")
+    """
+    return _dynd.softmax(a, axis)
+
+
 def asarray(values):
     """An array over the same memory: NumPy arrays and other buffers as views, lists and dicts by copying.
 

@@ -11,6 +11,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
 #include "dynd/type/error_mode.h"
 
 namespace binding {
@@ -132,6 +133,8 @@ nb::object to_numpy(nb::handle self, nb::handle dtype, nb::handle copy);
 nb::object reduced_to_bytes(const nd::array &a);
 /// "readonly", "rw", ...
 access_mode access_of(std::string_view text);
+/// axis= of a reduction: an integer, a tuple of them, or None for all.
+reduced_axes axes_of(const char *name, PyObject *axis);
 
 /// The slots of the array type that make it a sequence.
 PyObject *get_item(PyObject *self, PyObject *key);

@@ -54,6 +54,17 @@ void add_keyword_functions(nb::module_ &m) {
         return wrapped(nd::isclose(left, right, rtol, atol, equal_nan));
       },
       nb::arg("a").none(), nb::arg("b").none(), nb::arg("rtol"), nb::arg("atol"), nb::arg("equal_nan"));
+  m.def(
+      "logsumexp",
+      [](nb::handle a, nb::handle axis, bool keepdims) {
+        return wrapped(
+            nd::logsumexp(to_operand(a.ptr(), nullptr, "logsumexp"), axes_of("logsumexp", axis.ptr()), keepdims));
+      },
+      nb::arg("a").none(), nb::arg("axis").none(), nb::arg("keepdims"));
+  m.def(
+      "softmax",
+      [](nb::handle a, int axis) { return wrapped(nd::softmax(to_operand(a.ptr(), nullptr, "softmax"), axis)); },
+      nb::arg("a").none(), nb::arg("axis"));
 
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
   add_rounding<op_id::floor>(type, "__floor__", "math.floor(a): of each element, in the array's type.");

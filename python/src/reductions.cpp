@@ -83,6 +83,8 @@ int axis_of(const char *name, PyObject *axis) {
   return int(number);
 }
 
+} // namespace
+
 reduced_axes axes_of(const char *name, PyObject *axis) {
   if (!axis || axis == Py_None) {
     return {};
@@ -100,6 +102,8 @@ reduced_axes axes_of(const char *name, PyObject *axis) {
   }
   return axes;
 }
+
+namespace {
 
 bool is_given(PyObject *argument) { return argument && argument != Py_None; }
 
