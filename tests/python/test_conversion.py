@@ -290,10 +290,10 @@ def test_the_search_for_a_bad_element_is_fast():
     content = np.zeros(10 * rows)
     content[-1] = 0.5
     array = nd.from_offsets(np.arange(rows + 1) * 10, content)
-    start = time.perf_counter()
+    start = time.thread_time()  # the search is this thread's: other processes do not count
     with pytest.raises(ValueError, match=rf"at index \({rows - 1}, 9\)$"):
         array.astype("int32")
-    assert time.perf_counter() - start < 0.8
+    assert time.thread_time() - start < 0.8
 
 
 def test_many_ragged_rows_on_threads():
