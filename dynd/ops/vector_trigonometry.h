@@ -163,7 +163,10 @@ DYND_ISA_CALLED float64s atan2(float64s y, float64s x) {
   int64s far_y = a == infinity, far_x = b == infinity;
   a = chosen(far_y, 1.0, chosen(far_x, 0.0, a * by));
   b = chosen(far_x | (most == 0), 1.0, chosen(far_y, 0.0, b * by));
-  float64s angle = with_sign(angle_of({a, float64s{}}, {b, float64s{}}, sign_of(x) != 0), sign_of(y));
+  int64s left = sign_of(x) != 0, tiny = (a < 0x1p-960) & (b > 0x1p-700) & ~left; // a rest would have no digits
+  a *= chosen(tiny, 0x1p200, 1.0);
+  float64s angle = angle_of({a, float64s{}}, {b, float64s{}}, left) * chosen(tiny, 0x1p-200, 1.0);
+  angle = with_sign(angle, sign_of(y));
   return (x != x) | (y != y) ? x + y : angle;
 }
 

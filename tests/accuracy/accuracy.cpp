@@ -162,7 +162,7 @@ std::string table_of(const std::vector<line> &lines, size_t count) {
   }
   text
       << "\n(*) Where terms cancel, a unit is at least that of the larger operand of `logaddexp` and `logaddexp2`, and "
-         "that of\n1/32 for `lgamma` of negative numbers, near whose zeros the relative error grows.\n";
+         "that of\n1/16 for `lgamma` of negative numbers, near whose zeros the relative error grows.\n";
   return text.str();
 }
 

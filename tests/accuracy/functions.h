@@ -115,7 +115,7 @@ inline void exact_lgamma(mpfr_t to, mpfr_t a, mpfr_t) {
 inline double larger_operand(double a, double b) {
   return std::isfinite(a) && std::isfinite(b) ? std::fabs(std::max(a, b)) : 0;
 }
-inline double some_if_negative(double a, double) { return a < 0 ? 0x1p-5 : 0; }
+inline double some_if_negative(double a, double) { return a < 0 ? 0x1p-4 : 0; }
 
 inline const function functions[] = {
     {op_id::exp, 1, DYND_MPFR(exp), -746, 710},
