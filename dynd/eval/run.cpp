@@ -21,7 +21,8 @@ namespace dynd {
 namespace {
 
 constexpr intptr_t piece_elements = 1 << 16;
-constexpr intptr_t lone_piece_elements = 1 << 22; // one thread needs pieces only to ask whether to stop: some ms
+constexpr intptr_t lone_piece_elements = 1 << 22;    // one thread needs pieces only to ask whether to stop: some ms
+constexpr intptr_t longest_piece_elements = 1 << 28; // a tenth of a second
 constexpr std::chrono::milliseconds poll_interval{50};
 
 inline void store_fence() {
@@ -166,6 +167,13 @@ intptr_t elements_of_piece(const task &t) {
   return num_threads() == 1 && !t.leaf ? lone_piece_elements / std::max<intptr_t>(1, t.p.nsteps) : piece_elements;
 }
 
+// Columns are read in rows as long as the walk wants them, unless that takes too long to be stopped in time.
+intptr_t columns_of_piece(intptr_t count, intptr_t rows, intptr_t share) {
+  constexpr intptr_t least = 64;
+  intptr_t most = std::clamp<intptr_t>(longest_piece_elements / rows, least, columns_at_once);
+  return count < least ? count : std::min(most, std::max(least, share));
+}
+
 int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   if (call.elements < threads_from || t.one_thread) {
     return run(0, call.count);
@@ -190,7 +198,7 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
   intptr_t share = (call.count + num_threads() - 1) / num_threads();
-  intptr_t unit = call.flat ? 64 : call.columns ? std::min<intptr_t>(64, share) : 1;
+  intptr_t unit = call.flat ? 64 : call.columns ? columns_of_piece(call.count, each, share) : 1;
   return run_all(even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), unit));
 }
 

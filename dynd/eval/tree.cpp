@@ -398,14 +398,15 @@ private:
 
   // Reducing along the row jumps in memory while another loop does not: reduce neighbours together.
   bool side_by_side(const loop &inner, const loop &row) const {
-    bool jumps = false;
+    bool jumps = false, follow = inner.size > 1; // follow: memory holds the neighbours of one row after another
     for (int s = t_.p.noutputs; s < t_.ports.size(); s++) {
       if (inner.stride[s] != item_[s] && inner.stride[s] != 0) {
         return false;
       }
       jumps |= row.stride[s] != 0 && row.stride[s] != item_[s];
+      follow &= inner.stride[s] == item_[s] && row.stride[s] == inner.size * item_[s];
     }
-    return jumps && inner.size >= 8 && row.size > 0;
+    return jumps && (inner.size >= 8 || follow) && row.size > 0;
   }
 
   // Streaming stores are for outputs that are written where they are; others are collected in scratch first.

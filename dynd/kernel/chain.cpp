@@ -5,6 +5,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/kernel/chain_kernel.h"
+#include "dynd/ops/logic.h"
 #include "dynd/ops/refusal.h"
 #include "dynd/plan/tile.h"
 
@@ -13,7 +14,7 @@ namespace dynd {
 void lane_stack::push(size_t blocks) {
   weight_[depth_++] = blocks;
   while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
-    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1], 1);
+    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 2], lanes_[depth_ - 1], 1);
     weight_[depth_ - 2] *= 2;
     depth_--;
   }
@@ -21,7 +22,7 @@ void lane_stack::push(size_t blocks) {
 
 void lane_stack::finish(void *lanes) {
   while (depth_ > 1) {
-    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 1], 1);
+    reduce_.combine(lanes_[depth_ - 2], lanes_[depth_ - 2], lanes_[depth_ - 1], 1);
     depth_--;
   }
   std::memcpy(lanes, lanes_[0], 64);
@@ -45,7 +46,10 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p) {}
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p) {
+    product_ = find_product();
+    nsteps_ = p.nsteps - (product_ != nullptr);
+  }
 
   size_t build() {
     find_last_reads();
@@ -136,14 +140,32 @@ private:
                        [&](const program_output &o) { return !o.reduced && o.reg == reg; });
   }
   bool is_reduced(uint8_t reg) const {
-    return std::any_of(p_.output, p_.output + p_.noutputs,
-                       [&](const program_output &o) { return o.reduced && o.reg == reg; });
+    bool factor = product_ && (product_->reads[0] == reg || product_->reads[1] == reg);
+    return factor || std::any_of(p_.output, p_.output + p_.noutputs,
+                                 [&](const program_output &o) { return o.reduced && o.reg == reg; });
+  }
+
+  // The last step, if it multiplies what is then only added up: the sum's own loop does both.
+  const program_step *find_product() const {
+    auto reduced = std::count_if(p_.output, p_.output + p_.noutputs, [](const auto &o) { return o.reduced; });
+    const program_step *step = p_.steps + p_.nsteps - 1;
+    if (reduced != 1 || p_.nsteps == 0 || stages_.count || step->kind != step_kind::operation ||
+        step->op != arithmetic::product || step->valid != no_register) {
+      return nullptr;
+    }
+    for (int i = 0; i < p_.noutputs; i++) {
+      const program_output &o = p_.output[i];
+      if (o.reg == step->writes[0] && (!o.reduced || !isa().reduce(o.reduction, step->type).products.lanes)) {
+        return nullptr;
+      }
+    }
+    return is_reduced(step->writes[0]) ? step : nullptr;
   }
 
   // The last step that reads each register; a register's scratch can be used again after it.
   void find_last_reads() {
     std::fill_n(last_read_, p_.nregisters, -1);
-    for (int i = 0; i < p_.nsteps; i++) {
+    for (int i = 0; i < nsteps_; i++) {
       p_.for_reads(p_.steps[i], [&](uint8_t reg) { last_read_[reg] = i; });
     }
   }
@@ -190,9 +212,9 @@ private:
     k->nstages = stages_.count;
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
-    k->nsteps = p_.nsteps;
+    k->nsteps = uint8_t(nsteps_);
     k->whole_constant = false;
-    k->whole_calls = p_.nsteps == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
+    k->whole_calls = nsteps_ == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
     return end;
   }
 
@@ -212,7 +234,9 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
-        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]), where.stream, reg, log2, o.empty_fails};
+        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),    where.stream,
+                      product_ ? product_->reads[0] : reg,         log2,
+                      product_ ? product_->reads[1] : no_register, o.empty_fails};
       } else {
         port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
         *next++ = {where, reserve(reg), reg, log2};
@@ -231,7 +255,7 @@ private:
     }
     int log2 = log2_size(p_.type[reg]), until = std::max(last_read_[reg], step);
     if (is_reduced(reg)) {
-      until = p_.nsteps;
+      until = nsteps_;
     }
     // Of columns, many rows of a reduced register are computed before they are reduced: it has its own.
     bool own = is_reduced(reg) && layout_.kind == chain_kind::columns;
@@ -250,7 +274,7 @@ private:
     auto *step = part<chain_step>(k->steps);
     auto *details = part<step_details>(k->details);
     auto size_of = [&](uint8_t reg) { return reg == no_register ? uint8_t(0) : scalar_size[size_t(p_.type[reg])]; };
-    for (int i = 0; i < p_.nsteps; i++) {
+    for (int i = 0; i < nsteps_; i++) {
       const program_step &from = p_.steps[i];
       bool external = from.kind == step_kind::external;
       auto reads = [&](int n) { return !external && n < from.nreads ? from.reads[n] : no_register; };
@@ -357,7 +381,7 @@ private:
     for (int i = n.loop_count - 2; i >= 0 && std::abs(inner) > item; i--) {
       size_t bytes = size_t(row) << p.log2; // of one iteration of the loop
       if (n.loops[i].stride[p.where.stream] == item && bytes <= panel_bytes / line) {
-        size_t rows = std::clamp(panel_bytes / 4 / bytes / line * line, line, 8 * line);
+        size_t rows = std::clamp(panel_bytes / bytes / line * line, line, 8 * line);
         size_t scratch = ckernel_builder_reserve_scratch(&out_, (rows + 1) * bytes + (reduce_batch << p.log2));
         return {i, int32_t(rows), uint32_t(scratch), 0};
       }
@@ -406,6 +430,8 @@ private:
   const chain_layout &layout_;
   bool reduces_;
   stage_plan stages_;
+  const program_step *product_ = nullptr; // not among the steps of the chain
+  int nsteps_;
   int last_read_[max_registers];
   struct used_scratch {
     uint32_t scratch;

@@ -31,6 +31,9 @@
 
 namespace dynd {
 
+/// Columns that are reduced side by side, at most.
+inline constexpr size_t columns_at_once = 2048;
+
 enum class chain_kind : uint8_t { flat, small_rows, panel, var_rows, row, columns, ordered };
 
 /// Where the elements of an output or source are, for the axis that the chain takes over.

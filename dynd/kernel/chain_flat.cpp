@@ -125,7 +125,7 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
   start_flat(k, stream, stride, reg, moves, std::min(count, reduce_batch), frame);
   if (k->nsteps == 0 && moves.nloads == 0 && moves.ndirect == k->nsources && k->nreductions == 1) {
     const reduced_output &r = k->reduced()[0];
-    r.functions->lanes(stream[r.stream], reg[r.reg], count);
+    r.lanes(stream[r.stream], reg, count);
     return dynd_ok;
   }
   row_lanes lanes(k);

@@ -17,10 +17,12 @@ constexpr size_t group = 128;        // elements of a batch of whole rows
 constexpr size_t window = 256;       // elements of a batch of ragged rows: a power of two of blocks
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
 constexpr size_t register_padding = 128;
-// Columns that are reduced side by side: of operands as they are, rows of 4 KB, one page, at a time; else as many as
-// stay in the L1 with the rows that are computed before they are reduced (these divide a block). Long rows in scratch
-// are a line longer, or all of them would be in the same sets of the cache.
-constexpr size_t columns_at_once = 512, computed_columns = 128, computed_rows = 16;
+// Columns that are reduced side by side: of operands as they are, rows of some pages at a time, which the CPU
+// prefetches, or of few rows all that stays in the L1; else as many as stay there with the rows that are computed
+// before they are reduced (these divide a block). Long rows in scratch are a line longer, or all of them would be in
+// the same sets of the cache.
+constexpr size_t computed_columns = 128, computed_rows = 16;
+constexpr size_t few_rows = 16, few_columns = 128;
 constexpr size_t column_line = 64;
 constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
 
@@ -72,7 +74,31 @@ struct reduced_output {
   const reduce_functions *functions;
   uint16_t stream;
   uint8_t reg, log2;
+  uint8_t other; // its products with reg are reduced; no_register: reg is
   bool empty_fails;
+
+  void lanes(void *to, char *const *at, size_t n) const {
+    if (other == no_register) {
+      functions->lanes(to, at[reg], n);
+    } else {
+      functions->products.lanes(to, at[reg], at[other], n);
+    }
+  }
+  // Rows of one length, `step` bytes apart.
+  void rows_fixed(char *dst, intptr_t stride, char *const *at, intptr_t step, intptr_t other_step, size_t length,
+                  size_t rows) const {
+    if (other == no_register) {
+      functions->rows_fixed(dst, stride, at[reg], step, length, rows);
+    } else {
+      functions->products.rows_fixed(dst, stride, at[reg], step, at[other], other_step, length, rows);
+    }
+  }
+  // Rows by offsets; the registers are where offset 0 points.
+  uint32_t rows(char *dst, intptr_t stride, char *const *at, const int64_t *offsets, size_t rows,
+                intptr_t ahead) const {
+    return other == no_register ? functions->rows(dst, stride, at[reg], offsets, rows, ahead)
+                                : functions->products.rows(dst, stride, at[reg], at[other], offsets, rows, ahead);
+  }
 };
 
 struct temporary {
@@ -216,7 +242,7 @@ public:
   // n elements of the reduced registers; all batches but the last have `whole` elements.
   void push(char *const *reg, size_t n, size_t whole) {
     for (size_t i = 0; i < reduced_.size(); i++) {
-      reduced_[i].functions->lanes(stack(i).top(), reg[reduced_[i].reg], n);
+      reduced_[i].lanes(stack(i).top(), reg, n);
       stack(i).push(n == whole ? whole / batch : 1);
     }
   }

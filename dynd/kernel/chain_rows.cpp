@@ -1,7 +1,5 @@
-// Walks over rows of one size: short rows collected into batches, columns reduced side by side, and a nest of loops as
-// one logical row.
+// Walks over rows of one size: short rows collected into batches, and a nest of loops as one logical row.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "dynd/kernel/chain_kernel.h"
@@ -40,18 +38,17 @@ size_t rows_of_group(const chain_kernel *k, size_t row) {
 
 bool reduce_in_place(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count) {
   bool in_place = k->nsteps == 0 && k->nstored == 0 && k->nreductions > 0 && k->axis_size > 0 && count > 0;
+  char *at[256];
+  intptr_t step[256];
   for (const port &p : k->sources()) {
     in_place &= is_contiguous(p, p.where.axis_stride);
+    at[p.reg] = stream[p.where.stream];
+    step[p.reg] = stride[p.where.stream];
   }
-  if (in_place) {
-    for (const reduced_output &o : k->reduced()) {
-      for (const port &p : k->sources()) {
-        if (p.reg == o.reg) {
-          o.functions->rows_fixed(stream[o.stream], stride[o.stream], stream[p.where.stream], stride[p.where.stream],
-                                  size_t(k->axis_size), count);
-        }
-      }
-    }
+  for (size_t i = 0; in_place && i < k->reduced().size(); i++) {
+    const reduced_output &o = k->reduced()[i];
+    intptr_t other_step = o.other == no_register ? 0 : step[o.other];
+    o.rows_fixed(stream[o.stream], stride[o.stream], at, step[o.reg], other_step, size_t(k->axis_size), count);
   }
   return in_place;
 }
@@ -92,8 +89,8 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
       return status;
     }
     for (const reduced_output &o : k->reduced()) {
-      o.functions->rows_fixed(stream[o.stream] + intptr_t(done) * stride[o.stream], stride[o.stream], reg[o.reg],
-                              intptr_t(row << o.log2), row, r);
+      auto step = intptr_t(row << o.log2);
+      o.rows_fixed(stream[o.stream] + intptr_t(done) * stride[o.stream], stride[o.stream], reg, step, step, row, r);
     }
     for (const port &p : k->outputs()) {
       for (size_t i = 0; i < r && reg[p.reg] == frame->scratch + p.scratch; i++) {
@@ -103,234 +100,6 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
     }
   }
   return status_of(frame);
-}
-
-// ---- columns ------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// Lanes of columns side by side, a row of scratch for each. The same order as for one row
-// (ops/loops.h): lanes without an element are left out, which is what combining with the identity does. Where the order
-// does not matter there is one block: of one lane, or of as many as rows are read from memory at once.
-class column_stack {
-public:
-  void start(const reduced_output &reduced, char *scratch, bool in_place) {
-    reduced_ = &reduced;
-    scratch_ = scratch;
-    lanes_ = reduced.functions->index ? 2 : reduced.functions->in_order ? size_t(64) >> reduced.log2 : in_place ? 8 : 1;
-    depth_ = 0;
-  }
-  // The elements i .. i + rows of all columns; they are in one block.
-  void add(size_t i, const char *x, intptr_t stride, size_t rows, size_t width, bool in_cache) {
-    size_t first = has_blocks() ? i % batch : i;
-    reduced_->functions->columns(lane(depth_, 0), lane(0, 1) - lane(0, 0), lanes_, x, stride, first, rows, width,
-                                 in_cache);
-    used_[depth_] = std::min(lanes_, first + rows);
-    if (has_blocks() && (i + rows) % batch == 0) {
-      end_block(width);
-    }
-  }
-  // The folded columns, or the positions.
-  const char *finish(size_t rows, size_t width) {
-    if (reduced_->functions->index) {
-      return lane(0, 1);
-    }
-    if (!has_blocks() || rows % batch) {
-      depth_++;
-    }
-    while (depth_ > 1) {
-      merge(width);
-    }
-    for (size_t half = lanes_ / 2; half > 0; half /= 2) {
-      for (size_t l = 0; l < half && l + half < used_[0]; l++) {
-        combine(lane(0, l), lane(0, l + half), width);
-      }
-      used_[0] = std::min(used_[0], half);
-    }
-    return lane(0, 0);
-  }
-
-private:
-  bool has_blocks() const { return reduced_->functions->in_order && !reduced_->functions->index; }
-  char *lane(int level, size_t l) {
-    return scratch_ + (size_t(level) * lanes_ + l) * ((columns_at_once << reduced_->log2) + column_line);
-  }
-  void combine(char *to, const char *from, size_t n) {
-    reduced_->functions->combine(to, from, ((n << reduced_->log2) + 63) / 64);
-  }
-  void end_block(size_t width) {
-    weight_[depth_++] = 1;
-    while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
-      merge(width);
-    }
-  }
-  void merge(size_t width) {
-    int upper = --depth_;
-    for (size_t l = 0; l < used_[upper]; l++) {
-      combine(lane(upper - 1, l), lane(upper, l), width);
-    }
-    weight_[upper - 1] += weight_[upper];
-  }
-
-  const reduced_output *reduced_;
-  char *scratch_;
-  size_t lanes_;
-  int depth_;
-  size_t weight_[64], used_[64];
-};
-
-// The columns of a call, some of them at a time; each is reduced in groups of rows.
-class column_groups {
-public:
-  column_groups(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, dynd_frame *frame)
-      : k_(k), stream_(stream), stride_(stride), frame_(frame), rows_follow_(count < computed_columns) {
-    set_temporaries(k, reg_, frame);
-    for (const port &p : k->all_ports()) {
-      in_place_ &= is_direct(p);
-      rows_follow_ &= is_direct(p) && p.where.axis_stride == intptr_t(count << p.log2);
-    }
-    in_place_ &= k->nsteps == 0;
-    std::span<const reduced_output> reduced = k->reduced();
-    for (size_t o = 0; o < reduced.size(); o++) {
-      from_[o] = {nullptr, reg_[reduced[o].reg]};
-      for (const port &p : k->all_ports()) {
-        if (p.reg == reduced[o].reg) {
-          from_[o] = {is_direct(p) ? &p : nullptr, frame->scratch + p.scratch};
-        }
-      }
-    }
-  }
-
-  int run(size_t count) {
-    size_t most = in_place_ ? columns_at_once : computed_columns;
-    for (size_t j = 0; j < count; j += most) {
-      if (int status = run(j, std::min(most, count - j))) {
-        return status;
-      }
-    }
-    return status_of(frame_);
-  }
-
-private:
-  int run(size_t j, size_t width) {
-    std::span<const reduced_output> reduced = k_->reduced();
-    size_t rows = size_t(k_->axis_size), most = in_place_ ? batch : computed_rows;
-    size_t levels = size_t(66 - __builtin_clzll(uint64_t(rows / batch) | 1));
-    column_stack stacks[max_reductions];
-    for (size_t o = 0; o < reduced.size(); o++) {
-      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line),
-                      in_place_);
-    }
-    for (size_t i = 0, n; i < rows; i += n) {
-      n = std::min(most, rows - i);
-      if (int status = in_place_ ? int(dynd_ok) : compute(i, n, j, width)) {
-        return status;
-      }
-      for (size_t o = 0; o < reduced.size(); o++) {
-        const port *p = from_[o].direct;
-        stacks[o].add(i, p ? address(*p, i, j) : from_[o].scratch,
-                      p ? p->where.axis_stride : scratch_stride(reduced[o].log2, width), n, width, !p);
-      }
-    }
-    for (size_t o = 0; o < reduced.size(); o++) {
-      uint16_t s = reduced[o].stream;
-      const char *result = stacks[o].finish(rows, width);
-      int log2 = reduced[o].functions->index ? log2_size(scalar_id::int64) : reduced[o].log2;
-      isa().fetch(log2).store_strided(stream_[s] + intptr_t(j) * stride_[s], stride_[s], result, width);
-    }
-    return dynd_ok;
-  }
-
-  bool is_source(const port &p) const { return &p >= k_->sources().data(); }
-  bool is_direct(const port &p) const {
-    return is_contiguous(p, stride_[p.where.stream]) && (is_source(p) || !k_->stores_late);
-  }
-  char *address(const port &p, size_t i, size_t j) const {
-    return stream_[p.where.stream] + intptr_t(j) * stride_[p.where.stream] + intptr_t(i) * p.where.axis_stride;
-  }
-  intptr_t scratch_stride(int log2, size_t width) const {
-    return intptr_t(width << log2) + (rows_follow_ ? 0 : column_line);
-  }
-
-  // The elements i .. i + rows of the reduced axis; those that are reduced from scratch are there row after row.
-  int compute(size_t i, size_t rows, size_t j, size_t width) {
-    size_t step = rows_follow_ ? std::bit_floor(std::min(computed_rows, reduce_batch / width)) : 1;
-    start(i, step, j, width);
-    for (size_t r = 0; r < rows; r += step) {
-      for (const port &p : k_->sources()) {
-        if (!is_direct(p)) { // one value for all columns
-          fetch_of(p).splat(reg_[p.reg], address(p, i + r, j), width);
-        }
-      }
-      if (int status = run_steps(k_, reg_, std::min(step, rows - r) * width, frame_)) {
-        return status;
-      }
-      for (const port &p : k_->outputs()) {
-        if (!is_direct(p)) {
-          fetch_of(p).store_strided(address(p, i + r, j), stride_[p.where.stream], reg_[p.reg], width);
-        }
-      }
-      advance(step * width);
-    }
-    return dynd_ok;
-  }
-
-  // Where the registers are, and how those move that do.
-  void start(size_t i, size_t step, size_t j, size_t width) {
-    nmoves_ = 0;
-    for (const port &p : k_->all_ports()) {
-      reg_[p.reg] = is_direct(p) ? address(p, i, j) : frame_->scratch + p.scratch;
-      if (is_direct(p)) {
-        move_[nmoves_++] = {p.reg, p.log2, p.where.axis_stride * intptr_t(step)};
-      }
-    }
-    nfetched_ = nmoves_;
-    std::span<const reduced_output> reduced = k_->reduced();
-    for (size_t o = 0; o < reduced.size(); o++) {
-      bool again = std::any_of(reduced.begin(), reduced.begin() + intptr_t(o),
-                               [&](const reduced_output &before) { return before.reg == reduced[o].reg; });
-      if (!from_[o].direct && !again) {
-        reg_[reduced[o].reg] = from_[o].scratch;
-        move_[nmoves_++] = {reduced[o].reg, reduced[o].log2, scratch_stride(reduced[o].log2, width) * intptr_t(step)};
-      }
-    }
-  }
-
-  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it.
-  void advance(size_t n) {
-    for (size_t m = 0; m < nmoves_; m++) {
-      char *&at = reg_[move_[m].reg];
-      at += move_[m].stride;
-      size_t bytes = n << move_[m].log2;
-      const char *later = at + intptr_t(std::max<size_t>(8192 / bytes, 1) - 1) * move_[m].stride;
-      for (size_t line = 0; line < bytes && m < nfetched_; line += 64) {
-        __builtin_prefetch(later + line, 0, 2); // to the L2
-      }
-    }
-  }
-
-  const chain_kernel *k_;
-  char *const *stream_;
-  const intptr_t *stride_;
-  dynd_frame *frame_;
-  bool in_place_ = true, rows_follow_;
-  struct {
-    const port *direct; // else from scratch
-    char *scratch;
-  } from_[max_reductions];
-  struct {
-    uint8_t reg, log2;
-    intptr_t stride;
-  } move_[max_registers + max_reductions];
-  size_t nmoves_, nfetched_; // those of operands come first
-  char *reg_[256];
-};
-
-} // namespace
-
-int columns_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                    dynd_frame *frame) {
-  return column_groups(chain_of(self), stream, stride, count, frame).run(count);
 }
 
 // ---- a nest of loops, as one logical row --------------------------------------------------------------------------

@@ -75,7 +75,7 @@ bool are_squares(const program &p, const program_step *at) {
                 is(square, arithmetic::square) && fold.kind == step_kind::fold &&
                 distance.reads[1] == repeat.writes[0] && square.reads[0] == distance.writes[0] &&
                 fold.reads[0] == square.writes[0];
-  return linked && isa().reduce(fold.reduction, fold.type).squares && count_reads(p, square.writes[0]) == 1;
+  return linked && isa().reduce(fold.reduction, fold.type).squares.rows && count_reads(p, square.writes[0]) == 1;
 }
 
 } // namespace
@@ -100,7 +100,7 @@ void fold_rows(const chain_step &step, char *const *reg, const row_batch &batch,
   intptr_t item = intptr_t(1) << step.log2;
   if (step.b != no_register) {
     const char *origin = reg[step.c] - (batch.offsets[0] << step.log2);
-    step.fold->squares(reg[step.dst], origin, reg[step.b], batch.offsets, batch.rows);
+    step.fold->squares.rows(reg[step.dst], origin, reg[step.b], batch.offsets, batch.rows);
   } else if (!batch.length) {
     const char *origin = reg[step.a] - (batch.offsets[0] << step.log2);
     intptr_t ahead = next ? reinterpret_cast<intptr_t>(next) - reinterpret_cast<intptr_t>(reg[step.a]) : 0;
@@ -208,7 +208,7 @@ int long_row::run_part(size_t n) {
     case step_extent::fold: {
       auto *stack = reinterpret_cast<lane_stack *>(memory);
       if (step.b != no_register) {
-        step.fold->square_lanes(stack->top(), reg_[step.c], reg_[step.b], n);
+        step.fold->squares.lanes(stack->top(), reg_[step.c], reg_[step.b], n);
       } else {
         step.fold->lanes(stack->top(), reg_[step.a], n);
       }

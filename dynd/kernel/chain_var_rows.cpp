@@ -160,10 +160,12 @@ struct var_rows_call {
       store_row_outputs(k, reg, stream, stride, r, end - r, frame);
       intptr_t ahead_of = reinterpret_cast<intptr_t>(asked_by_reduction.next);
       for (const reduced_output &o : k->reduced()) {
-        const char *origin = reg[o.reg] - (offsets[r] << o.log2);
         intptr_t ahead = ahead_of ? ahead_of - reinterpret_cast<intptr_t>(reg[o.reg]) : 0;
-        uint32_t empty =
-            o.functions->rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r, ahead);
+        char *origin[256];
+        for (uint8_t used : {o.reg, o.other}) {
+          origin[used] = reg[used] - (offsets[r] << o.log2);
+        }
+        uint32_t empty = o.rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r, ahead);
         if (empty && o.empty_fails) {
           return fail_empty(frame);
         }
@@ -224,6 +226,16 @@ struct var_rows_call {
   }
 };
 
+// Where the sources are, if all are read as they are in memory.
+bool find_sources(const chain_kernel *k, char *const *stream, char **reg) {
+  bool in_place = true;
+  for (const port &p : k->sources()) {
+    reg[p.reg] = stream[p.where.stream];
+    in_place &= p.where.slots == slot_kind::none && is_contiguous(p, p.where.axis_stride);
+  }
+  return in_place;
+}
+
 } // namespace
 
 int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
@@ -231,11 +243,10 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
   const chain_kernel *k = chain_of(self);
   auto *offsets = reinterpret_cast<const int64_t *>(stream[k->shape_slots]);
   const port &source = k->sources()[0];
-  if (k->nsteps == 0 && k->nreductions == 1 && source.where.slots == slot_kind::none &&
-      is_contiguous(source, source.where.axis_stride)) {
+  char *reg[256];
+  if (k->nsteps == 0 && k->nreductions == 1 && find_sources(k, stream, reg)) {
     const reduced_output &o = k->reduced()[0];
-    uint32_t empty = o.functions->rows(stream[o.stream], stride[o.stream], stream[source.where.stream], offsets, count,
-                                       row_prefetch_distance);
+    uint32_t empty = o.rows(stream[o.stream], stride[o.stream], reg, offsets, count, row_prefetch_distance);
     return empty && o.empty_fails ? fail_empty(frame) : int(dynd_ok);
   }
   if (scans_in_place(k) && source.where.slots == slot_kind::none) {

@@ -33,8 +33,8 @@ inline constexpr intptr_t row_prefetch_distance = 2048;
 struct reduce_functions {
   /// lanes (64 bytes) of one block of n <= 64 contiguous elements
   void (*block)(void *lanes, const void *x, size_t n);
-  /// lanes = combine(lanes, other), lane by lane, for `vectors` vectors of 64 bytes
-  void (*combine)(void *lanes, const void *other, size_t vectors);
+  /// dst = combine(a, b), lane by lane, for `vectors` vectors of 64 bytes; dst may be a
+  void (*combine)(void *dst, const void *a, const void *b, size_t vectors);
   /// *dst = the folded lanes
   void (*fold)(void *dst, const void *lanes);
   /// lanes of a whole row of n >= 1 contiguous elements (blocks and stack)
@@ -56,11 +56,24 @@ struct reduce_functions {
   /// The result is the position of an element within its row, an int64. The 64 bytes of lanes are then the element, its
   /// position and the number of elements so far; of columns there are two lanes, the elements and their positions.
   bool index;
-  /// Segmented as `rows`, to dst one after another, of the squares (x - about[r])^2 instead of the elements. Null where
-  /// that is no faster than a step for each operation, or has no meaning.
-  void (*squares)(void *dst, const void *x, const void *about, const int64_t *offsets, size_t rows) = nullptr;
-  /// As `lanes`, of the squares of n >= 1 elements; there are both functions or none.
-  void (*square_lanes)(void *lanes, const void *x, const void *about, size_t n) = nullptr;
+
+  // What is reduced instead of elements, computed of two operands in the same loop. Null where there are no such loops.
+
+  /// x[i] * y[i]
+  struct {
+    void (*lanes)(void *lanes, const void *x, const void *y, size_t n);
+    uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const void *y, const int64_t *offsets, size_t rows,
+                     intptr_t ahead);
+    void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, intptr_t stride, const void *y,
+                       intptr_t other_stride, size_t length, size_t rows);
+    void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, const char *y,
+                    intptr_t other_stride, size_t first, size_t rows, size_t width);
+  } products = {};
+  /// (x[i] - about)^2; `about` is one value, of rows one for each. Rows go to dst one after another.
+  struct {
+    void (*lanes)(void *lanes, const void *x, const void *about, size_t n);
+    void (*rows)(void *dst, const void *x, const void *about, const int64_t *offsets, size_t rows);
+  } squares = {};
 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +

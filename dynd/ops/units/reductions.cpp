@@ -18,13 +18,13 @@ namespace {
 
 #include "dynd/ops/isa_index_reduce.inc"
 
-#include "dynd/ops/isa_row_squares.inc"
+#include "dynd/ops/isa_terms_reduce.inc"
 
 namespace dynd::detail {
 #define DYND_REDUCTION(name, ...)                                                                                      \
   extern const reduction_loops DYND_OF_LEVEL(reduce_##name);                                                           \
   constinit const reduction_loops DYND_OF_LEVEL(reduce_##name) =                                                       \
-      with_squares<reduction_##name>(reductions_of<reduction_##name>());
+      with_terms<reduction_##name>(reductions_of<reduction_##name>());
 #include "dynd/ops/reductions.def"
 #undef DYND_REDUCTION
 } // namespace dynd::detail

@@ -198,11 +198,11 @@ TEST(Reduce, CombineIsLaneByLane) {
     constexpr size_t count = 64 / sizeof(T);
     for (int repeat = 0; repeat < 20; ++repeat) {
       std::vector<T> a = random_values<T>(random, type, count), b = random_values<T>(random, type, count), d = a;
-      functions.combine(d.data(), b.data(), 1);
+      functions.combine(d.data(), d.data(), b.data(), 1);
       std::vector<T> twice = a, both = b;
       twice.insert(twice.end(), b.begin(), b.end());
       both.insert(both.end(), a.begin(), a.end());
-      functions.combine(twice.data(), both.data(), 2);
+      functions.combine(twice.data(), twice.data(), both.data(), 2);
       for (size_t j = 0; j < count; ++j) {
         ASSERT_TRUE(same_bits(d[j], reference_combine(id, a[j], b[j])));
         ASSERT_TRUE(same_bits(twice[j], d[j]));
@@ -271,6 +271,123 @@ TEST(Reduce, RowsOfOneLength) {
   });
 }
 
+// ---- what is computed of two operands on the way -----------------------------------------------------------------
+
+/// Calls f(type tag, functions, type) for the folds that have such loops.
+template <class F> void for_each_sum_of_terms(F f) {
+  int found = 0;
+  for_each_reduction([&]<class T>(tag<T> t, reduction_id id, const reduce_functions &functions, scalar_id type) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (functions.products.lanes) {
+        ASSERT_EQ(id, reduction_id::sum);
+        f(t, functions, type);
+        ++found;
+      }
+    }
+  });
+  EXPECT_GT(found, 0);
+}
+
+template <class T> std::vector<T> products_of(const std::vector<T> &x, const std::vector<T> &y) {
+  std::vector<T> result;
+  for (size_t i = 0; i < x.size(); ++i) {
+    result.push_back(x[i] * y[i]);
+  }
+  return result;
+}
+
+TEST(Reduce, ProductsAreAddedAsIfTheyHadBeenStored) {
+  for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(15);
+    for (size_t length = 1; length <= 150; ++length) {
+      size_t rows = random() % 40 + 1, n = rows * length;
+      std::vector<T> x = reduction_values<T>(random, type, n, length), y = reduction_values<T>(random, type, n, 2);
+      std::vector<T> products = products_of(x, y);
+      guarded_memory left(n * sizeof(T)), right(n * sizeof(T));
+      put(left.at_end(), x.data(), n * sizeof(T));
+      put(right.at_end(), y.data(), n * sizeof(T));
+      alignas(64) T lanes[64 / sizeof(T)];
+      T got;
+      functions.products.lanes(lanes, left.at_end(), right.at_end(), n);
+      functions.fold(&got, lanes);
+      ASSERT_TRUE(same_bits(got, reference_reduce(reduction_id::sum, products.data(), n))) << n << " elements";
+      std::vector<T> fixed(rows), ragged(rows);
+      std::vector<int64_t> offsets{0};
+      for (size_t r = 0; r < rows; ++r) { // the ragged rows end where they may
+        offsets.push_back(r + 1 == rows ? int64_t(n)
+                                        : std::min(int64_t(n), offsets.back() + int64_t(random() % (2 * length))));
+      }
+      auto item = intptr_t(sizeof(T)), step = intptr_t(length) * item;
+      functions.products.rows_fixed(reinterpret_cast<char *>(fixed.data()), item, left.at_end(), step, right.at_end(),
+                                    step, length, rows);
+      functions.products.rows(reinterpret_cast<char *>(ragged.data()), item, left.at_end(), right.at_end(),
+                              offsets.data(), rows, 0);
+      for (size_t r = 0; r < rows; ++r) {
+        ASSERT_TRUE(same_bits(fixed[r], reference_reduce(reduction_id::sum, products.data() + r * length, length)));
+        ASSERT_TRUE(same_bits(ragged[r], reference_reduce(reduction_id::sum, products.data() + offsets[r],
+                                                          size_t(offsets[r + 1] - offsets[r]))));
+      }
+    }
+  });
+}
+
+TEST(Reduce, ColumnsOfProducts) {
+  for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(16);
+    constexpr size_t count = 64 / sizeof(T);
+    for (size_t width = 1; width <= 40; ++width) {
+      size_t rows = random() % 64 + 1;
+      std::vector<T> x = reduction_values<T>(random, type, rows * width, width);
+      std::vector<T> y = reduction_values<T>(random, type, rows * width, 2), products = products_of(x, y);
+      std::vector<T> lanes(count * 64), expected(count * 64);
+      auto stride = intptr_t(width * sizeof(T)), lane = intptr_t(64 * sizeof(T));
+      auto *got = reinterpret_cast<char *>(lanes.data()), *wanted = reinterpret_cast<char *>(expected.data());
+      functions.products.columns(got, lane, count, reinterpret_cast<char *>(x.data()), stride,
+                                 reinterpret_cast<char *>(y.data()), stride, 0, rows, width);
+      functions.columns(wanted, lane, count, reinterpret_cast<char *>(products.data()), stride, 0, rows, width, false);
+      for (size_t l = 0; l < std::min(rows, count); ++l) {
+        for (size_t j = 0; j < width; ++j) {
+          ASSERT_TRUE(same_bits(lanes[l * 64 + j], expected[l * 64 + j])) << "lane " << l << ", column " << j;
+        }
+      }
+    }
+  });
+}
+
+TEST(Reduce, SquaredDistances) {
+  for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(17);
+    for (int test = 0; test < 200; ++test) {
+      size_t rows = random() % 30 + 1;
+      std::vector<int64_t> offsets{0};
+      for (size_t r = 0; r < rows; ++r) {
+        offsets.push_back(offsets.back() + int64_t(random() % (test % 5 == 0 ? 200 : test % 5 == 1 ? 70 : 20)));
+      }
+      auto n = size_t(offsets.back());
+      std::vector<T> x = reduction_values<T>(random, type, n, 2), about = reduction_values<T>(random, type, rows, 2);
+      about[0] = std::numeric_limits<T>::infinity(); // does not reach lanes without an element
+      guarded_memory memory(n * sizeof(T));
+      put(memory.at_end(), x.data(), n * sizeof(T));
+      std::vector<T> got(rows);
+      functions.squares.rows(got.data(), memory.at_end(), about.data(), offsets.data(), rows);
+      for (size_t r = 0; r < rows; ++r) {
+        std::vector<T> squares;
+        for (int64_t i = offsets[r]; i < offsets[r + 1]; ++i) {
+          squares.push_back((x[size_t(i)] - about[r]) * (x[size_t(i)] - about[r]));
+        }
+        T wanted = reference_reduce(reduction_id::sum, squares.data(), squares.size()), of_lanes = wanted;
+        ASSERT_TRUE(same_bits(got[r], wanted)) << "row " << r << " of " << squares.size();
+        if (!squares.empty()) {
+          alignas(64) T lanes[64 / sizeof(T)];
+          functions.squares.lanes(lanes, memory.at_end() + size_t(offsets[r]) * sizeof(T), &about[r], squares.size());
+          functions.fold(&of_lanes, lanes);
+        }
+        ASSERT_TRUE(same_bits(of_lanes, wanted)) << "row " << r << " of " << squares.size();
+      }
+    }
+  });
+}
+
 // ---- positions ----------------------------------------------------------------------------------------------------
 
 /// The first of equal ones, the first NaN if there is one.
@@ -314,7 +431,7 @@ TEST(Reduce, PositionsInRowsOfAllLengths) {
       size_t half = length / 3; // in two parts
       functions.block(lanes, memory.at_end(), half);
       functions.lanes(other, memory.at_end() + half * sizeof(T), length - half);
-      functions.combine(lanes, other, 1);
+      functions.combine(lanes, lanes, other, 1);
       functions.fold(&index, lanes);
       ASSERT_EQ(index, wanted) << length << " in two parts";
       const int64_t offsets[] = {0, int64_t(length)};
