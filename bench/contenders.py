@@ -46,21 +46,37 @@ def bind_ours(operands):
     def convert(x):
         return nd.array(nd.from_offsets(x.offsets, x.content)) if isinstance(x, Ragged) else nd.array(x)
 
-    return {name: convert(x) for name, x in operands.items()} | {name: getattr(nd, name) for name in FUNCTIONS}
+    functions = {name: getattr(nd, name) for name in (*FUNCTIONS, "softmax")}
+    return {name: convert(x) for name, x in operands.items()} | functions
+
+
+def _padded(content, lengths, value):
+    """The rows as long as the longest, and what of them is theirs."""
+    inside = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    padded = np.full(inside.shape, value)
+    padded[inside] = content
+    return padded, inside
 
 
 def running_sums(content, lengths):
-    """NumPy has no sums within rows that add in order: the rows are padded."""
-    inside = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    padded = np.zeros(inside.shape)
-    padded[inside] = content
+    """NumPy has no sums within rows that add in order."""
+    padded, inside = _padded(content, lengths, 0.0)
     return np.cumsum(padded, axis=1)[inside]
 
 
+def row_argmax(content, lengths):
+    return _padded(content, lengths, -np.inf)[0].argmax(axis=1)
+
+
+def row_softmax(content, offsets, lengths):
+    powers = np.exp(content - np.repeat(np.maximum.reduceat(content, offsets[:-1]), lengths))
+    return powers / np.repeat(np.add.reduceat(powers, offsets[:-1]), lengths)
+
+
 def bind_numpy(operands):
-    names = (*FUNCTIONS, "repeat", "maximum", "bincount")
-    functions = {name: getattr(np, name) for name in names} | {"running_sums": running_sums}
-    return _flat(operands) | functions
+    names = (*FUNCTIONS, "repeat", "maximum", "bincount", "logical_or")
+    own = {"running_sums": running_sums, "row_argmax": row_argmax, "row_softmax": row_softmax}
+    return _flat(operands) | {name: getattr(np, name) for name in names} | own
 
 
 def bind_awkward(operands):

@@ -35,6 +35,7 @@ loop_list ragged_loops();
 loop_list copy_loops();
 loop_list element_loops();
 loop_list reduction_loops();
+loop_list plane_loops();
 loop_list row_loops();
 
 /// W doubles that the compiler keeps in one vector register; may lie at any element's address.

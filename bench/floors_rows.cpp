@@ -1,5 +1,6 @@
 // Hand-written loops that pass over each ragged row several times while it is in registers or in the cache: mean,
-// standard deviation, rows made to mean 0 and deviation 1, softmax.
+// standard deviation, rows made to mean 0 and deviation 1, softmax; and the place of the largest, and whether there is
+// one beyond a limit.
 //
 // Where AVX-512 is there, eight rows are in registers at once, under masks, and fold together; groups with a longer row
 // take the plain way.
@@ -53,6 +54,25 @@ void write_softmax(const work &w, const double *x, int64_t, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     out[i] /= sum;
   }
+}
+
+void write_argmax(const work &w, const double *x, int64_t r, int64_t n) {
+  double best = x[0];
+  int64_t at = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    bool taken = x[i] > best || (x[i] != x[i] && best == best);
+    best = taken ? x[i] : best;
+    at = taken ? i : at;
+  }
+  w.out[r] = double(at);
+}
+/// Whether one is above 0.9.
+void write_any(const work &w, const double *x, int64_t r, int64_t n) {
+  bool some = false;
+  for (int64_t i = 0; i < n; ++i) {
+    some |= x[i] > 0.9;
+  }
+  w.out[r] = some;
 }
 
 using row_writer = void (*)(const work &, const double *, int64_t, int64_t);
@@ -171,6 +191,31 @@ template <what wanted, int vectors, int ahead, row_writer write> void masked(con
   }
 }
 
+/// Rows of up to two vectors under masks.
+template <bool wants_index> void masked_search(const work &w) {
+  for (int64_t r = 0; r < w.rows; ++r) {
+    const double *x = w.in[0] + w.offsets[r];
+    int64_t n = w.offsets[r + 1] - w.offsets[r];
+    if (n > 16) {
+      (wants_index ? write_argmax : write_any)(w, x, r, n);
+      continue;
+    }
+    uint32_t bits = _bzhi_u32(~0u, unsigned(n));
+    __m512d least = _mm512_set1_pd(-std::numeric_limits<double>::infinity());
+    __m512d first = _mm512_mask_loadu_pd(least, __mmask8(bits), x);
+    __m512d second = _mm512_mask_loadu_pd(least, __mmask8(bits >> 8), x + 8);
+    auto found = [&](__m512d value, auto compare) { return compare(first, value) | compare(second, value) << 8; };
+    if constexpr (wants_index) {
+      __m512d best = _mm512_set1_pd(_mm512_reduce_max_pd(_mm512_max_pd(first, second)));
+      uint32_t at = found(best, [](__m512d a, __m512d b) { return uint32_t(_mm512_cmp_pd_mask(a, b, _CMP_NLT_UQ)); });
+      w.out[r] = double(__builtin_ctz(at | 1u << 16));
+    } else {
+      w.out[r] = found(_mm512_set1_pd(0.9),
+                       [](__m512d a, __m512d b) { return uint32_t(_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ)); }) != 0;
+    }
+  }
+}
+
 #endif
 
 const loop loops[] = {
@@ -178,7 +223,11 @@ const loop loops[] = {
     {"row std/plain", plain<write_deviation>},
     {"row standardize/plain", plain<write_standardized>},
     {"row softmax/plain", plain<write_softmax>},
+    {"row argmax/plain", plain<write_argmax>},
+    {"row any/plain", plain<write_any>},
 #if defined(__AVX512F__)
+    {"row argmax/masked", masked_search<true>},
+    {"row any/masked", masked_search<false>},
     {"row mean/masked 1", masked<what::mean, 1, 0, write_mean>},
     {"row mean/masked 2", masked<what::mean, 2, 0, write_mean>},
     {"row mean/masked 1 prefetch", masked<what::mean, 1, 512, write_mean>},

@@ -61,6 +61,14 @@ template <int pages> void fused_paged(const work &w) {
   each_paged<pages, store_kind::stream>(w.out, w.columns, fused(w));
 }
 
+/// 1 + 2a - 3a^2 + a^3 / 2
+template <int W, store_kind kind> void polynomial(const work &w) {
+  flat<W, kind>(w, [a = w.in[0]]<int V>(int64_t i) {
+    vec<V> x = load<V>(a + i);
+    return 1.0 + 2.0 * x - 3.0 * (x * x) + 0.5 * (x * x * x);
+  });
+}
+
 template <int W, store_kind kind> void fill(const work &w) {
   flat<W, kind>(w, [value = w.in[0][0]]<int V>(int64_t) { return repeat<V>(value); });
 }
@@ -205,6 +213,10 @@ constexpr loop loops[] = {
     {"fused/widest", fused_flat<widest, regular>},
     {"fused/256 stream", fused_flat<4, stream>},
     {"fused/widest stream", fused_flat<widest, stream>},
+    {"polynomial/256", polynomial<4, regular>},
+    {"polynomial/widest", polynomial<widest, regular>},
+    {"polynomial/256 stream", polynomial<4, stream>},
+    {"polynomial/widest stream", polynomial<widest, stream>},
     {"fused/2 pages", fused_paged<2>},
     {"dot/256", dot<4, 1>},
     {"dot/widest", dot<widest, 1>},

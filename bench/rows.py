@@ -61,6 +61,10 @@ def outer(rows, columns):
     return make
 
 
+def plane(shape):
+    return lambda: {"a": aligned(_rng().random(shape))}
+
+
 def squares(side):
     def make():
         rng = _rng()
@@ -149,6 +153,14 @@ def _ragged(mean):
         row("(a*b + row[:, None]).sum(axis=1)", f"({fused}).sum(axis=1)", "a b row", 1.6, "row fused sum", sums=True,
             peers={"numpy": "bincount(parents, a*b + repeat(row, lengths), lengths.size)",
                    "awkward": f"ak.sum({fused}, axis=1)", "numba": "row_fused_sum(a, b, row, offsets)"}),
+        row("argmax(axis=1)", "a.argmax(axis=1)", "a", 1.5, "row argmax", shortest=1,
+            peers={"numpy": "row_argmax(a, lengths)", "awkward": "ak.argmax(a, axis=1)"}),
+        row("any(a > 0.9, axis=1)", "(a > 0.9).any(axis=1)", "a", 1.5, "row any", shortest=1,
+            peers={"numpy": "logical_or.reduceat(a > 0.9, offsets[:-1])", "awkward": "ak.any(a > 0.9, axis=1)"}),
+        row("softmax(axis=1)", "softmax(a, axis=1)", "a", 1.3, "row softmax", shortest=1, sums=True, lazy=True,
+            peers={"numpy": "row_softmax(a, offsets, lengths)", "awkward": "ak.softmax(a, axis=1)"}),
+        row("1 + 2a - 3a**2 + a**3 / 2", "1.0 + 2.0*a - 3.0*a**2 + 0.5*a**3", "a", 2, "polynomial", lazy=True, sums=True,
+            peers={"awkward": "1.0 + 2.0*a - 3.0*a**2 + 0.5*a**3"}),
         # of fewer than two elements there is no deviation to divide by
         row("mean(axis=1)", "a.mean(axis=1)", "a", 1.4, "row mean", shortest=2, sums=True,
             peers={"numpy": row_mean, "awkward": "ak.mean(a, axis=1)"}),
@@ -170,6 +182,32 @@ def _scans():
     ]
 
 
+def _planes():
+    """Reductions of whole planes. An F-ordered array is the transposed view of one in C order: the loops see its memory."""
+    shapes = {"4000 x 4000": (4000, 4000), "1M x 4": (1_000_000, 4), "4 x 1M": (4, 1_000_000)}
+    along = {0: "columns", 1: "rows", None: "everything"}
+    rows = []
+    for label, shape in shapes.items():
+        for order in "CF":
+            array, memory = ("a", shape) if order == "C" else ("a.T", shape[::-1])
+            for name in ("sum", "mean", "max"):
+                for axis in (0, 1, None):
+                    work = along[axis if axis is None or order == "C" else 1 - axis]
+                    where = "all" if axis is None else f"axis={axis}"
+                    rows.append(Row(f"{name} of {label} {order}, {where}", f"{array}.{name}(axis={axis})", plane(memory),
+                                    1.3, loop=f"plane {name} {work}", sums=True))
+    return rows
+
+
+def _small_reductions():
+    three, names = vectors("a", 3), "sum prod min max argmin argmax any all mean var std".split()
+    rows = [Row(f"{name}, 3", f"a.{name}()", three, 0.5, "numpy") for name in names]
+    rows += [Row(f"ragged {name}(axis=1), 3 rows", f"a.{name}(axis=1)", three_rows, 1.5e-6, "time",
+                 peers={"numpy": "bincount(parents, a, lengths.size)"} | ({"awkward": f"ak.{name}(a, axis=1)"}))
+             for name in ("sum", "mean")]
+    return rows
+
+
 def _functions(count, label):
     """NumPy calls the system's library for float64: for sin and cos always, for exp and log without AVX-512. Its own
     vector loops are less accurate than ours."""
@@ -187,11 +225,14 @@ def _functions(count, label):
 ROWS = [
     *_small(),
     *_scans(),
+    *_small_reductions(),
     *_flat(10_000, "10k", (1.3, 1.6, 2.4)),
     *_flat(16_000_000, "16M", (1.15, 1.2, 1.2)),
     *_functions(10_000, "10k"),
     *_functions(1_000_000, "1M"),
     *_shaped(),
+    *_planes(),
+    Row("(a*b).sum(axis=0), 4000 x 4000", "(a*b).sum(axis=0)", squares(4000), 1.2, loop="column products", sums=True),
     *_ragged(10),
     *_ragged(4),
     Row("two threads: 8 of sqrt(x/b + a), 4M", ROOT_CHAIN, vectors("ab", 4_000_000), 1.7, "one thread",

@@ -147,8 +147,10 @@ class Bench:
         arrays = [x.content if isinstance(x, Ragged) else x for x in operands.values()]
         offsets = next((x.offsets for x in operands.values() if isinstance(x, Ragged)), None)
         rows = len(arrays[0]) if offsets is None else len(offsets) - 1
-        # elementwise loops see one flat row of everything; an outer sum needs its own columns
-        columns = arrays[1].shape[1] if family.startswith("outer") else max(out.size, arrays[0].size)
+        # elementwise loops see one flat row of everything; an outer sum and reductions of planes need their own columns
+        columns = max(out.size, arrays[0].size)
+        if family.startswith(("outer", "plane", "column")):
+            columns = arrays[-1].shape[1]
         work = floors.make_work(out, arrays, offsets, rows, columns)
 
         variants, is_right = [], True

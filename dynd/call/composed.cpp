@@ -8,6 +8,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/reduce.h"
+#include "dynd/eval/row_functions.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd::nd {
@@ -142,11 +143,24 @@ array logsumexp(const array &a, const reduced_axes &axes, bool keepdims) {
   return std::move(total) + (keepdims ? top : sum(top, axes));
 }
 
+namespace {
+
+/// Along the axis, which stays: as a stage of what is computed of it, where that can be.
+array of_rows(const array &a, int axis, row_function function) {
+  ref<array_block> result =
+      evaluate_rows({.what = {"softmax", function}, .operand = a.get(), .axis = axis, .keepdims = true});
+  return result                              ? array(std::move(result))
+         : function == row_function::largest ? largest_along(a, axis)
+                                             : sum(a, axis, {.keepdims = true});
+}
+
+} // namespace
+
 array softmax(const array &a, int axis) {
   find_axes("softmax", axis, a.ndim()); // an error of its own
   array x = as_floats("softmax", a);
-  array powers = exp(x - largest_along(x, axis));
-  return powers / sum(powers, axis, {.keepdims = true});
+  array powers = exp(x - of_rows(x, axis, row_function::largest));
+  return powers / of_rows(powers, axis, row_function::total);
 }
 
 } // namespace dynd::nd

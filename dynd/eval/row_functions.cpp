@@ -28,8 +28,14 @@ uint8_t finish_variance(row_steps &s, const row_operation &what, uint8_t squares
 uint8_t add_row_function(fused_task &fused, const row_operation &what, scalar_id type, const value_registers &x) {
   row_steps s(fused, type);
   s.take(x);
-  uint8_t count = s.count();
-  uint8_t mean = s(quotient, s.fold(s.value, sum), count);
+  if (what.function == row_function::largest) {
+    return s.finite_or_zero(s.fold(s.value, largest));
+  }
+  uint8_t total = s.fold(s.value, sum);
+  if (what.function == row_function::total) {
+    return total;
+  }
+  uint8_t count = s.count(), mean = s(quotient, total, count);
   return what.function == row_function::mean ? mean
                                              : finish_variance(s, what, add_deviations(s, mean, false).squares, count);
 }
@@ -144,7 +150,7 @@ ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type) {
   settings how = thread_settings();
   fused_task fused(call.what.name, how);
   broadcast_space(call.what.name, {call.operand}, fused.t.shape);
-  bool in_blocks = call.what.function != row_function::mean && has_long_rows(fused.t.shape, call.operand);
+  bool in_blocks = is_variance(call.what.function) && has_long_rows(fused.t.shape, call.operand);
   if (ref<array_block> lazy = in_blocks ? ref<array_block>() : try_delay(call, type, fused.t.shape, how)) {
     return lazy;
   }
@@ -157,7 +163,7 @@ ref<array_block> evaluate_all(const row_call &call, scalar_id type) {
   settings how = thread_settings();
   space shape;
   broadcast_space(call.what.name, {call.operand}, shape);
-  bool in_blocks = call.what.function != row_function::mean && nd::count_elements(*call.operand) > block_elements;
+  bool in_blocks = is_variance(call.what.function) && nd::count_elements(*call.operand) > block_elements;
   return in_blocks ? run_long_rows(call, shape, type, how) : ref<array_block>();
 }
 
@@ -174,7 +180,7 @@ ref<array_block> evaluate_rows(const row_call &call) {
     return evaluate_all(call, type);
   }
   bool inside = call.operand->type->var_count > 0 || are_rows_inside(*call.operand, axis);
-  bool long_rows = call.what.function != row_function::mean && call.operand->size()[axis] > block_elements;
+  bool long_rows = is_variance(call.what.function) && call.operand->size()[axis] > block_elements;
   if (!inside && !long_rows) {
     return {};
   }

@@ -1,5 +1,6 @@
-// Functions of whole rows that need several passes over each: mean and variance. All passes are stages of one program
-// (docs/decisions/0030), run while the row is in the cache, fused with what is lazy below.
+// Functions of whole rows that need several passes over each: mean and variance; and what softmax takes of rows, so
+// that its passes are such too. All passes are stages of one program (docs/decisions/0030), run while the row is in the
+// cache, fused with what is lazy below.
 #pragma once
 
 #include "dynd/array/array.h"
@@ -7,7 +8,10 @@
 
 namespace dynd {
 
-enum class row_function : uint8_t { mean, variance, deviation };
+/// largest: 0 where that is not finite
+enum class row_function : uint8_t { mean, variance, deviation, largest, total };
+
+inline bool is_variance(row_function f) { return f == row_function::variance || f == row_function::deviation; }
 
 struct row_operation {
   const char *name;

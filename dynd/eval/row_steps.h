@@ -43,6 +43,10 @@ public:
                                      {p_.row_length(), fused_.constant(scalar_id::int64, &one)});
     return p_.add_operation(logic::chosen, type_, {alone, a, b});
   }
+  uint8_t finite_or_zero(uint8_t reg) {
+    uint8_t finite = p_.add_operation(logic::finite, type_, {reg});
+    return p_.add_operation(logic::chosen, type_, {finite, reg, constant(0)});
+  }
 
 private:
   fused_task &fused_;

@@ -90,7 +90,8 @@ public:
   }
   bool has_few(size_t rows) const {
     bool whole = (width_ << reduced_->log2) % 64 == 0;
-    return whole && rows > 1 && rows <= std::min(lanes_, few_rows) && !reduced_->functions->index && reduced_->other == no_register;
+    return whole && rows > 1 && rows <= std::min(lanes_, few_rows) && !reduced_->functions->index &&
+           reduced_->other == no_register;
   }
 
 private:
@@ -192,8 +193,8 @@ private:
     size_t levels = size_t(66 - __builtin_clzll(uint64_t(rows / batch) | 1));
     column_stack stacks[max_reductions];
     for (size_t o = 0; o < reduced.size(); o++) {
-      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line), rows,
-                      most, width, in_place_, rows_follow_);
+      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line),
+                      rows, most, width, in_place_, rows_follow_);
     }
     if (in_place_ && reduced.size() == 1 && stacks[0].has_few(rows) &&
         stride_[reduced[0].stream] == intptr_t(1) << reduced[0].log2) {
@@ -224,7 +225,9 @@ private:
     return in_place_ ? batch : rows_follow_ ? std::bit_floor(std::min(batch, fit)) : computed_rows;
   }
 
-  char *result_at(const reduced_output &o, size_t j) const { return stream_[o.stream] + intptr_t(j) * stride_[o.stream]; }
+  char *result_at(const reduced_output &o, size_t j) const {
+    return stream_[o.stream] + intptr_t(j) * stride_[o.stream];
+  }
 
   column_rows rows_of(const reduced_output &o, const column_source *from, size_t i, size_t j, size_t width) const {
     auto at = [&](const column_source &s) { return s.direct ? address(*s.direct, i, j) : s.scratch; };
@@ -282,7 +285,8 @@ private:
     for (size_t o = 0; o < k_->reduced().size(); o++) {
       uint8_t log2 = k_->reduced()[o].log2;
       for (const column_source &source : from_[o]) {
-        bool again = std::any_of(move_ + nfetched_, move_ + nmoves_, [&](const auto &m) { return m.reg == source.reg; });
+        bool again =
+            std::any_of(move_ + nfetched_, move_ + nmoves_, [&](const auto &m) { return m.reg == source.reg; });
         if (source.reg != no_register && !source.direct && !again) {
           reg_[source.reg] = source.scratch;
           move_[nmoves_++] = {source.reg, log2, scratch_stride(log2, width) * intptr_t(step)};
