@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dynd/array/block.h"
-#include "dynd/array/part.h"
+#include "dynd/type/part.h"
 
 namespace dynd {
 
@@ -48,7 +48,7 @@ public:
   /// The elements that a missing value has nevertheless: zeros, empty rows and texts.
   void add_nothing(const type_part &part);
 
-  /// The array. Where it is writable, its strings can be replaced by longer ones.
+  /// The array. Its rows, texts and pointers are as they came; a copy has others, which can be replaced.
   ref<array_block> finish(access_mode access);
 
 private:

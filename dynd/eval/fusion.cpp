@@ -8,15 +8,6 @@
 
 namespace dynd {
 
-bool find_element_kind(const type_data *dtype, element_kind &kind) {
-  kind.option = dtype->kind == type_kind::option;
-  dtype = kind.option ? dtype->element : dtype;
-  kind.swapped = dtype->kind == type_kind::byteswap;
-  dtype = kind.swapped ? dtype->element : dtype;
-  kind.scalar = dtype->scalar;
-  return dtype->kind == type_kind::scalar;
-}
-
 // ---- claiming -----------------------------------------------------------------------------------------------------
 
 void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs,

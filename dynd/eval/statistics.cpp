@@ -131,14 +131,7 @@ ref<array_block> norm(const reduction_call &call) {
 ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   const char *name = "vecdot";
   settings how = thread_settings();
-  element_kind kind[2];
-  for (int i = 0; i < 2; i++) {
-    const type_data *dtype = (i ? b : a)->type->dtype;
-    if (!find_element_kind(dtype, kind[i])) {
-      fail(error_kind::type, std::string(name) + ": there is no such operation for elements of type " + dtype->text);
-    }
-  }
-  scalar_id own = promote(kind[0].scalar, kind[1].scalar);
+  scalar_id own = promote(kind_of_numbers(name, a->type).scalar, kind_of_numbers(name, b->type).scalar);
   own = computation_type(arithmetic::product, own);
   scalar_id type = accumulator_type(arithmetic::sum, own);
   fold sum{arithmetic::sum, type};

@@ -110,6 +110,10 @@ void align(task &t);
 /// rows there or depends on none of these axes. A reduced axis stays, unless all axes are one logical row.
 void flatten_rows(task &t);
 
+/// A stream below rows of one length that follow each other: it moves along them, and all axes outside of them, as
+/// along axes of one size each.
+void enter_equal_rows(lowered_stream &stream, const offsets_run &run, int axis, intptr_t length, const space &shape);
+
 /// Whether all rows of every `var` axis of the space have one length, and follow each other.
 bool has_equal_rows(const space &shape);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dynd/array/rows.h"
+#include "dynd/eval/evaluate.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd::testing {
@@ -182,7 +183,10 @@ public:
     if (next() != 0) {
       throw std::runtime_error("parse: more text after the value: " + std::string(rest_));
     }
-    return nd::array(writer_.finish(access));
+    const stream_role *roles = type_->roles, *end = roles + type_->nstreams;
+    nd::array made(writer_.finish(access));
+    bool replaceable = access == access_mode::readwrite && std::find(roles, end, stream_role::texts) != end;
+    return replaceable ? nd::array(copy_values(made.get(), access)) : made;
   }
 
 private:

@@ -128,7 +128,7 @@ def test_long_folds():
     (lambda: nd.reduce(nd.subtract, [[1], []], axis=1), ValueError, "reduce: row 1 is empty"),
     (lambda: nd.reduce(nd.subtract, [1], axis=3), IndexError, "reduce: axis 3 is out of bounds for 1 dimension(s)"),
     (lambda: nd.reduce(nd.add, [True]), TypeError, "bool is not a number"),
-    (lambda: nd.reduce(nd.subtract, ["a"]), TypeError, "reduce: there is no subtract for elements of type string"),
+    (lambda: nd.reduce(nd.subtract, ["a"]), TypeError, "reduce: subtract: there is no such operation for elements of type string"),
     (lambda: nd.reduce(nd.floor_divide, [1, 0]), ValueError, "floor_divide: integer division by zero"),
     (lambda: nd.reduce(nd.subtract, [1, 2], identity=[1, 2]), TypeError, "reduce: identity must be one value"),
     (lambda: nd.reduce(nd.subtract), TypeError, "reduce: missing argument 'a'"),
