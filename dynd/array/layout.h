@@ -2,6 +2,7 @@
 // another.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,14 @@
 #include "dynd/type/part.h"
 
 namespace dynd {
+
+inline bool has_role(const type_data *type, stream_role role) {
+  return std::find(type->roles, type->roles + type->nstreams, role) != type->roles + type->nstreams;
+}
+/// Whether what the stream leads to, of a writable array, gets its memory from a pool: rows, texts, behind pointers.
+inline bool has_pool(stream_role role) {
+  return role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
+}
 
 /// Bytes of one element of a stream; of slots, of that kind.
 size_t stream_item(const type_data *type, int stream, slot_kind kind = slot_kind::pairs64);

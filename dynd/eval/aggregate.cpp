@@ -5,6 +5,7 @@
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/statistics.h"
 #include "dynd/ops/logic.h"
 
@@ -189,10 +190,9 @@ ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
 ref<array_block> try_direct_fold(const reduction_call &call, scalar_id type) {
   constexpr intptr_t most = 512; // elements
   const array_block &x = *call.operand;
-  if (!call.axes.all() || !(x.flags & flag_dense) || x.count < 1 || x.count > most || !call.how.direct ||
-      call.how.watching || call.skips() || call.keywords.initial || call.keywords.empty_missing ||
-      call.element.swapped || (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index) ||
-      x.state.load(std::memory_order_acquire) != array_state::ready) {
+  if (!call.axes.all() || !is_dense_and_ready(&x) || x.count < 1 || x.count > most || !may_be_direct(call.how) ||
+      call.skips() || call.keywords.initial || call.keywords.empty_missing || call.element.swapped ||
+      (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index)) {
     return {};
   }
   alignas(64) char scratch[most * max_scalar_size], lanes[64], value[max_scalar_size];
@@ -260,29 +260,18 @@ ref<array_block> index_of(const reduction_call &call) {
   if (ref<array_block> direct = try_direct_fold(call, type)) {
     return direct;
   }
-  reduction_spec spec = call.spec();
-  spec.add_result(ndt::make_scalar(scalar_id::int64), {{call.what.fold, type, true}});
-  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
-    folded[0] = folded_value(call, fused, in[0], type);
-  };
-  ref<array_block> result;
-  reduce(spec, &result);
-  return result;
+  return reduce(call.spec(), ndt::make_scalar(scalar_id::int64), {call.what.fold, type, true},
+                [&](fused_task &fused, const value_registers *in) { return folded_value(call, fused, in[0], type); });
 }
 
 ref<array_block> count_of(const reduction_call &call) {
-  reduction_spec spec = call.spec();
   fold sum{call.what.fold, scalar_id::int64};
-  spec.add_result(ndt::make_scalar(scalar_id::int64), {sum});
-  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+  return reduce(call.spec(), ndt::make_scalar(sum.type), sum, [&](fused_task &fused, const value_registers *in) {
     uint8_t present = call.present(fused, in);
-    folded[0] = call.what.part == folded_part::truth
-                    ? present_or_nothing(fused, present, folded_value(call, fused, in[0], sum.type), sum)
-                    : fused.t.p.converted(fused.valid_or_true({no_register, present}), sum.type);
-  };
-  ref<array_block> result;
-  reduce(spec, &result);
-  return result;
+    return call.what.part == folded_part::truth
+               ? present_or_nothing(fused, present, folded_value(call, fused, in[0], sum.type), sum)
+               : fused.t.p.converted(fused.valid_or_true({no_register, present}), sum.type);
+  });
 }
 
 ref<array_block> result_of(const reduction_call &call) {

@@ -35,18 +35,10 @@ struct split {
 
 // ---- a kernel over elements ---------------------------------------------------------------------------------------
 
-void add_operand(task &t, array_block *block, int ndim) {
-  space_operand operand(block, ndim);
-  int var = operand.var_count();
-  t.operands.push_back(operand);
-  t.add_ports(t.operands.size() - 1, var, block->nstreams - var);
-}
-
 // The streams behind those of both operands: the pools that the destination's elements get memory from.
 void add_pools(task &t, array_block *dst) {
   for (int s = t.operands[0].var_count(); s < dst->nstreams; s++) {
-    stream_role role = dst->type->roles[s];
-    if (role == stream_role::rows || role == stream_role::texts || role == stream_role::index) {
+    if (has_pool(dst->type->roles[s])) {
       t.ports.push_back({-1, 0, reinterpret_cast<char *>(as_pool(dst->streams()[s].owner))});
     }
   }
@@ -70,17 +62,17 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
   t.name = name;
   t.how = how;
   t.assigns = true;
-  t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
+  t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, kernel_request_t request,
                std::vector<explained_level> *levels) {
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    return make_element_assignment(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, planned,
-                                   levels);
+    return make_assignment_kernel(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, request,
+                                  levels);
   };
   split at(dst->type, src->type);
   space_of({dst, at.dst}, t.shape);
   t.noutputs = 1;
-  add_operand(t, dst, at.dst);
-  add_operand(t, src, at.src);
+  t.add_operand({dst, at.dst});
+  t.add_operand({src, at.src});
   add_pools(t, dst);
   lower(t);
   run_task(t);
@@ -164,7 +156,7 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
   type_part to = element_part(*dst);
   fused.t.assigns = true;
   space_of(dst, fused.t.shape);
-  if (src->state.load(std::memory_order_acquire) != array_state::ready) {
+  if (!src->is_ready()) {
     element_kind into, from;
     find_element_kind(dst->type->dtype, into);
     find_element_kind(src->type->dtype, from);

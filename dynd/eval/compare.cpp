@@ -111,9 +111,9 @@ private:
 // ---- everything else: a kernel over elements ----------------------------------------------------------------------
 
 void run_kernel(task &t, array_block *const *operands, comparison which) {
-  t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, bool,
+  t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, kernel_request_t,
                    std::vector<explained_level> *levels) {
-    size_t end = make_comparison_operator(out, offset, to[0], to[1], to[2], which);
+    size_t end = make_comparison_kernel(out, offset, to[0], to[1], to[2], which);
     if (levels) {
       std::string text = std::string(to[1].type()->text) + ", " + to[2].type()->text + " to " + to[0].type()->text;
       levels->push_back({offset, end - offset, text});
@@ -122,8 +122,7 @@ void run_kernel(task &t, array_block *const *operands, comparison which) {
   };
   t.noutputs = 1;
   for (int o = 0; o < 3; o++) {
-    t.operands.push_back(operands[o]);
-    t.add_ports(o, operands[o]->type->var_count, operands[o]->type->dtype->nstreams);
+    t.add_operand(operands[o]);
   }
   lower(t);
   run_task(t);

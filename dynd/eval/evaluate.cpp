@@ -219,15 +219,14 @@ bool has_own_places(const array_block &block) {
   return true;
 }
 
-// Whether no element of dst is read for another one.
+// Whether no element of dst is read for another one. A lazy operand has no memory, or one of its own.
 bool can_write_in_place(const array_block &dst, const call_operands &operands) {
   if (!has_own_places(dst)) {
     return false;
   }
   for (int i = 0; i < operands.count; i++) {
     const array_block &own = *operands.block[i];
-    bool lazy = own.state.load(std::memory_order_acquire) != array_state::ready; // has no memory, or one of its own
-    if (!lazy && !is_same_view(dst, own) && may_write_to(dst, own)) {
+    if (own.is_ready() && !is_same_view(dst, own) && may_write_to(dst, own)) {
       return false;
     }
   }
@@ -284,7 +283,7 @@ bool fills_elements(op_id op, const call_operands &operands) {
 
 } // namespace
 
-number_operand::number_operand(const std::string &operation, array_block *operand, bool last)
+number_operand::number_operand(const char *operation, array_block *operand, bool last)
     : block(operand), last_use(last) {
   if (operand->type->dtype->kind == type_kind::pointer) {
     copy = copies_to_scalars(operand);

@@ -43,7 +43,7 @@ void evaluate(const external_function &function, const call_operands &operands, 
 /// An operand whose elements must be numbers that may be missing; where these are behind pointers, a copy of them. Else
 /// no reference is added: it would count as another owner of a lazy operand.
 struct number_operand {
-  number_operand(const std::string &operation, array_block *operand, bool last_use);
+  number_operand(const char *operation, array_block *operand, bool last_use);
 
   array_block *block;
   bool last_use; ///< as in call_operands

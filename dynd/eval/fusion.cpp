@@ -16,7 +16,7 @@ void fused_task::claim(const space_operands &inputs, unsigned last_use, const ar
   bool any = false;
   for (const space_operand &input : inputs) {
     blocks.push_back(input.block);
-    any |= input.block->state.load(std::memory_order_acquire) != array_state::ready;
+    any |= !input.block->is_ready();
   }
   if (any) {
     claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, like, rows}, claimed_);

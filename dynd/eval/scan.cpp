@@ -180,62 +180,63 @@ ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool la
 }
 
 int checked_axis(const char *name, const array_block &operand, std::optional<int> axis) {
-  if (!axis && operand.ndim != 1) {
-    fail(error_kind::value,
-         std::string(name) + ": an array of " + std::to_string(operand.ndim) + " dimensions needs axis=");
+  int ndim = operand.ndim, at = axis.value_or(0);
+  if (!axis && ndim != 1) {
+    fail(error_kind::value, std::string(name) + ": an array of " + std::to_string(ndim) + " dimensions needs axis=");
   }
-  return find_axes(name, axis.value_or(0), operand.ndim).first();
+  return at >= 0 && at < ndim ? at : find_axes(name, at, ndim).first(); // from the end, or an error
 }
 
-// The same for small ragged rows that follow each other.
-ref<array_block> try_direct_rows(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
-  bool rows = operand->type->var_count == 1 && operand->is_var(axis) && axis == operand->ndim - 1 &&
-              operand->has_scalars() && operand->scalar() == typed.accumulator &&
-              operand->state.load(std::memory_order_acquire) == array_state::ready &&
-              operand->value_strides()[axis] == intptr_t(operand->item_size());
-  offsets_run run =
-      rows && how.direct && !how.watching && !typed.include_initial ? rows_of(*operand, 0) : offsets_run();
-  if (!run || operand->streams()[0].kind != slot_kind::offsets64 ||
-      size_t(run.content()) * max_scalar_size >= lazy_from) {
+// Small ragged rows that follow each other.
+ref<array_block> try_direct_rows(const scan_functions &functions, array_block *operand, scalar_id accumulator) {
+  intptr_t item = intptr_t(operand->item_size());
+  bool rows = operand->type->var_count == 1 && operand->scalar() == accumulator &&
+              operand->streams()[0].kind == slot_kind::offsets64 && operand->value_strides()[operand->ndim - 1] == item;
+  offsets_run run = rows ? rows_of(*operand, 0) : offsets_run();
+  if (!run || size_t(run.content()) * max_scalar_size >= lazy_from) {
     return {};
   }
   space shape;
   space_of(operand, shape);
-  ref<array_block> result = new_result(shape, ndt::make_scalar(typed.accumulator));
-  auto *offsets = reinterpret_cast<const int64_t *>(run.address);
-  intptr_t begin = run.first() * intptr_t(operand->item_size());
-  isa()
-      .scan(scan_by(typed.combine)->id, typed.accumulator)
-      .rows(result->values().address + begin, operand->values().address + begin,
-            {offsets, size_t(run.rows), run.first(), run.last()}, nullptr);
+  ref<array_block> result = new_result(shape, ndt::make_scalar(accumulator));
+  intptr_t begin = run.first() * item;
+  functions.rows(result->values().address + begin, operand->values().address + begin,
+                 {reinterpret_cast<const int64_t *>(run.address), size_t(run.rows), run.first(), run.last()}, nullptr);
   return result;
 }
 
-// Small dense arrays, along the last axis: one call of the compiled loop.
-ref<array_block> try_direct_scan(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
+// Small dense arrays.
+ref<array_block> try_direct_dense(const scan_functions &functions, array_block *operand, scalar_id accumulator) {
   constexpr intptr_t most_converted = 128;
-  bool dense = (operand->flags & flag_dense) && operand->has_scalars() &&
-               operand->state.load(std::memory_order_acquire) == array_state::ready;
-  if (!how.direct || how.watching || !dense || typed.include_initial || axis != operand->ndim - 1 ||
-      operand->count == 0 || size_t(operand->count) * max_scalar_size >= lazy_from ||
-      (operand->scalar() != typed.accumulator && operand->count > most_converted)) {
+  bool converts = operand->scalar() != accumulator;
+  if (!(operand->flags & flag_dense) || operand->count == 0 || size_t(operand->count) * max_scalar_size >= lazy_from ||
+      (converts && operand->count > most_converted)) {
     return {};
   }
-  size_t length = size_t(operand->size()[axis]), count = size_t(operand->count);
-  intptr_t stride = intptr_t(length * scalar_size[size_t(typed.accumulator)]);
+  size_t length = size_t(operand->size()[operand->ndim - 1]), count = size_t(operand->count);
+  intptr_t stride = intptr_t(length * scalar_size[size_t(accumulator)]);
   alignas(64) char converted[size_t(most_converted) * max_scalar_size];
   const char *x = operand->values().address;
-  const type_data *type = operand->type;
-  if (operand->scalar() != typed.accumulator) {
-    isa().convert(typed.accumulator, operand->scalar())(converted, x, nullptr, nullptr, count, nullptr);
+  ndt::type type(operand->type);
+  if (converts) {
+    isa().convert(accumulator, operand->scalar())(converted, x, nullptr, nullptr, count, nullptr);
     x = converted;
-    type = ndt::with_dtype(ndt::type(type), ndt::make_scalar(typed.accumulator)).get();
+    type = ndt::with_dtype(type, ndt::make_scalar(accumulator));
   }
-  ref<array_block> result = new_dense(type, operand->size());
-  isa()
-      .scan(scan_by(typed.combine)->id, typed.accumulator)
-      .rows_fixed(result->values().address, stride, x, stride, length, count / length);
+  ref<array_block> result = new_dense(type.get(), operand->size());
+  functions.rows_fixed(result->values().address, stride, x, stride, length, count / length);
   return result;
+}
+
+// Small arrays, along the last axis: one call of the compiled loop.
+ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
+  if (!may_be_direct(how) || typed.include_initial || axis != operand->ndim - 1 || !operand->has_scalars() ||
+      !operand->is_ready()) {
+    return {};
+  }
+  const scan_functions &functions = isa().scan(scan_by(typed.combine)->id, typed.accumulator);
+  return operand->is_var(axis) ? try_direct_rows(functions, operand, typed.accumulator)
+                               : try_direct_dense(functions, operand, typed.accumulator);
 }
 
 } // namespace
@@ -248,8 +249,7 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
   scalar_id accumulator = accumulator_type(id, x.element.scalar);
   typed_scan typed{what.name, what.combine, x.element, accumulator, include_initial, nullptr, false};
   int at = checked_axis(typed.name, *x.block, axis);
-  ref<array_block> result =
-      x.block->count < 0 ? try_direct_rows(typed, x.block, at, how) : try_direct_scan(typed, x.block, at, how);
+  ref<array_block> result = try_direct(typed, x.block, at, how);
   result = result ? std::move(result) : run_scan(typed, x.block, x.last_use, at, how);
   return x.element.scalar == scalar_id::float16 ? as_type(std::move(result), scalar_id::float16) : result;
 }
@@ -336,7 +336,7 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
                            array_block *identity) {
   settings how = thread_settings();
   const char *name = operation_of(op).name;
-  number_operand x(std::string("reduce: ") + name, operand, last_use);
+  number_operand x((std::string("reduce: ") + name).c_str(), operand, last_use);
   typed_scan typed{name, op, x.element, folded_type(op, x.element.scalar), false, nullptr, true};
   if (const aggregate *a = aggregate_by(op); a && !identity) {
     return as_type(evaluate(a->id, x.block, x.last_use, axis), typed.accumulator);

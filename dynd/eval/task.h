@@ -34,10 +34,10 @@ struct lowered_operand {
 
 /// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of
 /// the operands. The function puts a streams_strided_t at `offset`, for operands that are at their elements, and
-/// returns the offset past it. Not `planned`: what is inside of an element is done in C order. `levels`, if any, is
-/// told of every level.
+/// returns the offset past it. With kernel_request_strided what is inside of an element is done in C order, with
+/// kernel_request_strided_multistride it is planned. `levels`, if any, is told of every level.
 using element_leaf = std::function<size_t(ckernel_builder &out, size_t offset, const kernel_operand *operands,
-                                          bool planned, std::vector<explained_level> *levels)>;
+                                          kernel_request_t request, std::vector<explained_level> *levels)>;
 
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
@@ -61,10 +61,11 @@ struct task {
   int first_port = 0;
   int8_t axis_of[max_ndim]; ///< what number each axis had before permute()
 
-  /// Adds the streams of an operand's element from `first` on as ports, `count` of them.
-  void add_ports(int operand, int first, int count) {
-    for (int s = 0; s < count; s++) {
-      ports.push_back({operand, first + s});
+  /// Adds an operand of an element_leaf, and all streams of its elements as ports.
+  void add_operand(const space_operand &operand) {
+    operands.push_back(operand);
+    for (int s = operand.var_count(); s < operand.block->nstreams; s++) {
+      ports.push_back({operands.size() - 1, s});
     }
   }
   /// The last axes, which the leaf walks itself.

@@ -247,10 +247,11 @@ bool find_element_kind(const type_data *dtype, element_kind &kind) {
   return dtype->kind == type_kind::scalar;
 }
 
-element_kind kind_of_numbers(const std::string &operation, const type_data *operand) {
+element_kind kind_of_numbers(const char *operation, const type_data *operand) {
   element_kind kind;
   if (!find_element_kind(operand->dtype, kind))
-    fail(error_kind::type, operation + ": there is no such operation for elements of type " + operand->dtype->text);
+    fail(error_kind::type,
+         std::string(operation) + ": there is no such operation for elements of type " + operand->dtype->text);
   return kind;
 }
 

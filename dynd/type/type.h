@@ -140,7 +140,7 @@ struct element_kind {
 /// False where the type is something else.
 bool find_element_kind(const type_data *dtype, element_kind &kind);
 /// The same for the elements of an operand; where they are something else, an error of the operation.
-element_kind kind_of_numbers(const std::string &operation, const type_data *operand);
+element_kind kind_of_numbers(const char *operation, const type_data *operand);
 /// The scalar, or where it may be missing an option of it.
 inline ndt::type number_type(scalar_id scalar, bool option) {
   return option ? ndt::make_option(ndt::make_scalar(scalar)) : ndt::make_scalar(scalar);

@@ -43,9 +43,7 @@ public:
     visit({type_.get()}, values);
     // What pointers will point to, other texts, and other rows of records come from pools, which a copy has.
     const type_data *t = type_->dtype;
-    bool pools = access == access_mode::readwrite && std::any_of(t->roles, t->roles + t->nstreams, [](stream_role r) {
-                   return r == stream_role::index || r == stream_role::rows || r == stream_role::texts;
-                 });
+    bool pools = access == access_mode::readwrite && std::any_of(t->roles, t->roles + t->nstreams, has_pool);
     nd::array made(writer_.finish(pools ? access_mode::immutable : access));
     return pools ? nd::array(copy_values(made.get(), access, type_.dtype())) : made;
   }

@@ -183,9 +183,8 @@ public:
     if (next() != 0) {
       throw std::runtime_error("parse: more text after the value: " + std::string(rest_));
     }
-    const stream_role *roles = type_->roles, *end = roles + type_->nstreams;
     nd::array made(writer_.finish(access));
-    bool replaceable = access == access_mode::readwrite && std::find(roles, end, stream_role::texts) != end;
+    bool replaceable = access == access_mode::readwrite && has_role(type_.get(), stream_role::texts);
     return replaceable ? nd::array(copy_values(made.get(), access)) : made;
   }
 
