@@ -118,6 +118,29 @@ def test_long_folds():
     assert threads == bits(nd.reduce(nd.subtract, rows * 2.0, axis=1))
 
 
+@pytest.mark.parametrize("identity", [None, 1000])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_ragged_rows_that_are_longer_than_a_batch(gaps, identity):
+    """The running value goes on from batch to batch, wherever in the row they are cut."""
+    rng = random.Random(8)
+    rows = [[rng.randrange(-9, 9) for _ in range(length)] for length in (700, 3, 0, 255, 256, 257, 1, 1025, 30)]
+    if gaps:
+        rows = [[None if rng.random() < 0.3 else x for x in row] for row in rows]
+    array = nd.array(rows if gaps or identity else [row for row in rows if row])
+    rows = rows if gaps or identity else [row for row in rows if row]
+    expected = []
+    for row in rows:
+        row = ([] if identity is None else [identity]) + [x for x in row if x is not None]
+        expected.append(functools.reduce(lambda a, b: a - b, row) if row else None)
+    assert nd.reduce(nd.subtract, array, axis=1, identity=identity).tolist() == expected
+
+
+def test_numbers_behind_pointers():
+    pointers = nd.array([[8, 3], [5]], type="strided * var * pointer[int32]")
+    assert nd.reduce(nd.subtract, pointers, axis=1).tolist() == [5, 5]
+    assert nd.reduce(nd.add, pointers, axis=1).tolist() == [11, 5]
+
+
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: nd.reduce(nd.negative, [1]), TypeError, "reduce: negative is no operation (T, T) -> T, but (T) -> T"),
     (lambda: nd.reduce(nd.where, [1]), TypeError, "reduce: where is no operation (T, T) -> T"),
