@@ -88,15 +88,18 @@ int main(int argc, char **argv) {
                from_meta = {bytes, DYND_ABI_VERSION, 1, 1, &size, &from_stride, &kind, &step};
   double dst[3] = {};
   int32_t src[3] = {1, 2, 3};
+  element_assignment what{{{to.get()}, &to_meta, 0}, {{from.get()}, &from_meta, 1}, 2, error_mode::fractional};
+  char *stream[] = {reinterpret_cast<char *>(dst), reinterpret_cast<char *>(src)};
+  const intptr_t stride[] = {0, 0};
   alignas(64) char scratch[16384]; // a thread has one and uses it again
   dynd_frame frame = {};
   frame.size = sizeof(frame);
   frame.scratch = scratch;
   double built = nanoseconds([&] {
     ckernel_builder kernel;
-    make_assignment_kernel(kernel, 0, to, &to_meta, from, &from_meta, kernel_request_single, error_mode::fractional);
-    auto function = reinterpret_cast<unary_single_operation_t>(kernel.root()->function);
-    function(reinterpret_cast<char *>(dst), reinterpret_cast<const char *>(src), kernel.root(), &frame);
+    make_assignment_kernel(kernel, 0, what, kernel_request_strided);
+    auto function = reinterpret_cast<streams_strided_t>(kernel.root()->function);
+    function(stream, stride, 1, kernel.root(), &frame);
   });
   nd::array target = nd::copy(nd::array{0.0, 0.0, 0.0}, access_mode::readwrite), source{1, 2, 3};
   double whole = nanoseconds([&] { nd::assign(target, source); });

@@ -58,10 +58,8 @@ struct dynd_frame {
 };
 
 /* The engine's own levels: every stream of every operand, the destination's first. */
-typedef int (*streams_single_t)(char *const *stream, const ckernel_prefix *self, dynd_frame *frame);
 typedef int (*streams_strided_t)(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                                  dynd_frame *frame);
-typedef streams_single_t streams_predicate_t; /* no destination; returns 0 or 1 */
 
 /* What authors of leaves write, for operands of one stream each. */
 typedef int (*unary_single_operation_t)(char *dst, const char *src, const ckernel_prefix *self, dynd_frame *frame);

@@ -32,19 +32,11 @@ struct kept_blocks {
 };
 __attribute__((tls_model("initial-exec"))) thread_local kept_blocks kept;
 
-void free_kept() {
-  for (int c = 0; c < class_count; c++) {
-    while (kept.count[c] > 0) {
-      ::operator delete(kept.block[c][--kept.count[c]]);
-    }
-  }
-}
-
 // Its destructor runs when the thread ends; `kept` itself has none, so that reaching it costs nothing.
 struct end_of_thread {
   ~end_of_thread() {
     kept.closed = true;
-    free_kept();
+    trim_blocks();
   }
 };
 
@@ -198,7 +190,13 @@ stream shared_stream(array_block &block, int s) {
   return shared;
 }
 
-void trim_blocks() { free_kept(); }
+void trim_blocks() {
+  for (int c = 0; c < class_count; c++) {
+    while (kept.count[c] > 0) {
+      ::operator delete(kept.block[c][--kept.count[c]]);
+    }
+  }
+}
 
 char *small_data(array_block *block) {
   return reinterpret_cast<char *>(block) + block_size(block->all_ndim, block->nstreams);

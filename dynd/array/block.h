@@ -79,6 +79,7 @@ struct array_block : counted {
   const stream &values() const { return streams()[nstreams - 1]; }
   intptr_t *value_strides() { return strides(nstreams - 1); }
   const intptr_t *value_strides() const { return strides(nstreams - 1); }
+  bool is_ready() const { return state.load(std::memory_order_acquire) == array_state::ready; }
   scalar_id scalar() const { return type->scalar; }
   bool has_scalars() const { return type->scalar != not_scalar; }
   size_t item_size() const { return scalar_size[size_t(type->scalar)]; }
@@ -128,7 +129,7 @@ extern void (*materialize_lazy)(array_block *block);
 
 /// The values are there when this returns; throws when they cannot be computed.
 inline void materialize(array_block *block) {
-  if (block->state.load(std::memory_order_acquire) != array_state::ready) [[unlikely]] {
+  if (!block->is_ready()) [[unlikely]] {
     materialize_lazy(block);
   }
 }

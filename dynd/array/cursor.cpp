@@ -1,14 +1,17 @@
 #include "dynd/array/cursor.h"
 
+#include "dynd/ops/isa.h"
+
 namespace dynd {
 
 intptr_t divided_unit(intptr_t stride, int32_t step) { return stride / step; }
 
-void swap_bytes(char *value, scalar_id scalar) {
-  size_t components = component_count(scalar), size = scalar_size[size_t(scalar)] / components;
-  for (char *component = value; components > 0; components--, component += size) {
-    std::reverse(component, component + size);
+const char *cursor::value(char *room) const {
+  if (kind() == type_kind::scalar) {
+    return at_[0];
   }
+  isa().swap_bytes(scalar())(room, at_[0], nullptr, nullptr, 1, nullptr);
+  return room;
 }
 
 std::string row_text(std::span<const intptr_t> index) {

@@ -20,7 +20,7 @@
 #include <type_traits>
 
 #include "dynd/array/block.h"
-#include "dynd/array/part.h"
+#include "dynd/type/part.h"
 #include "dynd/type/slots.h"
 
 namespace dynd {
@@ -31,9 +31,6 @@ inline bool has_no_memory(const row_extent &row) { return row.start == -1 && row
 /// How far apart, in a stream of that stride, the elements are in which the starts of rows count.
 intptr_t divided_unit(intptr_t stride, int32_t step); // a call: inline, a compiler would divide by 1 too, in every row
 inline intptr_t start_unit(intptr_t stride, int32_t step) { return step == 1 ? stride : divided_unit(stride, step); }
-
-/// A scalar in the other byte order, in place.
-void swap_bytes(char *value, scalar_id scalar);
 
 /// Room for the addresses of the streams of any part; not set.
 using stream_room = char *[max_type_streams];
@@ -78,14 +75,7 @@ public:
   char *address() const { return at_[0]; }
   scalar_id scalar() const { return part_.scalar(); }
   /// A scalar in the byte order of this CPU: in the array, or in `room` where it had to be swapped.
-  const char *value(char *room) const {
-    if (kind() == type_kind::scalar) {
-      return at_[0];
-    }
-    std::memcpy(room, at_[0], scalar_size[size_t(scalar())]);
-    swap_bytes(room, scalar());
-    return room;
-  }
+  const char *value(char *room) const;
   /// Of a string or bytes.
   std::string_view text() const {
     row_extent row = read_slot(at_[0], slots().kind);

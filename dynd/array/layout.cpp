@@ -55,37 +55,38 @@ void set_c_order(array_block &block) {
 
 namespace {
 
+bool is_slots(stream_role role) { return role == stream_role::rows || role == stream_role::texts; }
+
 // What is in one piece of memory: the streams of everything down to the next rows, texts and pointers.
 struct container {
-  std::vector<int> streams;
-  std::vector<pool_stream> layout;
+  int slots; // the stream through which it is found; -1: it is the outermost
+  std::vector<int> streams = {};
+  std::vector<pool_stream> layout = {};
+
+  void add(int stream, size_t bytes, pool_fill fill) {
+    streams.push_back(stream);
+    layout.push_back({bytes, fill});
+  }
 };
 
 class empty_maker {
 public:
-  empty_maker(const type_data *type, const intptr_t *size) : type_(type) {
-    block_ = new_block(type, access_mode::readwrite, 0);
+  empty_maker(const type_data *type, const intptr_t *size)
+      : type_(type), block_(new_block(type, access_mode::readwrite, 0)) {
     set_sizes(size);
     for (int s = 0; s < block_->nstreams; s++) {
-      bool slots = type->roles[s] == stream_role::rows || type->roles[s] == stream_role::texts;
-      block_->streams()[s] = {nullptr, nullptr, slots ? slot_kind::pairs64 : slot_kind::none};
+      block_->streams()[s] = {nullptr, nullptr, is_slots(type->roles[s]) ? slot_kind::pairs64 : slot_kind::none};
     }
     set_c_order(*block_);
   }
 
   ref<array_block> run() {
-    container outer;
-    std::vector<type_part> rows;
-    collect({type_}, 1, outer, rows);
-    for (size_t i = 0; i < outer.streams.size(); i++) {
-      size_t bytes = outer.layout[i].item;
-      ref<buffer> memory = allocate_buffer(bytes);
-      char *address = memory->data;
-      fill_new(address, bytes, outer.layout[i].fill);
-      place(outer.streams[i], address, ref<counted>::adopt(memory.take()));
-    }
-    for (const type_part &part : rows) {
-      make_pool(part);
+    for (container &content : find_containers()) { // from the outside in
+      if (content.slots < 0) {
+        allocate(content);
+      } else {
+        make_pool(content);
+      }
     }
     return std::move(block_);
   }
@@ -105,69 +106,53 @@ private:
     });
   }
 
-  // The streams that are in one container with `count` elements each; what is below rows comes later.
-  void collect(const type_part &part, size_t count, container &all, std::vector<type_part> &rows) {
-    const type_data *t = part.type;
-    auto add = [&](pool_fill fill) {
-      size_t item = stream_item(type_, part.stream);
-      size_t bytes;
-      if (__builtin_mul_overflow(count, item, &bytes) || bytes > size_t(INTPTR_MAX)) {
-        fail(error_kind::memory, "empty: array is too large: " + std::string(type_->text));
+  std::vector<container> find_containers() const {
+    std::vector<container> all = {{-1}};
+    std::vector<size_t> below(type_->all_ndim); // the container of what is in rows, or behind a pointer
+    for_each_part({type_}, [&](const type_part &part, const dim_path *path) {
+      if (part.has_stream()) {
+        size_t bytes = stream_item(type_, part.stream), in = 0;
+        for (; path; path = path->outer) {
+          intptr_t size = block_->size()[path->dim];
+          in = size < 0 ? below[size_t(path->dim)] : in;
+          if (__builtin_mul_overflow(bytes, size_t(size < 0 ? 1 : size), &bytes) || bytes > size_t(INTPTR_MAX)) {
+            fail(error_kind::memory, "empty: array is too large: " + std::string(type_->text));
+          }
+        }
+        all[in].add(part.stream, bytes, fill_of(type_->roles[part.stream]));
       }
-      all.streams.push_back(part.stream);
-      all.layout.push_back({bytes, fill});
-    };
-    switch (t->kind) {
-    case type_kind::scalar:
-    case type_kind::byteswap:
-      return add(pool_fill::zeros);
-    case type_kind::string:
-    case type_kind::bytes:
-    case type_kind::var_dim:
-      add(pool_fill::pairs);
-      rows.push_back(part);
-      return;
-    case type_kind::pointer:
-      add(pool_fill::indices);
-      rows.push_back(part);
-      return;
-    case type_kind::option:
-      add(pool_fill::zeros);
-      return collect(part.element(), count, all, rows);
-    case type_kind::fixed_dim:
-    case type_kind::strided_dim: {
-      intptr_t size = block_->size()[part.dim];
-      if (__builtin_mul_overflow(count, size_t(size), &count)) {
-        fail(error_kind::memory, "empty: array is too large: " + std::string(type_->text));
+      if (part.restarts()) {
+        below[size_t(part.dim)] = all.size();
+        all.push_back({part.stream});
+      } else if (part.is_text()) {
+        all.push_back({part.stream});
+        all.back().add(part.stream + 1, 1, pool_fill::zeros);
       }
-      return collect(part.element(), count, all, rows);
-    }
-    default:
-      for (int i = 0; i < t->nfields; i++) {
-        collect(part.field(i), count, all, rows);
-      }
+    });
+    return all;
+  }
+
+  static pool_fill fill_of(stream_role role) {
+    return is_slots(role) ? pool_fill::pairs : role == stream_role::index ? pool_fill::indices : pool_fill::zeros;
+  }
+
+  void allocate(const container &content) {
+    for (size_t i = 0; i < content.streams.size(); i++) {
+      ref<buffer> memory = allocate_buffer(content.layout[i].item);
+      char *address = memory->data;
+      fill_new(address, content.layout[i].item, content.layout[i].fill);
+      place(content.streams[i], address, ref<counted>::adopt(memory.take()));
     }
   }
 
-  // The content of rows: a pool that is found through the owner of their slots.
-  void make_pool(const type_part &part) {
-    container content;
-    std::vector<type_part> rows;
-    if (part.is_text()) {
-      content.streams.push_back(part.stream + 1);
-      content.layout.push_back({1, pool_fill::zeros});
-    } else {
-      collect(part.element(), 1, content, rows);
-    }
-    stream &slots = block_->streams()[part.stream];
+  // Rows find their pool through the owner of their slots.
+  void make_pool(container &content) {
+    stream &slots = block_->streams()[content.slots];
     ref<row_pool> pool = row_pool::make(content.layout, ref<counted>::share(slots.owner));
     release(slots.owner);
     slots.owner = ref<row_pool>(pool).take();
     for (size_t i = 0; i < content.streams.size(); i++) {
       place(content.streams[i], content.layout[i].address, ref<counted>::share(pool.get()));
-    }
-    for (const type_part &inner : rows) {
-      make_pool(inner);
     }
   }
 
@@ -229,8 +214,7 @@ array_writer::array_writer(ndt::type type)
     }
   });
   for (int s = 0; s < type->nstreams; s++) {
-    bool slots = type->roles[s] == stream_role::rows || type->roles[s] == stream_role::texts;
-    bytes_[size_t(s)].resize(slots ? sizeof(int64_t) : 0);
+    bytes_[size_t(s)].resize(is_slots(type->roles[s]) ? sizeof(int64_t) : 0);
   }
 }
 
@@ -311,35 +295,6 @@ void array_writer::add_nothing(const type_part &part) {
   }
 }
 
-namespace {
-
-// {start, size} pairs instead of offsets, and a pool that new texts come from.
-void make_replaceable(array_block &block, int s) {
-  stream &slots = block.streams()[s], &chars = block.streams()[s + 1];
-  auto *offsets = as_buffer(slots.owner);
-  size_t rows = offsets->size / sizeof(int64_t) - 1, length = as_buffer(chars.owner)->size;
-  ref<buffer> pairs = allocate_buffer(rows * 2 * sizeof(int64_t));
-  auto *from = reinterpret_cast<const int64_t *>(offsets->data);
-  auto *to = reinterpret_cast<int64_t *>(pairs->data);
-  for (size_t r = 0; r < rows; r++) {
-    to[2 * r] = from[r];
-    to[2 * r + 1] = from[r + 1] - from[r];
-  }
-  pool_stream layout = {1, pool_fill::zeros};
-  char *address = pairs->data;
-  ref<row_pool> pool = row_pool::make({&layout, 1}, ref<counted>::adopt(pairs.take()));
-  if (pool->take(int64_t(length)) < 0) {
-    fail(error_kind::memory, "array: no memory for the strings");
-  }
-  std::memcpy(layout.address, chars.address, length);
-  release(slots.owner);
-  release(chars.owner);
-  slots = {address, ref<row_pool>(pool).take(), slot_kind::pairs64};
-  chars = {layout.address, pool.take(), slot_kind::none};
-}
-
-} // namespace
-
 ref<array_block> array_writer::finish(access_mode access) {
   for (size_t d = 0; d < size_.size(); d++) { // a strided dimension that no element reached has size 1
     size_[d] = strided_[d] && size_[d] < 0 ? 1 : size_[d];
@@ -359,16 +314,8 @@ ref<array_block> array_writer::finish(access_mode access) {
     if (!bytes.empty()) {
       std::memcpy(memory->data, bytes.data(), bytes.size());
     }
-    bool slots = type_->roles[s] == stream_role::rows || type_->roles[s] == stream_role::texts;
     char *address = memory->data;
-    block->streams()[s] = {address, memory.take(), slots ? slot_kind::offsets64 : slot_kind::none};
-  }
-  if (access == access_mode::readwrite) {
-    for (int s = 0; s < block->nstreams; s++) {
-      if (type_->roles[s] == stream_role::texts) {
-        make_replaceable(*block, s);
-      }
-    }
+    block->streams()[s] = {address, memory.take(), is_slots(type_->roles[s]) ? slot_kind::offsets64 : slot_kind::none};
   }
   set_c_order(*block);
   return block;

@@ -2,13 +2,22 @@
 // another.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "dynd/array/block.h"
-#include "dynd/array/part.h"
+#include "dynd/type/part.h"
 
 namespace dynd {
+
+inline bool has_role(const type_data *type, stream_role role) {
+  return std::find(type->roles, type->roles + type->nstreams, role) != type->roles + type->nstreams;
+}
+/// Whether what the stream leads to, of a writable array, gets its memory from a pool: rows, texts, behind pointers.
+inline bool has_pool(stream_role role) {
+  return role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
+}
 
 /// Bytes of one element of a stream; of slots, of that kind.
 size_t stream_item(const type_data *type, int stream, slot_kind kind = slot_kind::pairs64);
@@ -48,7 +57,7 @@ public:
   /// The elements that a missing value has nevertheless: zeros, empty rows and texts.
   void add_nothing(const type_part &part);
 
-  /// The array. Where it is writable, its strings can be replaced by longer ones.
+  /// The array. Its rows, texts and pointers are as they came; a copy has others, which can be replaced.
   ref<array_block> finish(access_mode access);
 
 private:

@@ -154,9 +154,7 @@ struct view_parts {
     }
     ndt::type type = same < ndim ? ndt::type(whole_[same]) : dtype;
     for (int d = same - 1; d >= 0; d--) {
-      type = is_var(d)                         ? ndt::make_var_dim(type)
-             : kind[d] == type_kind::fixed_dim ? ndt::make_fixed_dim(size[d], type)
-                                               : ndt::make_strided_dim(type);
+      type = ndt::make_dim(kind[d], size[d], type);
     }
     ref<array_block> block = new_block(type.get(), access, ours ? flag_ours : 0);
     std::copy_n(size, all_ndim, block->size());

@@ -17,12 +17,7 @@ namespace {
 
 /// The type that such numbers are computed in; a type error where they are none of the set.
 scalar_id type_in(const char *name, type_set set, const array &a) {
-  element_kind kind;
-  if (!find_element_kind(a->type->dtype, kind)) {
-    fail(error_kind::type,
-         std::string(name) + ": there is no such operation for elements of type " + a->type->dtype->text);
-  }
-  return in_set(name, set, kind.scalar);
+  return in_set(name, set, kind_of_numbers(name, a->type).scalar);
 }
 
 template <class T> array number(scalar_id type, T value) {
@@ -120,9 +115,8 @@ namespace {
 
 /// Floating-point numbers; integers as float64.
 array as_floats(const char *name, const array &a) {
-  scalar_id type = type_in(name, type_set::real_floats, a);
-  element_kind kind;
-  find_element_kind(a->type->dtype, kind);
+  element_kind kind = kind_of_numbers(name, a->type);
+  scalar_id type = in_set(name, type_set::real_floats, kind.scalar);
   return kind.scalar == type ? a : array(copy_values(a.get(), access_mode::immutable, number_type(type, kind.option)));
 }
 

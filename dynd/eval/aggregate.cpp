@@ -5,6 +5,7 @@
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/statistics.h"
 #include "dynd/ops/logic.h"
 
@@ -62,18 +63,25 @@ ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands) 
   return evaluate(op, {operands.begin(), int(operands.size())});
 }
 
+ref<array_block> as_type(ref<array_block> result, scalar_id to) {
+  element_kind own;
+  find_element_kind(result->type->dtype, own);
+  return own.scalar == to
+             ? std::move(result)
+             : copy_values(result.get(), access_mode::immutable, number_type(to, own.option), error_mode::nocheck);
+}
+
+ref<array_block> missing_where_not(array_block *any, array_block *value) {
+  ref<array_block> missing = new_result({}, ndt::make_option(ndt::type(value->type->dtype)), true);
+  return apply(logic::chosen, {any, value, missing.get()});
+}
+
 ref<array_block> number_of(scalar_id type, double value) {
   ref<array_block> number = new_scalar(scalar_id::float64, &value);
   return copy_values(number.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck);
 }
 
 namespace {
-
-// One result that may be missing.
-ref<array_block> missing_where_not(array_block *any, array_block *value) {
-  ref<array_block> missing = new_result({}, ndt::make_option(ndt::type(value->type->dtype)), true);
-  return apply(logic::chosen, {any, value, missing.get()});
-}
 
 // Of what has no value for no elements: fails where nothing was folded, naming the first such row.
 void fail_where_not(const reduction_call &call, array_block *any) {
@@ -162,14 +170,6 @@ namespace {
 
 // ---- the kinds ----------------------------------------------------------------------------------------------------
 
-ref<array_block> as_type(ref<array_block> result, scalar_id to) {
-  element_kind own;
-  find_element_kind(result->type->dtype, own);
-  return own.scalar == to
-             ? std::move(result)
-             : copy_values(result.get(), access_mode::immutable, number_type(to, own.option), error_mode::nocheck);
-}
-
 // initial= as the result's type.
 ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
   array_block *given = call.keywords.initial;
@@ -190,10 +190,9 @@ ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
 ref<array_block> try_direct_fold(const reduction_call &call, scalar_id type) {
   constexpr intptr_t most = 512; // elements
   const array_block &x = *call.operand;
-  if (!call.axes.all() || !(x.flags & flag_dense) || x.count < 1 || x.count > most || !call.how.direct ||
-      call.how.watching || call.skips() || call.keywords.initial || call.keywords.empty_missing ||
-      call.element.swapped || (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index) ||
-      x.state.load(std::memory_order_acquire) != array_state::ready) {
+  if (!call.axes.all() || !is_dense_and_ready(&x) || x.count < 1 || x.count > most || !may_be_direct(call.how) ||
+      call.skips() || call.keywords.initial || call.keywords.empty_missing || call.element.swapped ||
+      (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index)) {
     return {};
   }
   alignas(64) char scratch[most * max_scalar_size], lanes[64], value[max_scalar_size];
@@ -261,29 +260,18 @@ ref<array_block> index_of(const reduction_call &call) {
   if (ref<array_block> direct = try_direct_fold(call, type)) {
     return direct;
   }
-  reduction_spec spec = call.spec();
-  spec.add_result(ndt::make_scalar(scalar_id::int64), {{call.what.fold, type, true}});
-  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
-    folded[0] = folded_value(call, fused, in[0], type);
-  };
-  ref<array_block> result;
-  reduce(spec, &result);
-  return result;
+  return reduce(call.spec(), ndt::make_scalar(scalar_id::int64), {call.what.fold, type, true},
+                [&](fused_task &fused, const value_registers *in) { return folded_value(call, fused, in[0], type); });
 }
 
 ref<array_block> count_of(const reduction_call &call) {
-  reduction_spec spec = call.spec();
   fold sum{call.what.fold, scalar_id::int64};
-  spec.add_result(ndt::make_scalar(scalar_id::int64), {sum});
-  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+  return reduce(call.spec(), ndt::make_scalar(sum.type), sum, [&](fused_task &fused, const value_registers *in) {
     uint8_t present = call.present(fused, in);
-    folded[0] = call.what.part == folded_part::truth
-                    ? present_or_nothing(fused, present, folded_value(call, fused, in[0], sum.type), sum)
-                    : fused.t.p.converted(fused.valid_or_true({no_register, present}), sum.type);
-  };
-  ref<array_block> result;
-  reduce(spec, &result);
-  return result;
+    return call.what.part == folded_part::truth
+               ? present_or_nothing(fused, present, folded_value(call, fused, in[0], sum.type), sum)
+               : fused.t.p.converted(fused.valid_or_true({no_register, present}), sum.type);
+  });
 }
 
 ref<array_block> result_of(const reduction_call &call) {
@@ -357,10 +345,6 @@ void check_keywords(const reduction_call &call) {
   }
 }
 
-} // namespace
-
-namespace {
-
 bool is_ragged_below(const array_block &operand, int axis) {
   return operand.slot_stream(axis + 1) < operand.type->var_count;
 }
@@ -388,22 +372,12 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
                           const reduction_keywords &keywords) {
   const aggregate &what = aggregate_of(id);
   settings how = thread_settings();
-  ref<array_block> read; // else no reference is added: it would count as another owner of a lazy operand
-  if (operand->type->dtype->kind == type_kind::pointer) {
-    read = copies_to_scalars(operand);
-    operand = read.get();
-    last_use = false;
-  }
-  element_kind element;
-  if (!find_element_kind(operand->type->dtype, element)) {
-    fail(error_kind::type,
-         std::string(what.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
-  }
-  reduction_call call{what, how, operand, last_use, keywords, element, find_axes(what.name, axes, operand->ndim)};
+  number_operand x(what.name, operand, last_use);
+  reduction_call call{what, how, x.block, x.last_use, keywords, x.element, find_axes(what.name, axes, x.block->ndim)};
   check_type(call);
   check_keywords(call);
-  if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*operand, call.axes.first()))) {
-    return reduce_aligned(what, operand, call.axes, keywords);
+  if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*x.block, call.axes.first()))) {
+    return reduce_aligned(what, x.block, call.axes, keywords);
   }
   if (ref<array_block> result = try_rows(call)) {
     return result;

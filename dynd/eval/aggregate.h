@@ -37,5 +37,9 @@ void fold_values(const reduction_call &call, std::initializer_list<reduction_id>
 ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands);
 /// One number.
 ref<array_block> number_of(scalar_id type, double value);
+/// The values, missing where `any` is not true.
+ref<array_block> missing_where_not(array_block *any, array_block *value);
+/// The numbers converted, unchecked.
+ref<array_block> as_type(ref<array_block> result, scalar_id to);
 
 } // namespace dynd

@@ -33,24 +33,12 @@ struct split {
   }
 };
 
-bool is_element_with_dims(const split &at, const array_block *dst, const array_block *src) {
-  return at.dst != dst->ndim || at.src != src->ndim;
-}
-
 // ---- a kernel over elements ---------------------------------------------------------------------------------------
-
-void add_operand(task &t, array_block *block, int ndim) {
-  space_operand operand(block, ndim);
-  int var = operand.var_count();
-  t.operands.push_back(operand);
-  t.add_ports(t.operands.size() - 1, var, block->nstreams - var);
-}
 
 // The streams behind those of both operands: the pools that the destination's elements get memory from.
 void add_pools(task &t, array_block *dst) {
   for (int s = t.operands[0].var_count(); s < dst->nstreams; s++) {
-    stream_role role = dst->type->roles[s];
-    if (role == stream_role::rows || role == stream_role::texts || role == stream_role::index) {
+    if (has_pool(dst->type->roles[s])) {
       t.ports.push_back({-1, 0, reinterpret_cast<char *>(as_pool(dst->streams()[s].owner))});
     }
   }
@@ -74,17 +62,17 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
   t.name = name;
   t.how = how;
   t.assigns = true;
-  t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool planned,
+  t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, kernel_request_t request,
                std::vector<explained_level> *levels) {
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;
-    return make_element_assignment(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, planned,
-                                   levels);
+    return make_assignment_kernel(out, offset, {operands[0], operands[1], first_pool, mode, skips_missing}, request,
+                                  levels);
   };
   split at(dst->type, src->type);
   space_of({dst, at.dst}, t.shape);
   t.noutputs = 1;
-  add_operand(t, dst, at.dst);
-  add_operand(t, src, at.src);
+  t.add_operand({dst, at.dst});
+  t.add_operand({src, at.src});
   add_pools(t, dst);
   lower(t);
   run_task(t);
@@ -168,7 +156,7 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
   type_part to = element_part(*dst);
   fused.t.assigns = true;
   space_of(dst, fused.t.shape);
-  if (src->state.load(std::memory_order_acquire) != array_state::ready) {
+  if (!src->is_ready()) {
     element_kind into, from;
     find_element_kind(dst->type->dtype, into);
     find_element_kind(src->type->dtype, from);
@@ -194,6 +182,13 @@ bool has_fields(const type_data *type) {
 
 constexpr settings unwatched; // an intermediate array is not what is watched
 
+// A new array of `type` that takes the values of `src`; its rows have no memory yet.
+ref<array_block> new_for(const type_data *type, const array_block &src) {
+  intptr_t size[max_type_streams];
+  find_sizes(type, src, size);
+  return new_empty(type, size);
+}
+
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how);
 
@@ -218,8 +213,7 @@ ref<array_block> apart_from(array_block *dst, array_block *src) {
 void assign_now(const char *name, array_block *dst, array_block *src, error_mode mode, const settings &how,
                 bool fresh = false) {
   materialize(src);
-  split at(dst->type, src->type);
-  bool program = !is_element_with_dims(at, dst, src) && takes_program(dst->type->dtype, src->type->dtype);
+  bool program = takes_program(dst->type->dtype, src->type->dtype);
   bool refuses = false;
   if (program) {
     check_sizes(name, dst, src);
@@ -245,11 +239,10 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how) {
   materialize(src);
-  intptr_t size[max_type_streams];
-  find_sizes(type, *src, size);
-  ref<array_block> result = new_empty(type, size);
-  if (type != src->type || how.watching || !try_copy_streams(*result, *src)) {
-    result = new_empty(type, size);
+  ref<array_block> result = new_for(type, *src);
+  bool same = type == src->type && !how.watching;
+  if (!same || !try_copy_streams(*result, *src)) {
+    result = same ? new_for(type, *src) : result; // what a failed copy left is of no use
     assign_now(name, result.get(), src, mode, how, true);
   }
   if (access == access_mode::immutable) {
@@ -276,9 +269,7 @@ ref<array_block> without_missing(const char *name, array_block *fill) {
 
 // The fill for every element of the source that is missing, an array like the source; the others are missing in it.
 ref<array_block> fill_for_missing(const char *name, array_block *source, array_block *fill) {
-  intptr_t size[max_type_streams];
-  find_sizes(source->type, *source, size);
-  ref<array_block> filler = new_empty(source->type, size);
+  ref<array_block> filler = new_for(source->type, *source);
   given_rows rows;
   rows.give(name, filler.get(), source);
   assign_now(name, filler.get(), without_missing(name, fill).get(), error_mode::fractional, unwatched, true);
@@ -323,9 +314,7 @@ ref<array_block> fill_elements(const char *name, array_block *source, array_bloc
   materialize(fill);
   ref<array_block> filler = fill_for_missing(name, source, fill);
   ndt::type type = ndt::with_dtype(ndt::type(source->type), ndt::type(source->type->dtype->element));
-  intptr_t size[max_type_streams];
-  find_sizes(type.get(), *source, size);
-  ref<array_block> result = new_empty(type.get(), size);
+  ref<array_block> result = new_for(type.get(), *source);
   given_rows rows;
   for (array_block *from : {filler.get(), source}) {
     rows.give(name, result.get(), from);

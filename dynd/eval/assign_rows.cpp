@@ -16,10 +16,6 @@ namespace dynd {
 
 namespace {
 
-bool has_role(const type_data *type, stream_role role) {
-  return std::find(type->roles, type->roles + type->nstreams, role) != type->roles + type->nstreams;
-}
-
 class row_check {
 public:
   row_check(const char *name, array_block *dst, array_block *src, std::vector<char *> *given)
@@ -235,9 +231,7 @@ byte_interval touched_by(const array_block &block, int s) {
 
 // Slots are written only where rows, texts or pointers get memory from a pool.
 bool is_written(const array_block &block, int s) {
-  stream_role role = block.type->roles[s];
-  bool slots = role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
-  return !slots || as_pool(block.streams()[s].owner);
+  return !has_pool(block.type->roles[s]) || as_pool(block.streams()[s].owner);
 }
 
 } // namespace

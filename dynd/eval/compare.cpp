@@ -27,45 +27,40 @@ public:
       : fused_(fused), left_(left), right_(right), which_(which),
         equality_(which == comparison::equal || which == comparison::not_equal) {}
 
-  /// Whether the two types are structs or tuples whose fields are numbers, or such structs again.
-  bool takes(const type_data *a, const type_data *b) {
-    element_kind left, right;
-    if (a->nfields == 0) {
-      bool numbers = find_element_kind(a, left) && find_element_kind(b, right);
-      nfields_++;
-      return numbers && is_exact(left.scalar, right.scalar) &&
-             (equality_ || (!left.option && !right.option && !is_complex(promote(left.scalar, right.scalar))));
+  /// Whether the two are structs or tuples whose fields are numbers, or such structs again.
+  bool takes(const type_part &a, const type_part &b) {
+    if (a.type->nfields == 0) {
+      element_kind left, right;
+      bool numbers =
+          find_element_kind(a.type, left) && find_element_kind(b.type, right) && is_exact(left.scalar, right.scalar);
+      scalar_id computation = numbers ? promote(left.scalar, right.scalar) : scalar_id::bool_;
+      pairs_.push_back({a, b, computation, {}, {}});
+      return numbers && pairs_.size() <= 20 &&
+             (equality_ || (!left.option && !right.option && !is_complex(computation)));
     }
-    bool same = a->kind == b->kind && a->nfields == b->nfields;
-    for (int i = 0; i < a->nfields && same; i++) {
-      int other = partner_field(a, b, i);
-      same = other >= 0 && (equality_ || other == i) && takes(a->fields[i].type, b->fields[other].type);
+    bool same = a.type->kind == b.type->kind && a.type->nfields == b.type->nfields;
+    for (int i = 0; i < a.type->nfields && same; i++) {
+      int other = partner_field(a.type, b.type, i);
+      same = other >= 0 && (equality_ || other == i) && takes(a.field(i), b.field(other));
     }
-    return same && nfields_ <= 20;
+    return same;
   }
 
+  /// Of what it takes.
   uint8_t build() {
-    collect(element_part(*left_), element_part(*right_));
+    for (pair &x : pairs_) {
+      x.left = fused_.read(left_, x.left_part);
+      x.right = fused_.read(right_, x.right_part);
+    }
     return equality_ ? compare_all() : compare_in_order();
   }
 
 private:
   struct pair {
-    value_registers left, right;
+    type_part left_part, right_part;
     scalar_id computation;
+    value_registers left, right;
   };
-
-  void collect(const type_part &a, const type_part &b) {
-    for (int i = 0; i < a.type->nfields; i++) {
-      collect(a.field(i), b.field(partner_field(a.type, b.type, i)));
-    }
-    if (a.type->nfields == 0) {
-      element_kind left, right;
-      find_element_kind(a.type, left);
-      find_element_kind(b.type, right);
-      pairs_.push_back({fused_.read(left_, a), fused_.read(right_, b), promote(left.scalar, right.scalar)});
-    }
-  }
 
   uint8_t compare(const pair &x, comparison which) {
     value_registers operands[2] = {{x.left.value}, {x.right.value}}, result;
@@ -110,16 +105,15 @@ private:
   array_block *left_, *right_;
   comparison which_;
   bool equality_;
-  int nfields_ = 0;
   std::vector<pair> pairs_;
 };
 
 // ---- everything else: a kernel over elements ----------------------------------------------------------------------
 
 void run_kernel(task &t, array_block *const *operands, comparison which) {
-  t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, bool,
+  t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, kernel_request_t,
                    std::vector<explained_level> *levels) {
-    size_t end = make_comparison_operator(out, offset, to[0], to[1], to[2], which);
+    size_t end = make_comparison_kernel(out, offset, to[0], to[1], to[2], which);
     if (levels) {
       std::string text = std::string(to[1].type()->text) + ", " + to[2].type()->text + " to " + to[0].type()->text;
       levels->push_back({offset, end - offset, text});
@@ -128,8 +122,7 @@ void run_kernel(task &t, array_block *const *operands, comparison which) {
   };
   t.noutputs = 1;
   for (int o = 0; o < 3; o++) {
-    t.operands.push_back(operands[o]);
-    t.add_ports(o, operands[o]->type->var_count, operands[o]->type->dtype->nstreams);
+    t.add_operand(operands[o]);
   }
   lower(t);
   run_task(t);
@@ -157,7 +150,7 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
   broadcast_space(t.name, {left, right}, t.shape);
   ref<array_block> result = new_result(t.shape, dtype, is_tracing(how));
   struct_program fields(fused, left, right, which);
-  if (left->type->dtype->nfields && fields.takes(left->type->dtype, right->type->dtype)) {
+  if (left->type->dtype->nfields && fields.takes(element_part(*left), element_part(*right))) {
     fused.add_output({fields.build()}, result.get());
     fused.lower_operands();
     fused.run();

@@ -73,9 +73,8 @@ public:
 private:
   // The rows of a missing value have no memory in a new array; those of the source may be of length 0.
   bool has_missing_rows(const type_part &option, int64_t begin, int64_t count) const {
-    const stream_role *roles = option.type->element->roles;
-    bool has_rows = std::count(roles, roles + option.type->element->nstreams, stream_role::rows) > 0;
-    return has_rows && std::memchr(dst_.streams()[option.stream].address + begin, 0, size_t(count));
+    return has_role(option.type->element, stream_role::rows) &&
+           std::memchr(dst_.streams()[option.stream].address + begin, 0, size_t(count));
   }
 
   void copy_items(int s, const element_range &from, int64_t to) {

@@ -14,12 +14,6 @@ namespace dynd {
 
 namespace {
 
-bool is_dense_and_ready(const array_block *block) {
-  return (block->flags & flag_dense) && block->state.load(std::memory_order_acquire) == array_state::ready;
-}
-
-bool may_be_direct(const settings &how) { return how.direct && !how.watching; }
-
 // The same sizes, and the same kinds of dimensions.
 bool same_shape(const array_block *a, const array_block *b) {
   return a->ndim == b->ndim && std::equal(a->size(), a->size() + a->ndim, b->size()) &&
@@ -119,8 +113,7 @@ private:
     bool fixed = false;
     for (int i = 0; i < operands_.count; i++) {
       const array_block *own = operands_.block[i];
-      if (!own->has_scalars() || own->nstreams != 1 ||
-          own->state.load(std::memory_order_acquire) != array_state::ready) {
+      if (!own->has_scalars() || own->nstreams != 1 || !own->is_ready()) {
         return false;
       }
       fixed |= has_fixed_dim(*own);
@@ -301,8 +294,7 @@ bool try_same_rows(op_id op, const call_operands &operands, ref<array_block> *re
   const void *source[3] = {};
   for (int i = 0; i < operands.count; i++) {
     const array_block &own = *operands.block[i];
-    if (own.type != first.type || own.state.load(std::memory_order_acquire) != array_state::ready ||
-        !std::equal(own.size(), own.size() + last, first.size()) ||
+    if (own.type != first.type || !own.is_ready() || !std::equal(own.size(), own.size() + last, first.size()) ||
         own.value_strides()[last] != intptr_t(own.item_size())) {
       return false;
     }

@@ -10,6 +10,9 @@ namespace dynd {
 /// Results from this size on, in bytes, may be lazy and are computed by a task.
 inline constexpr size_t lazy_from = 64 << 10;
 
+inline bool may_be_direct(const settings &how) { return how.direct && !how.watching; }
+inline bool is_dense_and_ready(const array_block *block) { return (block->flags & flag_dense) && block->is_ready(); }
+
 // Each is false where the operands are not of this kind, or where a value fails: then the task says which.
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results);
 /// What an external kernel failed with: it may not fail a second time, when the task looks for the element.

@@ -42,15 +42,6 @@ void check_count(op_id op, const call_operands &operands) {
   }
 }
 
-element_kind kind_of_operand(const char *operation, const array_block *block) {
-  element_kind kind;
-  if (!find_element_kind(block->type->dtype, kind)) {
-    fail(error_kind::type,
-         std::string(operation) + ": there is no such operation for elements of type " + block->type->dtype->text);
-  }
-  return kind;
-}
-
 // A missing value of an operand makes the result missing, unless the operation takes that operand's validity itself.
 typed_operation type_operation(op_id op, const call_operands &operands) {
   const operation &o = operation_of(op);
@@ -63,7 +54,7 @@ typed_operation type_operation(op_id op, const call_operands &operands) {
   std::optional<scalar_id> promoted;
   bool option = false;
   for (int i = 0; i < operands.count; i++) {
-    element_kind kind = kind_of_operand(o.name, operands.block[i]);
+    element_kind kind = kind_of_numbers(o.name, operands.block[i]->type);
     option |= kind.option && o.operand[i] != value_rule::optional;
     if (!takes_operand(op, i, kind.scalar)) {
       const char *wanted = o.operand[i] == value_rule::boolean ? ": the condition must be bool, not "
@@ -91,7 +82,7 @@ typed_operation type_operation(const external_function &function, const call_ope
                !function.has(dynd_callable_one_thread);
   bool option = false;
   for (int i = 0; i < operands.count; i++) {
-    option |= kind_of_operand(typed.name, operands.block[i]).option;
+    option |= kind_of_numbers(typed.name, operands.block[i]->type).option;
   }
   for (int i = 0; i < types.noutputs; i++) {
     typed.result[i] = number_type(types.type[i], option);
@@ -228,15 +219,14 @@ bool has_own_places(const array_block &block) {
   return true;
 }
 
-// Whether no element of dst is read for another one.
+// Whether no element of dst is read for another one. A lazy operand has no memory, or one of its own.
 bool can_write_in_place(const array_block &dst, const call_operands &operands) {
   if (!has_own_places(dst)) {
     return false;
   }
   for (int i = 0; i < operands.count; i++) {
     const array_block &own = *operands.block[i];
-    bool lazy = own.state.load(std::memory_order_acquire) != array_state::ready; // has no memory, or one of its own
-    if (!lazy && !is_same_view(dst, own) && may_write_to(dst, own)) {
+    if (own.is_ready() && !is_same_view(dst, own) && may_write_to(dst, own)) {
       return false;
     }
   }
@@ -253,6 +243,17 @@ bool has_space(const space &shape, const array_block &dst) {
 }
 
 // ---- other elements -----------------------------------------------------------------------------------------------
+
+// The array itself; where its elements are scalars behind pointers, a copy of these scalars.
+ref<array_block> copies_to_scalars(array_block *operand) {
+  ndt::type dtype(operand->type->dtype);
+  while (dtype->kind == type_kind::pointer) {
+    dtype = dtype.element();
+  }
+  element_kind kind;
+  bool copies = dtype.get() != operand->type->dtype && find_element_kind(dtype.get(), kind);
+  return copies ? copy_values(operand, access_mode::immutable, dtype) : ref<array_block>::share(operand);
+}
 
 // Copies operands whose scalars are behind pointers, and calls `call` with the copies. False where there are none.
 template <class Call> bool without_pointers(const call_operands &operands, Call call) {
@@ -282,14 +283,14 @@ bool fills_elements(op_id op, const call_operands &operands) {
 
 } // namespace
 
-ref<array_block> copies_to_scalars(array_block *operand) {
-  ndt::type dtype(operand->type->dtype);
-  while (dtype->kind == type_kind::pointer) {
-    dtype = dtype.element();
+number_operand::number_operand(const char *operation, array_block *operand, bool last)
+    : block(operand), last_use(last) {
+  if (operand->type->dtype->kind == type_kind::pointer) {
+    copy = copies_to_scalars(operand);
+    block = copy.get();
+    last_use = false;
   }
-  element_kind kind;
-  bool copies = dtype.get() != operand->type->dtype && find_element_kind(dtype.get(), kind);
-  return copies ? copy_values(operand, access_mode::immutable, dtype) : ref<array_block>::share(operand);
+  element = kind_of_numbers(operation, block->type);
 }
 
 void evaluate(op_id op, const call_operands &operands, ref<array_block> *results) {

@@ -40,8 +40,16 @@ bool evaluate_in_place(op_id op, array_block *dst, array_block *other);
 /// pure and total kernel with one output may be lazy. Where the kernel needs the interpreter's lock, the caller has it.
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results);
 
-/// The array itself; where its elements are scalars behind pointers, a copy of these scalars.
-ref<array_block> copies_to_scalars(array_block *operand);
+/// An operand whose elements must be numbers that may be missing; where these are behind pointers, a copy of them. Else
+/// no reference is added: it would count as another owner of a lazy operand.
+struct number_operand {
+  number_operand(const char *operation, array_block *operand, bool last_use);
+
+  array_block *block;
+  bool last_use; ///< as in call_operands
+  element_kind element;
+  ref<array_block> copy;
+};
 
 /// The axes of a reduction, negative ones from the end: all, one, or several, which are one logical row in C order.
 struct reduced_axes {

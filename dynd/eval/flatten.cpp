@@ -83,24 +83,16 @@ bool make_rows_regular(task &t) {
   for (int v; (v = first_var(t.shape)) >= 0;) { // the axes outside have one size each
     offsets_run run = t.shape.slots[size_t(t.shape.slot_index[v])].run;
     int64_t length = length_of_rows(run);
-    auto enter = [&](char *&address, intptr_t *stride) {
-      address += run.first() * stride[v];
-      intptr_t outer = length * stride[v];
-      for (int d = v - 1; d >= 0; d--) {
-        stride[d] = outer;
-        outer *= t.shape.size[d];
-      }
-    };
+    auto enter = [&](lowered_stream &stream) { enter_equal_rows(stream, run, v, length, t.shape); };
     for (int p = 0; p < t.ports.size(); p++) {
       int o = t.ports[p].operand;
       if (o >= 0 && t.lowered[o].has_rows[v]) {
-        enter(t.port_stream(p).address, t.port_stream(p).stride);
+        enter(t.port_stream(p));
       }
     }
     for (int d = v + 1; d < t.shape.ndim; d++) { // of the rows further inside only the number matters
       if (t.shape.is_var(d)) {
-        space_slots &below = t.shape.slots[size_t(t.shape.slot_index[d])];
-        enter(below.address, below.stride);
+        enter(t.shape.slots[size_t(t.shape.slot_index[d])]);
       }
     }
     for (lowered_operand &operand : t.lowered) {

@@ -8,15 +8,6 @@
 
 namespace dynd {
 
-bool find_element_kind(const type_data *dtype, element_kind &kind) {
-  kind.option = dtype->kind == type_kind::option;
-  dtype = kind.option ? dtype->element : dtype;
-  kind.swapped = dtype->kind == type_kind::byteswap;
-  dtype = kind.swapped ? dtype->element : dtype;
-  kind.scalar = dtype->scalar;
-  return dtype->kind == type_kind::scalar;
-}
-
 // ---- claiming -----------------------------------------------------------------------------------------------------
 
 void fused_task::claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs,
@@ -25,7 +16,7 @@ void fused_task::claim(const space_operands &inputs, unsigned last_use, const ar
   bool any = false;
   for (const space_operand &input : inputs) {
     blocks.push_back(input.block);
-    any |= input.block->state.load(std::memory_order_acquire) != array_state::ready;
+    any |= !input.block->is_ready();
   }
   if (any) {
     claim_group({nullptr, blocks.data(), blocks.size(), last_use, noutputs, like, rows}, claimed_);

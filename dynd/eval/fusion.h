@@ -9,19 +9,7 @@
 
 namespace dynd {
 
-/// Elements that a program computes with: scalars, in either order of bytes, that may be missing.
-struct element_kind {
-  scalar_id scalar;
-  bool option, swapped;
-};
-/// False where the type is something else.
-bool find_element_kind(const type_data *dtype, element_kind &kind);
-/// The scalar, or where it may be missing an option of it.
-inline ndt::type number_type(scalar_id scalar, bool option) {
-  return option ? ndt::make_option(ndt::make_scalar(scalar)) : ndt::make_scalar(scalar);
-}
-
-/// The registers of such an element.
+/// The registers of a number that may be missing.
 struct value_registers {
   uint8_t value = no_register;
   uint8_t valid = no_register; ///< no_register: it is never missing

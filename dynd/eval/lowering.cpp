@@ -40,14 +40,7 @@ bool make_regular(task &t, int o, int d, const offsets_run &run) {
       std::any_of(t.shape.size, t.shape.size + d, [](intptr_t n) { return n < 0; })) {
     return false;
   }
-  for_streams_below(t, o, d, [&](lowered_stream &stream) {
-    stream.address += run.first() * stream.stride[d];
-    intptr_t outer = size * stream.stride[d];
-    for (int e = d - 1; e >= 0; e--) {
-      stream.stride[e] = outer;
-      outer *= t.shape.size[e];
-    }
-  });
+  for_streams_below(t, o, d, [&](lowered_stream &stream) { enter_equal_rows(stream, run, d, size, t.shape); });
   t.lowered[o].has_rows[d] = false;
   t.lowered[o].slots[d] = -1;
   return true;
@@ -127,6 +120,15 @@ void lower(task &t) {
       lowered_stream &stream = t.streams.add();
       stream = {port.fixed, 1, {}};
     }
+  }
+}
+
+void enter_equal_rows(lowered_stream &stream, const offsets_run &run, int axis, intptr_t length, const space &shape) {
+  stream.address += run.first() * stream.stride[axis];
+  intptr_t outer = length * stream.stride[axis];
+  for (int d = axis - 1; d >= 0; d--) {
+    stream.stride[d] = outer;
+    outer *= shape.size[d];
   }
 }
 

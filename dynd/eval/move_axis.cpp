@@ -56,14 +56,17 @@ struct found_elements {
   }
 };
 
+// Copies an array with one axis further inside, as number `to`. What is between is below all elements of the axis: it
+// is equally long there; or, aligned, each place has the elements that reach it.
 class axis_mover {
 public:
-  axis_mover(const char *name, const array_block &block, int axis, int to)
-      : name_(name), block_(block), axis_(axis), to_(to), found_(block) {}
+  axis_mover(const char *name, const array_block &block, int axis, int to, bool aligned)
+      : name_(name), block_(block), axis_(axis), to_(to), aligned_(aligned), found_(block) {}
 
   ref<array_block> run() {
-    visit(0);
-    return found_.build(block_, block_.type->dtype, axis_, block_.size()[axis_], [&](int k) { return axis_at(k); });
+    visit(0, {});
+    return found_.build(block_, block_.type->dtype, axis_, aligned_ ? -1 : block_.size()[axis_],
+                        [&](int k) { return axis_at(k); });
   }
 
 private:
@@ -79,44 +82,68 @@ private:
     return at;
   }
 
-  void visit(int k) {
+  // `elements` of the moved axis have the place at index_ of the axes outside of axis_at(k).
+  void visit(int k, const std::vector<int64_t> &elements) {
     if (k == block_.ndim) {
       return found_.add_value(find(k));
     }
+    if (k == axis_) {
+      std::vector<int64_t> all(static_cast<size_t>(find(axis_).size()));
+      std::iota(all.begin(), all.end(), 0);
+      return visit_inside(k, all);
+    }
+    visit_inside(k, elements);
+  }
+
+  void visit_inside(int k, const std::vector<int64_t> &elements) {
     int axis = axis_at(k);
-    int64_t length = axis > axis_ && axis <= to_ ? common_length(k) : find(axis).size();
+    bool moved = axis == axis_, between = axis > axis_ && axis <= to_;
+    int64_t length = moved ? int64_t(elements.size()) : between ? length_between(k, elements) : find(axis).size();
     found_.add_row(axis, length);
+    std::vector<int64_t> reaching = between && aligned_ ? elements : std::vector<int64_t>();
     for (int64_t i = 0; i < length; i++) {
-      index_[axis] = i;
-      visit(k + 1);
+      if (between && aligned_) { // fewer and fewer of them
+        std::erase_if(reaching, [&](int64_t element) { return length_below(element, axis) <= i; });
+      }
+      index_[axis] = moved ? elements[size_t(i)] : i;
+      visit(k + 1, between && aligned_ ? reaching : elements);
     }
   }
 
-  // The length of the rows below all elements of the moved axis.
-  int64_t common_length(int k) {
+  int64_t length_below(int64_t element, int axis) {
+    index_[axis_] = element;
+    return find(axis).size();
+  }
+
+  // The length of the rows below all elements of the moved axis; aligned, the longest.
+  int64_t length_between(int k, const std::vector<int64_t> &elements) {
     int axis = axis_at(k);
-    int64_t count = find(axis_).size(), length = std::max<int64_t>(block_.size()[axis], 0);
-    for (int64_t i = 0; i < count; i++) {
-      index_[axis_] = i;
-      int64_t own = find(axis).size();
-      length = i == 0 ? own : length;
-      if (own != length) {
-        std::vector<intptr_t> path;
-        for (int outer = 0; outer < k; outer++) {
-          path.push_back(index_[axis_at(outer)]);
-        }
-        fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
-                                        " must be equally long below it" +
-                                        (path.empty() ? "" : ", at " + row_text(path).substr(4)) + ": lengths " +
-                                        std::to_string(length) + " and " + std::to_string(own));
+    int64_t length = std::max<int64_t>(block_.size()[axis], 0);
+    for (size_t i = 0; i < elements.size(); i++) {
+      int64_t own = length_below(elements[i], axis);
+      if (!aligned_ && i > 0 && own != length) {
+        fail_lengths(k, length, own);
       }
+      length = aligned_ ? std::max(length, own) : own;
     }
     return length;
+  }
+
+  [[noreturn]] void fail_lengths(int k, int64_t length, int64_t own) const {
+    std::vector<intptr_t> path;
+    for (int outer = 0; outer < k; outer++) {
+      path.push_back(index_[axis_at(outer)]);
+    }
+    fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
+                                    " must be equally long below it" +
+                                    (path.empty() ? "" : ", at " + row_text(path).substr(4)) + ": lengths " +
+                                    std::to_string(length) + " and " + std::to_string(own));
   }
 
   const char *name_;
   const array_block &block_;
   int axis_, to_;
+  bool aligned_;
   found_elements found_;
   intptr_t index_[max_ndim];
   stream_room room_;
@@ -176,84 +203,18 @@ private:
   stream_room room_;
 };
 
-// Collects what the elements of an axis have at each place below it, for those of them that have it.
-class left_aligner {
-public:
-  left_aligner(const array_block &block, int axis) : block_(block), axis_(axis), found_(block) {}
-
-  ref<array_block> run() {
-    visit_outside(0);
-    return found_.build(block_, block_.type->dtype, axis_, -1,
-                        [&](int k) { return k == block_.ndim - 1 ? axis_ : k + (k >= axis_); });
-  }
-
-private:
-  cursor find(int axis) {
-    cursor at(block_, room_);
-    for (int d = 0; d < axis; d++) {
-      at = dimension(at).enter(index_[d], room_);
-    }
-    return at;
-  }
-
-  void visit_outside(int d) {
-    int64_t length = find(d).size();
-    if (d == axis_) {
-      std::vector<int64_t> elements(static_cast<size_t>(length));
-      std::iota(elements.begin(), elements.end(), 0);
-      return visit_below(d + 1, elements);
-    }
-    found_.add_row(d, length);
-    for (index_[d] = 0; index_[d] < length; index_[d]++) {
-      visit_outside(d + 1);
-    }
-  }
-
-  // `elements` of the axis have the place at index_ of the dimensions outside of d.
-  void visit_below(int d, std::vector<int64_t> elements) {
-    if (d == block_.ndim) {
-      found_.add_row(axis_, int64_t(elements.size()));
-      for (int64_t i : elements) {
-        index_[axis_] = i;
-        found_.add_value(find(d));
-      }
-      return;
-    }
-    int64_t longest = std::max<intptr_t>(block_.size()[d], 0);
-    for (int64_t i : elements) {
-      index_[axis_] = i;
-      longest = std::max(longest, find(d).size());
-    }
-    found_.add_row(d, longest);
-    for (int64_t j = 0; j < longest; j++) { // fewer and fewer of them
-      std::erase_if(elements, [&](int64_t i) {
-        index_[axis_] = i;
-        return find(d).size() <= j;
-      });
-      index_[d] = j;
-      visit_below(d + 1, elements);
-    }
-  }
-
-  const array_block &block_;
-  int axis_;
-  found_elements found_;
-  intptr_t index_[max_ndim];
-  stream_room room_;
-};
-
 } // namespace
 
 ref<array_block> align_axis_inside(array_block *block, int axis) {
   materialize(block);
   without_interpreter unlocked;
-  return left_aligner(*block, axis).run();
+  return axis_mover("", *block, axis, block->ndim - 1, true).run();
 }
 
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to) {
   materialize(block);
   without_interpreter unlocked;
-  return axis_mover(operation, *block, axis, to).run();
+  return axis_mover(operation, *block, axis, to, false).run();
 }
 
 ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer) {

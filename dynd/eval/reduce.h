@@ -55,6 +55,15 @@ inline constexpr int max_folds = 4;
 /// `results` has a place for each; they lack the reduced axes.
 void reduce(const reduction_spec &spec, ref<array_block> *results);
 
+/// The one fold of what `value(fused, operands)` makes of the operands' registers.
+template <class Value> ref<array_block> reduce(reduction_spec &&spec, ndt::type type, const fold &own, Value value) {
+  spec.add_result(type, {own});
+  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) { folded[0] = value(fused, in); };
+  ref<array_block> result;
+  reduce(spec, &result);
+  return result;
+}
+
 /// The result with the reduced axes as axes of size 1.
 ref<array_block> with_axes_kept(ref<array_block> result, const axis_set &axes);
 

@@ -13,9 +13,7 @@ namespace {
 
 ndt::type type_over(const space &shape, ndt::type type) {
   for (int d = shape.ndim - 1; d >= 0; d--) {
-    type = shape.is_var(d)  ? ndt::make_var_dim(type)
-           : shape.fixed[d] ? ndt::make_fixed_dim(shape.size[d], type)
-                            : ndt::make_strided_dim(type);
+    type = ndt::make_dim(shape.kind(d), shape.size[d], type);
   }
   return type;
 }

@@ -7,9 +7,8 @@
 #include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/aggregate.h"
 #include "dynd/eval/direct.h"
-#include "dynd/eval/evaluate.h"
-#include "dynd/eval/fusion.h"
 #include "dynd/eval/observe.h"
 #include "dynd/ops/logic.h"
 
@@ -181,67 +180,63 @@ ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool la
 }
 
 int checked_axis(const char *name, const array_block &operand, std::optional<int> axis) {
-  int ndim = operand.ndim;
+  int ndim = operand.ndim, at = axis.value_or(0);
   if (!axis && ndim != 1) {
     fail(error_kind::value, std::string(name) + ": an array of " + std::to_string(ndim) + " dimensions needs axis=");
   }
-  int at = axis.value_or(0);
-  if (at < -ndim || at >= ndim) {
-    fail(error_kind::index, std::string(name) + ": axis " + std::to_string(at) + " is out of bounds for " +
-                                std::to_string(ndim) + " dimension(s)");
-  }
-  return at < 0 ? at + ndim : at;
+  return at >= 0 && at < ndim ? at : find_axes(name, at, ndim).first(); // from the end, or an error
 }
 
-// The same for small ragged rows that follow each other.
-ref<array_block> try_direct_rows(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
-  bool rows = operand->type->var_count == 1 && operand->is_var(axis) && axis == operand->ndim - 1 &&
-              operand->has_scalars() && operand->scalar() == typed.accumulator &&
-              operand->state.load(std::memory_order_acquire) == array_state::ready &&
-              operand->value_strides()[axis] == intptr_t(operand->item_size());
-  offsets_run run =
-      rows && how.direct && !how.watching && !typed.include_initial ? rows_of(*operand, 0) : offsets_run();
-  if (!run || operand->streams()[0].kind != slot_kind::offsets64 ||
-      size_t(run.content()) * max_scalar_size >= lazy_from) {
+// Small ragged rows that follow each other.
+ref<array_block> try_direct_rows(const scan_functions &functions, array_block *operand, scalar_id accumulator) {
+  intptr_t item = intptr_t(operand->item_size());
+  bool rows = operand->type->var_count == 1 && operand->scalar() == accumulator &&
+              operand->streams()[0].kind == slot_kind::offsets64 && operand->value_strides()[operand->ndim - 1] == item;
+  offsets_run run = rows ? rows_of(*operand, 0) : offsets_run();
+  if (!run || size_t(run.content()) * max_scalar_size >= lazy_from) {
     return {};
   }
   space shape;
   space_of(operand, shape);
-  ref<array_block> result = new_result(shape, ndt::make_scalar(typed.accumulator));
-  auto *offsets = reinterpret_cast<const int64_t *>(run.address);
-  intptr_t begin = run.first() * intptr_t(operand->item_size());
-  isa()
-      .scan(scan_by(typed.combine)->id, typed.accumulator)
-      .rows(result->values().address + begin, operand->values().address + begin,
-            {offsets, size_t(run.rows), run.first(), run.last()}, nullptr);
+  ref<array_block> result = new_result(shape, ndt::make_scalar(accumulator));
+  intptr_t begin = run.first() * item;
+  functions.rows(result->values().address + begin, operand->values().address + begin,
+                 {reinterpret_cast<const int64_t *>(run.address), size_t(run.rows), run.first(), run.last()}, nullptr);
   return result;
 }
 
-// Small dense arrays, along the last axis: one call of the compiled loop.
-ref<array_block> try_direct_scan(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
+// Small dense arrays.
+ref<array_block> try_direct_dense(const scan_functions &functions, array_block *operand, scalar_id accumulator) {
   constexpr intptr_t most_converted = 128;
-  bool dense = (operand->flags & flag_dense) && operand->has_scalars() &&
-               operand->state.load(std::memory_order_acquire) == array_state::ready;
-  if (!how.direct || how.watching || !dense || typed.include_initial || axis != operand->ndim - 1 ||
-      operand->count == 0 || size_t(operand->count) * max_scalar_size >= lazy_from ||
-      (operand->scalar() != typed.accumulator && operand->count > most_converted)) {
+  bool converts = operand->scalar() != accumulator;
+  if (!(operand->flags & flag_dense) || operand->count == 0 || size_t(operand->count) * max_scalar_size >= lazy_from ||
+      (converts && operand->count > most_converted)) {
     return {};
   }
-  size_t length = size_t(operand->size()[axis]), count = size_t(operand->count);
-  intptr_t stride = intptr_t(length * scalar_size[size_t(typed.accumulator)]);
+  size_t length = size_t(operand->size()[operand->ndim - 1]), count = size_t(operand->count);
+  intptr_t stride = intptr_t(length * scalar_size[size_t(accumulator)]);
   alignas(64) char converted[size_t(most_converted) * max_scalar_size];
   const char *x = operand->values().address;
-  const type_data *type = operand->type;
-  if (operand->scalar() != typed.accumulator) {
-    isa().convert(typed.accumulator, operand->scalar())(converted, x, nullptr, nullptr, count, nullptr);
+  ndt::type type(operand->type);
+  if (converts) {
+    isa().convert(accumulator, operand->scalar())(converted, x, nullptr, nullptr, count, nullptr);
     x = converted;
-    type = ndt::with_dtype(ndt::type(type), ndt::make_scalar(typed.accumulator)).get();
+    type = ndt::with_dtype(type, ndt::make_scalar(accumulator));
   }
-  ref<array_block> result = new_dense(type, operand->size());
-  isa()
-      .scan(scan_by(typed.combine)->id, typed.accumulator)
-      .rows_fixed(result->values().address, stride, x, stride, length, count / length);
+  ref<array_block> result = new_dense(type.get(), operand->size());
+  functions.rows_fixed(result->values().address, stride, x, stride, length, count / length);
   return result;
+}
+
+// Small arrays, along the last axis: one call of the compiled loop.
+ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
+  if (!may_be_direct(how) || typed.include_initial || axis != operand->ndim - 1 || !operand->has_scalars() ||
+      !operand->is_ready()) {
+    return {};
+  }
+  const scan_functions &functions = isa().scan(scan_by(typed.combine)->id, typed.accumulator);
+  return operand->is_var(axis) ? try_direct_rows(functions, operand, typed.accumulator)
+                               : try_direct_dense(functions, operand, typed.accumulator);
 }
 
 } // namespace
@@ -249,27 +244,14 @@ ref<array_block> try_direct_scan(const typed_scan &typed, array_block *operand, 
 ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::optional<int> axis,
                           bool include_initial) {
   settings how = thread_settings();
-  ref<array_block> read; // else no reference is added: it would count as another owner of a lazy operand
-  if (operand->type->dtype->kind == type_kind::pointer) {
-    read = copies_to_scalars(operand);
-    operand = read.get();
-    last_use = false;
-  }
-  typed_scan typed{scan_of(id).name, scan_of(id).combine, {}, {}, include_initial, nullptr, false};
-  if (!find_element_kind(operand->type->dtype, typed.element)) {
-    fail(error_kind::type,
-         std::string(typed.name) + ": there is no such operation for elements of type " + operand->type->dtype->text);
-  }
-  typed.accumulator = accumulator_type(id, typed.element.scalar);
-  int at = checked_axis(typed.name, *operand, axis);
-  ref<array_block> result =
-      operand->count < 0 ? try_direct_rows(typed, operand, at, how) : try_direct_scan(typed, operand, at, how);
-  result = result ? std::move(result) : run_scan(typed, operand, last_use, at, how);
-  if (typed.element.scalar != scalar_id::float16) {
-    return result;
-  }
-  return copy_values(result.get(), access_mode::immutable, number_type(scalar_id::float16, typed.element.option),
-                     error_mode::nocheck);
+  const scan &what = scan_of(id);
+  number_operand x(what.name, operand, last_use);
+  scalar_id accumulator = accumulator_type(id, x.element.scalar);
+  typed_scan typed{what.name, what.combine, x.element, accumulator, include_initial, nullptr, false};
+  int at = checked_axis(typed.name, *x.block, axis);
+  ref<array_block> result = try_direct(typed, x.block, at, how);
+  result = result ? std::move(result) : run_scan(typed, x.block, x.last_use, at, how);
+  return x.element.scalar == scalar_id::float16 ? as_type(std::move(result), scalar_id::float16) : result;
 }
 
 // ---- folds --------------------------------------------------------------------------------------------------------
@@ -338,13 +320,8 @@ ref<array_block> missing_of_nothing(const ref<array_block> &value, array_block *
   const aggregate *how_many = find_aggregate(
       [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::presence; });
   ref<array_block> count = evaluate(how_many->id, operand, false, axis);
-  const int64_t zero = 0;
-  ref<array_block> none = new_scalar(scalar_id::int64, &zero);
-  array_block *const compared[] = {count.get(), none.get()};
-  ref<array_block> some = evaluate(logic::comparisons[1], {compared, 2});
-  ref<array_block> nothing = new_result({}, number_type(value->scalar(), true), true);
-  array_block *const chosen[] = {some.get(), value.get(), nothing.get()};
-  return evaluate(logic::chosen, {chosen, 3});
+  ref<array_block> some = apply(logic::comparisons[1], {count.get(), number_of(scalar_id::int64, 0).get()});
+  return missing_where_not(some.get(), value.get());
 }
 
 nd::array last_along(const nd::array &a, int axis) {
@@ -358,19 +335,13 @@ nd::array last_along(const nd::array &a, int axis) {
 ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
                            array_block *identity) {
   settings how = thread_settings();
-  ref<array_block> read, value;
-  typed_scan typed{operation_of(op).name, op, {}, {}, false, nullptr, true};
-  if (!find_element_kind(operand->type->dtype, typed.element)) {
-    fail(error_kind::type,
-         std::string("reduce: there is no ") + typed.name + " for elements of type " + operand->type->dtype->text);
-  }
-  typed.accumulator = folded_type(op, typed.element.scalar);
+  const char *name = operation_of(op).name;
+  number_operand x((std::string("reduce: ") + name).c_str(), operand, last_use);
+  typed_scan typed{name, op, x.element, folded_type(op, x.element.scalar), false, nullptr, true};
   if (const aggregate *a = aggregate_by(op); a && !identity) {
-    ref<array_block> result = evaluate(a->id, operand, last_use, axis);
-    bool option = result->type->dtype->kind == type_kind::option;
-    return copy_values(result.get(), access_mode::immutable, number_type(typed.accumulator, option),
-                       error_mode::nocheck);
+    return as_type(evaluate(a->id, x.block, x.last_use, axis), typed.accumulator);
   }
+  ref<array_block> row, value;
   if (identity) {
     if (identity->ndim > 0) {
       fail(error_kind::type, "reduce: identity must be one value");
@@ -379,19 +350,19 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
     typed.identity = value.get();
   }
   if (!axis) {
-    read = as_one_row(operand);
-    operand = read.get();
-    last_use = false;
+    row = as_one_row(x.block);
+    x.block = row.get();
+    x.last_use = false;
   }
-  int at = checked_axis("reduce", *operand, axis ? axis : 0);
+  int at = checked_axis("reduce", *x.block, axis ? axis : 0);
   typed.include_initial = identity || typed.element.option;
   if (!typed.include_initial) {
-    fail_if_empty(typed.name, operand, at);
+    fail_if_empty(name, x.block, at);
   }
-  ref<array_block> running = run_scan(typed, operand, last_use && !typed.element.option, at, how);
+  ref<array_block> running = run_scan(typed, x.block, x.last_use && !typed.element.option, at, how);
   nd::array last = last_along(nd::array(std::move(running)), at);
   ref<array_block> result = copy_values(last.get(), access_mode::immutable);
-  return identity || !typed.element.option ? result : missing_of_nothing(result, operand, at);
+  return identity || !typed.element.option ? result : missing_of_nothing(result, x.block, at);
 }
 
 // ---- differences --------------------------------------------------------------------------------------------------

@@ -41,6 +41,9 @@ struct space {
   std::vector<space_slots> slots; ///< nvar of them
 
   bool is_var(int axis) const { return size[axis] < 0; }
+  type_kind kind(int axis) const {
+    return is_var(axis) ? type_kind::var_dim : fixed[axis] ? type_kind::fixed_dim : type_kind::strided_dim;
+  }
   /// Calls f for everything that there is for each axis: arrays of ndim entries, the axis 0 first.
   template <class F> void for_each_axis_array(F f) {
     f(size);

@@ -113,49 +113,34 @@ ref<array_block> variance(const reduction_call &call) {
 ref<array_block> norm(const reduction_call &call) {
   scalar_id type = computed_type(call), real = real_type(type);
   fold sum{arithmetic::sum, real};
-  reduction_spec spec = call.spec();
-  spec.add_result(ndt::make_scalar(real), {sum});
-  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+  auto squared = [&](fused_task &fused, const value_registers *in) {
     program &p = fused.t.p;
     uint8_t x = p.converted(in[0].value, type);
     x = type == real ? x : p.add_operation(arithmetic::magnitude, type, {x});
     x = p.add_operation(arithmetic::square, real, {x});
-    folded[0] = present_or_nothing(fused, call.present(fused, in), x, sum);
+    return present_or_nothing(fused, call.present(fused, in), x, sum);
   };
-  ref<array_block> squares;
-  reduce(spec, &squares);
-  return apply(arithmetic::root, {squares.get()});
+  return apply(arithmetic::root, {reduce(call.spec(), ndt::make_scalar(real), sum, squared).get()});
 }
 
 // Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
 ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   const char *name = "vecdot";
   settings how = thread_settings();
-  element_kind kind[2];
-  for (int i = 0; i < 2; i++) {
-    const type_data *dtype = (i ? b : a)->type->dtype;
-    if (!find_element_kind(dtype, kind[i])) {
-      fail(error_kind::type, std::string(name) + ": there is no such operation for elements of type " + dtype->text);
-    }
-  }
-  scalar_id own = promote(kind[0].scalar, kind[1].scalar);
+  scalar_id own = promote(kind_of_numbers(name, a->type).scalar, kind_of_numbers(name, b->type).scalar);
   own = computation_type(arithmetic::product, own);
   scalar_id type = accumulator_type(arithmetic::sum, own);
   fold sum{arithmetic::sum, type};
   reduction_spec spec{name, how};
   spec.operands = {a, b};
   spec.axes = find_axes(name, axis, std::max(a->ndim, b->ndim));
-  spec.add_result(ndt::make_scalar(type), {sum});
-  spec.before = [&](fused_task &fused, const value_registers *in, uint8_t *folded) {
+  return reduce(std::move(spec), ndt::make_scalar(type), sum, [&](fused_task &fused, const value_registers *in) {
     program &p = fused.t.p;
     uint8_t x = p.converted(in[0].value, type), y = p.converted(in[1].value, type);
     x = is_complex(type) ? p.add_operation(arithmetic::conjugate, type, {x}) : x;
     x = p.add_operation(arithmetic::product, type, {x, y});
-    folded[0] = present_or_nothing(fused, fused.both(in[0].valid, in[1].valid), x, sum);
-  };
-  ref<array_block> result;
-  reduce(spec, &result);
-  return result;
+    return present_or_nothing(fused, fused.both(in[0].valid, in[1].valid), x, sum);
+  });
 }
 
 ref<array_block> range(const reduction_call &call) {

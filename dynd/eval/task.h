@@ -34,10 +34,10 @@ struct lowered_operand {
 
 /// A leaf that is not a program: a kernel over elements of any type, all of whose streams are ports, in the order of
 /// the operands. The function puts a streams_strided_t at `offset`, for operands that are at their elements, and
-/// returns the offset past it. Not `planned`: what is inside of an element is done in C order. `levels`, if any, is
-/// told of every level.
+/// returns the offset past it. With kernel_request_strided what is inside of an element is done in C order, with
+/// kernel_request_strided_multistride it is planned. `levels`, if any, is told of every level.
 using element_leaf = std::function<size_t(ckernel_builder &out, size_t offset, const kernel_operand *operands,
-                                          bool planned, std::vector<explained_level> *levels)>;
+                                          kernel_request_t request, std::vector<explained_level> *levels)>;
 
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
@@ -61,10 +61,11 @@ struct task {
   int first_port = 0;
   int8_t axis_of[max_ndim]; ///< what number each axis had before permute()
 
-  /// Adds the streams of an operand's element from `first` on as ports, `count` of them.
-  void add_ports(int operand, int first, int count) {
-    for (int s = 0; s < count; s++) {
-      ports.push_back({operand, first + s});
+  /// Adds an operand of an element_leaf, and all streams of its elements as ports.
+  void add_operand(const space_operand &operand) {
+    operands.push_back(operand);
+    for (int s = operand.var_count(); s < operand.block->nstreams; s++) {
+      ports.push_back({operands.size() - 1, s});
     }
   }
   /// The last axes, which the leaf walks itself.
@@ -109,6 +110,10 @@ void align(task &t);
 /// Replaces `var` axes, with all axes outside of them, by the axis of their content where every operand has the space's
 /// rows there or depends on none of these axes. A reduced axis stays, unless all axes are one logical row.
 void flatten_rows(task &t);
+
+/// A stream below rows of one length that follow each other: it moves along them, and all axes outside of them, as
+/// along axes of one size each.
+void enter_equal_rows(lowered_stream &stream, const offsets_run &run, int axis, intptr_t length, const space &shape);
 
 /// Whether all rows of every `var` axis of the space have one length, and follow each other.
 bool has_equal_rows(const space &shape);

@@ -138,7 +138,7 @@ chain_layout layout_of(const task &t) {
   return layout;
 }
 
-size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, bool planned,
+size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, kernel_request_t request,
                          std::vector<explained_level> *levels) {
   std::vector<std::unique_ptr<arrmeta_of>> metas;
   std::vector<kernel_operand> operands;
@@ -152,14 +152,14 @@ size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, boo
     }
     operands.push_back({part, metas.back()->get(), first - part.stream});
   }
-  return t.leaf(out, offset, operands.data(), planned, levels);
+  return t.leaf(out, offset, operands.data(), request, levels);
 }
 
 // The leaf, and its line of explain.
-size_t make_leaf(ckernel_builder &out, size_t offset, const task &t, const chain_layout &layout, bool planned,
-                 std::vector<explained_level> *levels) {
+size_t make_leaf(ckernel_builder &out, size_t offset, const task &t, const chain_layout &layout,
+                 kernel_request_t request, std::vector<explained_level> *levels) {
   if (t.leaf) {
-    return make_element_leaf(out, offset, t, planned, levels);
+    return make_element_leaf(out, offset, t, request, levels);
   }
   size_t past = make_chain(out, offset, t.p, layout);
   if (levels) {
@@ -262,14 +262,14 @@ private:
       offset = begin_loop(offset, loops.loops[i]);
     }
     if (leaf || var_leaf) {
-      return make_leaf(out_, offset, t_, layout, true, options_.explain);
+      return make_leaf(out_, offset, t_, layout, kernel_request_strided_multistride, options_.explain);
     }
     size_t child = begin_rows(offset, end);
     if (end + 1 < t_.shape.ndim) {
       return below(child, end + 1, false);
     }
     layout.kind = t_.row_axes() ? chain_kind::row : chain_kind::flat;
-    return make_leaf(out_, child, t_, layout, true, options_.explain);
+    return make_leaf(out_, child, t_, layout, kernel_request_strided_multistride, options_.explain);
   }
 
   // Loops compute results that do not depend on each other: the innermost one that is `wanted` goes inside of the rest.
@@ -373,9 +373,7 @@ private:
     const program_step &scan = t_.p.steps[t_.p.nsteps - 1];
     if (t_.shape.ndim == 1 && scan.valid == no_register) {
       loops = axis;
-      layout.number_stream = uint16_t(call_.stream.size());
-      call_.stream.push_back(number_origin);
-      call_.stride.push_back(1);
+      add_number_stream(layout);
       call_.in_order = true;
       return;
     }
@@ -486,10 +484,13 @@ private:
     } else {
       return false;
     }
-    if (layout.kind != chain_kind::flat) { // the number stream says where a part of the row begins
-      number_from_here(layout);
+    if (layout.kind != chain_kind::flat) {
+      add_number_stream(layout);
+      call_.numbered = true;
+      call_.count = call_.elements;
+      call_.flat = true;
     }
-    make_leaf(out_, 0, t_, layout, true, options_.explain);
+    make_leaf(out_, 0, t_, layout, kernel_request_strided_multistride, options_.explain);
     return true;
   }
 
@@ -499,13 +500,11 @@ private:
     });
   }
 
-  void number_from_here(chain_layout &layout) {
+  // It says where a part of the row begins.
+  void add_number_stream(chain_layout &layout) {
     layout.number_stream = uint16_t(call_.stream.size());
     call_.stream.push_back(number_origin);
     call_.stride.push_back(1);
-    call_.numbered = true;
-    call_.count = call_.elements;
-    call_.flat = true;
   }
 
   std::string strides(const intptr_t *stride) const {
@@ -572,7 +571,7 @@ void build_in_order(ckernel_builder &out, const task &t, bool observed, const tr
   if ((observed || options.together) && !t.row_axes()) {
     offset = begin_observed(out, offset, streams.count(), t.shape.ndim, options.together);
   }
-  make_leaf(out, offset, t, layout, false, options.explain);
+  make_leaf(out, offset, t, layout, kernel_request_strided, options.explain);
 }
 
 int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {

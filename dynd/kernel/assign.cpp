@@ -16,45 +16,11 @@ namespace dynd {
 
 namespace {
 
-bool has_pool(stream_role role) {
-  return role == stream_role::rows || role == stream_role::texts || role == stream_role::index;
-}
-
 /// The number of streams of a call that are pools of the destination.
 int pool_count(const type_data *dst) {
   // The memory that a pool gives is a stream besides that of the slots.
   return dst->nstreams == 1 ? 0 : int(std::count_if(dst->roles, dst->roles + dst->nstreams, has_pool));
 }
-
-// ---- the levels that only this file needs -------------------------------------------------------------------------
-
-struct adapter_kernel {
-  ckernel_prefix base;
-  uint32_t child, unused;
-};
-
-int streams_single(char *const *stream, const ckernel_prefix *self, dynd_frame *frame) {
-  return call_strided(child_of(reinterpret_cast<const adapter_kernel *>(self)), stream, no_stride, 1, frame);
-}
-
-int unary_strided(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count,
-                  const ckernel_prefix *self, dynd_frame *frame) {
-  char *stream[2] = {dst, const_cast<char *>(src)};
-  intptr_t stride[2] = {dst_stride, src_stride};
-  return call_strided(child_of(reinterpret_cast<const adapter_kernel *>(self)), stream, stride, count, frame);
-}
-
-int unary_single(char *dst, const char *src, const ckernel_prefix *self, dynd_frame *frame) {
-  return unary_strided(dst, 0, src, 0, 1, self, frame);
-}
-
-template <class Function> size_t begin_adapter(ckernel_builder &out, size_t offset, Function function) {
-  auto *k = begin_level<adapter_kernel>(out, offset, sizeof(adapter_kernel), nullptr);
-  k->base.function = reinterpret_cast<void *>(function);
-  return offset + sizeof(adapter_kernel);
-}
-
-// ---- the walk over the types --------------------------------------------------------------------------------------
 
 class assignment {
 public:
@@ -326,51 +292,13 @@ bool goes_first(const type_data *outer, const type_data *other) {
   return other->ndim == 0 || path_ndim(outer) >= path_ndim(other);
 }
 
-namespace {
-
-// Scalars need no layout; what has slots or dimensions does.
-void need_meta(ndt::type type, const dynd_arrmeta *meta) {
-  bool plain = type->all_ndim == 0 && pool_count(type.get()) == 0;
-  if (!meta && !plain) {
-    fail(error_kind::type, "assignment: " + std::string(type.str()) + " needs its arrmeta");
+size_t make_assignment_kernel(ckernel_builder &out, size_t offset, const element_assignment &what,
+                              kernel_request_t request, std::vector<explained_level> *levels) {
+  if (request != kernel_request_strided && request != kernel_request_strided_multistride) {
+    fail(error_kind::value,
+         "assignment: a kernel is made for strided calls, not for request " + std::to_string(request));
   }
-  if (meta && (meta->version != DYND_ABI_VERSION || meta->size < sizeof(dynd_arrmeta))) {
-    fail(error_kind::type, "assignment: the arrmeta has version " + std::to_string(meta->version) + " and " +
-                               std::to_string(meta->size) + " bytes, this library's has version " +
-                               std::to_string(DYND_ABI_VERSION) + " and " + std::to_string(sizeof(dynd_arrmeta)));
-  }
-  if (meta && (meta->ndim != type->all_ndim || meta->nstreams != type->nstreams)) {
-    fail(error_kind::type, "assignment: the arrmeta is not that of " + std::string(type.str()));
-  }
-}
-
-} // namespace
-
-size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
-                              ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode) {
-  if (unsigned(request) > kernel_request_strided_multistride) {
-    fail(error_kind::value, "assignment: invalid kernel request " + std::to_string(int(request)));
-  }
-  if (size_t(mode) >= error_mode_count) {
-    fail(error_kind::value, "assignment: invalid error mode " + std::to_string(int(mode)));
-  }
-  need_meta(dst, dst_meta);
-  need_meta(src, src_meta);
-  element_assignment what{
-      {{dst.get()}, dst_meta, 0}, {{src.get()}, src_meta, dst->nstreams}, dst->nstreams + src->nstreams, mode};
-  bool planned = request == kernel_request_single_multistride || request == kernel_request_strided_multistride;
-  bool single = request == kernel_request_single || request == kernel_request_single_multistride;
-  if (dst->nstreams == 1 && src->nstreams == 1 && pool_count(dst.get()) == 0) {
-    offset = single ? begin_adapter(out, offset, unary_single) : begin_adapter(out, offset, unary_strided);
-  } else if (single) {
-    offset = begin_adapter(out, offset, streams_single);
-  }
-  return make_element_assignment(out, offset, what, planned);
-}
-
-size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
-                               std::vector<explained_level> *levels) {
-  return assignment(out, what, planned, levels).build(offset);
+  return assignment(out, what, request == kernel_request_strided_multistride, levels).build(offset);
 }
 
 bool may_refuse(const element_assignment &what) {

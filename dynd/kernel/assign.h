@@ -23,29 +23,22 @@
 
 namespace dynd {
 
-/// Puts the kernel at `offset` and returns the offset just past it. Where the two have no assignment it is a type
-/// error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be destroyed. An
-/// invalid request or mode is a value error.
-///
-/// The function is a streams_single_t or streams_strided_t, by the request; for operands of one stream each a
-/// unary_single_operation_t or unary_strided_operation_t, as the seeds have them. With the multistride requests the
-/// strided dimensions are planned together (plan/nest.h); without, each is a level of its own, in the order of the
-/// type.
-size_t make_assignment_kernel(ckernel_builder &out, size_t offset, ndt::type dst, const dynd_arrmeta *dst_meta,
-                              ndt::type src, const dynd_arrmeta *src_meta, kernel_request_t request, error_mode mode);
-
-/// What the engine runs at the elements of two operands: a streams_strided_t at `offset`, whose streams are numbered by
-/// the operands and, from `first_pool` on, as above. Streams behind the last of these are not used. `planned`: strided
-/// dimensions inside of the elements are planned together; otherwise all is done in C order, as locating a failure
-/// needs it. `levels`, if any, is told of every level.
+/// What is assigned: the parts of two operands at which a kernel is called. Streams are numbered by the operands and,
+/// from `first_pool` on, as above; those behind the last of these are not used.
 struct element_assignment {
   kernel_operand dst, src;
   int first_pool;
   error_mode mode;
   bool skips_missing = false; ///< a missing element leaves a destination that is no option as it was
 };
-size_t make_element_assignment(ckernel_builder &out, size_t offset, const element_assignment &what, bool planned,
-                               std::vector<explained_level> *levels = nullptr);
+
+/// Puts a streams_strided_t at `offset` and returns the offset just past it. Where the two have no assignment it is a
+/// type error; where their dimensions do not broadcast, a broadcast error; then the builder holds what can be
+/// destroyed. Requests: with kernel_request_strided_multistride the strided dimensions are planned together
+/// (plan/nest.h); with kernel_request_strided each is a level of its own, in the order of the type, as locating a
+/// failure needs it. Another one is a value error. `levels`, if any, is told of every level.
+size_t make_assignment_kernel(ckernel_builder &out, size_t offset, const element_assignment &what,
+                              kernel_request_t request, std::vector<explained_level> *levels = nullptr);
 
 /// Whether some value may be refused. What cannot be assigned at all is an error, as in the functions above.
 bool may_refuse(const element_assignment &what);

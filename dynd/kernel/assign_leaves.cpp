@@ -5,13 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "dynd/array/cursor.h"
 #include "dynd/kernel/assign_levels.h"
 #include "dynd/kernel/level.h"
 #include "dynd/kernel/program.h"
 #include "dynd/memory/pool.h"
 #include "dynd/ops/parse.h"
-#include "dynd/ops/refusal.h"
 #include "dynd/type/utf8.h"
 
 namespace dynd {
@@ -42,12 +40,7 @@ int convert_contiguous(const convert_leaf *k, char *dst, const char *src, size_t
     first++;
   }
   fail_element(frame, first);
-  try {
-    refusal why = why_refused(k->to, k->from, src + first * item);
-    return report(frame, int(why.kind), "%s", why.text.c_str());
-  } catch (const std::bad_alloc &) {
-    return report(frame, dynd_error_memory, "no memory to say which value was refused");
-  }
+  return report_refusal(frame, k->to, k->from, src + first * item);
 }
 
 // Elements that are not contiguous: gathered and scattered. Not inline, so that `convert` does not pay for the buffers.
@@ -132,12 +125,11 @@ int format(char *const *stream, const intptr_t *stride, size_t count, const cker
     std::string text;
     for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
       text.clear();
-      char value[max_scalar_size];
-      std::memcpy(value, src, scalar_size[size_t(k->scalar)]);
+      char swapped[max_scalar_size];
       if (k->swapped) {
-        swap_bytes(value, k->scalar);
+        isa().swap_bytes(k->scalar)(swapped, src, nullptr, nullptr, 1, nullptr);
       }
-      append_scalar(text, k->scalar, value);
+      append_scalar(text, k->scalar, k->swapped ? swapped : src);
       if (int status = put_text(k, stream, dst, text, frame)) {
         return status;
       }
@@ -156,7 +148,7 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
     char value[16];
     parsed result = parse_scalar(text, k->scalar, k->mode, value);
     if (k->swapped) {
-      swap_bytes(value, k->scalar);
+      isa().swap_bytes(k->scalar)(value, value, nullptr, nullptr, 1, nullptr);
     }
     if (result != parsed::good) [[unlikely]] {
       fail_element(frame, i);

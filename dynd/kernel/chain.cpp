@@ -6,7 +6,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/kernel/chain_kernel.h"
 #include "dynd/ops/logic.h"
-#include "dynd/ops/refusal.h"
 #include "dynd/plan/tile.h"
 
 namespace dynd {
@@ -115,18 +114,12 @@ private:
 
   size_t elements_of_batch() const {
     switch (layout_.kind) {
-    case chain_kind::flat:
-    case chain_kind::row:
-    case chain_kind::ordered:
-      return reduces_ ? reduce_batch : group;
-    case chain_kind::small_rows:
-      return reduces_ ? reduce_batch : group;
     case chain_kind::var_rows:
       return window;
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     default:
-      return group;
+      return reduces_ ? reduce_batch : group;
     }
   }
 
@@ -323,7 +316,6 @@ private:
                                          uint8_t(output)};
   }
 
-  // With streaming stores where the step's result leaves the cache and nothing else reads it.
   // Which of the two operands of a step is one value; -1: none, or both.
   int constant_operand(const program_step &step) const {
     auto is_constant = [&](uint8_t reg) {
@@ -339,6 +331,7 @@ private:
     return two ? is_constant(step.reads[1]) : -1;
   }
 
+  // With streaming stores where the step's result leaves the cache and nothing else reads it.
   batch_fn loop_of(const program_step &step) {
     bool streams = layout_.streaming && !reduces_ && !kernel()->stores_late && step.nwrites == 1 &&
                    step.valid == no_register && is_stored(step.writes[0]) && last_read_[step.writes[0]] < 0;
@@ -458,20 +451,11 @@ uint32_t run_part(const chain_step &step, const step_details &details, char *con
   return step.function(at(step.dst, 3), at(step.a, 0), at(step.b, 1), at(step.c, 2), end - begin, at(step.dst2, 4));
 }
 
-int report_refused(const step_details &details, const char *value, dynd_frame *frame) {
-  try {
-    refusal why = why_refused(details.type, details.from, value);
-    return report(frame, int(why.kind), "%s", why.text.c_str());
-  } catch (const std::bad_alloc &) {
-    return report(frame, dynd_error_memory, "no memory to say which value was refused");
-  }
-}
-
 int report_failed(const step_details &details, char *const *reg, const chain_step &step, size_t i, dynd_frame *frame) {
   fail_element(frame, i, details.field);
   switch (details.kind) {
   case step_kind::conversion:
-    return report_refused(details, reg[step.a] + i * details.size[0], frame);
+    return report_refusal(frame, details.type, details.from, reg[step.a] + i * details.size[0]);
   case step_kind::require:
     return report(frame, dynd_error_overflow, "cannot assign an NA value to a non-option type");
   default:

@@ -160,7 +160,7 @@ public:
   }
 
   int run(size_t count) {
-    size_t most = !in_place_ ? computed_columns : k_->axis_size <= few_rows ? few_columns : columns_at_once;
+    size_t most = !in_place_ ? computed_columns : size_t(k_->axis_size) <= few_rows ? few_columns : columns_at_once;
     for (size_t j = 0; j < count; j += most) {
       if (int status = run(j, std::min(most, count - j))) {
         return status;

@@ -177,18 +177,9 @@ int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
   if (reduce_in_place(k, stream, stride, count)) {
     return status_of(frame);
   }
-  char *inner[max_call_streams];
-  intptr_t inner_stride[max_call_streams] = {};
-  for (size_t i = 0; i < count; i++) {
-    for (const port &p : k->all_ports()) {
-      inner[p.where.stream] = stream[p.where.stream] + intptr_t(i) * stride[p.where.stream];
-      inner_stride[p.where.stream] = p.where.axis_stride;
-    }
-    if (int status = reduce_row(inner, inner_stride, size_t(k->axis_size), k, stream, stride, i, frame)) {
-      return status;
-    }
-  }
-  return dynd_ok;
+  return for_each_row(k, stream, stride, count, [&](char *const *row, const intptr_t *along, size_t i) {
+    return reduce_row(row, along, size_t(k->axis_size), k, stream, stride, i, frame);
+  });
 }
 
 // ---- panels -------------------------------------------------------------------------------------------------------

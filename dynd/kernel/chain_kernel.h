@@ -363,6 +363,23 @@ private:
   alignas(64) char memory_[max_reductions * sizeof(lane_stack)]; // one lane_stack for each fold of the stage
 };
 
+/// Rows of one size: calls f(streams, strides, i) for row i, along it, up to a status that is not zero.
+template <class F>
+int for_each_row(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, F f) {
+  char *at[max_call_streams];
+  intptr_t along[max_call_streams] = {};
+  for (size_t i = 0; i < count; i++) {
+    for (const port &p : k->all_ports()) {
+      at[p.where.stream] = stream[p.where.stream] + intptr_t(i) * stride[p.where.stream];
+      along[p.where.stream] = p.where.axis_stride;
+    }
+    if (int status = f(at, along, i)) {
+      return status;
+    }
+  }
+  return dynd_ok;
+}
+
 /// A source's rows into scratch, `rows` of them.
 void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_stride, size_t row, size_t rows);
 /// Does the operand's memory hold the rows one after another?

@@ -192,18 +192,9 @@ int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
     state.length = length;
     return small_rows_strided(stream, stride, count, self, frame);
   }
-  char *at[max_call_streams];
-  intptr_t along[max_call_streams] = {};
-  for (size_t i = 0; i < count; i++) {
-    for (const port &p : k->all_ports()) {
-      at[p.where.stream] = stream[p.where.stream] + intptr_t(i) * stride[p.where.stream];
-      along[p.where.stream] = p.where.axis_stride;
-    }
-    if (int status = scan_row_strided(at, along, length, self, frame)) {
-      return status;
-    }
-  }
-  return dynd_ok;
+  return for_each_row(k, stream, stride, count, [&](char *const *row, const intptr_t *along, size_t) {
+    return scan_row_strided(row, along, length, self, frame);
+  });
 }
 
 // Each row of the axis combines with the one before it, all columns at once. Outputs are contiguous along the columns.

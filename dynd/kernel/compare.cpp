@@ -333,27 +333,23 @@ private:
   const kernel_operand &left_, &right_;
 };
 
-// ---- predicates -----------------------------------------------------------------------------------------------------
+// ---- the predicate
+// -----------------------------------------------------------------------------------------------------
 
 struct predicate_kernel {
   ckernel_prefix base;
   uint32_t nstreams;
-  uint16_t result; // stream; of requests for single elements not used
+  uint16_t result; // stream
   uint16_t true_for;
 };
 
-int predicate_single(char *const *stream, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *k = reinterpret_cast<const predicate_kernel *>(self);
-  return (call_one(&k[1].base, stream, frame) & k->true_for) != 0;
-}
-
-int predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                      dynd_frame *frame) {
+int predicate(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+              dynd_frame *frame) {
   auto *k = reinterpret_cast<const predicate_kernel *>(self);
   char *at[max_call_streams];
   std::copy_n(stream, k->nstreams, at);
   for (size_t i = 0; i < count; i++) {
-    *at[k->result] = char(predicate_single(at, self, frame));
+    *at[k->result] = (call_one(&k[1].base, at, frame) & k->true_for) != 0;
     advance(at, stride, k->nstreams);
   }
   return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
@@ -420,43 +416,25 @@ size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel
   return offset + sizeof(text_predicate_kernel);
 }
 
+/// The bool goes to the stream `result` of the call.
 size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
-                       const kernel_operand &right, comparison which, void *function) {
-  auto *k = make_leaf<predicate_kernel>(out, offset, nullptr);
-  k->base.function = function;
+                       const kernel_operand &right, comparison which) {
+  if (left.part.is_text() && left.type() == right.type()) {
+    return build_texts(out, offset, result, left, right, which);
+  }
+  auto *k = make_leaf<predicate_kernel>(out, offset, predicate);
   k->nstreams = streams_up_to(left, right);
   k->result = uint16_t(result);
   k->true_for = uint16_t(which);
   return tree_builder(out, which, left, right).run(offset + sizeof(predicate_kernel));
 }
 
-/// Strided; the bool goes to the stream `result` of the call.
-size_t build_strided(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
-                     const kernel_operand &right, comparison which) {
-  if (left.part.is_text() && left.type() == right.type()) {
-    return build_texts(out, offset, result, left, right, which);
-  }
-  return build_predicate(out, offset, result, left, right, which, reinterpret_cast<void *>(predicate_strided));
-}
-
 } // namespace
 
-size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &left,
-                              const kernel_operand &right, comparison which, kernel_request_t request) {
-  if (request != kernel_request_single && request != kernel_request_strided) {
-    fail(error_kind::value, std::string(name_of(which)) + ": a comparison is made for single or strided calls, not " +
-                                "for kernel request " + std::to_string(int(request)));
-  }
-  if (request == kernel_request_single) {
-    return build_predicate(out, offset, 0, left, right, which, reinterpret_cast<void *>(predicate_single));
-  }
-  return build_strided(out, offset, 0, left, right, which);
-}
-
-size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kernel_operand &result,
-                                const kernel_operand &left, const kernel_operand &right, comparison which) {
+size_t make_comparison_kernel(ckernel_builder &out, size_t offset, const kernel_operand &result,
+                              const kernel_operand &left, const kernel_operand &right, comparison which) {
   if (result.type()->kind != type_kind::option) {
-    return build_strided(out, offset, result.stream(), left, right, which);
+    return build_predicate(out, offset, result.stream(), left, right, which);
   }
   option_spec spec{int(streams_up_to(left, right)), result.stream()};
   spec.zeroed = result.stream() + 1;
@@ -467,7 +445,7 @@ size_t make_comparison_operator(ckernel_builder &out, size_t offset, const kerne
       inside[i] = inside[i].element();
     }
   }
-  return build_strided(out, begin_option(out, offset, spec), spec.zeroed, inside[0], inside[1], which);
+  return build_predicate(out, begin_option(out, offset, spec), spec.zeroed, inside[0], inside[1], which);
 }
 
 } // namespace dynd

@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "dynd/ops/refusal.h"
+
 namespace dynd {
 
 namespace {
@@ -15,6 +17,15 @@ void put_before_path(frame_state &state, const char *what) {
 }
 
 } // namespace
+
+int report_refusal(dynd_frame *frame, scalar_id to, scalar_id from, const char *value) {
+  try {
+    refusal why = why_refused(to, from, value);
+    return report(frame, int(why.kind), "%s", why.text.c_str());
+  } catch (const std::bad_alloc &) {
+    return report(frame, dynd_error_memory, "no memory to say which value was refused");
+  }
+}
 
 void fail_element(dynd_frame *frame, size_t index, const char *field) {
   if (frame_state *state = state_of(frame)) {

@@ -100,6 +100,9 @@ inline frame_state *state_of(dynd_frame *frame) { return static_cast<frame_state
   return status;
 }
 
+/// Says why a conversion refused the value.
+int report_refusal(dynd_frame *frame, scalar_id to, scalar_id from, const char *value);
+
 /// A leaf: the element `index` of the call failed, in a field of it if it has one (as the path shows it).
 void fail_element(dynd_frame *frame, size_t index, const char *field = nullptr);
 /// A level that calls its child in parts: the child was at the element `done` of the call.

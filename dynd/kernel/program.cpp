@@ -45,9 +45,18 @@ void program::add_output(const program_output &o) {
 
 template <class Same>
 const program_step *program::find_step(step_kind kind, const uint8_t *reads, int count, Same same) const {
-  return std::find_if(steps, steps + nsteps, [&](const program_step &step) {
+  const program_step *found = std::find_if(steps, steps + nsteps, [&](const program_step &step) {
     return step.kind == kind && step.nreads == count && std::equal(reads, reads + count, step.reads) && same(step);
   });
+  return found == steps + nsteps ? nullptr : found;
+}
+
+program_step &program::add_unary(step_kind kind, scalar_id to, uint8_t reg, bool of_rows) {
+  program_step &step = add_step(kind, to);
+  step.nreads = step.nwrites = 1;
+  step.reads[0] = reg;
+  step.writes[0] = add_register(to, of_rows);
+  return step;
 }
 
 void program::add_operation(op_id op, scalar_id computation, const uint8_t *operands, int count, uint8_t *results,
@@ -55,7 +64,7 @@ void program::add_operation(op_id op, scalar_id computation, const uint8_t *oper
   const program_step *before = find_step(step_kind::operation, operands, count, [&](const program_step &step) {
     return step.op == op && step.type == computation && step.valid == no_register;
   });
-  if (before != steps + nsteps) {
+  if (before) {
     std::copy_n(before->writes, before->nwrites, results);
     return;
   }
@@ -100,14 +109,10 @@ uint8_t program::converted(uint8_t reg, scalar_id to) {
   if (type[reg] == to) {
     return reg;
   }
-  for (int i = 0; i < nsteps; i++) {
-    const program_step &step = steps[i];
-    if (step.kind == step_kind::conversion && step.mode == error_mode::nocheck && step.type == to &&
-        step.reads[0] == reg) {
-      return step.writes[0];
-    }
-  }
-  return assigned(reg, to, error_mode::nocheck);
+  const program_step *before = find_step(step_kind::conversion, &reg, 1, [&](const program_step &step) {
+    return step.mode == error_mode::nocheck && step.type == to;
+  });
+  return before ? before->writes[0] : assigned(reg, to, error_mode::nocheck);
 }
 
 uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid, const char *field) {
@@ -115,22 +120,14 @@ uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t va
       type[reg] == to) {
     return reg; // a copy already, which nothing else reads
   }
-  program_step &step = add_step(step_kind::conversion, to);
+  program_step &step = add_unary(step_kind::conversion, to, reg, row[reg]);
   step.mode = mode;
-  step.nreads = step.nwrites = 1;
-  step.reads[0] = reg;
   step.field = field;
-  step.writes[0] = add_register(to, row[reg]);
   step.valid = can_fail(step) ? valid : no_register;
   return step.writes[0];
 }
 
-uint8_t program::swapped(uint8_t reg) {
-  program_step &step = add_step(step_kind::swap_bytes, type[reg]);
-  step.nreads = step.nwrites = 1;
-  step.reads[0] = reg;
-  return step.writes[0] = add_register(type[reg]);
-}
+uint8_t program::swapped(uint8_t reg) { return add_unary(step_kind::swap_bytes, type[reg], reg, false).writes[0]; }
 
 void program::require(uint8_t valid, const char *field) {
   program_step &step = add_step(step_kind::require, scalar_id::bool_);
@@ -151,32 +148,21 @@ uint8_t program::scanned(op_id op, uint8_t reg, uint8_t initial, uint8_t valid) 
 }
 
 uint8_t program::folded(uint8_t reg, reduction_id reduction) {
-  const program_step *before =
-      find_step(step_kind::fold, &reg, 1, [&](const program_step &step) { return step.reduction == reduction; });
-  if (before != steps + nsteps) {
+  if (auto *before = find_step(step_kind::fold, &reg, 1, [&](auto &step) { return step.reduction == reduction; })) {
     return before->writes[0];
   }
-  program_step &step = add_step(step_kind::fold, type[reg]);
+  program_step &step = add_unary(step_kind::fold, type[reg], reg, true);
   step.reduction = reduction;
-  step.nreads = step.nwrites = 1;
-  step.reads[0] = reg;
-  return step.writes[0] = add_register(type[reg], true);
+  return step.writes[0];
 }
 
 uint8_t program::repeated(uint8_t row_reg) {
-  const program_step *before = find_step(step_kind::repeat, &row_reg, 1, [](const program_step &) { return true; });
-  if (before != steps + nsteps) {
-    return before->writes[0];
-  }
-  program_step &step = add_step(step_kind::repeat, type[row_reg]);
-  step.nreads = step.nwrites = 1;
-  step.reads[0] = row_reg;
-  return step.writes[0] = add_register(type[row_reg]);
+  auto *before = find_step(step_kind::repeat, &row_reg, 1, [](auto &) { return true; });
+  return before ? before->writes[0] : add_unary(step_kind::repeat, type[row_reg], row_reg, false).writes[0];
 }
 
 uint8_t program::row_length() {
-  const program_step *before = find_step(step_kind::length, nullptr, 0, [](const program_step &) { return true; });
-  if (before != steps + nsteps) {
+  if (auto *before = find_step(step_kind::length, nullptr, 0, [](auto &) { return true; })) {
     return before->writes[0];
   }
   program_step &step = add_step(step_kind::length, scalar_id::int64);
@@ -230,32 +216,6 @@ bool program::can_fail(const program_step &step) const {
 
 namespace {
 
-constexpr mixed_comparison mixed_comparisons[] = {
-    {scalar_id::int64, scalar_id::uint64, mixed_pair::int64_uint64},
-    {scalar_id::uint64, scalar_id::int64, mixed_pair::uint64_int64},
-    {scalar_id::int64, scalar_id::float64, mixed_pair::int64_float64},
-    {scalar_id::float64, scalar_id::int64, mixed_pair::float64_int64},
-    {scalar_id::uint64, scalar_id::float64, mixed_pair::uint64_float64},
-    {scalar_id::float64, scalar_id::uint64, mixed_pair::float64_uint64},
-};
-static_assert(std::size(mixed_comparisons) == mixed_pair_count);
-
-const mixed_comparison *find_pair(scalar_id left, scalar_id right) {
-  for (const mixed_comparison &m : mixed_comparisons) {
-    if (m.left == left && m.right == right) {
-      return &m;
-    }
-  }
-  return nullptr;
-}
-
-// What an operand is compared as, where the type of the computation would round it.
-scalar_id compared_as(scalar_id own, scalar_id other) {
-  return is_floating(own)                                 ? scalar_id::float64
-         : own == scalar_id::uint64 || is_floating(other) ? own
-                                                          : scalar_id::int64;
-}
-
 /// 1 where some element of a batch of validities is missing. One byte for each element: not worth a loop in ops/.
 uint32_t require_all(void *, const void *a, const void *, const void *, size_t n, void *) {
   return std::find(static_cast<const char *>(a), static_cast<const char *>(a) + n, 0) !=
@@ -264,15 +224,11 @@ uint32_t require_all(void *, const void *a, const void *, const void *, size_t n
 
 } // namespace
 
-const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right) {
-  return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
-}
-
 batch_fn program::loop_of(const program_step &step, int constant) const {
   switch (step.kind) {
   case step_kind::operation:
     if (operation_of(step.op).compares && type[step.reads[0]] != type[step.reads[1]]) {
-      return isa().mixed_loop(step.op, find_pair(type[step.reads[0]], type[step.reads[1]])->pair);
+      return isa().mixed_loop(step.op, mixed_pair_of(type[step.reads[0]], type[step.reads[1]]));
     }
     if (batch_fn loop = constant < 0 ? nullptr : isa().constant_loop(step.op, constant, step.type)) {
       return loop;

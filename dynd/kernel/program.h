@@ -146,19 +146,13 @@ struct program {
 private:
   void add_output(const program_output &o);
   program_step &add_step(step_kind kind, scalar_id type);
+  /// A step with one register to read and one to write.
+  program_step &add_unary(step_kind kind, scalar_id type, uint8_t reg, bool of_rows);
+  /// A step like that which is there already; null: none.
   template <class Same> const program_step *find_step(step_kind kind, const uint8_t *reads, int count, Same same) const;
   uint8_t add_register(scalar_id scalar, bool of_rows = false);
 };
 
 inline int log2_size(scalar_id scalar) { return __builtin_ctz(scalar_size[size_t(scalar)]); }
-
-/// Two types of 64 bits that no common type holds, compared exactly.
-struct mixed_comparison {
-  scalar_id left, right;
-  mixed_pair pair;
-};
-/// What two operands of a comparison are converted to where the type of the computation would round them; null where it
-/// would not.
-const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right);
 
 } // namespace dynd

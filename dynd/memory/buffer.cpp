@@ -199,6 +199,16 @@ void destroy_buffer(counted *self) noexcept {
   }
 }
 
+ref<buffer> start_buffer(buffer *made, char *data, size_t size, void (*give_back)(void *), void *context) {
+  made->refs.store(1, std::memory_order_relaxed);
+  made->destroy = destroy_buffer;
+  made->data = data;
+  made->size = size;
+  made->give_back = give_back;
+  made->context = context;
+  return ref<buffer>::adopt(made);
+}
+
 } // namespace
 
 ref<buffer> allocate_buffer(size_t size) {
@@ -213,15 +223,7 @@ ref<buffer> allocate_buffer(size_t size) {
   if (!memory) {
     fail(error_kind::memory, "cannot allocate " + std::to_string(size) + " bytes");
   }
-  auto *result = static_cast<buffer *>(memory);
-  new (&result->refs) std::atomic<intptr_t>(1);
-  new (&result->same_rows) std::atomic<buffer *>(nullptr);
-  new (&result->row_age) std::atomic<uint64_t>(0);
-  result->destroy = destroy_buffer;
-  result->data = static_cast<char *>(memory) + header_size;
-  result->size = size;
-  result->give_back = nullptr;
-  return ref<buffer>::adopt(result);
+  return start_buffer(new (memory) buffer, static_cast<char *>(memory) + header_size, size, nullptr, nullptr);
 }
 
 ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *context), void *context) {
@@ -230,15 +232,7 @@ ref<buffer> adopt_memory(void *data, size_t size, void (*give_back)(void *contex
     give_back(context);
     fail(error_kind::memory, "cannot allocate a buffer header");
   }
-  result->refs.store(1, std::memory_order_relaxed);
-  result->destroy = destroy_buffer;
-  result->data = static_cast<char *>(data);
-  result->size = size;
-  result->same_rows.store(nullptr, std::memory_order_relaxed);
-  result->row_age.store(0, std::memory_order_relaxed);
-  result->give_back = give_back;
-  result->context = context;
-  return ref<buffer>::adopt(result);
+  return start_buffer(result, static_cast<char *>(data), size, give_back, context);
 }
 
 buffer *as_buffer(counted *owner) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "dynd/base/errors.h"
+#include "dynd/ops/loops.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
@@ -116,6 +117,32 @@ consteval bool ids_are_in_order() {
 }
 static_assert(sizeof operations / sizeof *operations == op_count && ids_are_in_order());
 static_assert(sizeof reductions / sizeof *reductions == reduction_count);
+
+constexpr mixed_comparison mixed_comparisons[] = {
+    {scalar_id::int64, scalar_id::uint64, mixed_pair::int64_uint64},
+    {scalar_id::uint64, scalar_id::int64, mixed_pair::uint64_int64},
+    {scalar_id::int64, scalar_id::float64, mixed_pair::int64_float64},
+    {scalar_id::float64, scalar_id::int64, mixed_pair::float64_int64},
+    {scalar_id::uint64, scalar_id::float64, mixed_pair::uint64_float64},
+    {scalar_id::float64, scalar_id::uint64, mixed_pair::float64_uint64},
+};
+static_assert(std::size(mixed_comparisons) == mixed_pair_count);
+
+const mixed_comparison *find_pair(scalar_id left, scalar_id right) {
+  for (const mixed_comparison &m : mixed_comparisons) {
+    if (m.left == left && m.right == right) {
+      return &m;
+    }
+  }
+  return nullptr;
+}
+
+// What an operand is compared as, where the type of the computation would round it.
+scalar_id compared_as(scalar_id own, scalar_id other) {
+  return is_floating(own)                                 ? scalar_id::float64
+         : own == scalar_id::uint64 || is_floating(other) ? own
+                                                          : scalar_id::int64;
+}
 
 bool has_fraction(scalar_id id) { return is_in(type_set::floats, id); }
 
@@ -230,5 +257,11 @@ scalar_id result_type(reduction_id id, scalar_id element) {
          : element == scalar_id::float16                         ? element
                                                                  : accumulator;
 }
+
+const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right) {
+  return is_floating(computation) ? find_pair(compared_as(left, right), compared_as(right, left)) : nullptr;
+}
+
+mixed_pair mixed_pair_of(scalar_id left, scalar_id right) { return find_pair(left, right)->pair; }
 
 } // namespace dynd

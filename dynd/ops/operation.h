@@ -7,6 +7,8 @@
 
 namespace dynd {
 
+enum class mixed_pair : uint8_t; // loops.h
+
 enum class op_id : uint8_t {
 #define DYND_OPERATION_NAME(name, signature) name,
 #include "dynd/ops/operation_names.h"
@@ -96,6 +98,17 @@ scalar_id result_type(op_id id, int i, scalar_id computation);
 
 /// Whether the operation may fail on values when it computes in this type.
 bool can_fail(op_id id, scalar_id computation);
+
+/// Two types of 64 bits that no common type holds, compared exactly.
+struct mixed_comparison {
+  scalar_id left, right;
+  mixed_pair pair;
+};
+/// What two operands of a comparison are converted to where the type of the computation would round them; null where it
+/// would not.
+const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right);
+/// Of the types that it converts to.
+mixed_pair mixed_pair_of(scalar_id left, scalar_id right);
 
 /// The accumulator of a fold: of 64 bits for integers and bool (floating types stay), or of the type itself; `index`
 /// keeps an element, and its result is where that was. For float16, in which nothing computes, it is always float32.

@@ -238,6 +238,23 @@ int path_ndim(const type_data *type) {
   return ndim;
 }
 
+bool find_element_kind(const type_data *dtype, element_kind &kind) {
+  kind.option = dtype->kind == type_kind::option;
+  dtype = kind.option ? dtype->element : dtype;
+  kind.swapped = dtype->kind == type_kind::byteswap;
+  dtype = kind.swapped ? dtype->element : dtype;
+  kind.scalar = dtype->scalar;
+  return dtype->kind == type_kind::scalar;
+}
+
+element_kind kind_of_numbers(const char *operation, const type_data *operand) {
+  element_kind kind;
+  if (!find_element_kind(operand->dtype, kind))
+    fail(error_kind::type,
+         std::string(operation) + ": there is no such operation for elements of type " + operand->dtype->text);
+  return kind;
+}
+
 int partner_field(const type_data *type, const type_data *other, int i) {
   if (type->kind != type_kind::struct_ || other->kind != type_kind::struct_) {
     return i < other->nfields ? i : -1;
@@ -252,6 +269,12 @@ namespace ndt {
 type make_scalar(scalar_id id) { return type(&scalar_nodes[size_t(id)]); }
 type make_string() { return type(&string_node); }
 type make_bytes() { return type(&bytes_node); }
+
+type make_dim(type_kind kind, intptr_t size, type element) {
+  return kind == type_kind::var_dim     ? make_var_dim(element)
+         : kind == type_kind::fixed_dim ? make_fixed_dim(size, element)
+                                        : make_strided_dim(element);
+}
 
 type make_fixed_dim(intptr_t size, type element) {
   const type_node *node = node_of(element, "make_fixed_dim");
@@ -303,10 +326,7 @@ type make_struct(std::span<const std::string> names, std::span<const type> field
 type with_dtype(type dims, type dtype) {
   if (dims->ndim == 0)
     return dtype;
-  type element = with_dtype(dims.element(), dtype);
-  return dims->kind == type_kind::var_dim     ? make_var_dim(element)
-         : dims->kind == type_kind::fixed_dim ? make_fixed_dim(dims->size, element)
-                                              : make_strided_dim(element);
+  return make_dim(dims->kind, dims->size, with_dtype(dims.element(), dtype));
 }
 
 type type::at_depth(int n) const {

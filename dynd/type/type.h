@@ -107,6 +107,7 @@ private:
 // makes ever new sizes should use strided dimensions. More than max_ndim dimensions, or a negative size, is a value
 // error; an element without a type is a type error.
 type make_scalar(scalar_id id);
+type make_dim(type_kind kind, intptr_t size, type element); ///< the size: of a fixed one
 type make_fixed_dim(intptr_t size, type element);
 type make_strided_dim(type element);
 type make_var_dim(type element);
@@ -130,6 +131,20 @@ type with_dtype(type dims, type dtype);
 /// the three.
 ///   2 * ?var * pointer[3 * {x: 4 * int32}]: 3
 int path_ndim(const type_data *type);
+
+/// Elements that programs compute with, numbers: scalars, in either order of bytes, that may be missing.
+struct element_kind {
+  scalar_id scalar;
+  bool option, swapped;
+};
+/// False where the type is something else.
+bool find_element_kind(const type_data *dtype, element_kind &kind);
+/// The same for the elements of an operand; where they are something else, an error of the operation.
+element_kind kind_of_numbers(const char *operation, const type_data *operand);
+/// The scalar, or where it may be missing an option of it.
+inline ndt::type number_type(scalar_id scalar, bool option) {
+  return option ? ndt::make_option(ndt::make_scalar(scalar)) : ndt::make_scalar(scalar);
+}
 
 /// The field of `other` that goes with field i of `type`: that of its name, where both are structs, else that at its
 /// place; -1 where there is none.

@@ -41,11 +41,9 @@ public:
       }
     }
     visit({type_.get()}, values);
-    // What pointers will point to, and other rows of records, come from pools, which a copy has.
+    // What pointers will point to, other texts, and other rows of records come from pools, which a copy has.
     const type_data *t = type_->dtype;
-    bool pools = access == access_mode::readwrite && std::any_of(t->roles, t->roles + t->nstreams, [](stream_role r) {
-                   return r == stream_role::index || r == stream_role::rows;
-                 });
+    bool pools = access == access_mode::readwrite && std::any_of(t->roles, t->roles + t->nstreams, has_pool);
     nd::array made(writer_.finish(pools ? access_mode::immutable : access));
     return pools ? nd::array(copy_values(made.get(), access, type_.dtype())) : made;
   }
@@ -134,7 +132,7 @@ private:
     size_t size = scalar_size[size_t(scalar)];
     put_number(value, scalar, object);
     if (swapped) {
-      swap_bytes(value, scalar);
+      isa().swap_bytes(scalar)(value, value, nullptr, nullptr, 1, nullptr);
     }
     writer_.add_value(part.stream, value, size);
   }

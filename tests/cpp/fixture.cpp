@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dynd/array/rows.h"
+#include "dynd/eval/evaluate.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd::testing {
@@ -182,7 +183,9 @@ public:
     if (next() != 0) {
       throw std::runtime_error("parse: more text after the value: " + std::string(rest_));
     }
-    return nd::array(writer_.finish(access));
+    nd::array made(writer_.finish(access));
+    bool replaceable = access == access_mode::readwrite && has_role(type_.get(), stream_role::texts);
+    return replaceable ? nd::array(copy_values(made.get(), access)) : made;
   }
 
 private:

@@ -118,6 +118,29 @@ def test_long_folds():
     assert threads == bits(nd.reduce(nd.subtract, rows * 2.0, axis=1))
 
 
+@pytest.mark.parametrize("identity", [None, 1000])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_ragged_rows_that_are_longer_than_a_batch(gaps, identity):
+    """The running value goes on from batch to batch, wherever in the row they are cut."""
+    rng = random.Random(8)
+    rows = [[rng.randrange(-9, 9) for _ in range(length)] for length in (700, 3, 0, 255, 256, 257, 1, 1025, 30)]
+    if gaps:
+        rows = [[None if rng.random() < 0.3 else x for x in row] for row in rows]
+    array = nd.array(rows if gaps or identity else [row for row in rows if row])
+    rows = rows if gaps or identity else [row for row in rows if row]
+    expected = []
+    for row in rows:
+        row = ([] if identity is None else [identity]) + [x for x in row if x is not None]
+        expected.append(functools.reduce(lambda a, b: a - b, row) if row else None)
+    assert nd.reduce(nd.subtract, array, axis=1, identity=identity).tolist() == expected
+
+
+def test_numbers_behind_pointers():
+    pointers = nd.array([[8, 3], [5]], type="strided * var * pointer[int32]")
+    assert nd.reduce(nd.subtract, pointers, axis=1).tolist() == [5, 5]
+    assert nd.reduce(nd.add, pointers, axis=1).tolist() == [11, 5]
+
+
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: nd.reduce(nd.negative, [1]), TypeError, "reduce: negative is no operation (T, T) -> T, but (T) -> T"),
     (lambda: nd.reduce(nd.where, [1]), TypeError, "reduce: where is no operation (T, T) -> T"),
@@ -128,7 +151,7 @@ def test_long_folds():
     (lambda: nd.reduce(nd.subtract, [[1], []], axis=1), ValueError, "reduce: row 1 is empty"),
     (lambda: nd.reduce(nd.subtract, [1], axis=3), IndexError, "reduce: axis 3 is out of bounds for 1 dimension(s)"),
     (lambda: nd.reduce(nd.add, [True]), TypeError, "bool is not a number"),
-    (lambda: nd.reduce(nd.subtract, ["a"]), TypeError, "reduce: there is no subtract for elements of type string"),
+    (lambda: nd.reduce(nd.subtract, ["a"]), TypeError, "reduce: subtract: there is no such operation for elements of type string"),
     (lambda: nd.reduce(nd.floor_divide, [1, 0]), ValueError, "floor_divide: integer division by zero"),
     (lambda: nd.reduce(nd.subtract, [1, 2], identity=[1, 2]), TypeError, "reduce: identity must be one value"),
     (lambda: nd.reduce(nd.subtract), TypeError, "reduce: missing argument 'a'"),

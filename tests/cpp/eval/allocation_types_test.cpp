@@ -153,18 +153,19 @@ TEST(AllocationFailure, AssignmentOfEveryKindOfType) {
 /// Whether the first element comes before the second one when they are sorted.
 nd::array first_two_ordered(const nd::array &a) {
   arrmeta_of meta(*a.get());
-  kernel_operand left = {type_part{a->type}.element(), meta.get(), 0}, right = left;
-  right.first = a->nstreams;
+  kernel_operand left = {type_part{a->type}.element(), meta.get(), 1}, right = left;
+  right.first = 1 + a->nstreams;
   ckernel_builder kernel;
-  make_comparison_kernel(kernel, 0, left, right, comparison::order, kernel_request_single);
-  char *stream[2 * max_type_streams];
+  kernel_operand result = {{ndt::make_scalar(scalar_id::bool_).get()}, nullptr, 0};
+  make_comparison_kernel(kernel, 0, result, left, right, comparison::order);
+  char first = 0, *stream[1 + 2 * max_type_streams] = {&first};
   for (int s = 0; s < a->nstreams; s++) {
-    stream[s] = a->streams()[s].address;
-    stream[a->nstreams + s] = stream[s] + a->strides(s)[0];
+    stream[1 + s] = a->streams()[s].address;
+    stream[1 + a->nstreams + s] = stream[1 + s] + a->strides(s)[0];
   }
   work_frame frame(kernel.scratch_size);
-  auto predicate = reinterpret_cast<streams_predicate_t>(kernel.root()->function);
-  return nd::array(predicate(stream, kernel.root(), &frame) == 1);
+  call_strided(kernel.root(), stream, no_stride, 1, &frame);
+  return nd::array(first == 1);
 }
 
 TEST(AllocationFailure, ComparisonOfEveryKindOfType) {

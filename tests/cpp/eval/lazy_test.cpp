@@ -88,6 +88,21 @@ TEST(Lazy, TemporariesAreNeverStored) {
   EXPECT_EQ(seen.kernels[0].operands.size(), 3u) << "one output, two sources";
 }
 
+// Both of its references are the group's own.
+TEST(Lazy, ATemporaryThatIsAnOperandTwiceIsNotStored) {
+  nd::array a = ramp(large), b = ramp(large), sum = a + b, square = sum * sum;
+  std::string expected = bits(at_once([&] { return (a + b) * (a + b); }));
+  sum = nd::array();
+  observation seen;
+  {
+    observed_scope watched(&seen);
+    square.eval();
+  }
+  ASSERT_EQ(seen.kernels.size(), 1u);
+  EXPECT_EQ(seen.kernels[0].operands.size(), 3u) << "to the square, from a and b";
+  EXPECT_EQ(bits(square), expected);
+}
+
 TEST(Lazy, AValueWithAnotherOwnerIsAnExtraOutput) {
   nd::array a = ramp(large), product = a * a, sum = product + a;
   ASSERT_TRUE(is_lazy(product));

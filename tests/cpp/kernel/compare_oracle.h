@@ -194,18 +194,8 @@ struct elements {
   }
 };
 
-bool single(const nd::array &a, intptr_t i, const nd::array &b, intptr_t j, comparison which) {
-  elements left(a, 0), right(b, a->nstreams);
-  ckernel_builder kernel;
-  make_comparison_kernel(kernel, 0, left.operand, right.operand, which, kernel_request_single);
-  work_frame frame(kernel.scratch_size);
-  char *stream[600];
-  left.place(i, stream);
-  right.place(j, stream);
-  int found = reinterpret_cast<streams_predicate_t>(kernel.root()->function)(stream, kernel.root(), &frame);
-  EXPECT_TRUE(found == 0 || found == 1);
-  return found == 1;
-}
+/// The result of comparisons, in the call's first stream.
+kernel_operand result_operand() { return {{ndt::make_scalar(scalar_id::bool_).get()}, nullptr, 0}; }
 
 /// Elements begin, begin + step ... of both.
 struct walk {
@@ -215,7 +205,7 @@ struct walk {
 std::vector<char> strided(const nd::array &a, const nd::array &b, const walk &w, size_t count, comparison which) {
   elements left(a, 1), right(b, 1 + a->nstreams);
   ckernel_builder kernel;
-  make_comparison_kernel(kernel, 0, left.operand, right.operand, which, kernel_request_strided);
+  make_comparison_kernel(kernel, 0, result_operand(), left.operand, right.operand, which);
   work_frame frame(kernel.scratch_size);
   std::vector<char> memory(count * size_t(std::abs(w.result_step)) + 1, 7), results;
   char *stream[600];
@@ -234,13 +224,17 @@ std::vector<char> strided(const nd::array &a, const nd::array &b, const walk &w,
   return results;
 }
 
+bool single(const nd::array &a, intptr_t i, const nd::array &b, intptr_t j, comparison which) {
+  return strided(a, b, {i, 0, j, 0, 1}, 1, which)[0] == 1;
+}
+
 /// Where there are complex numbers, the operators have no order.
 bool has(comparison which, const std::string &left_type, const std::string &right_type) {
   bool complex = (left_type + right_type).find("complex") != std::string::npos;
   return !complex || which == comparison::equal || which == comparison::not_equal || which == comparison::order;
 }
 
-/// All pairs, by both requests and every comparison.
+/// All pairs, many in one call and one alone, by every comparison.
 void check_all_pairs(const std::string &left_type, const std::vector<value> &left, const std::string &right_type,
                      const std::vector<value> &right) {
   SCOPED_TRACE(left_type + " against " + right_type);

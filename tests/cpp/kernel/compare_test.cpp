@@ -370,7 +370,7 @@ void check_operator(const std::string &left_type, const std::vector<value> &left
     nd::array result = array_of("?bool", zeros);
     elements to(result, 0), l(a, 2), r(b, 2 + a->nstreams);
     ckernel_builder kernel;
-    make_comparison_operator(kernel, 0, to.operand, l.operand, r.operand, which);
+    make_comparison_kernel(kernel, 0, to.operand, l.operand, r.operand, which);
     work_frame frame(kernel.scratch_size);
     char *stream[60];
     intptr_t stride[60];
@@ -414,9 +414,9 @@ TEST(Compare, OperatorsAreMissingWhereAnOperandIs) {
 std::string refused(const std::string &left, const std::string &right, comparison which) {
   nd::array x = array_of(left, {}), y = array_of(right, {});
   return failure([&] {
-    elements l(x, 0), r(y, x->nstreams);
+    elements l(x, 1), r(y, 1 + x->nstreams);
     ckernel_builder kernel;
-    make_comparison_kernel(kernel, 0, l.operand, r.operand, which, kernel_request_single);
+    make_comparison_kernel(kernel, 0, result_operand(), l.operand, r.operand, which);
   });
 }
 
@@ -438,20 +438,6 @@ TEST(Compare, TypesThatCannotBeComparedAreNamed) {
             "type: greater: cannot compare 3 * int32 with int32, in (3 * int32) and (int32)");
 }
 
-TEST(Compare, RequestsThatAreNone) {
-  nd::array a = array_of("int32", {});
-  elements left(a, 1), right(a, 2);
-  for (int request : {int(kernel_request_single_multistride), int(kernel_request_strided_multistride), 9}) {
-    EXPECT_EQ(failure([&] {
-                ckernel_builder kernel;
-                make_comparison_kernel(kernel, 0, left.operand, right.operand, comparison::less,
-                                       kernel_request_t(request));
-              }),
-              "value: less: a comparison is made for single or strided calls, not for kernel request " +
-                  std::to_string(request));
-  }
-}
-
 TEST(Compare, EveryAllocationOfABuildMayFail) {
   // Larger than what a builder has without asking for memory.
   std::string type =
@@ -460,28 +446,26 @@ TEST(Compare, EveryAllocationOfABuildMayFail) {
   nd::array a = array_of(type, {});
   elements left(a, 1), right(a, 1 + a->nstreams);
   for (comparison which : all_comparisons) {
-    for (kernel_request_t request : {kernel_request_single, kernel_request_strided}) {
-      int failures = 0;
-      bool happened = true;
-      for (int64_t n = 0; happened; n++) {
-        int64_t live = live_allocations();
-        {
-          failing_allocation failing(n);
-          try {
-            ckernel_builder kernel;
-            make_comparison_kernel(kernel, 0, left.operand, right.operand, which, request);
-            happened = failing.happened();
-            ASSERT_FALSE(happened) << "a failure that nobody saw";
-          } catch (const std::bad_alloc &) {
-            failures++;
-          } catch (const error &e) {
-            failures += e.kind() == error_kind::memory;
-          }
+    int failures = 0;
+    bool happened = true;
+    for (int64_t n = 0; happened; n++) {
+      int64_t live = live_allocations();
+      {
+        failing_allocation failing(n);
+        try {
+          ckernel_builder kernel;
+          make_comparison_kernel(kernel, 0, result_operand(), left.operand, right.operand, which);
+          happened = failing.happened();
+          ASSERT_FALSE(happened) << "a failure that nobody saw";
+        } catch (const std::bad_alloc &) {
+          failures++;
+        } catch (const error &e) {
+          failures += e.kind() == error_kind::memory;
         }
-        ASSERT_EQ(live_allocations(), live);
       }
-      EXPECT_GE(failures, 2);
+      ASSERT_EQ(live_allocations(), live);
     }
+    EXPECT_GE(failures, 2);
   }
 }
 
@@ -489,19 +473,19 @@ TEST(Compare, ABuiltKernelMayBeMoved) {
   nd::array a =
       array_of("(?string, var * int32)", {value::of({value::of("a"), value::of({value::of(1.0L), value::of(2.0L)})}),
                                           value::of({value::of("a"), value::of({value::of(1.0L), value::of(3.0L)})})});
-  elements left(a, 0), right(a, a->nstreams);
+  elements left(a, 1), right(a, 1 + a->nstreams);
   ckernel_builder kernel;
-  size_t end = make_comparison_kernel(kernel, 0, left.operand, right.operand, comparison::less, kernel_request_single);
+  size_t end = make_comparison_kernel(kernel, 0, result_operand(), left.operand, right.operand, comparison::less);
   alignas(64) char moved[4096];
   ASSERT_LE(end, sizeof(moved));
   std::memcpy(moved, kernel.data, end);
   std::memset(kernel.data, 0, end);
   work_frame frame(0);
-  char *stream[60];
+  char result = 7, *stream[60] = {&result};
   left.place(0, stream);
   right.place(1, stream);
-  auto *root = reinterpret_cast<const ckernel_prefix *>(moved);
-  EXPECT_EQ(reinterpret_cast<streams_predicate_t>(root->function)(stream, root, &frame), 1);
+  EXPECT_EQ(call_strided(reinterpret_cast<const ckernel_prefix *>(moved), stream, no_stride, 1, &frame), dynd_ok);
+  EXPECT_EQ(result, 1);
 }
 
 } // namespace
