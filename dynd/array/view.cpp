@@ -1,5 +1,6 @@
 #include "dynd/array/view.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -49,71 +50,105 @@ array with_unit_axis(const array &a, int axis) {
 
 namespace {
 
-// A field of the elements: its streams are the slots outside, those of options and pointers on the way, and its own; so
-// are its dimensions.
-struct field_parts {
+// Parts of the elements as elements: their streams are the slots outside, those of options and pointers on the way, and
+// their own; so are their dimensions.
+struct element_parts {
+  const array &from;
   std::vector<int> streams, dims;
   std::vector<type_kind> around; // options and pointers, from the outside in
-  ndt::type type;                // without what is around
-};
+  type_part inside;              // of these
 
-field_parts find_field(const array &a, std::string_view name) {
-  field_parts found;
-  auto add = [](std::vector<int> &list, int first, int count) {
+  explicit element_parts(const array &a) : from(a), inside(part_at(a->type, a->ndim)) {
+    add(streams, 0, a->type->var_count);
+    add(dims, 0, a->ndim);
+    for (; inside.type->kind == type_kind::option || inside.type->kind == type_kind::pointer;
+         inside = inside.element()) {
+      around.push_back(inside.type->kind);
+      add(streams, inside.stream, 1);
+      add(dims, inside.dim, inside.restarts());
+    }
+  }
+
+  const type_field &take(std::string_view name) {
+    std::string text = field_name_text(name), type(from.type().str());
+    if (inside.type->kind != type_kind::struct_) {
+      fail(error_kind::type, "field: " + text + " of " + type + ": the elements are not structs");
+    }
+    for (int i = 0; i < inside.type->nfields; i++) {
+      if (inside.type->fields[i].name == name) {
+        return take(i);
+      }
+    }
+    fail(error_kind::index, "field: no field " + text + " in " + type);
+  }
+
+  const type_field &take(int i) {
+    type_part part = inside.field(i);
+    add(streams, part.stream, part.type->nstreams);
+    add(dims, part.dim, part.type->all_ndim);
+    return inside.type->fields[i];
+  }
+
+  // A view of what was taken, which is of that type.
+  array view(ndt::type type) {
+    for (size_t i = around.size(); i-- > 0;) {
+      type = around[i] == type_kind::option ? ndt::make_option(type) : ndt::make_pointer(type);
+    }
+    type = ndt::with_dtype(from.type(), type);
+    ref<array_block> block = new_block(type.get(), from->access, from->flags & flag_ours);
+    for (size_t d = 0; d < dims.size(); d++) {
+      block->size()[d] = from->size()[dims[d]];
+    }
+    for (size_t s = 0; s < streams.size(); s++) {
+      block->streams()[s] = shared_stream(*from.get(), streams[s]);
+      for (size_t d = 0; d < dims.size(); d++) {
+        block->strides(int(s))[d] = from->strides(streams[s])[dims[d]];
+      }
+    }
+    note_density(*block);
+    return array(std::move(block));
+  }
+
+private:
+  static void add(std::vector<int> &list, int first, int count) {
     list.resize(list.size() + size_t(count));
     std::iota(list.end() - count, list.end(), first);
-  };
-  add(found.streams, 0, a->type->var_count);
-  add(found.dims, 0, a->ndim);
-  type_part part = part_at(a->type, a->ndim);
-  for (; part.type->kind == type_kind::option || part.type->kind == type_kind::pointer; part = part.element()) {
-    found.around.push_back(part.type->kind);
-    add(found.streams, part.stream, 1);
-    add(found.dims, part.dim, part.restarts());
   }
-  if (part.type->kind != type_kind::struct_) {
-    fail(error_kind::type,
-         "field: " + field_name_text(name) + " of " + std::string(a.type().str()) + ": the elements are not structs");
+};
+
+array field_of(element_parts &parts, const type_field &taken, const std::string &name) {
+  bool option = std::count(parts.around.begin(), parts.around.end(), type_kind::option) > 0;
+  if (option && taken.type->kind == type_kind::option) {
+    fail(error_kind::type, "field: " + name + " of " + std::string(parts.from.type().str()) +
+                               " may be missing for two reasons; take the structs that are there first");
   }
-  int i = 0;
-  while (i < part.type->nfields && part.type->fields[i].name != name) {
-    i++;
-  }
-  if (i == part.type->nfields) {
-    fail(error_kind::index, "field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
-  }
-  part = part.field(i);
-  add(found.streams, part.stream, part.type->nstreams);
-  add(found.dims, part.dim, part.type->all_ndim);
-  found.type = ndt::type(part.type);
-  return found;
+  return parts.view(ndt::type(taken.type));
 }
 
 } // namespace
 
 array field(const array &a, std::string_view name) {
-  field_parts found = find_field(a, name);
-  ndt::type type = found.type;
-  for (size_t i = found.around.size(); i-- > 0;) {
-    if (found.around[i] == type_kind::option && type->kind == type_kind::option) {
-      fail(error_kind::type, "field: " + field_name_text(name) + " of " + std::string(a.type().str()) +
-                                 " may be missing for two reasons; take the structs that are there first");
-    }
-    type = found.around[i] == type_kind::option ? ndt::make_option(type) : ndt::make_pointer(type);
+  element_parts parts(a);
+  const type_field &taken = parts.take(name);
+  return field_of(parts, taken, field_name_text(name));
+}
+
+array field(const array &a, int i) {
+  element_parts parts(a);
+  if (i < 0 || i >= parts.inside.type->nfields) {
+    fail(error_kind::index, "field: no field number " + std::to_string(i) + " in " + std::string(a.type().str()));
   }
-  type = ndt::with_dtype(a.type(), type);
-  ref<array_block> block = new_block(type.get(), a->access, a->flags & flag_ours);
-  for (size_t d = 0; d < found.dims.size(); d++) {
-    block->size()[d] = a->size()[found.dims[d]];
+  const type_field &taken = parts.take(i);
+  return field_of(parts, taken, "number " + std::to_string(i));
+}
+
+array fields(const array &a, std::span<const std::string> names) {
+  element_parts parts(a);
+  std::vector<ndt::type> types;
+  for (const std::string &name : names) {
+    types.push_back(ndt::type(parts.take(name).type));
   }
-  for (size_t s = 0; s < found.streams.size(); s++) {
-    block->streams()[s] = shared_stream(*a.get(), found.streams[s]);
-    for (size_t d = 0; d < found.dims.size(); d++) {
-      block->strides(int(s))[d] = a->strides(found.streams[s])[found.dims[d]];
-    }
-  }
-  note_density(*block);
-  return array(std::move(block));
+  return parts.view(ndt::make_struct(names, types));
 }
 
 } // namespace dynd::nd

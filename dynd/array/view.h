@@ -38,5 +38,10 @@ array with_unit_axis(const array &a, int axis);
 
 /// A field of an array of structs: a["x"]. Through options and pointers too, whose fields are options and pointers.
 array field(const array &a, std::string_view name);
+/// The same by the field's place, of tuples too.
+array field(const array &a, int i);
+
+/// Some fields of an array of structs, as structs of these: a[["x", "y"]]. Through options and pointers too.
+array fields(const array &a, std::span<const std::string> names);
 
 } // namespace dynd::nd

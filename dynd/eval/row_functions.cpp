@@ -31,11 +31,11 @@ uint8_t add_row_function(fused_task &fused, const row_operation &what, scalar_id
   if (what.function == row_function::largest) {
     return s.finite_or_zero(s.fold(s.value, largest));
   }
-  uint8_t total = s.fold(s.value, sum);
   if (what.function == row_function::total) {
-    return total;
+    return s.fold(s.value, sum);
   }
-  uint8_t count = s.count(), mean = s(quotient, total, count);
+  uint8_t count = s.count();
+  uint8_t mean = s(quotient, s.fold(s.value, sum), count);
   return what.function == row_function::mean ? mean
                                              : finish_variance(s, what, add_deviations(s, mean, false).squares, count);
 }

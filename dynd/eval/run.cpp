@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/frame.h"
+#include "dynd/eval/interruption.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
@@ -23,7 +22,6 @@ namespace {
 constexpr intptr_t piece_elements = 1 << 16;
 constexpr intptr_t lone_piece_elements = 1 << 22;    // one thread needs pieces only to ask whether to stop: some ms
 constexpr intptr_t longest_piece_elements = 1 << 28; // a tenth of a second
-constexpr std::chrono::milliseconds poll_interval{50};
 
 inline void store_fence() {
 #if defined(__x86_64__)
@@ -94,39 +92,6 @@ bool is_about_an_element(error_kind kind) {
   }
   fail(kind, (text.empty() ? std::string(t.name) + ": failed" : text) + where);
 }
-
-// Whether the user wants the evaluation to stop. The calling thread asks the host between its pieces; all threads see
-// the answer, also through dynd_frame::cancel.
-class interruption {
-public:
-  /// Work that is not long does not ask.
-  explicit interruption(bool asks) : asks_(asks) {
-    if (asks) {
-      asked_ = std::chrono::steady_clock::now();
-    }
-  }
-  bool poll() {
-    if (!asks_) {
-      return false;
-    }
-    if (!stop_.load(std::memory_order_relaxed) && std::this_thread::get_id() == caller_) {
-      auto now = std::chrono::steady_clock::now();
-      if (now - asked_ >= poll_interval) {
-        asked_ = now;
-        stop_.store(ask_whether_to_stop(), std::memory_order_relaxed);
-      }
-    }
-    return stop_.load(std::memory_order_relaxed);
-  }
-  const int *flag() const { return reinterpret_cast<const int *>(&stop_); }
-
-private:
-  bool asks_;
-  std::atomic<int> stop_ = 0;
-  std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point asked_;
-};
-static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
 
 // Runs pieces of a call, each in a frame of its own; the text of the first failure is kept.
 class piece_runner {

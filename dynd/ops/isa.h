@@ -17,6 +17,7 @@ struct isa_table {
   const reduction_loops *reductions[16]; ///< by reduction_id
   const scan_loops *scans[8];            ///< by scan_id
   const fetch_loops *fetches;
+  const select_loops *selections;
   const operation_loops *operations[256]; ///< by op_id
 
   /// Null where the operation does not compute in that type.

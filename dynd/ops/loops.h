@@ -169,6 +169,19 @@ struct scan_loops {
   scan_functions functions[scalar_count];
 };
 
+/// The loops of selections. A mask is packed into bits: bit i % 64 of words[i / 64] says whether byte i is not 0.
+struct select_loops {
+  /// Packs n bytes; counts[w] is the number of bits in word w.
+  void (*pack)(uint64_t *words, int64_t *counts, const char *mask, size_t n);
+  /// to[i] = how many bits come before bit offsets[i], for n of them; before[w] is how many come before word w. The
+  /// word of the last offset exists, if only as 0.
+  void (*rank)(int64_t *to, const int64_t *offsets, size_t n, const uint64_t *words, const int64_t *before);
+  /// Whether 0 <= index[i] < size for all n.
+  bool (*within)(const int64_t *index, size_t n, int64_t size);
+  /// By log2 of the item size: the items whose bits are set, until `end` is reached; from[0] belongs to bit 0.
+  void (*compress[5])(char *to, const char *end, const char *from, const uint64_t *words);
+};
+
 /// By log2 of the item size.
 struct fetch_loops {
   fetch_functions functions[5];

@@ -10,6 +10,7 @@
 #include "dynd/array/layout.h"
 #include "dynd/array/view.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/select.h"
 
 namespace binding {
 
@@ -45,10 +46,11 @@ nd::index one_index(PyObject *object) {
       throw nb::python_error();
     }
   } else {
-    throw error(error_kind::index,
-                std::string("index: an index must be an integer, a slice, `...` or None, not ") +
-                    Py_TYPE(object)->tp_name +
-                    (PyUnicode_Check(object) ? "; a field's name is an index by itself: a[\"x\"][0]" : ""));
+    throw error(
+        error_kind::index,
+        std::string("index: an index must be an integer, a slice, `...`, None, an array of integers or bools, or "
+                    "a field's name, not ") +
+            Py_TYPE(object)->tp_name);
   }
   return result;
 }
@@ -72,19 +74,83 @@ nd::array field_array(const nd::array &a, PyObject *key) {
   throw nb::python_error();
 }
 
+// a[["x", "y"]].
+bool is_list_of_names(PyObject *key) {
+  bool names = PyList_Check(key) && PyList_GET_SIZE(key) > 0;
+  for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(key); i++) {
+    names = PyUnicode_Check(PyList_GET_ITEM(key, i));
+  }
+  return names;
+}
+
+nd::array fields_array(const nd::array &a, PyObject *key) {
+  std::vector<std::string> names;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); i++) {
+    field_array(a, PyList_GET_ITEM(key, i)); // says where there is none
+    names.emplace_back(utf8_of(PyList_GET_ITEM(key, i), {}));
+  }
+  return nd::fields(a, names);
+}
+
+// A list, an array or a buffer with dimensions is an index array; what has none is an integer.
+bool is_index_array(PyObject *object) {
+  if (is_array(object)) {
+    return unwrap(object).ndim() > 0 || !PyIndex_Check(object) || unwrap(object)->scalar() == scalar_id::bool_;
+  }
+  if (PyList_Check(object)) {
+    return true;
+  }
+  Py_buffer view;
+  if (!has_buffer(object) || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  int ndim = view.ndim;
+  PyBuffer_Release(&view);
+  return ndim > 0;
+}
+
+nd::array to_index_array(PyObject *object) {
+  if (PyList_Check(object) && PyList_GET_SIZE(object) == 0) {
+    intptr_t none = 0;
+    return nd::array(new_dense(ndt::type("strided * int64").get(), &none));
+  }
+  return to_operand(object, nullptr, "index");
+}
+
+// A key taken apart: the array with the fields that are named, and what is selected of it.
+struct parsed_key {
+  nd::array base;
+  std::vector<selector> selectors;
+  bool arrays = false;
+
+  parsed_key(const nd::array &a, PyObject *key) : base(a) {
+    intptr_t count = PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1;
+    for (intptr_t i = 0; i < count; i++) {
+      add(PyTuple_Check(key) ? PyTuple_GET_ITEM(key, i) : key);
+    }
+  }
+
+  nd::array select() const { return dynd::select(base, selectors); }
+
+private:
+  void add(PyObject *one) {
+    if (PyUnicode_Check(one)) {
+      base = field_array(base, one);
+    } else if (is_list_of_names(one)) {
+      base = fields_array(base, one);
+    } else if (is_index_array(one)) {
+      selectors.push_back({{}, to_index_array(one)});
+      arrays = true;
+    } else {
+      selectors.push_back({one_index(one), {}});
+    }
+  }
+};
+
 nd::array index_array(const nd::array &a, PyObject *key) {
-  if (PyUnicode_Check(key)) {
-    return field_array(a, key);
-  }
-  if (!PyTuple_Check(key)) {
-    nd::index index = one_index(key);
-    return nd::at(a, {&index, 1});
-  }
-  std::vector<nd::index> indices;
-  for (intptr_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-    indices.push_back(one_index(PyTuple_GET_ITEM(key, i)));
-  }
-  return nd::at(a, indices);
+  parsed_key parsed(a, key);
+  return parsed.selectors.empty() ? parsed.base : parsed.select();
 }
 
 // An element of an immutable array is a value of its own: it keeps nothing alive.
@@ -251,12 +317,17 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
       throw error(error_kind::type, "assign: elements of an array cannot be deleted");
     }
     nd::array &a = unwrap(self);
-    nd::array target = index_array(a, key);
+    parsed_key parsed(a, key);
+    if (parsed.arrays) {
+      assign_selected(parsed.base, parsed.selectors, to_assigned(value, parsed.base));
+      return 0;
+    }
+    nd::array target = parsed.selectors.empty() ? parsed.base : parsed.select();
     if (a->access == access_mode::readwrite && target->access == access_mode::immutable) {
       throw error(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
     }
     nd::array source = to_assigned(value, target);
-    if (target.ndim() > 0 && source.ndim() <= target.ndim()) {
+    if (target.ndim() > 0 && source.ndim() <= target.ndim() && parsed.base.get() == a.get()) {
       if (std::optional<nd::array> row = row_to_be(a, key, target)) {
         target = *row;
       }

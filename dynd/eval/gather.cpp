@@ -1,0 +1,384 @@
+#include "dynd/eval/gather.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "dynd/array/layout.h"
+#include "dynd/base/errors.h"
+#include "dynd/base/small_vector.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/isa.h"
+
+namespace dynd {
+
+namespace {
+
+// Calls f with the size of an item as a constant, where it is a power of two up to 16; else with the size itself.
+template <class F> void with_item(size_t item, F f) {
+  switch (item) {
+  case 1:
+    return f(std::integral_constant<size_t, 1>());
+  case 2:
+    return f(std::integral_constant<size_t, 2>());
+  case 4:
+    return f(std::integral_constant<size_t, 4>());
+  case 8:
+    return f(std::integral_constant<size_t, 8>());
+  case 16:
+    return f(std::integral_constant<size_t, 16>());
+  default:
+    return f(item);
+  }
+}
+
+// The elements of one container, by their places; below each, dimensions of one size that were entered on the way.
+//   2 * var * 3 * string: the places of the rows' elements, and 3 texts in each
+struct container {
+  list_places places;
+  int dim = -1;     ///< of the source, along which the places count; -1: there is one place
+  int32_t step = 1; ///< of the slots: neighbours of a run are that many places apart
+  small_vector<int, 8> inside;
+
+  /// Elements of the result.
+  intptr_t total(const array_block &source) const {
+    intptr_t size[max_type_streams + 1] = {places.total()};
+    int n = 1;
+    for (int d : inside) {
+      size[n++] = source.size()[d];
+    }
+    return checked_count(size, n, max_scalar_size);
+  }
+};
+
+class gatherer {
+public:
+  gatherer(const char *name, const array_block &source, array_block &result)
+      : name_(name), source_(source), result_(result) {}
+
+  // Makes the streams of a part of the result. `from` and `to` are the same part of the two types.
+  void copy(const type_part &from, const type_part &to, const container &in) {
+    const type_data *t = from.type;
+    switch (t->kind) {
+    case type_kind::scalar:
+    case type_kind::byteswap:
+      return copy_items(from.stream, to.stream, in);
+    case type_kind::option:
+      copy_items(from.stream, to.stream, in);
+      return copy(from.element(), to.element(), in);
+    case type_kind::string:
+    case type_kind::bytes:
+    case type_kind::var_dim:
+    case type_kind::pointer:
+      return copy_rows(from, to, in);
+    case type_kind::fixed_dim:
+    case type_kind::strided_dim: {
+      container inner = in;
+      inner.inside.push_back(from.dim);
+      result_.size()[to.dim] = source_.size()[from.dim];
+      return copy(from.element(), to.element(), inner);
+    }
+    default:
+      for (int i = 0; i < t->nfields; i++) {
+        copy(from.field(i), to.field(i), in);
+      }
+    }
+  }
+
+  // A validity: there is an element.
+  void add_validity(int to, const container &in) {
+    char *valid = allocate(to, in.places.count, 1);
+    in_pieces(name_, in.places.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        valid[i] = in.places.start[i] >= 0;
+      }
+    });
+  }
+
+private:
+  // Memory of that many items, as the stream of the result.
+  char *allocate(int s, intptr_t count, size_t item, slot_kind kind = slot_kind::none) {
+    ref<buffer> memory = allocate_buffer(size_t(checked_count(&count, 1, item)) * item);
+    char *address = memory->data;
+    result_.streams()[s] = {address, memory.take(), kind};
+    return address;
+  }
+
+  // Calls f(number, address) for each of the source's items that are at places begin .. end, in their order; the number
+  // counts the items of the result. The address is null where there is no element.
+  template <class F> void for_items(int s, const container &in, intptr_t begin, intptr_t end, F f) {
+    const char *base = source_.streams()[s].address;
+    intptr_t stride = in.dim < 0 ? 0 : source_.strides(s)[in.dim], unit = start_unit(stride, in.step);
+    intptr_t each = 1;
+    for (int d : in.inside) {
+      each *= source_.size()[d];
+    }
+    const list_places &p = in.places;
+    for (intptr_t r = begin; r < end; r++) {
+      intptr_t first = p.offsets ? p.offsets[r] : r, size = p.offsets ? p.offsets[r + 1] - first : 1;
+      const char *at = p.start[r] < 0 ? nullptr : base + p.start[r] * unit;
+      for (intptr_t k = 0; k < size; k++) {
+        if (in.inside.empty()) {
+          f(first + k, at);
+        } else {
+          intptr_t number = (first + k) * each;
+          for_inside(s, in, 0, at, number, f);
+        }
+        at += at ? stride : 0;
+      }
+    }
+  }
+
+  template <class F>
+  void for_inside(int s, const container &in, int level, const char *at, intptr_t &number, const F &f) {
+    if (level == in.inside.size()) {
+      f(number++, at);
+      return;
+    }
+    int d = in.inside[level];
+    for (intptr_t i = 0; i < source_.size()[d]; i++) {
+      for_inside(s, in, level + 1, at ? at + i * source_.strides(s)[d] : nullptr, number, f);
+    }
+  }
+
+  template <class F> void pieces_of(const container &in, intptr_t each, F f) {
+    if (in.places.offsets) {
+      in_pieces_of_rows(name_, in.places.offsets, in.places.count, f);
+    } else {
+      in_pieces(name_, in.places.count, f, std::clamp<intptr_t>(each, 1, work_piece));
+    }
+  }
+
+  // The items of what is inside of an element follow each other: it is copied as one.
+  bool is_one_item(int s, const container &in, size_t &item) const {
+    bool one = true;
+    for (int i = in.inside.size() - 1; i >= 0; i--) {
+      int d = in.inside[i];
+      one &= source_.size()[d] == 1 || source_.strides(s)[d] == intptr_t(item);
+      item *= size_t(source_.size()[d]);
+    }
+    return one;
+  }
+
+  void copy_items(int from, int to, const container &in) {
+    size_t single = stream_item(source_, from), item = single;
+    bool one = is_one_item(from, in, item);
+    char *target = allocate(to, in.total(source_), single);
+    if (one && item > 0) {
+      copy_elements(from, in, target, item);
+    } else if (item > 0) {
+      pieces_of(in, intptr_t(item / single), [&](intptr_t begin, intptr_t end) {
+        for_items(from, in, begin, end, [&](intptr_t number, const char *at) {
+          char *place = target + size_t(number) * single;
+          at ? void(std::memcpy(place, at, single)) : void(std::memset(place, 0, single));
+        });
+      });
+    }
+  }
+
+  // Elements of `item` bytes each.
+  void copy_elements(int from, const container &in, char *target, size_t item) {
+    const list_places &p = in.places;
+    const char *base = source_.streams()[from].address;
+    intptr_t stride = in.dim < 0 ? 0 : source_.strides(from)[in.dim], unit = start_unit(stride, in.step);
+    bool contiguous = stride == intptr_t(item);
+    pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
+      with_item(item, [&](auto size) {
+        if (!p.offsets) {
+          for (intptr_t i = begin; i < end; i++) {
+            char *to = target + i * intptr_t(size);
+            p.start[i] >= 0 ? void(std::memcpy(to, base + p.start[i] * unit, size)) : void(std::memset(to, 0, size));
+          }
+          return;
+        }
+        for (intptr_t r = begin; r < end; r++) {
+          const char *at = base + p.start[r] * unit;
+          char *to = target + p.offsets[r] * intptr_t(size), *stop = target + p.offsets[r + 1] * intptr_t(size);
+          if (contiguous && stop - to >= 64) {
+            std::memcpy(to, at, size_t(stop - to));
+            continue;
+          }
+          for (; to < stop; to += size, at += stride) {
+            std::memcpy(to, at, size);
+          }
+        }
+      });
+    });
+  }
+
+  // The slots of rows, texts or pointers, read once: another thread may write them. Then what they show.
+  void copy_rows(const type_part &from, const type_part &to, const container &in) {
+    const stream &slots = source_.streams()[from.stream];
+    bool pointers = from.type->kind == type_kind::pointer;
+    intptr_t count = in.total(source_);
+    new_offsets sizes(count);
+    place_buffer starts(count);
+    pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
+      for_items(from.stream, in, begin, end, [&](intptr_t number, const char *at) {
+        row_extent row = {0, 0};
+        if (at && pointers) {
+          std::memcpy(&row.start, at, sizeof(row.start));
+          row.size = row.start >= 0;
+        } else if (at) {
+          row = read_slot(at, slots.kind);
+        }
+        starts.fill()[number] = row.size > 0 ? row.start : 0;
+        sizes.fill()[number + 1] = row.size;
+      });
+    });
+    make_offsets(name_, sizes.fill(), count);
+    container content;
+    content.places = {starts.data(), sizes.at, count};
+    if (pointers) {
+      auto *index = reinterpret_cast<int64_t *>(allocate(to.stream, count, sizeof(int64_t)));
+      for (intptr_t i = 0; i < count; i++) {
+        index[i] = sizes.length(i) ? sizes.at[i] : -1;
+      }
+    } else {
+      char *address = reinterpret_cast<char *>(sizes.fill());
+      result_.streams()[to.stream] = {address, ref<counted>(sizes.owner).take(), slot_kind::offsets64};
+    }
+    if (from.is_text()) {
+      copy_chars(from.stream + 1, to.stream + 1, content);
+      return;
+    }
+    result_.size()[to.dim] = -1;
+    content.dim = from.dim;
+    content.step = pointers ? 1 : slots.step;
+    copy(from.element(), to.element(), content);
+  }
+
+  void copy_chars(int from, int to, const container &in) {
+    const char *base = source_.streams()[from].address;
+    char *target = allocate(to, in.places.total(), 1);
+    pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        size_t size = size_t(in.places.offsets[r + 1] - in.places.offsets[r]);
+        if (size) {
+          std::memcpy(target + in.places.offsets[r], base + in.places.start[r], size);
+        }
+      }
+    });
+  }
+
+  const char *name_;
+  const array_block &source_;
+  array_block &result_;
+};
+
+ref<array_block> new_result_list(ndt::type element, intptr_t count) {
+  ref<array_block> result =
+      new_block(ndt::make_strided_dim(element).get(), access_mode::immutable, flag_ours);
+  std::fill_n(result->size(), result->all_ndim, 0);
+  result->size()[0] = count;
+  return result;
+}
+
+nd::array finished(ref<array_block> result) {
+  set_c_order(*result);
+  note_density(*result);
+  return nd::array(std::move(result));
+}
+
+container list_container(const list_places &places) {
+  container in;
+  in.places = places;
+  in.dim = 0;
+  return in;
+}
+
+} // namespace
+
+nd::array gather(const char *name, const nd::array &list, const list_places &places) {
+  ref<array_block> result = new_result_list(list.type().element(), places.total());
+  gatherer(name, *list.get(), *result)
+      .copy(type_part{list->type}.element(), type_part{result->type}.element(), list_container(places));
+  return finished(std::move(result));
+}
+
+nd::array gather_or_missing(const char *name, const nd::array &list, const list_places &places) {
+  if (list->type->element->kind == type_kind::option) {
+    return gather(name, list, places); // what is not there has a validity of 0
+  }
+  ref<array_block> result = new_result_list(ndt::make_option(list.type().element()), places.total());
+  gatherer copier(name, *list.get(), *result);
+  type_part option = type_part{result->type}.element();
+  copier.add_validity(option.stream, list_container(places));
+  copier.copy(type_part{list->type}.element(), option.element(), list_container(places));
+  return finished(std::move(result));
+}
+
+nd::array gather_whole(const nd::array &a) {
+  a.eval();
+  ref<array_block> result = new_block(a->type, access_mode::immutable, flag_ours);
+  std::fill_n(result->size(), result->all_ndim, 0);
+  container all;
+  int64_t first = 0;
+  all.places = {&first, nullptr, 1};
+  gatherer("copy", *a.get(), *result).copy({a->type}, {a->type}, all);
+  return finished(std::move(result));
+}
+
+// ---- masks --------------------------------------------------------------------------------------------------------
+
+mask_bits::mask_bits(const char *name, const char *mask, intptr_t count) : count_(count) {
+  intptr_t nwords = count / 64 + 1;
+  words_ = place_buffer(nwords);
+  before_ = new_offsets(nwords);
+  auto *words = reinterpret_cast<uint64_t *>(words_.fill());
+  int64_t *counts = before_.fill() + 1;
+  words[nwords - 1] = 0;
+  counts[nwords - 1] = 0;
+  in_pieces(
+      name, nwords,
+      [&](intptr_t begin, intptr_t end) {
+        intptr_t first = begin * 64, last = std::min(end * 64, count);
+        isa().selections->pack(words + begin, counts + begin, mask + first, size_t(last - first));
+      },
+      64);
+  make_offsets(name, before_.fill(), nwords);
+}
+
+row_offsets mask_bits::rows(const char *name, const row_offsets &rows) const {
+  new_offsets kept(rows.count);
+  in_pieces(name, rows.count + 1, [&](intptr_t begin, intptr_t end) {
+    isa().selections->rank(kept.fill() + begin, rows.at + begin, size_t(end - begin), words(), before_.at);
+  });
+  return kept;
+}
+
+place_buffer mask_bits::positions(const char *name) const {
+  place_buffer found(kept());
+  in_words(name, [&](intptr_t begin, intptr_t end) {
+    int64_t *to = found.fill() + before_.at[begin];
+    for (intptr_t w = begin; w < end; w++) {
+      for (uint64_t word = words()[w]; word; word &= word - 1) {
+        *to++ = w * 64 + __builtin_ctzll(word);
+      }
+    }
+  });
+  return found;
+}
+
+template <class F> void mask_bits::in_words(const char *name, F f) const { in_pieces(name, before_.count, f, 64); }
+
+nd::array gather_masked(const char *name, const nd::array &list, const mask_bits &mask) {
+  size_t item = list->has_scalars() ? list->item_size() : 0;
+  if (list.ndim() != 1 || item == 0 || list->value_strides()[0] != intptr_t(item)) {
+    place_buffer found = mask.positions(name);
+    return gather(name, list, {found.data(), nullptr, found.size()});
+  }
+  intptr_t kept = mask.kept();
+  ref<array_block> result = new_dense(ndt::make_strided_dim(list.type().element()).get(), &kept);
+  char *to = result->values().address;
+  const char *from = list->values().address;
+  auto *compress = isa().selections->compress[__builtin_ctzll(item)];
+  mask.in_words(name, [&](intptr_t begin, intptr_t end) {
+    compress(to + size_t(mask.before(begin)) * item, to + size_t(mask.before(end)) * item,
+             from + size_t(begin) * 64 * item, mask.words() + begin);
+  });
+  return nd::array(std::move(result));
+}
+
+} // namespace dynd

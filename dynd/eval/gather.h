@@ -1,0 +1,52 @@
+// Copies of elements from anywhere in a list, of any type: the one primitive of selections. Everything below the
+// elements comes along: rows, texts, fields, what pointers point to. Sizes are counted, offsets made of them, memory of
+// that size is filled.
+#pragma once
+
+#include "dynd/array/array.h"
+#include "dynd/eval/nested.h"
+
+namespace dynd {
+
+/// Which elements of a list: runs of neighbours.
+struct list_places {
+  const int64_t *start;             ///< of each run; where runs are one element each, -1 for no element
+  const int64_t *offsets = nullptr; ///< count + 1: where each run begins in the result; null: each is one element
+  intptr_t count = 0;
+
+  intptr_t total() const { return offsets ? offsets[count] : count; }
+};
+
+/// The elements of the list at these places, which are in it (the caller has checked), as a list. Immutable.
+nd::array gather(const char *name, const nd::array &list, const list_places &places);
+/// The same where elements are missing whose place is -1: T becomes ?T.
+nd::array gather_or_missing(const char *name, const nd::array &list, const list_places &places);
+/// A copy of a whole array of any type, rows and texts one after another.
+nd::array gather_whole(const nd::array &a);
+
+/// A mask of `count` bytes, counted: where those are that are not 0.
+class mask_bits {
+public:
+  mask_bits(const char *name, const char *mask, intptr_t count);
+
+  int64_t kept() const { return before_.total(); }
+  /// Rows of the masked list, as rows of what is kept.
+  row_offsets rows(const char *name, const row_offsets &rows) const;
+  /// The places that are kept.
+  place_buffer positions(const char *name) const;
+
+private:
+  friend nd::array gather_masked(const char *name, const nd::array &list, const mask_bits &mask);
+  const uint64_t *words() const { return reinterpret_cast<const uint64_t *>(words_.data()); }
+  int64_t before(intptr_t word) const { return before_.at[word]; }
+  template <class F> void in_words(const char *name, F f) const;
+
+  intptr_t count_;
+  place_buffer words_;
+  new_offsets before_{0};
+};
+
+/// The elements of a list that a mask of its length keeps.
+nd::array gather_masked(const char *name, const nd::array &list, const mask_bits &mask);
+
+} // namespace dynd

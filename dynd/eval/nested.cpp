@@ -1,0 +1,285 @@
+#include "dynd/eval/nested.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/array/view_parts.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/work.h"
+
+namespace dynd {
+
+place_buffer::place_buffer(intptr_t count) : count_(count) {
+  ref<buffer> memory = allocate_buffer(size_t(checked_count(&count, 1, sizeof(int64_t))) * sizeof(int64_t));
+  data_ = reinterpret_cast<const int64_t *>(memory->data);
+  owner_ = ref<counted>::adopt(memory.take());
+}
+
+place_buffer::place_buffer(const nd::array &list)
+    : owner_(ref<counted>::share(list.get())), data_(list.data<int64_t>()), count_(list->count) {}
+
+new_offsets::new_offsets(intptr_t rows) {
+  place_buffer memory(rows + 1);
+  at = memory.data();
+  count = rows;
+  owner = memory.owner();
+}
+
+int checked_axis(const char *name, const nd::array &a, int axis) {
+  if (axis < -a.ndim() || axis >= a.ndim()) {
+    fail(error_kind::index, std::string(name) + ": axis " + std::to_string(axis) + " is out of bounds for " +
+                                std::to_string(a.ndim()) + " dimension(s)");
+  }
+  return axis < 0 ? axis + a.ndim() : axis;
+}
+
+namespace {
+
+// The innermost `var` axis of those up to `axis`; -1: there is none.
+int last_var(const array_block &block, int axis) {
+  while (axis >= 0 && !block.is_var(axis)) {
+    axis--;
+  }
+  return axis;
+}
+
+// The stride of a stream from one element of the axis to the next, over all axes from `first` on; false where they do
+// not follow each other.
+//   sizes (4, 3), strides (24, 8): 8
+bool find_stride(const array_block &block, int s, int first, int axis, intptr_t &stride) {
+  bool found = false;
+  intptr_t chained = 0;
+  for (int d = axis; d >= first; d--) {
+    if (block.size()[d] == 1) {
+      continue;
+    }
+    intptr_t own = block.strides(s)[d];
+    if (found && own != chained) {
+      return false;
+    }
+    stride = found ? stride : own;
+    found = true;
+    chained = intptr_t(size_t(own) * size_t(block.size()[d])); // of rows: not used
+  }
+  stride = found ? stride : block.strides(s)[axis];
+  return true;
+}
+
+struct flat_axes {
+  bool follow = true; ///< the elements of the axis follow each other
+  int first;          ///< the axes from here on are one: the last `var` axis, or the first of all
+  offsets_run run;    ///< of the `var` axis
+};
+
+flat_axes axes_down_to(const array_block &block, int axis) {
+  int var = last_var(block, axis);
+  flat_axes flat;
+  flat.first = std::max(var, 0);
+  int s = block.slot_stream(axis + 1);
+  if (var >= 0) {
+    flat.run = rows_of(block, s - 1);
+    flat.follow = bool(flat.run) && block.streams()[s - 1].step == 1;
+    flat.follow = flat.follow && (var == 0 || axes_down_to(block, var - 1).follow);
+  }
+  for (intptr_t stride; s < block.nstreams && flat.follow; s++) {
+    flat.follow = find_stride(block, s, flat.first, axis, stride);
+  }
+  return flat;
+}
+
+} // namespace
+
+bool is_compact(const nd::array &a, int axis) { return axis < 0 || axes_down_to(*a.get(), axis).follow; }
+
+nd::array one_size_outside(const nd::array &a) {
+  if (a.ndim() == 0 || !a->is_var(0)) {
+    return a;
+  }
+  nd::view_parts parts(a.eval());
+  parts.resolve_row();
+  return parts.build();
+}
+
+nd::array compact(const nd::array &a, int axis) {
+  a.eval();
+  nd::array whole = one_size_outside(a);
+  return is_compact(whole, axis) ? whole : compact_copy(whole);
+}
+
+nd::array compact_copy(const nd::array &a) {
+  element_kind kind;
+  return find_element_kind(a->type->dtype, kind) ? nd::array(copy_values(a.get(), access_mode::immutable))
+                                                 : gather_whole(a);
+}
+
+nd::array list_of(const nd::array &a, int axis) {
+  if (axis < 0) {
+    return nd::with_unit_axis(a, 0);
+  }
+  array_block &from = *a.get();
+  flat_axes flat = axes_down_to(from, axis);
+  intptr_t count = flat.run ? flat.run.content() : 1;
+  for (int d = flat.first; d <= axis; d++) {
+    count *= from.is_var(d) ? 1 : from.size()[d];
+  }
+  ndt::type type = ndt::make_strided_dim(a.type().at_depth(axis + 1));
+  ref<array_block> list = new_block(type.get(), from.access, from.flags & flag_ours);
+  list->size()[0] = count;
+  std::copy(from.size() + axis + 1, from.size() + from.all_ndim, list->size() + 1);
+  int outside = from.slot_stream(axis + 1);
+  for (int s = 0; s < list->nstreams; s++) {
+    stream &own = list->streams()[s] = shared_stream(from, outside + s);
+    const intptr_t *strides = from.strides(outside + s);
+    own.address += flat.run ? flat.run.first() * strides[flat.first] : 0;
+    find_stride(from, outside + s, flat.first, axis, list->strides(s)[0]);
+    std::copy(strides + axis + 1, strides + from.all_ndim, list->strides(s) + 1);
+  }
+  note_density(*list);
+  return nd::array(std::move(list));
+}
+
+bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer &places) {
+  array_block &from = *a.get();
+  int var = last_var(from, axis), s = from.slot_stream(axis + 1);
+  intptr_t inside = 1;
+  for (int d = var + 1; d <= axis; d++) {
+    inside *= from.size()[d];
+  }
+  if (var < 0) {
+    return false;
+  }
+  ref<array_block> content = new_block(ndt::make_strided_dim(a.type().at_depth(axis + 1)).get(), from.access, 0);
+  std::copy(from.size() + axis + 1, from.size() + from.all_ndim, content->size() + 1);
+  int32_t step = from.streams()[s - 1].step;
+  for (int c = 0; c < content->nstreams; c++) {
+    intptr_t unit = start_unit(from.strides(s + c)[var], step), stride = unit;
+    if (inside != 1 && (!find_stride(from, s + c, var + 1, axis, stride) || stride * inside != unit)) {
+      return false;
+    }
+    content->streams()[c] = shared_stream(from, s + c);
+    content->strides(c)[0] = stride;
+    std::copy(from.strides(s + c) + axis + 1, from.strides(s + c) + from.all_ndim, content->strides(c) + 1);
+  }
+  places = place_buffer(nd::count_elements(from)); // at least as many as of the axis
+  int64_t *next = places.fill(), end = 0;
+  stream_room room;
+  for_each_place(cursor::over_rows(from, room), var, [&](const cursor &place, const intptr_t *) {
+    row_extent row = place.row();
+    for (int64_t i = 0; i < row.size * inside; i++, next++) {
+      *next = (row.start + i / inside * step) * inside + i % inside;
+      end = std::max(end, *next + 1);
+    }
+  });
+  nd::view_parts(a).pin(s - 1);
+  content->size()[0] = end;
+  list = nd::array(std::move(content));
+  return true;
+}
+
+row_offsets rows_at(const nd::array &a, int axis) {
+  array_block &from = *a.get();
+  if (!from.is_var(axis)) {
+    intptr_t size = from.size()[axis];
+    new_offsets regular(axis == 0 ? 1 : list_of(a, axis - 1).size(0));
+    int64_t *to = regular.fill();
+    in_pieces("rows", regular.count + 1, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        to[r] = r * size;
+      }
+    });
+    return regular;
+  }
+  int s = from.slot_stream(axis);
+  offsets_run run = rows_of(from, s);
+  if (run.kind == slot_kind::offsets64 && run.first() == 0) { // offsets are not written any more
+    stream slots = shared_stream(from, s);
+    row_offsets shared;
+    shared.owner = ref<counted>::adopt(slots.owner);
+    shared.at = reinterpret_cast<const int64_t *>(run.address);
+    shared.count = run.rows;
+    return shared;
+  }
+  new_offsets own(run.rows);
+  int64_t *to = own.fill(), first = run.first();
+  in_pieces("rows", run.rows + 1, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = run[r] - first;
+    }
+  });
+  return own;
+}
+
+namespace {
+
+// Strides of items that follow each other along the dimensions up to `last`, from the `var` one outside on.
+void set_strides(intptr_t *stride, const intptr_t *size, int last, intptr_t item) {
+  std::fill_n(stride, last + 1, 0);
+  for (int d = last; d >= 0; d--) {
+    stride[d] = item;
+    if (size[d] < 0) {
+      return;
+    }
+    item = intptr_t(size_t(item) * size_t(size[d]));
+  }
+}
+
+struct outer_dims {
+  int count = 0;
+  intptr_t size[max_ndim];
+  const type_data *fixed[max_ndim]; ///< where the size belongs to the type
+  row_offsets rows[max_ndim];
+
+  void add(intptr_t n, const type_data *type, row_offsets r) {
+    if (count == max_ndim) {
+      fail(error_kind::value, "array: more than 32 dimensions");
+    }
+    size[count] = n;
+    fixed[count] = type && type->kind == type_kind::fixed_dim ? type : nullptr;
+    rows[count++] = std::move(r);
+  }
+};
+
+} // namespace
+
+nd::array assemble(const nd::array &like, int keep, std::span<const new_dim> dims, const nd::array &list) {
+  outer_dims outer;
+  const type_data *own = keep ? like->type : nullptr;
+  for (int d = 0; d < keep; d++, own = own->element) {
+    outer.add(like.size(d), own, like->is_var(d) ? rows_at(like, d) : row_offsets());
+  }
+  for (const new_dim &dim : dims) {
+    outer.add(dim.size, nullptr, dim.rows);
+  }
+  ndt::type type = list.type().element();
+  for (int d = outer.count - 1; d >= 0; d--) {
+    type = outer.size[d] < 0 ? ndt::make_var_dim(type)
+           : outer.fixed[d]  ? ndt::make_fixed_dim(outer.size[d], type)
+                             : ndt::make_strided_dim(type);
+  }
+  ref<array_block> block = new_block(type.get(), list->access, list->flags & flag_ours);
+  std::copy_n(outer.size, outer.count, block->size());
+  std::copy(list->size() + 1, list->size() + list->all_ndim, block->size() + outer.count);
+  int slots = 0;
+  for (int d = 0; d < outer.count; d++) {
+    if (outer.size[d] < 0) {
+      std::fill_n(block->strides(slots), block->all_ndim, 0);
+      set_strides(block->strides(slots), outer.size, d - 1, sizeof(int64_t));
+      char *address = reinterpret_cast<char *>(const_cast<int64_t *>(outer.rows[d].at));
+      block->streams()[slots++] = {address, outer.rows[d].owner.take(), slot_kind::offsets64};
+    }
+  }
+  for (int s = 0; s < list->nstreams; s++) {
+    block->streams()[slots + s] = shared_stream(*list.get(), s);
+    set_strides(block->strides(slots + s), outer.size, outer.count - 1, list->strides(s)[0]);
+    std::copy_n(list->strides(s) + 1, list->all_ndim - 1, block->strides(slots + s) + outer.count);
+  }
+  note_density(*block);
+  return nd::array(std::move(block));
+}
+
+} // namespace dynd

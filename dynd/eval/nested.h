@@ -1,0 +1,98 @@
+// Taking arrays apart at an axis, and putting them together: the two ends of every function whose result has rows of
+// other lengths than its operand (docs/decisions/0040).
+//
+// An array is taken apart into the rows of an axis (their offsets) and a list, all the elements of the axis one after
+// another. Both are views where the layout allows it. What the function does is in between: from offsets and list to
+// other offsets and a list of other elements. A list is an array `strided * E`; E may be anything.
+//
+//   [[1, 2], [], [3]] at axis 1: offsets 0 2 2 3, list [1, 2, 3]
+#pragma once
+
+#include <initializer_list>
+#include <span>
+
+#include "dynd/array/array.h"
+#include "dynd/array/rows.h"
+
+namespace dynd {
+
+/// Numbers of places, to be filled in: recycled memory, not zeroed. Or those of a dense list of int64, which it shares.
+class place_buffer {
+public:
+  place_buffer() = default;
+  explicit place_buffer(intptr_t count);
+  explicit place_buffer(const nd::array &list);
+  int64_t *fill() { return const_cast<int64_t *>(data_); } ///< not of what is shared
+  const int64_t *data() const { return data_; }
+  intptr_t size() const { return count_; }
+  int64_t operator[](intptr_t i) const { return data_[i]; }
+  const ref<counted> &owner() const { return owner_; }
+
+private:
+  ref<counted> owner_;
+  const int64_t *data_ = nullptr;
+  intptr_t count_ = 0;
+};
+
+/// Where rows begin in a list: count + 1 offsets, the first is 0.
+struct row_offsets {
+  ref<counted> owner;
+  const int64_t *at = nullptr;
+  intptr_t count = 0;
+
+  int64_t total() const { return at[count]; }
+  int64_t length(intptr_t r) const { return at[r + 1] - at[r]; }
+};
+
+/// Memory for count + 1 offsets, to be filled in by the caller.
+struct new_offsets : row_offsets {
+  explicit new_offsets(intptr_t count);
+  int64_t *fill() { return const_cast<int64_t *>(at); }
+};
+
+/// The axis, negative from the end, checked: an index error where there is none.
+int checked_axis(const char *name, const nd::array &a, int axis);
+
+/// The array; where its first dimension is `var`, that one row as a dimension of one size.
+nd::array one_size_outside(const nd::array &a);
+
+/// Whether the elements of the axis follow each other in memory.
+bool is_compact(const nd::array &a, int axis);
+/// The array, with one size outside, or a copy in which everything is in C order: where the elements of the axis do not follow each other.
+nd::array compact(const nd::array &a, int axis);
+/// A copy of an array of any type: in C order, rows and texts one after another.
+nd::array compact_copy(const nd::array &a);
+
+// Of an array that is compact down to the axis:
+/// all elements of the axis, as a list, a view; axis -1: the whole array as the one element of a list;
+nd::array list_of(const nd::array &a, int axis);
+/// the rows of the axis, over everything outside of it. Rows of one size have offsets too.
+row_offsets rows_at(const nd::array &a, int axis);
+
+/// Of any array: the content of its innermost rows down to the axis, as a list, a view, and the place there of each
+/// element of the axis. False where the dimensions inside of the rows do not follow each other, or there are no rows.
+bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer &places);
+
+/// One more dimension of an array that is put together: rows, or one size.
+struct new_dim {
+  new_dim(row_offsets r) : rows(std::move(r)), size(-1) {} // NOLINT: rows are a dimension
+  new_dim(intptr_t n) : size(n) {}                         // NOLINT: so is a size
+
+  row_offsets rows;
+  intptr_t size;
+};
+
+/// An array with the first `keep` dimensions of `like`, which is compact down to them, the dimensions `dims` inside of
+/// these, and the elements of a list. All sizes agree: that is the caller's duty.
+nd::array assemble(const nd::array &like, int keep, std::span<const new_dim> dims, const nd::array &list);
+inline nd::array assemble(const nd::array &like, int keep, std::initializer_list<new_dim> dims, const nd::array &list) {
+  return assemble(like, keep, std::span(dims.begin(), dims.size()), list);
+}
+
+/// A list of numbers to be filled in.
+template <class T> nd::array new_list(intptr_t count) {
+  return nd::array(new_dense(ndt::make_strided_dim(ndt::make_scalar(native_scalar_id<T>())).get(), &count));
+}
+template <class T> T *values_of(const nd::array &list) { return reinterpret_cast<T *>(list->values().address); }
+
+} // namespace dynd

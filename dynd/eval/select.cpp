@@ -1,0 +1,423 @@
+#include "dynd/eval/select_parts.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "dynd/array/view_parts.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/isa.h"
+
+namespace dynd {
+
+namespace {
+
+bool is_mask(const nd::array &a) {
+  element_kind kind;
+  return find_element_kind(a->type->dtype, kind) && kind.scalar == scalar_id::bool_;
+}
+
+bool has_rows(const nd::array &a, int first, int last) {
+  bool rows = false;
+  for (int d = first; d <= last; d++) {
+    rows |= a->is_var(d);
+  }
+  return rows;
+}
+
+nd::index whole_axis() { return {nd::index::slice, 0, {}, {}, {}}; }
+
+bool is_ellipsis(const selector &s) { return !s.array && s.plain.kind == nd::index::ellipsis; }
+
+int axes_of(const selector &s) {
+  if (!s.array) {
+    return s.plain.kind == nd::index::integer || s.plain.kind == nd::index::slice;
+  }
+  if (s.array.ndim() == 0) {
+    fail(error_kind::index,
+         "index: an index array needs at least one dimension, not " + std::string(s.array.type().str()));
+  }
+  return is_mask(s.array) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
+}
+
+} // namespace
+
+index_expression::index_expression(const nd::array &a, std::span<const selector> selectors) {
+  int consumed = 0, ellipses = 0;
+  for (const selector &s : selectors) {
+    consumed += axes_of(s);
+    ellipses += is_ellipsis(s);
+  }
+  if (ellipses > 1) {
+    fail(error_kind::index, "index: more than one ellipsis");
+  }
+  if (consumed > a.ndim()) {
+    fail(error_kind::index, "index: too many indices: " + std::to_string(consumed) + " for " +
+                                std::to_string(a.ndim()) + " dimension(s)");
+  }
+  bool ended = false;
+  for (const selector &s : selectors) {
+    bool in_group = s.array || s.plain.kind == nd::index::integer;
+    if (in_group && ended) {
+      fail(error_kind::index, "index: index arrays and integers that are separated by a slice, `...` or None; select "
+                              "in two steps");
+    }
+    if (in_group) {
+      arrays.push_back(s);
+      naxes += axes_of(s);
+      continue;
+    }
+    ended = !arrays.empty();
+    int count = is_ellipsis(s) ? a.ndim() - consumed : 1;
+    std::vector<nd::index> &part = ended ? after : before;
+    part.insert(part.end(), size_t(count), is_ellipsis(s) ? whole_axis() : s.plain);
+    first_axis += ended || s.plain.kind == nd::index::new_axis ? 0 : count;
+  }
+}
+
+nd::array index_expression::rest_of(const nd::array &taken, int inside) const {
+  if (after.empty()) {
+    return taken;
+  }
+  std::vector<nd::index> indices(size_t(taken.ndim() - inside), whole_axis());
+  indices.insert(indices.end(), after.begin(), after.end());
+  return nd::at(taken, indices);
+}
+
+nd::array selected::take(const char *name) const {
+  nd::array list = list_of(base, axis);
+  list_places places = {start.data(), nullptr, start.size()};
+  return assemble(like, keep, dims,
+                  may_be_missing ? gather_or_missing(name, list, places) : gather(name, list, places));
+}
+
+namespace {
+
+// ---- masks --------------------------------------------------------------------------------------------------------
+
+[[noreturn]] void fail_mask(const nd::array &a, const nd::array &mask, int axis, int d) {
+  fail(error_kind::index, "index: the mask's axis " + std::to_string(d) + " with size " + std::to_string(mask.size(d)) +
+                              " does not fit axis " + std::to_string(axis + d) + " with size " +
+                              std::to_string(a.size(axis + d)));
+}
+
+// A mask has the sizes and row lengths of the array's axes from `axis` on.
+void check_mask(const nd::array &a, const nd::array &mask, int axis) {
+  for (int d = 0; d < mask.ndim(); d++) {
+    bool rows = a->is_var(axis + d), mask_rows = mask->is_var(d);
+    if (!rows && !mask_rows && a.size(axis + d) != mask.size(d)) {
+      fail_mask(a, mask, axis, d);
+    }
+    if (!rows && !mask_rows) {
+      continue;
+    }
+    row_offsets own = rows_at(a, axis + d), other = rows_at(mask, d);
+    if (own.at == other.at) {
+      continue;
+    }
+    for (intptr_t r = 0; r < own.count; r++) {
+      if (own.length(r) != other.length(r % std::max<intptr_t>(1, other.count))) {
+        fail(error_kind::index, "index: " + row_name(a, axis + d, r) + " of the mask has " +
+                                    std::to_string(other.length(r % other.count)) + " element(s), that of the array " +
+                                    std::to_string(own.length(r)));
+      }
+    }
+  }
+}
+
+// A mask as indices: positions along each of its axes.
+std::vector<nd::array> as_indices(const nd::array &mask) {
+  nd::array whole = compact(mask, mask.ndim() - 1);
+  nd::array bytes = mask_list("index", whole, mask.ndim() - 1);
+  place_buffer found = mask_bits("index", bytes->values().address, bytes.size(0)).positions("index");
+  std::vector<nd::array> along;
+  intptr_t below = 1;
+  for (int d = mask.ndim() - 1; d >= 0; d--) {
+    nd::array one = new_list<int64_t>(found.size());
+    for (intptr_t i = 0; i < found.size(); i++) {
+      values_of<int64_t>(one)[i] = found[i] / below % mask.size(d);
+    }
+    along.insert(along.begin(), one);
+    below *= mask.size(d);
+  }
+  return along;
+}
+
+// ---- integers -----------------------------------------------------------------------------------------------------
+
+// The indices of one axis, broadcast to all that are selected together.
+struct axis_index {
+  nd::array values; ///< keeps what follows alive
+  const int64_t *at;
+  const char *there = nullptr; ///< null: none is missing
+};
+
+class point_selection {
+public:
+  point_selection(const nd::array &base, int axis, const index_expression &e) : base_(base), axis_(axis), e_(e) {
+    for (const selector &s : e.arrays) {
+      if (!s.array) {
+        arrays_.push_back(nd::array(int64_t(s.plain.at)));
+      } else if (is_mask(s.array)) {
+        check_mask(compact(base, axis + int(arrays_.size()) + s.array.ndim() - 1), s.array, axis + int(arrays_.size()));
+        std::vector<nd::array> along = as_indices(s.array);
+        arrays_.insert(arrays_.end(), along.begin(), along.end());
+      } else {
+        arrays_.push_back(s.array);
+      }
+    }
+  }
+
+  selected run() {
+    broadcast();
+    int last = axis_ + int(arrays_.size()) - 1;
+    selected s;
+    s.base = compact(base_, last);
+    s.axis = last;
+    s.like = s.base;
+    s.keep = axis_;
+    for (int d = 0; d < ndim_; d++) {
+      s.dims.push_back(size_[d]);
+    }
+    for (const axis_index &index : index_) {
+      s.may_be_missing |= index.there != nullptr;
+    }
+    intptr_t outer = axis_ ? list_of(s.base, axis_ - 1).size(0) : 1, count = checked_count(size_, ndim_, 8), all;
+    if (__builtin_mul_overflow(outer, count, &all)) {
+      fail(error_kind::memory, "index: the result is too large");
+    }
+    if (takes_index_itself(s, outer, count)) {
+      return s;
+    }
+    s.start = place_buffer(all);
+    for (size_t k = 0; k < arrays_.size(); k++) {
+      step(s, int(k), outer, count);
+    }
+    return s;
+  }
+
+private:
+  void broadcast() {
+    for (size_t k = 0; k < arrays_.size(); k++) {
+      element_kind kind;
+      if (!find_element_kind(arrays_[k]->type->dtype, kind) || !is_integer(kind.scalar)) {
+        fail(error_kind::type, "index: an index array must be of integers, or of bool as a mask, not " +
+                                   std::string(arrays_[k].type().str()));
+      }
+      if (arrays_[k]->type->var_count) {
+        fail(error_kind::index, "index: an index with rows of its own cannot be joined with other index arrays");
+      }
+      ndim_ = std::max(ndim_, arrays_[k].ndim());
+    }
+    std::fill_n(size_, ndim_, 1);
+    for (const nd::array &a : arrays_) {
+      for (int d = 0; d < a.ndim(); d++) {
+        intptr_t &size = size_[ndim_ - a.ndim() + d];
+        if (size != 1 && a.size(d) != 1 && size != a.size(d)) {
+          fail(error_kind::broadcast, "index: index arrays cannot be broadcast together: sizes " +
+                                          std::to_string(size) + " and " + std::to_string(a.size(d)));
+        }
+        size = size == 1 ? a.size(d) : size;
+      }
+    }
+    for (const nd::array &a : arrays_) {
+      index_.push_back(stretched(a));
+    }
+  }
+
+  // One index over the first axis, none of it negative: its numbers are the places.
+  bool takes_index_itself(selected &s, intptr_t outer, intptr_t count) {
+    const axis_index &index = index_[0];
+    bool whole = arrays_.size() == 1 && outer == 1 && axis_ == 0 && !index.there && !s.base->is_var(0);
+    if (whole && isa().selections->within(index.at, size_t(count), s.base.size(0))) {
+      s.start = place_buffer(index.values);
+    }
+    return s.start.data() != nullptr;
+  }
+
+  // As int64, one for each element of the broadcast shape.
+  axis_index stretched(const nd::array &a) {
+    element_kind kind;
+    find_element_kind(a->type->dtype, kind);
+    ndt::type dtype = number_type(scalar_id::int64, kind.option), type = dtype;
+    for (int d = 0; d < ndim_; d++) {
+      type = ndt::make_strided_dim(type);
+    }
+    bool whole = a.ndim() == ndim_ && std::equal(size_, size_ + ndim_, a->size());
+    uint8_t ours = flag_ours | flag_dense;
+    if (whole && a->type->dtype == dtype.get() && (a->flags & ours) == ours) {
+      return {a, a.data<int64_t>()};
+    }
+    nd::array made(whole ? copy_values(a.get(), access_mode::immutable, dtype) : new_empty(type.get(), size_));
+    if (!whole) {
+      assign(made.get(), a.get());
+    }
+    const stream *streams = made->streams();
+    return {made, reinterpret_cast<const int64_t *>(streams[made->nstreams - 1].address),
+            kind.option ? streams[0].address : nullptr};
+  }
+
+  // One axis further inside: the places so far are rows of it.
+  void step(selected &s, int k, intptr_t outer, intptr_t count) {
+    int axis = axis_ + k;
+    const axis_index &index = index_[size_t(k)];
+    bool rows = s.base->is_var(axis);
+    row_offsets offsets = rows ? rows_at(s.base, axis) : row_offsets();
+    intptr_t one_size = s.base.size(axis);
+    int shown = e_.first_axis + k;
+    in_pieces("index", outer * count, [&](intptr_t begin, intptr_t end) {
+      intptr_t row = begin / std::max<intptr_t>(1, count), i = begin - row * count;
+      for (intptr_t at = begin; at < end; at++) {
+        int64_t outside = k ? s.start[at] : row;
+        bool there = outside >= 0 && (!index.there || index.there[i]);
+        int64_t wanted = index.at[i], place = -1;
+        if (there) {
+          intptr_t size = rows ? offsets.length(outside) : one_size;
+          intptr_t positive = wanted < 0 ? wanted + size : wanted;
+          if (positive < 0 || positive >= size) {
+            fail(error_kind::index, nd::out_of_bounds_text(wanted, shown,
+                                                           rows ? row_name(s.base, axis, outside) : "", size));
+          }
+          place = (rows ? offsets.at[outside] : outside * one_size) + positive;
+        }
+        s.start.fill()[at] = place;
+        if (++i == count) {
+          i = 0;
+          row++;
+        }
+      }
+    });
+  }
+
+  nd::array base_;
+  int axis_;
+  const index_expression &e_;
+  std::vector<nd::array> arrays_;
+  std::vector<axis_index> index_;
+  int ndim_ = 0;
+  intptr_t size_[max_ndim];
+};
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
+
+enum class group_kind { points, flat_mask, row_mask, row_index };
+
+group_kind kind_of_group(const nd::array &base, int axis, const index_expression &e) {
+  const nd::array &only = e.arrays[0].array;
+  bool one = e.arrays.size() == 1;
+  bool rows = false;
+  for (const selector &s : e.arrays) {
+    rows |= s.array && s.array->type->var_count > 0;
+  }
+  if (rows && (!one || axis > 0)) {
+    fail(error_kind::index, "index: an index with rows of its own stands alone and comes first; select in two steps");
+  }
+  if (one && is_mask(only)) {
+    rows |= has_rows(base, axis, axis + only.ndim() - 1);
+    return rows ? group_kind::row_mask : axis == 0 ? group_kind::flat_mask : group_kind::points;
+  }
+  if (one && rows) {
+    return group_kind::row_index;
+  }
+  if (one && only.ndim() >= 2 && axis + 1 < base.ndim() && base->is_var(axis + 1)) {
+    fail(error_kind::index, "index: an index of " + std::to_string(only.ndim()) +
+                                " strided dimensions on an array with ragged rows: use nd.take for rows by their "
+                                "number, or nd.take_along_axis for elements within the rows");
+  }
+  return group_kind::points;
+}
+
+// The mask with the array's rows: a flat one is that of every row of its axis.
+nd::array mask_of_rows(const nd::array &base, const nd::array &mask, int axis) {
+  int last = axis + mask.ndim() - 1;
+  nd::array whole = compact(base, last), own = compact(mask, mask.ndim() - 1);
+  check_mask(whole, own, axis);
+  if (axis == 0) {
+    return own;
+  }
+  nd::array bytes = mask_list("index", own, mask.ndim() - 1);
+  intptr_t count = list_of(whole, last).size(0), size = std::max<intptr_t>(1, bytes.size(0));
+  nd::array repeated = new_list<bool>(count);
+  for (intptr_t i = 0; i < count; i++) {
+    values_of<bool>(repeated)[i] = values_of<bool>(bytes)[i % size];
+  }
+  return assemble(whole, last + 1, {}, repeated);
+}
+
+// The array and the mask down to the last axis of the mask, checked.
+struct masked_axes {
+  int last;
+  nd::array whole, bytes;
+
+  masked_axes(const nd::array &base, const nd::array &mask) : last(mask.ndim() - 1), whole(compact(base, last)) {
+    nd::array own = compact(mask, last);
+    check_mask(whole, own, 0);
+    bytes = mask_list("index", own, last);
+  }
+  mask_bits bits() const { return {"index", bytes->values().address, bytes.size(0)}; }
+};
+
+} // namespace
+
+nd::array take_selected(const nd::array &base, const index_expression &e) {
+  const nd::array &only = e.arrays[0].array;
+  switch (kind_of_group(base, e.axis(), e)) {
+  case group_kind::flat_mask: {
+    masked_axes axes(base, only);
+    return gather_masked("index", list_of(axes.whole, axes.last), axes.bits());
+  }
+  case group_kind::row_mask:
+    return filter_rows("index", base, mask_of_rows(base, only, e.axis()), e.axis() + only.ndim() - 1);
+  case group_kind::row_index:
+    return places_in_rows("index", base, only, only.ndim() - 1).take("index");
+  default:
+    return point_selection(base, e.axis(), e).run().take("index");
+  }
+}
+
+selected find_selected(const nd::array &base, const index_expression &e) {
+  const nd::array &only = e.arrays[0].array;
+  selected s;
+  switch (kind_of_group(base, e.axis(), e)) {
+  case group_kind::flat_mask: {
+    masked_axes axes(base, only);
+    s.base = s.like = axes.whole;
+    s.axis = axes.last;
+    s.start = axes.bits().positions("index");
+    s.dims.push_back(s.start.size());
+    return s;
+  }
+  case group_kind::row_mask: {
+    masked_axes axes(base, mask_of_rows(base, only, e.axis()));
+    s.base = s.like = axes.whole;
+    s.axis = axes.last;
+    s.keep = axes.last;
+    s.start = axes.bits().positions("index");
+    s.dims.push_back(axes.bits().rows("index", rows_at(s.base, s.axis)));
+    return s;
+  }
+  case group_kind::row_index:
+    return places_in_rows("index", base, only, only.ndim() - 1);
+  default:
+    return point_selection(base, e.axis(), e).run();
+  }
+}
+
+nd::array select(const nd::array &a, std::span<const selector> selectors) {
+  bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
+  if (!arrays) {
+    std::vector<nd::index> plain;
+    for (const selector &s : selectors) {
+      plain.push_back(s.plain);
+    }
+    return nd::at(a, plain);
+  }
+  index_expression e(a, selectors);
+  nd::array base = e.base(a);
+  return e.rest_of(take_selected(base, e), base.ndim() - e.axis() - e.naxes);
+}
+
+} // namespace dynd

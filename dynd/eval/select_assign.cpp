@@ -1,0 +1,117 @@
+// Assignment through a selection: the selected elements as a view, each a row of one element, and then any assignment.
+#include <string>
+
+#include "dynd/array/layout.h"
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/select_parts.h"
+
+namespace dynd {
+
+namespace {
+
+// Of equal places all but the last get rows without elements: nothing is assigned to them, on any thread.
+ref<buffer> rows_of_one(const place_buffer &start, intptr_t size, bool may_repeat) {
+  intptr_t count = start.size();
+  ref<buffer> memory = allocate_buffer(size_t(checked_count(&count, 1, sizeof(row_extent))) * sizeof(row_extent));
+  auto *rows = reinterpret_cast<row_extent *>(memory->data);
+  std::vector<bool> seen(may_repeat ? size_t(size) : 0);
+  for (intptr_t i = count; i-- > 0;) {
+    rows[i] = {start[i], may_repeat && seen[size_t(start[i])] ? 0 : 1};
+    if (may_repeat) {
+      seen[size_t(start[i])] = true;
+    }
+  }
+  return memory;
+}
+
+// A list of rows of one element each, over the elements of another list.
+//   [10, 20, 30], places 2 0: [[30], [10]]
+nd::array as_rows(const nd::array &list, ref<buffer> slots, intptr_t count) {
+  ndt::type type = ndt::make_strided_dim(ndt::make_var_dim(list.type().element()));
+  ref<array_block> rows = new_block(type.get(), list->access, 0);
+  rows->size()[0] = count;
+  rows->size()[1] = -1;
+  std::copy(list->size() + 1, list->size() + list->all_ndim, rows->size() + 2);
+  std::fill_n(rows->strides(0), rows->all_ndim, 0);
+  rows->strides(0)[0] = sizeof(row_extent);
+  char *address = slots->data;
+  rows->streams()[0] = {address, slots.take(), slot_kind::pairs64};
+  for (int s = 0; s < list->nstreams; s++) {
+    rows->streams()[s + 1] = shared_stream(*list.get(), s);
+    rows->strides(s + 1)[0] = 0;
+    std::copy_n(list->strides(s), list->all_ndim, rows->strides(s + 1) + 1);
+  }
+  return nd::array(std::move(rows));
+}
+
+// Rows that do not follow each other: the places are those in their content.
+bool find_in_content(const nd::array &base, int axis, place_buffer &start, nd::array &list) {
+  place_buffer places;
+  if (!list_of_content(base, axis, list, places)) {
+    return false;
+  }
+  place_buffer moved(start.size());
+  for (intptr_t i = 0; i < start.size(); i++) {
+    moved.fill()[i] = places[start[i]];
+  }
+  start = moved;
+  return true;
+}
+
+// The value for an array whose selected elements have one more dimension outside of `inside` others.
+nd::array with_row_axis(const nd::array &value, int inside) {
+  return value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
+}
+
+void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value);
+
+void assign_to_base(const nd::array &base, const index_expression &e, const nd::array &value) {
+  selected s = find_selected(base, e);
+  if (s.may_be_missing) {
+    fail(error_kind::index, "assign: an index with missing values has no elements to assign to");
+  }
+  nd::array list;
+  if (is_compact(base, s.axis)) {
+    list = list_of(base, s.axis);
+  } else if (!find_in_content(base, s.axis, s.start, list)) {
+    return assign_in_copy(base, e, value);
+  }
+  bool may_repeat = !e.arrays[0].array || e.arrays[0].array->type->dtype->scalar != scalar_id::bool_;
+  intptr_t count = s.start.size();
+  nd::array rows = as_rows(list, rows_of_one(s.start, list.size(0), may_repeat), count);
+  nd::array target = assemble(s.like, s.keep, s.dims, rows);
+  int inside = base.ndim() - s.axis - 1;
+  target = e.rest_of(target, inside);
+  inside = target.ndim() - s.keep - int(s.dims.size()) - 1;
+  assign(target.get(), with_row_axis(value, inside).get());
+}
+
+// Elements that no list shows: a copy is assigned to, and then everything.
+void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value) {
+  nd::array copy(copy_values(base.get(), access_mode::readwrite));
+  if (!is_compact(copy, base.ndim() - 1)) {
+    fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(base.type().str()));
+  }
+  assign_to_base(copy, e, value);
+  assign(base.get(), copy.get());
+}
+
+} // namespace
+
+void assign_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value) {
+  index_expression e(a, selectors);
+  if (a->access != access_mode::readwrite) {
+    fail(error_kind::type, std::string("assign: the destination is ") +
+                               (a->access == access_mode::immutable ? "immutable" : "readonly") +
+                               "; make it with access='rw'");
+  }
+  nd::array base = one_size_outside(e.base(a));
+  if (base->access != access_mode::readwrite) {
+    fail(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
+  }
+  assign_to_base(base, e, value);
+}
+
+} // namespace dynd

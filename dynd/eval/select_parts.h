@@ -1,0 +1,48 @@
+// An index expression taken apart, and what it selects. Private to dynd/eval/select*.cpp.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dynd/eval/gather.h"
+#include "dynd/eval/select.h"
+
+namespace dynd {
+
+/// What comes before the arrays, the arrays and the integers among them, what comes after.
+struct index_expression {
+  std::vector<nd::index> before, after;
+  std::vector<selector> arrays;
+  int first_axis = 0; ///< of the array: the one that the first array is over
+  int naxes = 0;      ///< that the arrays and integers are over
+
+  index_expression(const nd::array &a, std::span<const selector> selectors);
+  /// The array with what comes before applied; its axis number before.size() is the arrays' first.
+  nd::array base(const nd::array &a) const { return before.empty() ? a : nd::at(a, before); }
+  int axis() const { return int(before.size()); }
+  /// A view of a result of the selection, with what comes after applied. `inside`: dimensions of the result that are
+  /// inside of those of the selection.
+  nd::array rest_of(const nd::array &taken, int inside) const;
+};
+
+/// What is selected: places among the elements of an axis, and the dimensions that they have in the result.
+struct selected {
+  nd::array base; ///< compact down to the axis
+  int axis = 0;
+  nd::array like;            ///< the first `keep` dimensions of the result
+  int keep = 0;
+  std::vector<new_dim> dims; ///< after these
+  place_buffer start;
+  bool may_be_missing = false;
+
+  nd::array take(const char *name) const;
+};
+
+/// The places of elements by an index that is lined up with the rows of the axis.
+selected places_in_rows(const char *name, const nd::array &a, const nd::array &index, int axis);
+/// What the arrays of the expression select from the base.
+selected find_selected(const nd::array &base, const index_expression &e);
+/// The same as a copy.
+nd::array take_selected(const nd::array &base, const index_expression &e);
+
+} // namespace dynd

@@ -1,0 +1,56 @@
+#include "dynd/eval/work.h"
+
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/interruption.h"
+#include "dynd/eval/threads.h"
+
+namespace dynd {
+
+namespace {
+
+template <class Pieces>
+void run(const char *name, const Pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
+  without_interpreter unlocked;
+  interruption stop(true);
+  int status = for_each_piece(pieces.count(), [&](intptr_t i) {
+    if (stop.poll()) {
+      return int(dynd_error_cancelled);
+    }
+    piece part = pieces[i];
+    if (part.size()) {
+      f(part.begin, part.end);
+    }
+    return int(dynd_ok);
+  });
+  if (status) {
+    fail(kind_of(status), std::string(name) + ": interrupted");
+  }
+}
+
+} // namespace
+
+void run_work(const char *name, const even_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
+  run(name, pieces, f);
+}
+
+void run_work(const char *name, const content_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
+  run(name, pieces, f);
+}
+
+int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count) {
+  int64_t total = 0;
+  bool overflow = false;
+  offsets[0] = 0;
+  for (intptr_t i = 1; i <= count; i++) {
+    overflow |= __builtin_add_overflow(total, offsets[i], &total);
+    offsets[i] = total;
+  }
+  if (overflow) {
+    fail(error_kind::memory, std::string(name) + ": the result is too large");
+  }
+  return total;
+}
+
+} // namespace dynd

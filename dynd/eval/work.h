@@ -1,0 +1,41 @@
+// Walks over arrays that are no kernels: those that find sizes and places, and copy elements. They are cut into pieces,
+// run on threads where there is much to do, without Python's lock, and stop at Ctrl-C.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "dynd/eval/run.h"
+#include "dynd/plan/pieces.h"
+
+namespace dynd {
+
+/// Calls f for the pieces; of those that fail, the first one's error is thrown. The name is for messages.
+void run_work(const char *name, const even_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f);
+void run_work(const char *name, const content_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f);
+
+inline constexpr intptr_t work_piece = 1 << 16; ///< elements
+
+/// Calls f(begin, end) for parts of 0 .. count, which are all of it together. `each`: elements that one takes.
+template <class F> void in_pieces(const char *name, intptr_t count, F f, intptr_t each = 1) {
+  if (count <= unlocked_from / each) {
+    f(intptr_t(0), count);
+  } else {
+    run_work(name, even_pieces(count, work_piece / each ? work_piece / each : 1, 1), f);
+  }
+}
+
+/// The same for rows of 0 .. rows, each of which is offsets[r] .. offsets[r + 1] of something.
+template <class F> void in_pieces_of_rows(const char *name, const int64_t *offsets, intptr_t rows, F f) {
+  if (offsets[rows] - offsets[0] + rows <= unlocked_from) {
+    f(intptr_t(0), rows);
+  } else {
+    run_work(name, content_pieces(offsets, rows, work_piece), f);
+  }
+}
+
+/// Sizes become the offsets of what follows each other: offsets[i + 1] holds the size of i, and offsets[0] anything.
+/// Returns the last. A sum beyond 64 bits is an error (memory).
+int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count);
+
+} // namespace dynd

@@ -1,0 +1,464 @@
+"""a[mask] and a[index] in all their forms, and assignment through them: against NumPy where everything is strided, and
+against nested lists where rows are ragged or elements are no numbers."""
+
+import copy
+import random
+
+import awkward as ak
+import numpy as np
+import pytest
+from dynd import nd
+from hypothesis import given, settings
+from strategies import MANY, SOME, seeds
+
+# ---- strided arrays: NumPy ------------------------------------------------------------------------------------------
+
+
+def dense_array(rng, ndim):
+    shape = [rng.choice([0, 1, 2, 3, 4]) if rng.random() < 0.3 else rng.randint(1, 4) for _ in range(ndim)]
+    values = np.arange(int(np.prod(shape)), dtype=rng.choice(["i4", "f8", "u1", "i8", "c16"])).reshape(shape)
+    return np.ascontiguousarray(values.transpose(rng.sample(range(ndim), ndim)))
+
+
+def index_of(rng, size, shape):
+    return np.array([rng.randint(-size, size - 1) for _ in range(int(np.prod(shape)))], dtype="i8").reshape(shape)
+
+
+def adjacent_key(rng, a, views):
+    """A key in which all arrays and integers are neighbours, as NumPy's rule for the simple case wants them."""
+    first = rng.randrange(a.ndim)
+    count = rng.randint(1, a.ndim - first)
+    shape = tuple(rng.choice([1, 2, 3]) for _ in range(rng.randint(0, 2)))
+    key = [rng.choice([slice(None), slice(1, None), slice(None, None, -1), slice(0, 2)]) for _ in range(first)]
+    d, arrays = first, False
+    while d < first + count:
+        pick = rng.random()
+        if pick < 0.25 and shape == () or pick < 0.15:
+            axes = rng.randint(1, first + count - d)
+            mask = np.array([rng.random() < 0.6 for _ in range(int(np.prod(a.shape[d : d + axes])))], dtype=bool)
+            key.append(mask.reshape(a.shape[d : d + axes]))
+            d, arrays = d + axes, True
+            continue
+        if a.shape[d] == 0:
+            key.append(np.zeros((0,), dtype="i8"))
+            arrays = True
+        elif pick < 0.4:
+            key.append(rng.randrange(a.shape[d]))
+        else:
+            cut = shape[rng.randint(0, len(shape)) :] if shape else (2,)
+            key.append(index_of(rng, a.shape[d], tuple(rng.choice([1, n]) for n in cut) or (1,)))
+            arrays = True
+        d += 1
+    after = [rng.choice([slice(None), slice(None, None, 2), slice(1, 3)]) for _ in range(rng.randint(0, a.ndim - d))]
+    if rng.random() < 0.3:
+        key.insert(0, None)
+    if rng.random() < 0.3:
+        after.append(None)
+    elif rng.random() < 0.3:
+        after = [...] + after
+    key = tuple(key) + tuple(after)
+    return (key if arrays else None), [k.tolist() if isinstance(k, np.ndarray) and views else k for k in key]
+
+
+@settings(max_examples=MANY)
+@given(seeds)
+def test_as_in_numpy(seed):
+    rng = random.Random(seed)
+    a = dense_array(rng, rng.randint(1, 4))
+    key, ours = adjacent_key(rng, a, False)
+    if key is None:
+        return
+    try:
+        expected = a[key]
+    except IndexError:
+        with pytest.raises((IndexError, ValueError)):
+            nd.array(a)[tuple(ours)]
+        return
+    for source in (nd.array(a), nd.asarray(a), nd.array(np.ascontiguousarray(a.T)).T):
+        wrapped = tuple(nd.array(k) if isinstance(k, np.ndarray) and rng.random() < 0.5 else k for k in ours)
+        found = np.asarray(source[wrapped])
+        assert found.dtype == a.dtype and found.shape == expected.shape and np.array_equal(found, expected)
+
+
+@settings(max_examples=SOME)
+@given(seeds)
+def test_assignment_as_in_numpy(seed):
+    rng = random.Random(seed)
+    a = dense_array(rng, rng.randint(1, 4)).real.astype("f8")
+    key, _ = adjacent_key(rng, a, False)
+    if key is None:
+        return
+    try:
+        selected = a[key]
+    except IndexError:
+        return
+    value = np.array([float(i + 100) for i in range(selected.size)]).reshape(selected.shape)
+    cut = rng.choice(["whole", "one", "last", "ones"])
+    if cut == "one":
+        value = 7.0
+    elif cut == "last" and selected.ndim > 1:
+        value = value[0] if len(value) else 0.0
+    elif cut == "ones" and selected.ndim and selected.shape[0]:
+        value = value[:1]
+    expected = a.copy()
+    expected[key] = value
+    for like in (lambda x: x, lambda x: np.ascontiguousarray(x.T).T, lambda x: np.repeat(x, 2, axis=0)[::2]):
+        changed = like(a.copy())
+        nd.asarray(changed)[key] = value
+        assert np.array_equal(changed, expected)
+
+
+# ---- ragged arrays, elements of any type: nested lists ----------------------------------------------------------------
+
+ELEMENTS = {
+    "int32": lambda rng: rng.randint(-9, 9),
+    "float64": lambda rng: rng.randint(-9, 9) / 4,
+    "bool": lambda rng: rng.random() < 0.5,
+    "?int64": lambda rng: None if rng.random() < 0.3 else rng.randint(-9, 9),
+    "complex128": lambda rng: complex(rng.randint(-9, 9), 1),
+    "string": lambda rng: "äx" * rng.randint(0, 3) + str(rng.randint(0, 9)),
+    "?string": lambda rng: None if rng.random() < 0.3 else "t" * rng.randint(0, 20),
+    "bytes": lambda rng: b"\0" * rng.randint(0, 3),
+    "{x: int32, y: ?float64}": lambda rng: {"x": rng.randint(0, 9), "y": rng.choice([None, 1.5])},
+    "{n: string, h: var * int16}": lambda rng: {"n": "n" * rng.randint(0, 4), "h": [1, 2, 3][: rng.randint(0, 3)]},
+    "(int8, var * var * string)": lambda rng: (rng.randint(0, 9), [["a"] * rng.randint(0, 2), ["bc"]][: rng.randint(0, 2)]),
+    "{m: 2 * 3 * int32}": lambda rng: {"m": [[rng.randint(0, 9) for _ in range(3)] for _ in range(2)]},
+    "{m: 2 * var * string}": lambda rng: {"m": [["q"] * rng.randint(0, 3) for _ in range(2)]},
+    "pointer[int32]": lambda rng: rng.randint(0, 9),
+}
+
+
+def nested(rng, dims, make):
+    if not dims:
+        return make(rng)
+    size = dims[0] if dims[0] != "var" else rng.choice([0, 0, 1, 2, 3, 5])
+    return [nested(rng, dims[1:], make) for _ in range(size)]
+
+
+def ragged(rng, depth, access=None):
+    """-> values, type text, the array in one of several layouts with these values."""
+    element = rng.choice(list(ELEMENTS))
+    dims = [rng.randint(0, 4)] + [rng.choice(["var", "var", 2, 3]) for _ in range(depth - 1)]
+    values = nested(rng, dims, ELEMENTS[element])
+    text = " * ".join([str(d) for d in dims] + [element])
+    layout = rng.choice(["plain", "sliced", "cut", "empty"])
+    if layout == "sliced":  # rows that begin in the middle of the content
+        more = nested(rng, [2] + dims[1:], ELEMENTS[element])
+        return values, nd.array(more + values, type=text.replace(str(dims[0]), str(dims[0] + 2), 1), access=access)[2:]
+    if layout == "cut" and depth > 1 and dims[1] == "var":  # slots of their own
+        a = nd.array([row + row[::-1] for row in values], type=text, access=access)
+        return [(row + row[::-1])[::-2] for row in values], a[:, ::-2]
+    if layout == "empty" and "var" in dims and "pointer" not in element:  # rows that were assigned one by one
+        a = nd.empty(text)
+        a[...] = nd.array(values, type=text)
+        if access is None:
+            a = a[:]
+        return values, a
+    return values, nd.array(values, type=text, access=access)
+
+
+def take(values, index):
+    return None if index is None else values[index]
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_first_axis(seed):
+    rng = random.Random(seed)
+    values, a = ragged(rng, rng.randint(1, 3))
+    n = len(values)
+    keep = [rng.random() < 0.5 for _ in range(n)]
+    assert a[nd.array(keep, type="strided * bool")].tolist() == [v for v, k in zip(values, keep) if k]
+    if n:
+        index = [rng.randint(-n, n - 1) for _ in range(rng.randint(0, 6))]
+        assert a[index].tolist() == [values[i] for i in index]
+        missing = [rng.choice([None, *range(n)]) for _ in range(4)]
+        found = a[nd.array(missing, type="strided * ?int8")]
+        assert found.tolist() == [take(values, i) for i in missing]
+        element = str(a.type).split(" * ", 1)[1]
+        assert str(found.type) == "strided * " + ("" if element.startswith("?") else "?") + element
+    for bad in (n, -n - 1):
+        with pytest.raises(IndexError, match=f"index {bad} is out of bounds for axis 0 with size {n}"):
+            a[[bad]]
+
+
+def mask_like(rng, values, depth):
+    if depth == 0:
+        return rng.random() < 0.5
+    return [mask_like(rng, v, depth - 1) for v in values]
+
+
+def filtered(values, mask, depth):
+    if depth == 1:
+        return [v for v, m in zip(values, mask) if m]
+    return [filtered(v, m, depth - 1) for v, m in zip(values, mask)]
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_masks_of_rows(seed):
+    rng = random.Random(seed)
+    ndim = rng.randint(2, 4)
+    values, a = ragged(rng, ndim)
+    depth = rng.randint(2, ndim)
+    mask = mask_like(rng, values, depth)
+    dims = [rng.choice(["var", str(s)]) if s is not None else "var" for s in a.shape[1:depth]]
+    m = nd.array(mask, type=" * ".join(["strided"] + dims + ["bool"]))
+    found = a[m]
+    if all(s is not None for s in a.shape[:depth]) and "var" not in dims:
+        flat = mask_flat = None
+        flat, mask_flat = values, mask
+        for _ in range(depth - 1):
+            flat, mask_flat = [x for row in flat for x in row], [x for row in mask_flat for x in row]
+        assert found.tolist() == [v for v, k in zip(flat, mask_flat) if k]
+    else:
+        assert found.tolist() == filtered(values, mask, depth)
+        assert str(found.type).split(" * ")[depth - 1] == "var"
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_indices_of_rows(seed):
+    rng = random.Random(seed)
+    ndim = rng.randint(2, 3)
+    values, a = ragged(rng, ndim)
+    depth = rng.randint(2, ndim)
+    optional = rng.random() < 0.3
+
+    def index_in(row, depth):
+        if depth > 1:
+            return [index_in(inner, depth - 1) for inner in row]
+        picks = [rng.randint(-len(row), len(row) - 1) for _ in range(rng.randint(0, 4))] if row else []
+        return [None if optional and rng.random() < 0.3 else i for i in picks]
+
+    def taken(row, index, depth):
+        if depth > 1:
+            return [taken(r, i, depth - 1) for r, i in zip(row, index)]
+        return [take(row, i) for i in index]
+
+    index = index_in(values, depth)
+    scalar = "?int32" if optional else rng.choice(["int64", "int8"])
+    i = nd.array(index, type=" * ".join(["strided"] + ["var"] * (depth - 1) + [scalar]))
+    assert a[i].tolist() == taken(values, index, depth)
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_points_and_columns(seed):
+    rng = random.Random(seed)
+    values, a = ragged(rng, rng.randint(2, 3))
+    n = len(values)
+    least = min((len(row) for row in values), default=0)
+    rows = [i for i in range(n) if values[i]]
+    picks = [(i, rng.randint(-len(values[i]), len(values[i]) - 1)) for i in rng.choices(rows, k=3)] if rows else []
+    x, y = [p[0] for p in picks], [p[1] for p in picks]
+    assert a[x, y].tolist() == [values[i][j] for i, j in picks]
+    if least:
+        columns = [rng.randint(-least, least - 1) for _ in range(3)]
+        assert a[:, columns].tolist() == [[row[j] for j in columns] for row in values]
+        assert a[::-1, columns].tolist() == [[row[j] for j in columns] for row in values[::-1]]
+        assert a[x, 0].tolist() == [values[i][0] for i in x]
+    if n:
+        index = [rng.randint(-n, n - 1) for _ in range(4)]
+        assert a[index, 1:].tolist() == [values[i][1:] for i in index]
+        assert a[index, None].tolist() == [[values[i]] for i in index]
+        assert a[None, index].tolist() == [[values[i] for i in index]]
+
+
+def replaced(values, mask, new, depth):
+    if depth == 0:
+        return new() if mask else values
+    return [replaced(v, m, new, depth - 1) for v, m in zip(values, mask)]
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_assignment_to_rows(seed):
+    rng = random.Random(seed)
+    ndim = rng.randint(1, 3)
+    values, a = ragged(rng, ndim, access="rw")
+    element = next(e for e in ELEMENTS if str(a.type).endswith(e))
+    other = nd.array(ELEMENTS[element](rng), type=element)
+    mask = mask_like(rng, values, ndim)
+    dims = [str(s) if s is not None else "var" for s in a.shape]
+    a[nd.array(mask, type=" * ".join(dims + ["bool"]))] = other
+    expected = replaced(values, mask, lambda: copy.deepcopy(other.tolist()), ndim)
+    assert a.tolist() == expected
+    values = expected
+    if ndim > 1:
+        rows = [i for i in range(len(values)) if values[i] and ndim == 2]
+        if rows:
+            picks = [(i, rng.randrange(len(values[i]))) for i in rng.choices(rows, k=4)]
+            new = [ELEMENTS[element](rng) for _ in picks]
+            a[[p[0] for p in picks], [p[1] for p in picks]] = nd.array(new, type="strided * " + element)
+            for (i, j), v in zip(picks, new):
+                values[i][j] = v
+            assert a.tolist() == values
+    elif values:
+        index = [rng.randrange(len(values)) for _ in range(5)]
+        new = [ELEMENTS[element](rng) for _ in index]
+        a[index] = nd.array(new, type="strided * " + element)
+        for i, v in zip(index, new):
+            values[i] = v
+        assert a.tolist() == values
+
+
+def test_against_awkward():
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(3, 500)
+    x = ak.unflatten(rng.normal(size=counts.sum()), counts)
+    ours = nd.array(x.tolist())
+    assert ours[ours > 0].tolist() == x[x > 0].tolist()
+    order = ak.argsort(x, axis=1)
+    assert ours[nd.array(order.tolist())].tolist() == x[order].tolist()
+    assert ours[nd.array(rng.permutation(500))].tolist()  # any order
+    none = ak.mask(ak.local_index(x, axis=1), x > 0)
+    assert ours[nd.array(none.tolist())].tolist() == x[none].tolist()
+
+
+# ---- types, fields, missing masks ---------------------------------------------------------------------------------------
+
+
+def test_result_types():
+    a = nd.array([[1, 2, 3], [], [4, 5]])
+    assert str(a[a > 1].type) == "strided * var * int32"
+    assert str(a[[True, False, True]].type) == "strided * var * int32"
+    assert str(a[[2, 0]].type) == "strided * var * int32"
+    assert str(a[[0, 2], [0, 1]].type) == "strided * int32"
+    assert str(a[nd.array([0, None])].type) == "strided * ?var * int32"
+    assert str(a[nd.array([[0], [], [None]])].type) == "strided * var * ?int32"
+    assert str(a[[0, 2]][:, [0, 1]].type) == "strided * strided * int32"
+    b = nd.array([[1, 2], [3, 4]])
+    assert str(b[b > 1].type) == "strided * int32"
+    rows = nd.array([[True, False], [True, True]], type="2 * var * bool")
+    assert b[rows].tolist() == [[1], [3, 4]] and str(b[rows].type) == "strided * var * int32"
+    c = nd.array([[1, 2], [3, 4]], type="2 * var * int32")
+    assert str(c[b > 1].type) == "2 * var * int32" and c[b > 1].tolist() == [[2], [3, 4]]
+    assert c[:, [True, False]].tolist() == [[1], [3]] and str(c[:, [True, False]].type) == "2 * var * int32"
+    assert a[[]].tolist() == [] and str(a[[]].type) == "strided * var * int32"
+
+
+def test_where_a_mask_is_missing_nothing_is_taken():
+    a = nd.array([1, None, 3])
+    assert a[a > 0].tolist() == [1, 3]
+    r = nd.array([[1, None, -3], [None], []])
+    assert r[r > 0].tolist() == [[1], [], []]
+
+
+def test_fields():
+    t = nd.array([{"x": 1, "y": 2.5, "z": "a"}, {"x": 3, "y": 4.5, "z": "b"}], access="rw")
+    assert str(t[["z", "x"]].type) == "strided * {z: string, x: int32}"
+    assert t[["z", "x"]].tolist() == [{"z": "a", "x": 1}, {"z": "b", "x": 3}]
+    assert t[0, "x"].tolist() == 1 and t["x", [1, 0]].tolist() == [3, 1] and t[[True, False], "z"].tolist() == ["a"]
+    t["y", [1]] = 9
+    t[t["x"] > 1, "z"] = "long text"
+    t[["x", "y"]] = (7, 8)
+    assert t.tolist() == [{"x": 7, "y": 8.0, "z": "a"}, {"x": 7, "y": 8.0, "z": "long text"}]
+    some = nd.array([{"x": 1, "y": 2}, None])
+    assert some[["y"]].tolist() == [{"y": 2}, None]
+    with pytest.raises(KeyError, match="no field q; there are x, y, z"):
+        t[["x", "q"]]
+    with pytest.raises(TypeError, match="two fields"):
+        t[["x", "x"]]
+
+
+def test_repeated_indices_the_last_wins(threads):
+    n = 500_000
+    rng = np.random.default_rng(0)
+    index = rng.integers(0, 1000, n)
+    expected = np.zeros(1000)
+    expected[index] = np.arange(n)
+    a = nd.array(np.zeros(1000), access="rw")
+    a[index] = nd.array(np.arange(n, dtype="f8"))
+    assert np.array_equal(np.asarray(a), expected)
+
+
+def test_a_row_and_its_own_elements():
+    a = nd.array(np.arange(6), access="rw")
+    a[[0, 1, 2]] = a[[3, 4, 5]]
+    a[::-1][[0, 1]] = a[:2]
+    assert a.tolist() == [3, 4, 5, 3, 4, 3]
+    b = nd.array(np.arange(4), access="rw")
+    b[[1, 2, 3]] = b[:3]
+    assert b.tolist() == [0, 0, 1, 2]
+
+
+# ---- large arrays: threads, lazy operands -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scalar", ["u1", "i2", "f4", "f8", "c16"])
+def test_large_masks_and_indices(threads, scalar):
+    rng = np.random.default_rng(1)
+    n = 700_000
+    v = rng.integers(-100, 100, n).astype("i1").astype(scalar)
+    a = nd.array(v)
+    for share in (0.0, 0.02, 0.5, 1.0):
+        mask = rng.random(n) < share
+        mask[:1000] = share > 0.3  # whole words
+        assert np.array_equal(np.asarray(a[mask]), v[mask])
+        assert np.array_equal(np.asarray(a[::-3][mask[::-3]]), v[::-3][mask[::-3]])
+    index = rng.integers(-n, n, n)
+    assert np.array_equal(np.asarray(a[index]), v[index])
+
+
+def test_large_ragged(threads):
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(4, 200_000)
+    x = ak.unflatten(rng.normal(size=counts.sum()), counts)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    ours = nd.from_offsets(offsets, nd.array(np.asarray(ak.flatten(x))))
+    kept = ours[ours > 0]
+    expected = x[x > 0]
+    assert np.array_equal(np.asarray(nd.count(kept, axis=1)), np.asarray(ak.num(expected)))
+    assert kept[:5000].tolist() == expected[:5000].tolist()
+    largest = np.asarray(ours.max(axis=1, where=ours > 0, initial=0))
+    assert np.array_equal(np.asarray(kept.max(axis=1, initial=0)), largest)
+    order = rng.permutation(200_000)
+    assert ours[order][-3000:].tolist() == x[order][-3000:].tolist()
+    words = nd.from_offsets(offsets, nd.array([str(i % 1000) for i in range(int(counts.sum()))]))
+    few = words[ours > 1.5]
+    assert few[:5000].tolist() == [[w for w, k in zip(r, m) if k] for r, m in zip(words[:5000].tolist(), (x > 1.5)[:5000].tolist())]
+
+
+# ---- what is refused ----------------------------------------------------------------------------------------------------
+
+
+def fails(kind, text, call):
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value), str(caught.value)
+
+
+def test_refusals():
+    a = nd.array([[1, 2, 3], [], [4, 5]])
+    b = nd.array(np.arange(24).reshape(2, 3, 4))
+    w = nd.array(np.arange(3), access="rw")
+    deep = nd.array([[[1], [2, 3]]])
+    refused = [
+        (IndexError, "index 3 is out of bounds for axis 0 with size 3", lambda: a[[0, 3]]),
+        (IndexError, "index 1 is out of bounds for axis 1 of row 1 with size 0", lambda: a[[1], [1]]),
+        (IndexError, "index 1 is out of bounds for axis 1 of row 1 with size 0", lambda: a[:, [1]]),
+        (IndexError, "index -3 is out of bounds for axis 1 of row 2 with size 2", lambda: a[nd.array([[0], [], [-3]])]),
+        (IndexError, "use nd.take for rows by their number, or nd.take_along_axis", lambda: a[[[0, 1], [1, 0]]]),
+        (IndexError, "row 2 of the mask has 1 element(s), that of the array 2",
+         lambda: a[nd.array([[True, True, False], [], [True]])]),
+        (IndexError, "the mask's axis 0 with size 2 does not fit axis 0 with size 3", lambda: a[[True, False]]),
+        (IndexError, "separated by a slice", lambda: b[[0], :, [1]]),
+        (IndexError, "separated by a slice", lambda: b[0, ..., [1]]),
+        (IndexError, "too many indices: 4 for 3", lambda: b[[0], [0], [0], [0]]),
+        (IndexError, "more than one ellipsis", lambda: b[..., [0], ...]),
+        (IndexError, "the index has size 2 along axis 0, the array 3", lambda: a[nd.array([[0], []])]),
+        (IndexError, "stands alone and comes first", lambda: deep[nd.array([[0]], type="1 * var * int8"), 0]),
+        (ValueError, "cannot be broadcast together", lambda: b[[0, 1], [0, 1, 2]]),
+        (TypeError, "must be of integers, or of bool as a mask, not strided * float64", lambda: a[[0.5]]),
+        (TypeError, "must be of integers", lambda: a[nd.array(["a", "b"])]),
+        (IndexError, "at least one dimension", lambda: a[nd.array(True)]),
+        (IndexError, "must be an integer, a slice", lambda: a[1.5]),
+        (TypeError, "the destination is immutable", lambda: a.__setitem__([0], 1)),
+        (IndexError, "missing values has no elements to assign to", lambda: w.__setitem__(nd.array([0, None]), 1)),
+        (ValueError, "broadcast", lambda: w.__setitem__([0, 1], [1, 2, 3])),
+        (OverflowError, "", lambda: w.__setitem__([0, 1], 2**80)),
+    ]
+    for kind, text, call in refused:
+        fails(kind, text, call)
+    assert w.tolist() == [0, 1, 2]
