@@ -33,6 +33,7 @@ namespace {
 // The sizes of the dimensions outside of the elements: those given, or from the type alone. Those inside are not known,
 // an error later.
 void find_sizes(ndt::type type, const intptr_t *given, intptr_t *size) {
+  check_data_type(type.get(), "empty");
   std::fill_n(size, type->all_ndim, -1);
   const type_data *t = type.get();
   for (int d = 0; d < type->ndim; d++, t = t->element) {

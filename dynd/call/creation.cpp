@@ -55,6 +55,9 @@ array assigned(const array &made, const array &value, access_mode access) {
 } // namespace
 
 array full(ndt::type type, const intptr_t *size, const array &value, access_mode access) {
+  if (type) {
+    check_data_type(type.get(), "full");
+  }
   if (type && type->var_count > 0 && value.ndim() == 0) { // rows without elements
     return empty(type, size, access);
   }

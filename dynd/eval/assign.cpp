@@ -338,6 +338,7 @@ void assign(array_block *dst, array_block *src, error_mode mode) {
 }
 
 ref<array_block> convert_values(array_block *source, access_mode access, ndt::type type, error_mode mode) {
+  check_data_type(type.get(), "astype");
   const settings &how = thread_settings();
   if (ndt::with_dtype(ndt::type(source->type), type.dtype()) == type) {
     return copy_as("astype", source, access, type.dtype(), mode, how);
@@ -346,6 +347,7 @@ ref<array_block> convert_values(array_block *source, access_mode access, ndt::ty
 }
 
 ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype, error_mode mode) {
+  check_data_type(dtype.get(), "copy");
   return copy_as("copy", source, access, dtype, mode, unwatched);
 }
 

@@ -1,17 +1,18 @@
-// The parser: a lexer of one token ahead, a recursive descent with one function for each rule of the grammar in
-// datashape.h, and the error text. Nothing is interned before the whole text was understood.
+// The parser: a recursive descent with one function for each rule of the grammar in datashape.h, over the tokens of
+// lexer.h.
 #include "dynd/type/datashape.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "dynd/base/errors.h"
-#include "dynd/type/utf8.h"
+#include "dynd/type/lexer.h"
 
 namespace dynd {
 namespace {
@@ -27,10 +28,8 @@ struct scalar_alias {
 };
 
 constexpr scalar_alias aliases[] = {
-    {"int", scalar_id::int32},
-    {"real", scalar_id::float64},
-    {"intptr", scalar_id::int64},
-    {"complex", scalar_id::complex128},
+    {"int", scalar_id::int32},      {"real", scalar_id::float64},       {"intptr", scalar_id::int64},
+    {"uintptr", scalar_id::uint64}, {"complex", scalar_id::complex128},
 };
 
 std::optional<scalar_id> find_scalar(std::string_view name) {
@@ -43,144 +42,115 @@ std::optional<scalar_id> find_scalar(std::string_view name) {
   return std::nullopt;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Characters (ASCII, whatever the locale is)
+/// "Float"; also "FloatKind", and ndtypes' "Signed" and "Unsigned".
+std::optional<type_family> find_family(std::string_view name) {
+  if (name.size() > 4 && name.substr(name.size() - 4) == "Kind")
+    name.remove_suffix(4);
+  for (size_t i = 0; i < family_count; ++i)
+    if (name == family_name[i])
+      return type_family(i);
+  return name == "Signed"     ? std::optional(type_family::integer)
+         : name == "Unsigned" ? std::optional(type_family::unsigned_integer)
+                              : std::nullopt;
+}
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
-
-struct shown_text {
-  std::string text; // valid UTF-8 without control characters
-  size_t columns;
-};
-
-/// One column for each character: "a\tb\0" -> {"a b\ufffd", 4}.
-shown_text show(std::string_view text) {
-  shown_text result{{}, 0};
-  for (size_t i = 0; i < text.size(); ++result.columns) {
-    size_t size = utf8_size(text.substr(i));
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    if (is_space(text[i]))
-      result.text += ' ';
-    else if (size == 0 || c < 0x20 || c == 0x7f)
-      result.text += "\xef\xbf\xbd";
-    else
-      result.text += text.substr(i, size);
-    i += size == 0 ? 1 : size;
-  }
-  return result;
+/// Variables begin with a capital letter.
+bool is_variable(const token &t) {
+  return t.kind == token_kind::name && t.text[0] >= 'A' && t.text[0] <= 'Z' && !find_family(t.text);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Errors
+// Defaults of parameters
 
-[[noreturn]] void fail_at(std::string_view text, size_t position, const std::string &message, error_kind kind) {
-  std::string_view before = text.substr(0, position);
-  size_t line_number = 1;
-  for (char c : before)
-    line_number += c == '\n';
-  size_t line_begin = before.rfind('\n') + 1; // npos + 1 is 0
-  std::string_view line = text.substr(line_begin, text.find('\n', position) - line_begin);
-  if (!line.empty() && line.back() == '\r')
-    line.remove_suffix(1);
-  size_t column = show(before.substr(line_begin)).columns;
-  fail(kind, "datashape: " + message + " at line " + std::to_string(line_number) + ", column " +
-                 std::to_string(column + 1) + "\n" + show(line).text + "\n" + std::string(column, ' ') + "^");
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Tokens
-
-enum class token_kind { end, name, number, quoted, symbol };
-
-struct token {
-  token_kind kind;
-  size_t position; // of the end: just past the last token, where something is missing
-  std::string_view text;
-};
-
-class lexer {
+class default_reader {
 public:
-  explicit lexer(std::string_view text) : text_(text) { advance(); }
+  default_reader(lexer &tokens, const token &equals) : tokens_(tokens), equals_(equals) {}
 
-  std::string_view text() const { return text_; }
-  const token &peek() const { return next_; }
-
-  token take() {
-    token result = next_;
-    advance();
-    return result;
+  /// The canonical text of the value that follows.
+  std::string read(const type_data *type) {
+    if (type->kind == type_kind::option) {
+      for (const char *none : {"None", "none", "NA", "null"})
+        if (tokens_.peek().is_name(none))
+          return tokens_.take(), "None";
+      type = type->element;
+    }
+    first_ = tokens_.take();
+    if (type->kind == type_kind::string) {
+      if (first_.kind != token_kind::quoted)
+        refuse(type);
+      return quoted_text(unquoted(tokens_, first_));
+    }
+    if (type->kind != type_kind::scalar)
+      tokens_.fail_at(equals_, std::string("a parameter of type ") + type->text +
+                                   " has no default: only bools, numbers and strings do");
+    switch (scalar_kind[size_t(type->scalar)]) {
+    case number_kind::boolean:
+      return read_bool(type);
+    case number_kind::signed_integer:
+    case number_kind::unsigned_integer:
+      return read_integer(type);
+    default:
+      return read_float(type);
+    }
   }
 
 private:
-  void advance() {
-    size_t last_end = end_;
-    skip_blank();
-    size_t begin = end_;
-    if (begin == text_.size()) {
-      next_ = {token_kind::end, last_end, {}};
-      end_ = last_end;
-      return;
-    }
-    token_kind kind = scan();
-    next_ = {kind, begin, text_.substr(begin, end_ - begin)};
+  std::string read_bool(const type_data *type) {
+    if (first_.is_name("True") || first_.is_name("true"))
+      return "True";
+    if (!first_.is_name("False") && !first_.is_name("false"))
+      refuse(type);
+    return "False";
   }
 
-  void skip_blank() {
-    while (end_ < text_.size() && (is_space(text_[end_]) || text_[end_] == '#')) {
-      if (text_[end_] == '#')
-        end_ = std::min(text_.find('\n', end_), text_.size());
-      else
-        ++end_;
-    }
+  std::string read_integer(const type_data *type) {
+    int bits = 8 * scalar_size[size_t(type->scalar)];
+    if (first_.kind != token_kind::number)
+      refuse(type);
+    if (scalar_kind[size_t(type->scalar)] == number_kind::unsigned_integer && first_.text[0] != '-')
+      return read_in_range<uint64_t>(type, 0, bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1);
+    bool is_signed = scalar_kind[size_t(type->scalar)] == number_kind::signed_integer;
+    int64_t largest = std::numeric_limits<int64_t>::max() >> (64 - bits);
+    return read_in_range<int64_t>(type, is_signed ? -largest - 1 : 0, largest);
   }
 
-  /// Moves past the token that begins here. A minus is part of the number that follows it.
-  token_kind scan() {
-    if (is_name_start(text_[end_])) {
-      skip_while(is_name_part);
-      return token_kind::name;
-    }
-    bool negative = text_[end_] == '-' && end_ + 1 < text_.size() && is_digit(text_[end_ + 1]);
-    if (negative || is_digit(text_[end_])) {
-      ++end_;
-      skip_while(is_digit);
-      return token_kind::number;
-    }
-    if (text_[end_] == '"')
-      return scan_quoted();
-    end_ += std::max<size_t>(utf8_size(text_.substr(end_)), 1);
-    return token_kind::symbol;
+  template <class T> std::string read_in_range(const type_data *type, T smallest, T largest) {
+    T value = 0;
+    const char *end = first_.text.data() + first_.text.size();
+    auto [stopped, status] = std::from_chars(first_.text.data(), end, value);
+    if (status == std::errc::result_out_of_range || (stopped == end && (value < smallest || value > largest)))
+      tokens_.fail_at(first_, "the default " + std::string(first_.text) + " does not fit in " + type->text,
+                      error_kind::overflow);
+    if (stopped != end)
+      refuse(type);
+    return std::to_string(value);
   }
 
-  /// Past the closing quote; where there is none, the opening one is a symbol that fits nowhere.
-  token_kind scan_quoted() {
-    size_t begin = end_++;
-    while (end_ < text_.size() && text_[end_] != '"' && text_[end_] != '\n')
-      end_ += text_[end_] == '\\' ? 2 : 1;
-    if (end_ >= text_.size() || text_[end_] == '\n') {
-      end_ = begin + 1;
-      return token_kind::symbol;
-    }
-    ++end_;
-    return token_kind::quoted;
+  std::string read_float(const type_data *type) {
+    bool negative = first_.is("-");
+    token number = negative ? tokens_.take() : first_;
+    if (number.is_name("inf") || (number.is_name("nan") && !negative))
+      return (negative ? "-" : "") + std::string(number.text);
+    double value = 0;
+    const char *end = number.text.data() + number.text.size();
+    if (negative || number.kind != token_kind::number)
+      refuse(type);
+    auto [stopped, status] = std::from_chars(number.text.data(), end, value);
+    if (status != std::errc() || stopped != end)
+      tokens_.fail_at(first_, "the default " + std::string(first_.text) + " does not fit in " + type->text,
+                      error_kind::overflow);
+    char text[32];
+    std::string made(text, std::to_chars(text, text + sizeof(text), value).ptr);
+    return made.find_first_of(".e") == made.npos ? made + ".0" : made;
   }
 
-  void skip_while(bool (*belongs)(char)) {
-    while (end_ < text_.size() && belongs(text_[end_]))
-      ++end_;
+  [[noreturn]] void refuse(const type_data *type) {
+    tokens_.fail_at(first_, "expected a value of type " + std::string(type->text) + ", found " + describe(first_));
   }
 
-  std::string_view text_;
-  size_t end_ = 0; // of the token in next_
-  token next_{};
+  lexer &tokens_;
+  token equals_, first_{};
 };
-
-std::string describe(const token &t) {
-  return t.kind == token_kind::end ? "the end of the text" : '"' + show(t.text).text + '"';
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The grammar
@@ -190,96 +160,267 @@ public:
   explicit parser(std::string_view text) : tokens_(text) {}
 
   ndt::type parse_whole_text() {
+    const token first = tokens_.peek();
     ndt::type result = parse_type(0);
+    if (tokens_.peek().is(",") || tokens_.peek().is("->"))
+      result = parse_bare_signature(first, result);
     if (tokens_.peek().kind != token_kind::end)
-      fail_at_token(tokens_.peek(), "unexpected " + describe(tokens_.peek()) + " after the data type");
+      tokens_.fail_at(tokens_.peek(), "unexpected " + describe(tokens_.peek()) + " after the data type");
     return result;
   }
 
 private:
+  struct parameter_list {
+    std::vector<ndt::parameter> all;
+    bool open = false, keywords = false;
+    std::optional<token> of_signature; // the first that no tuple has
+  };
+
   /// A type below `outer_ndim` dimensions.
-  ndt::type parse_type(int outer_ndim) {
+  ndt::type parse_type(int outer_ndim) { return parse_type_at(tokens_.take(), outer_ndim); }
+
+  ndt::type parse_type_at(const token &first, int outer_ndim) {
     depth_guard guard(*this);
-    const token first = tokens_.take();
+    if (std::optional<ndt::type> dim = parse_dimension(first, outer_ndim))
+      return *dim;
+    ndt::type made = first.is("{")   ? parse_struct()
+                     : first.is("(") ? parse_parentheses()
+                     : first.is("?") ? with_place(first, ndt::make_option, parse_type(0))
+                                     : parse_named(first);
+    if (tokens_.peek().is("*"))
+      tokens_.fail_at(first, "data type " + describe(first) + " is not a dimension");
+    return made;
+  }
+
+  /// Nothing where no dimension begins here.
+  std::optional<ndt::type> parse_dimension(const token &first, int outer_ndim) {
+    bool before_star = tokens_.peek().is("*");
     if (first.kind == token_kind::number) {
       intptr_t size = parse_size(first);
       return ndt::make_fixed_dim(size, parse_element(first, outer_ndim));
     }
-    if (first.kind == token_kind::name && first.text == "strided")
+    if (first.is("...") || (first.kind == token_kind::name && tokens_.peek().is("...")))
+      return parse_ellipsis(first, outer_ndim);
+    if (first.is_name("strided"))
       return ndt::make_strided_dim(parse_element(first, outer_ndim));
-    if (first.kind == token_kind::name && first.text == "var")
+    if (first.is_name("var"))
       return ndt::make_var_dim(parse_element(first, outer_ndim));
-    ndt::type made = is_symbol(first, "{")   ? parse_struct()
-                     : is_symbol(first, "(") ? parse_tuple()
-                     : is_symbol(first, "?") ? with_place(first, ndt::make_option, parse_type(0))
-                                             : parse_named(first);
-    if (is_star(tokens_.peek()))
-      fail_at_token(first, "data type " + describe(first) + " is not a dimension");
-    return made;
+    if (first.is_name("fixed"))
+      return parse_fixed(first, outer_ndim);
+    if (before_star && (is_variable(first) || is_size_name(first)))
+      return ndt::make_dim_variable(first.text, parse_element(first, outer_ndim));
+    return std::nullopt;
+  }
+
+  /// "...", "Dims...", "var..." or "fixed...".
+  ndt::type parse_ellipsis(const token &first, int outer_ndim) {
+    bool named = !first.is("...");
+    if (named && !is_variable(first) && !first.is_name("var") && !first.is_name("fixed"))
+      tokens_.fail_at(first, "unrecognized dimension " + describe(first));
+    if (named)
+      tokens_.take();
+    ndt::type element = parse_element(first, outer_ndim);
+    for (const type_data *t = element.get(); t->kind >= type_kind::fixed_dim; t = t->element)
+      if (t->kind == type_kind::ellipsis)
+        tokens_.fail_at(first, "two ellipses in one list of dimensions");
+    return ndt::make_ellipsis(named ? first.text : "", element);
+  }
+
+  /// "fixed", of any size; "fixed[3]", "fixed(3)" or "fixed(shape=3)".
+  ndt::type parse_fixed(const token &first, int outer_ndim) {
+    bool square = tokens_.peek().is("[");
+    if (!square && !tokens_.peek().is("("))
+      return ndt::make_any_fixed_dim(parse_element(first, outer_ndim));
+    tokens_.take();
+    if (tokens_.peek().is_name("shape")) {
+      tokens_.take();
+      expect("=", "after \"shape\"");
+    }
+    const token number = tokens_.take();
+    if (number.kind != token_kind::number)
+      tokens_.fail_at(number, "expected a dimension size, found " + describe(number));
+    intptr_t size = parse_size(number);
+    expect(square ? "]" : ")", "after the dimension size");
+    return ndt::make_fixed_dim(size, parse_element(first, outer_ndim));
   }
 
   ndt::type parse_struct() {
     std::vector<std::string> names;
     std::vector<ndt::type> fields;
+    bool open = false;
     do {
+      if ((open = take_open("}")))
+        break;
       const token name = tokens_.take();
       if (name.kind != token_kind::name && name.kind != token_kind::quoted)
-        fail_at_token(name, "expected the name of a field, found " + describe(name));
-      std::string text = name.kind == token_kind::quoted ? unquoted(name) : std::string(name.text);
+        tokens_.fail_at(name, "expected the name of a field, found " + describe(name));
+      std::string text = name_of(name);
       if (std::find(names.begin(), names.end(), text) != names.end())
-        fail_at_token(name, "two fields are named " + describe(name));
+        tokens_.fail_at(name, "two fields are named " + describe(name));
       names.push_back(std::move(text));
       check_counts(names.size(), 0); // before the next search
       expect(":", "after a field's name");
       fields.push_back(parse_type(0));
     } while (take_comma("}"));
-    return ndt::make_struct(names, fields);
+    return ndt::make_struct(names, fields, open);
   }
 
-  ndt::type parse_tuple() {
+  /// A tuple, or a signature where "->" follows.
+  ndt::type parse_parentheses() {
+    parameter_list list;
+    if (tokens_.peek().is(")")) {
+      const token closing = tokens_.take();
+      if (!tokens_.peek().is("->"))
+        tokens_.fail_at(closing, "unrecognized data type " + describe(closing));
+    } else {
+      do {
+        if ((list.open = take_open(")")))
+          break;
+        parse_parameter(list);
+      } while (take_comma(")"));
+    }
+    if (tokens_.peek().is("->"))
+      return parse_function(list);
+    if (list.of_signature)
+      tokens_.fail_at(*list.of_signature,
+                      describe(*list.of_signature) + " belongs to a signature, and no \"->\" follows");
     std::vector<ndt::type> fields;
-    do {
-      fields.push_back(parse_type(0));
-    } while (take_comma(")"));
-    return ndt::make_tuple(fields);
+    for (const ndt::parameter &p : list.all)
+      fields.push_back(p.type);
+    return ndt::make_tuple(fields, list.open);
+  }
+
+  /// "x: inout N * T", "k: int64 = 1", or the "*" before the keywords.
+  void parse_parameter(parameter_list &list) {
+    token first = tokens_.take();
+    auto note = [&](const token &t) { list.of_signature = list.of_signature ? list.of_signature : t; };
+    if (first.is("*")) {
+      note(first);
+      if (std::exchange(list.keywords, true) || !tokens_.peek().is(","))
+        tokens_.fail_at(first, "\"*\" is before the keywords, once");
+      return;
+    }
+    ndt::parameter p;
+    p.keyword = list.keywords;
+    if ((first.kind == token_kind::name || first.kind == token_kind::quoted) && tokens_.peek().is(":")) {
+      note(first);
+      p.name = name_of(first);
+      for (const ndt::parameter &other : list.all)
+        if (other.name == p.name)
+          tokens_.fail_at(first, "two parameters are named " + describe(first));
+      tokens_.take();
+      first = tokens_.take();
+    } else if (p.keyword) {
+      tokens_.fail_at(first, "expected the name of a keyword, found " + describe(first));
+    }
+    if ((p.inout = first.is_name("inout"))) {
+      note(first);
+      first = tokens_.take();
+    }
+    p.type = parse_type_at(first, 0);
+    if (tokens_.peek().is("=")) {
+      const token equals = tokens_.take();
+      note(equals);
+      p.value = default_reader(tokens_, equals).read(p.type.get());
+    } else if (!p.keyword && !list.all.empty() && !list.all.back().value.empty()) {
+      tokens_.fail_at(first, "a parameter without a default follows one with a default");
+    }
+    list.all.push_back(std::move(p));
+    check_counts(list.all.size(), 0);
+  }
+
+  /// "-> R". Its dimensions may be named for integer parameters; outside of all else "-> R, S" are several results.
+  ndt::type parse_function(const parameter_list &list) {
+    tokens_.take();
+    const std::vector<ndt::parameter> *outer = std::exchange(sizes_, &list.all);
+    std::vector<ndt::type> results = {parse_type(0)};
+    while (depth_ <= 1 && tokens_.peek().is(",")) {
+      tokens_.take();
+      results.push_back(parse_type(0));
+    }
+    sizes_ = outer;
+    return ndt::make_function(list.all, results.size() == 1 ? results[0] : ndt::make_tuple(results), list.open);
+  }
+
+  /// "T, U -> R": the parameters without parentheses; "void" is none.
+  ndt::type parse_bare_signature(const token &first, ndt::type type) {
+    const token after = tokens_.peek();
+    parameter_list list;
+    if (type->kind != type_kind::nothing)
+      list.all.push_back({"", type, false, false, ""});
+    else if (after.is(","))
+      tokens_.fail_at(first, "\"void\" is no parameter beside others");
+    while (tokens_.peek().is(",")) {
+      tokens_.take();
+      if (tokens_.peek().kind == token_kind::end)
+        break;
+      list.all.push_back({"", parse_type(0), false, false, ""});
+      check_counts(list.all.size(), 0);
+    }
+    if (!tokens_.peek().is("->"))
+      tokens_.fail_at(after, "unexpected " + describe(after) + " after the data type");
+    return parse_function(list);
+  }
+
+  /// The "..." that ends a list: there may be more. A "..." before a star is a dimension.
+  bool take_open(const char *closing) {
+    if (!tokens_.peek().is("..."))
+      return false;
+    lexer ahead = tokens_;
+    ahead.take();
+    if (!ahead.peek().is(closing))
+      return false;
+    tokens_ = ahead;
+    tokens_.take();
+    return true;
   }
 
   /// After a field: true where another one follows, false past the closing bracket. A last comma is allowed.
   bool take_comma(const char *closing) {
     const token next = tokens_.take();
-    if (is_symbol(next, closing))
+    if (next.is(closing))
       return false;
-    if (!is_symbol(next, ","))
-      fail_at_token(next, std::string("expected \",\" or \"") + closing + "\", found " + describe(next));
-    if (is_symbol(tokens_.peek(), closing)) {
+    if (!next.is(","))
+      tokens_.fail_at(next, std::string("expected \",\" or \"") + closing + "\", found " + describe(next));
+    if (tokens_.peek().is(closing)) {
       tokens_.take();
       return false;
     }
     return true;
   }
 
-  /// "name" is a scalar, string, bytes, or a type in brackets.
+  /// "name" is a scalar, string, bytes, a variable, a family, or a type in brackets.
   ndt::type parse_named(const token &name) {
-    if (name.text == "string")
+    if (name.is_name("string"))
       return ndt::make_string();
-    if (name.text == "bytes")
+    if (name.is_name("bytes"))
       return ndt::make_bytes();
-    auto make = name.text == "option"     ? ndt::make_option
-                : name.text == "pointer"  ? ndt::make_pointer
-                : name.text == "byteswap" ? ndt::make_byteswap
-                                          : nullptr;
+    if (name.is_name("void"))
+      return ndt::make_void();
+    if (is_variable(name) && !tokens_.peek().is("*"))
+      return ndt::make_variable(name.text);
+    if (std::optional<type_family> family = name.kind == token_kind::name ? find_family(name.text) : std::nullopt)
+      return is_variable(tokens_.peek()) ? ndt::make_variable(tokens_.take().text, *family) : ndt::make_family(*family);
+    auto make = name.is_name("option")     ? ndt::make_option
+                : name.is_name("pointer")  ? ndt::make_pointer
+                : name.is_name("byteswap") ? ndt::make_byteswap
+                                           : nullptr;
     if (!make)
       return parse_scalar(name);
-    expect("[", "after " + describe(name));
+    bool round = tokens_.peek().is("(");
+    if (round)
+      tokens_.take();
+    else
+      expect("[", "after " + describe(name));
     ndt::type element = parse_type(0);
-    expect("]", "after the type in brackets");
+    expect(round ? ")" : "]", "after the type in brackets");
     return with_place(name, make, element);
   }
 
   void expect(const char *symbol, const std::string &where) {
     const token next = tokens_.take();
-    if (!is_symbol(next, symbol))
-      fail_at_token(next, std::string("expected \"") + symbol + "\" " + where + ", found " + describe(next));
+    if (!next.is(symbol))
+      tokens_.fail_at(next, std::string("expected \"") + symbol + "\" " + where + ", found " + describe(next));
   }
 
   /// What a type refuses is said with its place in the text.
@@ -289,58 +430,27 @@ private:
     } catch (const error &e) {
       std::string_view message = e.what();
       message.remove_prefix(std::string_view("datashape: ").size());
-      fail_at_token(t, std::string(message), e.kind());
+      tokens_.fail_at(t, std::string(message), e.kind());
     }
   }
 
-  /// The reverse of field_name_text.
-  std::string unquoted(const token &quoted) const {
-    std::string text;
-    std::string_view rest = quoted.text.substr(1, quoted.text.size() - 2);
-    while (!rest.empty()) {
-      if (rest[0] != '\\') {
-        text += rest[0];
-        rest.remove_prefix(1);
-        continue;
-      }
-      rest.remove_prefix(1);
-      if (!take_escaped(rest, text))
-        fail_at_token(quoted, "unrecognized escape \"\\" + show(rest.substr(0, utf8_size(rest))).text +
-                                  "\" in the name of a field");
-    }
-    return text;
+  std::string name_of(const token &name) const {
+    return name.kind == token_kind::quoted ? unquoted(tokens_, name) : std::string(name.text);
   }
 
-  /// What follows a backslash; false where it is no escape. A backslash is never last: it would hide the quote.
-  static bool take_escaped(std::string_view &rest, std::string &text) {
-    constexpr std::string_view escapes = "\"\\ntr", meanings = "\"\\\n\t\r";
-    if (rest[0] == 'u')
-      return take_code(rest, text);
-    size_t found = escapes.find(rest[0]);
-    if (found == escapes.npos)
-      return false;
-    text += meanings[found];
-    rest.remove_prefix(1);
-    return true;
-  }
-
-  /// "u00e9"; false where four hexadecimal digits do not follow, or where they are half of a surrogate pair.
-  static bool take_code(std::string_view &rest, std::string &text) {
-    unsigned code = 0;
-    std::string_view digits = rest.substr(1, 4);
-    auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-    if (digits.size() < 4 || end != digits.data() + 4 || (code >= 0xd800 && code < 0xe000))
-      return false;
-    append_utf8(text, code);
-    rest.remove_prefix(5);
-    return true;
+  /// In the result of a signature: an integer parameter, which is a size there.
+  bool is_size_name(const token &t) const {
+    return sizes_ && t.kind == token_kind::name &&
+           std::any_of(sizes_->begin(), sizes_->end(), [&](const ndt::parameter &p) {
+             return p.name == t.text && p.type->kind == type_kind::scalar && is_integer(p.type->scalar);
+           });
   }
 
   /// Types nest at most so deep: the parser's stack has an end.
   struct depth_guard {
     explicit depth_guard(parser &p) : p(p) {
       if (++p.depth_ > 128)
-        p.fail_at_token(p.tokens_.peek(), "types nest more than 128 deep");
+        p.tokens_.fail_at(p.tokens_.peek(), "types nest more than 128 deep");
     }
     ~depth_guard() { --p.depth_; }
     parser &p;
@@ -348,34 +458,37 @@ private:
 
   intptr_t parse_size(const token &number) {
     if (number.text.front() == '-')
-      fail_at_token(number, "negative dimension size " + std::string(number.text));
+      tokens_.fail_at(number, "negative dimension size " + std::string(number.text));
     intptr_t size = 0;
-    auto [end, status] = std::from_chars(number.text.data(), number.text.data() + number.text.size(), size);
+    const char *behind = number.text.data() + number.text.size();
+    auto [end, status] = std::from_chars(number.text.data(), behind, size);
     if (status != std::errc())
-      fail_at_token(number, "dimension size " + std::string(number.text) + " does not fit in int64",
-                    error_kind::overflow);
+      tokens_.fail_at(number, "dimension size " + std::string(number.text) + " does not fit in int64",
+                      error_kind::overflow);
+    if (end != behind)
+      tokens_.fail_at(number, "dimension size " + std::string(number.text) + " is not an integer");
     return size;
   }
 
   /// What follows a dimension: "*" and the type of its elements.
   ndt::type parse_element(const token &dimension, int outer_ndim) {
     if (outer_ndim >= max_ndim)
-      fail_at_token(dimension, "more than " + std::to_string(max_ndim) + " dimensions");
+      tokens_.fail_at(dimension, "more than " + std::to_string(max_ndim) + " dimensions");
     const token star = tokens_.peek();
-    if (!is_star(star))
-      fail_at_token(star, "expected \"*\" after dimension " + describe(dimension) + ", found " + describe(star));
+    if (!star.is("*"))
+      tokens_.fail_at(star, "expected \"*\" after dimension " + describe(dimension) + ", found " + describe(star));
     tokens_.take();
     return parse_type(outer_ndim + 1);
   }
 
   ndt::type parse_scalar(const token &name) {
-    if (name.kind == token_kind::end || is_star(name))
-      fail_at_token(name, "expected a data type, found " + describe(name));
+    if (name.kind == token_kind::end || name.is("*"))
+      tokens_.fail_at(name, "expected a data type, found " + describe(name));
     std::optional<scalar_id> id =
-        name.text == "complex" && is_symbol(tokens_.peek(), "[") ? parse_components() : find_scalar(name.text);
-    bool before_star = is_star(tokens_.peek());
+        name.text == "complex" && tokens_.peek().is("[") ? parse_components() : find_scalar(name.text);
+    bool before_star = tokens_.peek().is("*");
     if (!id)
-      fail_at_token(name, (before_star ? "unrecognized dimension " : "unrecognized data type ") + describe(name));
+      tokens_.fail_at(name, (before_star ? "unrecognized dimension " : "unrecognized data type ") + describe(name));
     return ndt::make_scalar(*id);
   }
 
@@ -385,49 +498,20 @@ private:
     const token name = tokens_.take();
     std::optional<scalar_id> component = find_scalar(name.text);
     if (component != scalar_id::float32 && component != scalar_id::float64)
-      fail_at_token(name, "the components of a complex number are float32 or float64, found " + describe(name));
+      tokens_.fail_at(name, "the components of a complex number are float32 or float64, found " + describe(name));
     expect("]", "after " + describe(name));
     return complex_type(*component);
   }
 
-  static bool is_symbol(const token &t, std::string_view text) {
-    return t.kind == token_kind::symbol && t.text == text;
-  }
-  static bool is_star(const token &t) { return is_symbol(t, "*"); }
-
-  [[noreturn]] void fail_at_token(const token &t, const std::string &message,
-                                  error_kind kind = error_kind::type) const {
-    fail_at(tokens_.text(), t.position, message, kind);
-  }
-
   lexer tokens_;
   int depth_ = 0;
+  const std::vector<ndt::parameter> *sizes_ = nullptr; // of the signature whose result is being read
 };
-
-// Writes what `unquoted` reads.
-void append_escaped(std::string &text, char c) {
-  if (c == '"' || c == '\\') {
-    text += {'\\', c};
-  } else if (c == '\n' || c == '\t' || c == '\r') {
-    text += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
-  } else if ((c >= 0 && c < 0x20) || c == 0x7f) {
-    char escape[8];
-    std::snprintf(escape, sizeof(escape), "\\u%04x", unsigned(c));
-    text += escape;
-  } else {
-    text += c;
-  }
-}
 
 } // namespace
 
 std::string field_name_text(std::string_view name) {
-  if (!name.empty() && is_name_start(name[0]) && std::all_of(name.begin(), name.end(), is_name_part))
-    return std::string(name);
-  std::string text = "\"";
-  for (char c : name)
-    append_escaped(text, c);
-  return text + "\"";
+  return is_identifier(name) ? std::string(name) : quoted_text(name);
 }
 
 ndt::type parse_datashape(std::string_view text) { return parser(text).parse_whole_text(); }

@@ -133,11 +133,35 @@ const type_node *new_over(registry &types, type_kind kind, intptr_t size, const 
     std::memcpy(made + 1, element->roles, element->nstreams * sizeof(stream_role));
     roles = made;
   }
-  auto *node = new (memory.node())
-      type_node({kind, dim ? element->scalar : not_scalar, uint8_t(dim ? element->ndim + 1 : 0),
-                 uint8_t(dim ? element->var_count + (kind == type_kind::var_dim) : 0), types.next_id++, size, element,
-                 memory.take_text(text), nullptr, nullptr, 0, uint8_t(nstreams), uint8_t(all_ndim), roles});
+  auto *node = new (memory.node()) type_node(
+      {kind, dim ? element->scalar : not_scalar, uint8_t(dim ? element->ndim + 1 : 0),
+       uint8_t(dim ? element->var_count + (kind == type_kind::var_dim) : 0), types.next_id++, size, element,
+       memory.take_text(text), nullptr, nullptr, 0, uint8_t(nstreams), uint8_t(all_ndim), roles, element->abstract});
   node->dtype = dim ? element->dtype : node;
+  return node;
+}
+
+/// A dimension of a pattern; the caller holds the lock.
+const type_node *new_pattern_dim(registry &types, type_kind kind, std::string_view name, const type_node *element,
+                                 const std::string &text) {
+  type_memory memory(text.size() + 1 + name.size() + 1);
+  const char *own_text = memory.take_text(text), *own_name = name.empty() ? nullptr : memory.take_text(name);
+  auto *node = new (memory.node())
+      type_node({kind, element->scalar, uint8_t(element->ndim + 1), element->var_count, types.next_id++, -1, element,
+                 own_text, element->dtype, nullptr, 0, element->nstreams, uint8_t(element->all_ndim + 1),
+                 element->roles, uint8_t(element->abstract | abstract_pattern), false, 0, type_family::any, own_name});
+  return node;
+}
+
+/// A variable, a family or void: an element of a pattern.
+const type_node *new_pattern_element(registry &types, type_kind kind, std::string_view name, type_family family,
+                                     const std::string &text) {
+  type_memory memory(text.size() + 1 + name.size() + 1);
+  const char *own_text = memory.take_text(text), *own_name = name.empty() ? nullptr : memory.take_text(name);
+  uint8_t abstract = kind == type_kind::nothing ? abstract_signature : abstract_pattern;
+  auto *node = new (memory.node()) type_node({kind, not_scalar, 0, 0, types.next_id++, -1, nullptr, own_text, nullptr,
+                                              nullptr, 0, 0, 0, nullptr, abstract, false, 0, family, own_name});
+  node->dtype = node;
   return node;
 }
 
@@ -174,12 +198,14 @@ const type_node *intern(std::atomic<const type_node *> &slot, type_kind kind, co
   return node;
 }
 
-ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::span<const ndt::type> fields) {
+ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::span<const ndt::type> fields,
+                      bool open) {
   bool named = kind == type_kind::struct_;
-  if (fields.empty())
+  if (fields.empty() && !open)
     fail(error_kind::type, std::string("datashape: a ") + (named ? "struct" : "tuple") + " has at least one field");
   std::string text = named ? "{" : "(";
   size_t nstreams = 0, ndim = 0;
+  uint8_t abstract = open ? abstract_pattern : 0;
   for (size_t i = 0; i < fields.size(); i++) {
     const type_node *type = node_of(fields[i], named ? "make_struct" : "make_tuple");
     text += i ? ", " : "";
@@ -193,8 +219,10 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
     text += type->text;
     nstreams += type->nstreams;
     ndim += type->all_ndim;
-    check_counts(nstreams, ndim);
+    abstract |= type->abstract;
+    check_counts(std::max(nstreams, i + 1), ndim);
   }
+  text += open ? fields.empty() ? "..." : ", ..." : "";
   text += named ? "}" : ")";
   return intern_text(text, [&](registry &types) {
     size_t behind = fields.size() * sizeof(type_field) + nstreams * sizeof(stream_role) + text.size() + 1;
@@ -211,12 +239,32 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
       stream += type->nstreams;
       dim += type->all_ndim;
     }
-    auto *node =
-        new (memory.node()) type_node({kind, not_scalar, 0, 0, types.next_id++, -1, nullptr, memory.take_text(text),
-                                       nullptr, made, uint8_t(fields.size()), uint8_t(nstreams), uint8_t(ndim), roles});
+    auto *node = new (memory.node())
+        type_node({kind, not_scalar, 0, 0, types.next_id++, -1, nullptr, memory.take_text(text), nullptr, made,
+                   uint8_t(fields.size()), uint8_t(nstreams), uint8_t(ndim), roles, abstract, open});
     node->dtype = node;
     return node;
   });
+}
+
+/// "x: inout N * float64", "ddof: int64 = 1".
+std::string parameter_text(const ndt::parameter &p) {
+  return (p.name.empty() ? "" : field_name_text(p.name) + ": ") + (p.inout ? "inout " : "") +
+         std::string(p.type.str()) + (p.value.empty() ? "" : " = " + p.value);
+}
+
+/// "(x: N * T, *, ddof: int64 = 1) -> T"
+std::string function_text(std::span<const ndt::parameter> parameters, ndt::type result, bool open) {
+  std::string text;
+  bool keywords = false;
+  for (const ndt::parameter &p : parameters) {
+    text += text.empty() ? "" : ", ";
+    text += p.keyword && !keywords ? "*, " : "";
+    text += parameter_text(p);
+    keywords |= p.keyword;
+  }
+  text += open ? text.empty() ? "..." : ", ..." : "";
+  return "(" + text + ") -> " + std::string(result.str());
 }
 
 } // namespace
@@ -227,6 +275,35 @@ void check_counts(size_t nstreams, size_t ndim) {
                                 (nstreams > max_type_streams ? "streams (a number has one, a text two, ?T, var and "
                                                                "pointer one more)"
                                                              : "dimensions, those inside elements included"));
+}
+
+void check_data_type(const type_data *type, const char *caller) {
+  if (type->abstract)
+    fail(error_kind::type, std::string(caller) + ": " + type->text + " is a " +
+                               (type->abstract & abstract_signature ? "signature" : "pattern") + "; no array has it");
+}
+
+bool is_of_family(const type_data *type, type_family family) {
+  if (family == type_family::any)
+    return true;
+  if (family == type_family::text)
+    return type->kind == type_kind::string;
+  if (family == type_family::scalar && (type->kind == type_kind::string || type->kind == type_kind::bytes))
+    return true;
+  if (type->kind != type_kind::scalar)
+    return false;
+  switch (scalar_kind[size_t(type->scalar)]) {
+  case number_kind::boolean:
+    return family == type_family::boolean || family == type_family::scalar;
+  case number_kind::complex:
+    return family == type_family::complex || family == type_family::number || family == type_family::scalar;
+  case number_kind::signed_integer:
+    return family == type_family::integer || family <= type_family::real;
+  case number_kind::unsigned_integer:
+    return family == type_family::unsigned_integer || family <= type_family::real;
+  default:
+    return family == type_family::floating || family <= type_family::real;
+  }
 }
 
 int path_ndim(const type_data *type) {
@@ -317,10 +394,70 @@ type make_byteswap(type element) {
   return intern_text(text, [&](registry &types) { return new_over(types, type_kind::byteswap, -1, node, text); });
 }
 
-type make_tuple(std::span<const type> fields) { return make_fields(type_kind::tuple, {}, fields); }
+type make_tuple(std::span<const type> fields, bool open) { return make_fields(type_kind::tuple, {}, fields, open); }
 
-type make_struct(std::span<const std::string> names, std::span<const type> fields) {
-  return make_fields(type_kind::struct_, names, fields);
+type make_struct(std::span<const std::string> names, std::span<const type> fields, bool open) {
+  return make_fields(type_kind::struct_, names, fields, open);
+}
+
+type make_family(type_family family) {
+  std::string text = family_name[size_t(family)];
+  return intern_text(text,
+                     [&](registry &types) { return new_pattern_element(types, type_kind::family, "", family, text); });
+}
+
+type make_variable(std::string_view name, type_family family) {
+  std::string text = (family == type_family::any ? "" : std::string(family_name[size_t(family)]) + " ");
+  text += name;
+  return intern_text(
+      text, [&](registry &types) { return new_pattern_element(types, type_kind::variable, name, family, text); });
+}
+
+type make_void() {
+  return intern_text("void", [&](registry &types) {
+    return new_pattern_element(types, type_kind::nothing, "", type_family::any, "void");
+  });
+}
+
+static type make_pattern_dim(type_kind kind, std::string_view name, const std::string &shown, type element) {
+  const type_node *node = node_of(element, "make_dim_variable");
+  check_room_above(node);
+  check_counts(0, size_t(node->all_ndim) + 1);
+  std::string text = shown + " * " + node->text;
+  return intern_text(text, [&](registry &types) { return new_pattern_dim(types, kind, name, node, text); });
+}
+
+type make_dim_variable(std::string_view name, type element) {
+  return make_pattern_dim(type_kind::dim_variable, name, std::string(name), element);
+}
+type make_any_fixed_dim(type element) { return make_pattern_dim(type_kind::any_fixed_dim, "", "fixed", element); }
+type make_ellipsis(std::string_view name, type element) {
+  return make_pattern_dim(type_kind::ellipsis, name, std::string(name) + "...", element);
+}
+
+type make_function(std::span<const parameter> parameters, type result, bool open) {
+  std::string text = function_text(parameters, type(node_of(result, "make_function")), open);
+  check_counts(parameters.size(), 0);
+  return intern_text(text, [&](registry &types) {
+    size_t behind = parameters.size() * sizeof(type_field) + text.size() + 1;
+    for (const parameter &p : parameters)
+      behind += p.name.size() + p.value.size() + 2;
+    type_memory memory(behind);
+    type_field *made = memory.take<type_field>(parameters.size());
+    uint8_t abstract = result->abstract | abstract_signature | (open ? abstract_pattern : 0), nkeywords = 0;
+    for (size_t i = 0; i < parameters.size(); i++) {
+      const parameter &p = parameters[i];
+      made[i] = {p.name.empty() ? nullptr : memory.take_text(p.name),  p.type.get(), 0, 0, p.inout,
+                 p.value.empty() ? nullptr : memory.take_text(p.value)};
+      abstract |= p.type->abstract;
+      nkeywords += p.keyword;
+    }
+    auto *node = new (memory.node())
+        type_node({type_kind::function, not_scalar, 0, 0, types.next_id++, -1, result.get(), memory.take_text(text),
+                   nullptr, made, uint8_t(parameters.size()), 0, 0, nullptr, abstract, open, nkeywords});
+    node->dtype = node;
+    return node;
+  });
 }
 
 type with_dtype(type dims, type dtype) {

@@ -1,7 +1,8 @@
 // Types: interned and immortal, so that equality is a pointer comparison and a type costs nothing to hold.
 //
 // A type is an element type (a scalar, a string, a struct, ...) or a dimension over one. Datashape text is the one
-// notation for them.
+// notation for them. Patterns (types with variables in them, `N * T`) and signatures (`(N * T) -> T`) are types too,
+// but no array has them: `abstract` says so, and only dynd/type/ and what matches types (pattern.h) look inside.
 //
 // An array of a type is sizes and streams (dynd/array/block.h). Both are numbered by walking the type from the outside
 // in, the fields of a struct in their order; the position of a part of a type is (first stream, first dimension).
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,11 +30,38 @@ enum class type_kind : uint8_t {
   struct_,   ///< {x: T, y: U}
   pointer,   ///< pointer[T]: a T that is stored elsewhere
   byteswap,  ///< byteswap[T]: a scalar with its bytes in the other order
+  variable,  ///< T: in a pattern, any element type, of a family if it has one (`Float T`)
+  family,    ///< Float: in a pattern, any type of the family; it binds nothing
+  function,  ///< (T, U) -> R: a signature
+  nothing,   ///< void: the result of a signature that has none
   fixed_dim, // the dimensions are the last
   strided_dim,
-  var_dim
+  var_dim,
+  any_fixed_dim, ///< fixed: in a pattern, a dimension of one size, fixed or strided
+  dim_variable,  ///< N: in a pattern, any dimension
+  ellipsis       ///< Dims...: in a pattern, any number of dimensions, of none included
 };
-inline constexpr int type_kind_count = int(type_kind::var_dim) + 1;
+inline constexpr int type_kind_count = int(type_kind::ellipsis) + 1;
+
+/// The families of types that patterns name.
+enum class type_family : uint8_t {
+  any,
+  scalar,
+  number,
+  real,
+  integer,
+  unsigned_integer,
+  floating,
+  complex,
+  boolean,
+  text
+};
+inline constexpr const char *family_name[] = {"Any",  "Scalar", "Number",  "Real", "Int",
+                                              "UInt", "Float",  "Complex", "Bool", "Text"};
+inline constexpr size_t family_count = std::size(family_name);
+
+/// Why no array has a type; bits of type_data::abstract.
+inline constexpr uint8_t abstract_pattern = 1, abstract_signature = 2;
 
 inline constexpr int max_ndim = 32;
 inline constexpr int max_type_streams = 255; ///< of one type; as many dimensions, those inside elements included
@@ -44,11 +73,13 @@ inline constexpr scalar_id not_scalar = scalar_id(scalar_count);
 
 struct type_data;
 
-/// A field of a struct or tuple, and its position in it.
+/// A field of a struct or tuple, and its position in it; or a parameter of a signature.
 struct type_field {
-  const char *name; ///< null in a tuple
+  const char *name; ///< null in a tuple, and for a parameter without one
   const type_data *type;
   uint8_t stream, dim;
+  bool inout = false;          ///< a parameter that is read and written
+  const char *value = nullptr; ///< the default of a parameter, as text; null where there is none
 };
 
 /// What a stream holds.
@@ -77,6 +108,12 @@ struct type_data {
   uint8_t nstreams;         ///< of an array of this type
   uint8_t all_ndim;         ///< dimensions, those inside elements included; a pointer's content is one
   const stream_role *roles; ///< of the streams
+  // Of patterns and signatures.
+  uint8_t abstract = 0;                  ///< not zero: no array has this type
+  bool open = false;                     ///< a struct, tuple or signature that ends with `...`
+  uint8_t nkeywords = 0;                 ///< of a signature: its last parameters, given by name only
+  type_family family = type_family::any; ///< of a variable or a family
+  const char *name = nullptr;            ///< of a variable; of an ellipsis also "var" and "fixed"; null without one
 };
 
 namespace ndt {
@@ -97,6 +134,7 @@ public:
   type element() const { return type(data_->element); }
   type dtype() const { return type(data_->dtype); } ///< the type below the dimensions
   type at_depth(int n) const;                       ///< n dimensions removed; an index error where there are fewer
+  bool is_data() const { return !data_->abstract; } ///< arrays may have it: neither a pattern nor a signature
 
 private:
   const type_data *data_ = nullptr;
@@ -119,13 +157,37 @@ type make_bytes();
 type make_option(type element);
 type make_pointer(type element);
 type make_byteswap(type element);
-type make_tuple(std::span<const type> fields);
-type make_struct(std::span<const std::string> names, std::span<const type> fields);
+type make_tuple(std::span<const type> fields, bool open = false);
+type make_struct(std::span<const std::string> names, std::span<const type> fields, bool open = false);
+
+// Patterns and signatures. `open` ends with `...`: there may be more fields or parameters. A name is an identifier.
+type make_family(type_family family);
+type make_variable(std::string_view name, type_family family = type_family::any);
+type make_dim_variable(std::string_view name, type element);
+type make_any_fixed_dim(type element);
+/// Without a name, any dimensions; `var` and `fixed` are the dimensions of that kind.
+type make_ellipsis(std::string_view name, type element);
+type make_void();
+
+struct parameter {
+  std::string name; ///< may be empty
+  ndt::type type;
+  bool inout = false, keyword = false;
+  std::string value = {}; ///< the default as canonical text, empty where there is none
+};
+/// The keywords are the last parameters. The result of several is a tuple.
+type make_function(std::span<const parameter> parameters, type result, bool open = false);
 
 /// The same dimensions over another element type.
 type with_dtype(type dims, type dtype);
 
 } // namespace ndt
+
+/// A type error, that begins with the caller's name, where no array can have the type.
+void check_data_type(const type_data *type, const char *caller);
+
+/// Whether a type is of the family; of Any everything is, of the others no option and no dimension.
+bool is_of_family(const type_data *type, type_family family);
 
 /// The dimensions that broadcasting aligns: all on the way down through options and pointers, up to what is not one of
 /// the three.

@@ -40,6 +40,14 @@ ndt::type type_of_kind(type_kind kind, ndt::type element) {
     return ndt::make_strided_dim(element);
   case type_kind::var_dim:
     return ndt::make_var_dim(element);
+  case type_kind::variable:
+  case type_kind::family:
+  case type_kind::function:
+  case type_kind::nothing:
+  case type_kind::any_fixed_dim:
+  case type_kind::dim_variable:
+  case type_kind::ellipsis:
+    fail(error_kind::type, "no array has it");
   }
   throw std::runtime_error("a new kind of type: say here how it is made and what its values look like");
 }
@@ -77,8 +85,9 @@ std::string values_of(const type_data *type, int &next) {
     }
     return text + "]";
   }
+  default:
+    throw std::runtime_error("a new kind of type");
   }
-  throw std::runtime_error("a new kind of type");
 }
 
 /// Of every kind, and of every kind over every kind.

@@ -1,0 +1,180 @@
+"""ndt.type for patterns and signatures: reading, printing, matching, substituting."""
+import copy
+import pickle
+
+import pytest
+from hypothesis import given, strategies as st
+
+from dynd import nd, ndt
+
+SCALARS = ["bool", "int8", "uint16", "int32", "float32", "float64", "complex128", "string", "bytes"]
+
+
+# ---- random types, and a pattern that was made from each by replacing parts of it ------------------------------------
+
+@st.composite
+def type_and_pattern(draw, depth=3):
+    """(text of a type, text of a pattern that matches it, what it binds), by a model that never parses."""
+    bound = {}
+
+    def name_for(kind, value):
+        for name, (k, v) in bound.items():
+            if k == kind and v == value and draw(st.booleans()):
+                return name
+        name = f"{'TND'[kind]}{len(bound)}"
+        bound[name] = (kind, value)
+        return name
+
+    def element(depth):
+        options = ["scalar"] * 3 + (["struct", "tuple", "option", "pointer"] if depth else [])
+        kind = draw(st.sampled_from(options))
+        if kind == "scalar":
+            text = draw(st.sampled_from(SCALARS))
+            return text, text
+        if kind == "option":
+            own, pattern = element(0)
+            return f"?{own}", f"?{maybe_variable(own, pattern)}"
+        if kind == "pointer":
+            own, pattern = whole(depth - 1)
+            return f"pointer[{own}]", f"pointer[{pattern}]"
+        count = draw(st.integers(1, 3))
+        parts = [whole(depth - 1) for _ in range(count)]
+        if kind == "tuple":
+            more = ", ..." if draw(st.booleans()) else ""
+            kept = parts[:draw(st.integers(1, count))] if more else parts
+            return f"({', '.join(p[0] for p in parts)})", f"({', '.join(p[1] for p in kept)}{more})"
+        texts = [f"f{i}: {p[0]}" for i, p in enumerate(parts)], [f"f{i}: {p[1]}" for i, p in enumerate(parts)]
+        more = draw(st.booleans())
+        wanted = draw(st.permutations(texts[1])) + ["..."] if more else texts[1]
+        return f"{{{', '.join(texts[0])}}}", f"{{{', '.join(wanted)}}}"
+
+    def maybe_variable(own, pattern):
+        return name_for(0, own) if not own.startswith("?") and draw(st.booleans()) else pattern
+
+    def whole(depth):
+        dims = draw(st.lists(st.sampled_from(["strided", "var", "2", "3"]), max_size=3))
+        own, pattern = element(depth)
+        pattern = maybe_variable(own, pattern)
+        wanted = [name_for(1, d) if draw(st.booleans()) else d for d in dims]
+        if draw(st.booleans()):
+            a, b = sorted([draw(st.integers(0, len(dims))), draw(st.integers(0, len(dims)))])
+            wanted[a:b] = [name_for(2, tuple(dims[a:b])) + "..."]
+        return " * ".join(dims + [own]), " * ".join(wanted + [pattern])
+
+    own, pattern = whole(depth)
+    return own, pattern, bound
+
+
+def python_value(kind, value):
+    dim = lambda d: int(d) if d.isdigit() else d
+    return ndt.type(value) if kind == 0 else dim(value) if kind == 1 else tuple(map(dim, value))
+
+
+@given(type_and_pattern())
+def test_a_pattern_made_from_a_type_matches_it(made):
+    own, pattern, bound = made
+    found = ndt.type(own).match(pattern)
+    assert found, found.why
+    used = {name: python_value(*value) for name, value in bound.items() if name in ndt.type(pattern).variables}
+    assert found == used
+    assert dict(found) == used and set(found) == set(used) and len(found) == len(used)
+    if "..." not in pattern.replace("... *", ""):  # an open struct or tuple says less than the type
+        assert ndt.type(pattern).substitute(found) == ndt.type(own)
+        assert ndt.type(pattern).substitute(dict(found)) == ndt.type(own)
+        assert ndt.type(pattern).substitute(**dict(found)) == ndt.type(own)
+
+
+@given(type_and_pattern())
+def test_patterns_round_trip(made):
+    for text in made[:2]:
+        t = ndt.type(text)
+        assert ndt.type(str(t)) == t and hash(ndt.type(str(t))) == hash(t)
+        assert pickle.loads(pickle.dumps(t)) == t and copy.deepcopy(t) == t
+        assert eval(repr(t), {"ndt": ndt}) == t
+
+
+@given(type_and_pattern(), type_and_pattern())
+def test_a_match_is_what_substitution_says(a, b):
+    found = ndt.type(a[0]).match(b[1])
+    if found:
+        assert "..." in b[1] or ndt.type(b[1]).substitute(found) == a[0]
+    else:
+        assert found.why.startswith(f"{ndt.type(a[0])} does not match {ndt.type(b[1])}: ")
+        assert len(found) == 0 and not list(found)
+
+
+# ---- by hand ---------------------------------------------------------------------------------------------------------
+
+def test_signature_parts():
+    s = ndt.type("(x: N * T, w: N * float64, *, ddof: int64 = 1) -> float64")
+    assert s.parameters == [("x", ndt.type("N * T"), None, "positional"), ("w", ndt.type("N * float64"), None, "positional"),
+                            ("ddof", ndt.int64, "1", "keyword")]
+    assert s.result == ndt.float64
+    assert s.variables == ("N", "T")
+    assert str(s) == "(x: N * T, w: N * float64, *, ddof: int64 = 1) -> float64"
+    assert s.substitute(T="int32", N=3) == "(x: 3 * int32, w: 3 * float64, *, ddof: int64 = 1) -> float64"
+    assert ndt.type("(x: inout N * T) -> void").parameters[0][3] == "inout"
+
+
+def test_fields_element_ndim():
+    assert ndt.type("{x: T, y: 3 * int32}").fields == {"x": ndt.type("T"), "y": ndt.type("3 * int32")}
+    assert ndt.type("(int8, string)").fields == (ndt.int8, ndt.type("string"))
+    assert ndt.type("Dims... * N * T").ndim == 1 and ndt.type("N * M * T").ndim == 2
+    assert ndt.type("N * M * T").element == "M * T" and ndt.type("N * M * T").dtype == "T"
+    assert ndt.type("3 * T").variables == ("T",) and ndt.type("3 * int8").variables == ()
+    for bad in ("fields", "parameters", "result", "element"):
+        with pytest.raises(TypeError, match="ndt.type: int8 "):
+            getattr(ndt.int8, bad)
+
+
+def test_a_match_without_variables_is_true():
+    assert ndt.float64.match("Float") and ndt.float64.match("float64") and ndt.type("3 * int8").match("Any")
+    assert not ndt.float64.match("Int")
+    assert "T" in ndt.int8.match("T") and "U" not in ndt.int8.match("T")
+    with pytest.raises(KeyError):
+        ndt.int8.match("T")["U"]
+    assert repr(ndt.type("3 * int8").match("N * T")) == "<match {'N': 3, 'T': ndt.int8}>"
+    assert repr(ndt.int8.match("Float")) == "<no match: int8 does not match Float: int8 is no Float>"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("(N * T", 'expected "," or ")"'), ("(T) -> ", "expected a data type"), ("N ** T", "expected a data type"),
+    ("(k: int8 = 300) -> T", "does not fit in int8"), ("{x: T, ..., y: T}", "expected"), ("T T", "unexpected"),
+    ("Dims.. * T", "unexpected"), ("Dims... T", 'expected "*"'), ("(...) -> ... T", 'expected "*"'),
+])
+def test_bad_text_has_a_caret(text, message):
+    with pytest.raises((TypeError, OverflowError)) as caught:
+        ndt.type(text)
+    lines = str(caught.value).split("\n")
+    assert message in lines[0] and lines[1] == text and lines[2].strip() == "^"
+
+
+@pytest.mark.parametrize("values, error", [
+    (dict(T=3), TypeError), (dict(N="int32 * 3"), TypeError), (dict(N=-1), ValueError), (dict(N=2 ** 70), OverflowError),
+    (dict(U="int8"), TypeError), (dict(N=(1, 2)), TypeError), (dict(Dims=3), TypeError), (dict(F="int8"), TypeError),
+    (dict(Dims=["x y"]), TypeError), (dict(N=True), TypeError), (dict(T=None), TypeError),
+])
+def test_bad_substitution(values, error):
+    with pytest.raises(error, match="substitute|datashape"):
+        ndt.type("Dims... * N * (T, Float F)").substitute(**values)
+
+
+def test_substitution_of_a_failed_match_is_an_error():
+    with pytest.raises(TypeError, match="nothing is bound"):
+        ndt.type("T").substitute(ndt.int8.match("Float T"))
+
+
+@pytest.mark.parametrize("call", [
+    lambda t: nd.empty(t), lambda t: nd.array([1.0], type=t), lambda t: nd.array([1.0]).astype(t), lambda t: nd.zeros(t),
+    lambda t: nd.full(3, 1.0, dtype=t), lambda t: nd.zeros_like(nd.array([1.0]), dtype=t),
+])
+@pytest.mark.parametrize("text", ["N * float64", "T", "Float", "... * float64", "(float64) -> float64", "3 * {x: T}", "void"])
+def test_no_array_has_a_pattern(call, text):
+    with pytest.raises(TypeError, match="is a (pattern|signature); no array has it"):
+        call(text)
+    with pytest.raises(TypeError, match="is a (pattern|signature); no array has it"):
+        call(ndt.type(text))
+
+
+def test_a_type_is_hashed_as_its_text():
+    assert {ndt.type("N * T"): 1}["N * T"] == 1
