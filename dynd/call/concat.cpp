@@ -4,6 +4,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -12,6 +13,30 @@
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
+
+void check_outside(const char *name, const std::vector<array> &arrays, int axis) {
+  const array &first = arrays[0];
+  for (size_t k = 1; k < arrays.size(); k++) {
+    for (int d = 0; d < axis; d++) {
+      const array &other = arrays[k];
+      if (!first->is_var(d) && !other->is_var(d) && first.size(d) != other.size(d)) {
+        fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(d) + ": " +
+                                    std::to_string(first.size(d)) + " and " + std::to_string(other.size(d)));
+      }
+      if (!first->is_var(d) && !other->is_var(d)) {
+        continue;
+      }
+      row_offsets own = rows_at(first, d), rows = rows_at(other, d);
+      for (intptr_t r = 0; r < own.count && own.at != rows.at; r++) {
+        if (own.length(r) != rows.length(r)) {
+          fail(error_kind::value, std::string(name) + ": " + row_name(first, d, r) + " has " +
+                                      std::to_string(own.length(r)) + " and " + std::to_string(rows.length(r)) +
+                                      " elements");
+        }
+      }
+    }
+  }
+}
 
 namespace {
 
@@ -83,31 +108,6 @@ void make_inside_alike(const char *name, std::vector<array> &arrays, int axis) {
     }
     if (a.type().at_depth(axis + 1) != type) {
       a = array(convert_values(a.get(), access_mode::immutable, whole));
-    }
-  }
-}
-
-// What is outside of the axis is the same in all arrays.
-void check_outside(const char *name, const std::vector<array> &arrays, int axis) {
-  const array &first = arrays[0];
-  for (size_t k = 1; k < arrays.size(); k++) {
-    for (int d = 0; d < axis; d++) {
-      const array &other = arrays[k];
-      if (!first->is_var(d) && !other->is_var(d) && first.size(d) != other.size(d)) {
-        fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(d) + ": " +
-                                    std::to_string(first.size(d)) + " and " + std::to_string(other.size(d)));
-      }
-      if (!first->is_var(d) && !other->is_var(d)) {
-        continue;
-      }
-      row_offsets own = rows_at(first, d), rows = rows_at(other, d);
-      for (intptr_t r = 0; r < own.count && own.at != rows.at; r++) {
-        if (own.length(r) != rows.length(r)) {
-          fail(error_kind::value, std::string(name) + ": " + row_name(first, d, r) + " has " +
-                                      std::to_string(own.length(r)) + " and " + std::to_string(rows.length(r)) +
-                                      " elements");
-        }
-      }
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
@@ -15,9 +16,6 @@
 
 namespace dynd::nd {
 
-namespace {
-
-// A list of structs whose fields are the elements of lists of one length; without names, of tuples. A view.
 array zip_lists(std::span<const std::string> names, std::span<const array> lists) {
   std::vector<ndt::type> types;
   bool writable = true, ours = true, immutable = true;
@@ -46,6 +44,20 @@ array zip_lists(std::span<const std::string> names, std::span<const array> lists
   }
   return array(std::move(block));
 }
+
+array list_of_places(const place_buffer &places) {
+  ref<array_block> block = new_block(ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64)).get(),
+                                     access_mode::immutable, flag_ours);
+  block->size()[0] = places.size();
+  block->strides(0)[0] = sizeof(int64_t);
+  retain(places.owner().get());
+  block->streams()[0] = {reinterpret_cast<char *>(const_cast<int64_t *>(places.data())), places.owner().get(),
+                         slot_kind::none};
+  note_density(*block);
+  return array(std::move(block));
+}
+
+namespace {
 
 // The array in the shape of a space without rows.
 array stretched(const array &a, const space &shape) {

@@ -7,7 +7,7 @@ import operator as _operator
 from dynd import _dynd
 
 __all__ = [
-    "argwhere", "broadcast_arrays", "concat", "drop_missing", "expand_dims", "first", "flatten", "flip", "from_dense",
+    "argcartesian", "argcombinations", "argwhere", "broadcast_arrays", "cartesian", "combinations", "concat", "drop_missing", "expand_dims", "first", "flatten", "flip", "from_dense",
     "isin", "last", "local_index", "mask", "nonzero", "nth", "num", "pad", "permute_dims", "rename", "repeat", "reshape",
     "roll", "rolling", "row_index", "run_lengths", "squeeze", "stack", "take", "take_along_axis", "tile", "to_dense",
     "unflatten", "unzip", "with_field", "without_field", "zip",
@@ -303,9 +303,7 @@ def zip(arrays):
     >>> nd.zip({"x": [[1, 2], [3]], "y": [[10], [20]]})
     nd.array([[{"x": 1, "y": 10}, {"x": 2, "y": 10}], [{"x": 3, "y": 20}]], type="strided * var * {x: int32, y: int32}")
     """
-    if isinstance(arrays, dict):
-        return _dynd.zip(list(arrays), list(arrays.values()))
-    return _dynd.zip([], list(arrays))
+    return _dynd.zip(*_named(arrays))
 
 
 def unzip(a):
@@ -342,6 +340,55 @@ def rename(a, names):
     nd.array([{"z": 1, "y": 2}], type="strided * {z: int32, y: int32}")
     """
     return _dynd.rename(a, list(names), list(names.values()))
+
+
+# ---- combinations
+
+
+def combinations(a, n, axis=1, *, replacement=False, fields=None):
+    """All choices of n elements of each row, in their order: tuples, or structs with these names for the fields.
+
+    replacement: the same element may be chosen several times. nd.unzip gives the parts. The members are stored.
+
+    >>> nd.combinations([[1, 2, 3], [4]], 2)
+    nd.array([[(1, 2), (1, 3), (2, 3)], []], type="strided * var * (int32, int32)")
+    """
+    return _dynd.combinations(a, n, axis, replacement, list(fields or []))
+
+
+def argcombinations(a, n, axis=1, *, replacement=False, fields=None):
+    """The positions of all choices of n elements of each row.
+
+    >>> nd.argcombinations([[1, 2, 3], [4]], 2)
+    nd.array([[(0, 1), (0, 2), (1, 2)], []], type="strided * var * (int64, int64)")
+    """
+    return _dynd.argcombinations(a, n, axis, replacement, list(fields or []))
+
+
+def _named(arrays):
+    if isinstance(arrays, dict):
+        return list(arrays), list(arrays.values())
+    return [], list(arrays)
+
+
+def cartesian(arrays, axis=1, *, nested=False):
+    """All choices of one element of each array, for each row: of a dict structs, of a list tuples.
+
+    nested: a row for each element of the first array. nd.unzip gives the parts. The members are stored.
+
+    >>> nd.cartesian({"a": [[1, 2], [3]], "b": [["x"], ["y", "z"]]})
+    nd.array([[{"a": 1, "b": "x"}, {"a": 2, "b": "x"}], [{"a": 3, "b": "y"}, {"a": 3, "b": "z"}]], type="strided * var * {a: int32, b: string}")
+    """
+    return _dynd.cartesian(*_named(arrays), axis, nested)
+
+
+def argcartesian(arrays, axis=1, *, nested=False):
+    """The positions of all choices of one element of each array, for each row.
+
+    >>> nd.argcartesian([[[7, 8]], [[9]]])
+    nd.array([[(0, 0), (1, 0)]], type="strided * var * (int64, int64)")
+    """
+    return _dynd.argcartesian(*_named(arrays), axis, nested)
 
 
 # ---- shapes

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dynd/array/view.h"
+#include "dynd/call/combinations.h"
 #include "dynd/call/selection.h"
 #include "dynd/call/structure.h"
 
@@ -221,12 +222,34 @@ void add_shapes(nb::module_ &m) {
       nb::arg("a").none(), nb::arg("axis"));
 }
 
+template <auto combine> void add_combinations(nb::module_ &m, const char *name) {
+  m.def(
+      name,
+      [name](nb::handle a, int n, int axis, bool replacement, std::vector<std::string> fields) {
+        return wrapped(combine(operand(a, name), n, axis, replacement, fields));
+      },
+      nb::arg("a").none(), nb::arg("n"), nb::arg("axis"), nb::arg("replacement"), nb::arg("fields"));
+}
+
+template <auto combine> void add_product(nb::module_ &m, const char *name) {
+  m.def(
+      name,
+      [name](std::vector<std::string> fields, nb::handle arrays, int axis, bool nested) {
+        return wrapped(combine(fields, operands(arrays, name), axis, nested));
+      },
+      nb::arg("fields"), nb::arg("arrays"), nb::arg("axis"), nb::arg("nested"));
+}
+
 } // namespace
 
 void add_structure(nb::module_ &m) {
   add_selection(m);
   add_rows(m);
   add_shapes(m);
+  add_combinations<nd::combinations>(m, "combinations");
+  add_combinations<nd::argcombinations>(m, "argcombinations");
+  add_product<nd::cartesian>(m, "cartesian");
+  add_product<nd::argcartesian>(m, "argcartesian");
 }
 
 } // namespace binding

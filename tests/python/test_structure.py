@@ -440,6 +440,71 @@ def test_broadcast_arrays_of_rows(seed):
     assert named.tolist() == expected
 
 
+# ---- combinations ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_combinations(seed):
+    rng, values, a, axis = drawn(seed, 1, 3)
+    n, replacement = rng.randint(1, 4), rng.random() < 0.5
+    choose = itertools.combinations_with_replacement if replacement else itertools.combinations
+    found = nd.combinations(a, n, axis=axis, replacement=replacement)
+    assert found.tolist() == map_rows(values, axis, lambda row: list(choose(row, n)))
+    places = nd.argcombinations(a, n, axis=axis, replacement=replacement, fields="abcd"[:n])
+    expected = map_rows(values, axis, lambda row: [dict(zip("abcd", c)) for c in choose(range(len(row)), n)])
+    assert places.tolist() == expected
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_cartesian(seed):
+    rng, values, a, axis = drawn(seed, 1, 3)
+    others = [nd.local_index(a, axis=axis), nd.roll(a, 1, axis=axis)][: rng.randint(0, 2)]
+    lists = [values] + [other.tolist() for other in others]
+    rows = [rows_inside(each, axis) for each in lists]
+    product = iter([list(itertools.product(*each)) for each in zip(*rows)])
+    expected = map_rows(values, axis, lambda row: next(product))
+    assert nd.cartesian([a, *others], axis=axis).tolist() == expected
+    inner = iter([[list(itertools.product([x], *each[1:])) for x in each[0]] for each in zip(*rows)])
+    nested_rows = map_rows(values, axis, lambda row: next(inner))
+    assert nd.cartesian([a, *others], axis=axis, nested=True).tolist() == nested_rows
+    places = iter([list(itertools.product(*[range(len(row)) for row in each])) for each in zip(*rows)])
+    assert nd.argcartesian([a, *others], axis=axis).tolist() == map_rows(values, axis, lambda row: next(places))
+
+
+def test_pairs_against_awkward():
+    rng = np.random.default_rng(6)
+    counts, few = rng.poisson(4, 2000), rng.poisson(1.5, 2000)
+    pt, eta = (ak.unflatten(rng.normal(size=counts.sum()), counts) for _ in range(2))
+    other = ak.unflatten(rng.normal(size=few.sum()), few)
+    ours = nd.zip({"pt": nd.array(pt.tolist()), "eta": nd.array(eta.tolist())})
+    a, b = nd.unzip(nd.combinations(ours, 2))
+    x, y = ak.unzip(ak.combinations(ak.zip({"pt": pt, "eta": eta}), 2))
+    assert (a["pt"] * b["pt"] * (a["eta"] - b["eta"])).tolist() == (x.pt * y.pt * (x.eta - y.eta)).tolist()
+    a, b = nd.unzip(nd.cartesian({"a": ours["pt"], "b": nd.array(other.tolist())}, nested=True))
+    x, y = ak.unzip(ak.cartesian([pt, other], nested=True))
+    assert nd.abs(a - b).min(axis=-1, initial=9).tolist() == ak.min(abs(x - y), axis=-1, initial=9, mask_identity=False).tolist()
+
+
+def test_too_many_pairs():
+    for call in (
+        lambda: nd.combinations(nd.arange(200), 60, axis=0),
+        lambda: nd.combinations(nd.arange(10**6), 12, axis=0),
+        lambda: nd.cartesian([nd.arange(10**5)] * 4, axis=0),
+        lambda: nd.cartesian([nd.arange(10**6)] * 3, axis=0),
+    ):
+        with pytest.raises(MemoryError, match="too large|cannot allocate"):
+            call()
+    for n in (0, -1, 65):
+        with pytest.raises(ValueError, match="n must be from 1 to 64"):
+            nd.combinations([[1]], n)
+    with pytest.raises(ValueError, match="2 names for 3 fields"):
+        nd.combinations([[1]], 3, fields=["a", "b"])
+    with pytest.raises(ValueError, match="sizes differ at axis 0"):
+        nd.cartesian([[[1]], [[1], [2]]])
+
+
 # ---- large arrays -------------------------------------------------------------------------------------------------------
 
 
