@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
@@ -37,8 +38,8 @@ template <class F> void with_item(size_t item, F f) {
 //   2 * var * 3 * string: the places of the rows' elements, and 3 texts in each
 struct container {
   list_places places;
-  int dim = -1;     ///< of the source, along which the places count; -1: there is one place
-  int32_t step = 1; ///< of the slots: neighbours of a run are that many places apart
+  int dim = -1;   ///< of the source, along which the places count; -1: there is one place
+  int slots = -1; ///< the stream of the slots that show the runs: their step is how far apart neighbours are
   small_vector<int, 8> inside;
 
   /// Elements of the result.
@@ -52,10 +53,16 @@ struct container {
   }
 };
 
+// Where a stream of one source is, along the places of a container.
+struct source_stream {
+  const char *base;
+  intptr_t stride, unit; ///< between neighbours of a run, and between places
+};
+
 class gatherer {
 public:
-  gatherer(const char *name, const array_block &source, array_block &result)
-      : name_(name), source_(source), result_(result) {}
+  gatherer(const char *name, std::span<const nd::array> sources, array_block &result)
+      : name_(name), sources_(sources), source_(*sources[0].get()), result_(result) {}
 
   // Makes the streams of a part of the result. `from` and `to` are the same part of the two types.
   void copy(const type_part &from, const type_part &to, const container &in) {
@@ -76,6 +83,13 @@ public:
     case type_kind::strided_dim: {
       container inner = in;
       inner.inside.push_back(from.dim);
+      for (const nd::array &other : sources_) {
+        if (other->size()[from.dim] != source_.size()[from.dim]) {
+          fail(error_kind::value, std::string(name_) + ": sizes inside of the elements differ: " +
+                                      std::to_string(source_.size()[from.dim]) + " and " +
+                                      std::to_string(other->size()[from.dim]));
+        }
+      }
       result_.size()[to.dim] = source_.size()[from.dim];
       return copy(from.element(), to.element(), inner);
     }
@@ -105,11 +119,20 @@ private:
     return address;
   }
 
-  // Calls f(number, address) for each of the source's items that are at places begin .. end, in their order; the number
-  // counts the items of the result. The address is null where there is no element.
+  std::vector<source_stream> streams_of(int s, const container &in) const {
+    std::vector<source_stream> streams;
+    for (const nd::array &source : sources_) {
+      intptr_t stride = in.dim < 0 ? 0 : source->strides(s)[in.dim];
+      int32_t step = in.slots < 0 ? 1 : source->streams()[in.slots].step;
+      streams.push_back({source->streams()[s].address, stride, start_unit(stride, step)});
+    }
+    return streams;
+  }
+
+  // Calls f(number, address, source) for each of the source's items that are at places begin .. end, in their order;
+  // the number counts the items of the result. The address is null where there is no element.
   template <class F> void for_items(int s, const container &in, intptr_t begin, intptr_t end, F f) {
-    const char *base = source_.streams()[s].address;
-    intptr_t stride = in.dim < 0 ? 0 : source_.strides(s)[in.dim], unit = start_unit(stride, in.step);
+    std::vector<source_stream> streams = streams_of(s, in);
     intptr_t each = 1;
     for (int d : in.inside) {
       each *= source_.size()[d];
@@ -117,28 +140,27 @@ private:
     const list_places &p = in.places;
     for (intptr_t r = begin; r < end; r++) {
       intptr_t first = p.offsets ? p.offsets[r] : r, size = p.offsets ? p.offsets[r + 1] - first : 1;
-      const char *at = p.start[r] < 0 ? nullptr : base + p.start[r] * unit;
+      int32_t which = p.source ? p.source[r] : 0;
+      const source_stream &from = streams[size_t(which)];
+      const char *at = p.start[r] < 0 ? nullptr : from.base + p.start[r] * from.unit;
       for (intptr_t k = 0; k < size; k++) {
-        if (in.inside.empty()) {
-          f(first + k, at);
-        } else {
-          intptr_t number = (first + k) * each;
-          for_inside(s, in, 0, at, number, f);
-        }
-        at += at ? stride : 0;
+        intptr_t number = (first + k) * each;
+        for_inside(s, in, 0, at, which, number, f);
+        at += at ? from.stride : 0;
       }
     }
   }
 
   template <class F>
-  void for_inside(int s, const container &in, int level, const char *at, intptr_t &number, const F &f) {
+  void for_inside(int s, const container &in, int level, const char *at, int32_t which, intptr_t &number, const F &f) {
     if (level == in.inside.size()) {
-      f(number++, at);
+      f(number++, at, which);
       return;
     }
     int d = in.inside[level];
+    intptr_t stride = sources_[size_t(which)]->strides(s)[d];
     for (intptr_t i = 0; i < source_.size()[d]; i++) {
-      for_inside(s, in, level + 1, at ? at + i * source_.strides(s)[d] : nullptr, number, f);
+      for_inside(s, in, level + 1, at ? at + i * stride : nullptr, which, number, f);
     }
   }
 
@@ -155,7 +177,9 @@ private:
     bool one = true;
     for (int i = in.inside.size() - 1; i >= 0; i--) {
       int d = in.inside[i];
-      one &= source_.size()[d] == 1 || source_.strides(s)[d] == intptr_t(item);
+      for (const nd::array &source : sources_) {
+        one &= source_.size()[d] == 1 || source->strides(s)[d] == intptr_t(item);
+      }
       item *= size_t(source_.size()[d]);
     }
     return one;
@@ -169,7 +193,7 @@ private:
       copy_elements(from, in, target, item);
     } else if (item > 0) {
       pieces_of(in, intptr_t(item / single), [&](intptr_t begin, intptr_t end) {
-        for_items(from, in, begin, end, [&](intptr_t number, const char *at) {
+        for_items(from, in, begin, end, [&](intptr_t number, const char *at, int32_t) {
           char *place = target + size_t(number) * single;
           at ? void(std::memcpy(place, at, single)) : void(std::memset(place, 0, single));
         });
@@ -180,56 +204,81 @@ private:
   // Elements of `item` bytes each.
   void copy_elements(int from, const container &in, char *target, size_t item) {
     const list_places &p = in.places;
-    const char *base = source_.streams()[from].address;
-    intptr_t stride = in.dim < 0 ? 0 : source_.strides(from)[in.dim], unit = start_unit(stride, in.step);
-    bool contiguous = stride == intptr_t(item);
+    std::vector<source_stream> streams = streams_of(from, in);
     pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
       with_item(item, [&](auto size) {
-        if (!p.offsets) {
-          for (intptr_t i = begin; i < end; i++) {
-            char *to = target + i * intptr_t(size);
-            p.start[i] >= 0 ? void(std::memcpy(to, base + p.start[i] * unit, size)) : void(std::memset(to, 0, size));
-          }
-          return;
-        }
-        for (intptr_t r = begin; r < end; r++) {
-          const char *at = base + p.start[r] * unit;
-          char *to = target + p.offsets[r] * intptr_t(size), *stop = target + p.offsets[r + 1] * intptr_t(size);
-          if (contiguous && stop - to >= 64) {
-            std::memcpy(to, at, size_t(stop - to));
-            continue;
-          }
-          for (; to < stop; to += size, at += stride) {
-            std::memcpy(to, at, size);
-          }
+        if (p.offsets) {
+          copy_runs(p, streams.data(), target, size, begin, end);
+        } else if (p.source) {
+          copy_singles(
+              p, [&](intptr_t i) -> const source_stream & { return streams[size_t(p.source[i])]; }, target, size, begin,
+              end);
+        } else {
+          copy_singles(
+              p, [one = streams[0]](intptr_t) { return one; }, target, size, begin, end);
         }
       });
     });
   }
 
+  template <class Size, class StreamOf>
+  static void copy_singles(const list_places &p, StreamOf stream_of, char *target, Size size, intptr_t begin,
+                           intptr_t end) {
+    const int64_t *start = p.start;
+    for (intptr_t i = begin; i < end; i++) {
+      char *to = target + size_t(i) * size;
+      if (start[i] >= 0) {
+        const source_stream &from = stream_of(i);
+        std::memcpy(to, from.base + start[i] * from.unit, size);
+      } else {
+        std::memset(to, 0, size);
+      }
+    }
+  }
+
+  template <class Size>
+  static void copy_runs(const list_places &p, const source_stream *streams, char *target, Size size, intptr_t begin,
+                        intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      const source_stream from = streams[p.source ? p.source[r] : 0];
+      const char *at = from.base + p.start[r] * from.unit;
+      char *to = target + size_t(p.offsets[r]) * size, *stop = target + size_t(p.offsets[r + 1]) * size;
+      if (from.stride == intptr_t(size) && stop - to >= 64) {
+        std::memcpy(to, at, size_t(stop - to));
+        continue;
+      }
+      for (; to < stop; to += size, at += from.stride) {
+        std::memcpy(to, at, size);
+      }
+    }
+  }
+
   // The slots of rows, texts or pointers, read once: another thread may write them. Then what they show.
   void copy_rows(const type_part &from, const type_part &to, const container &in) {
-    const stream &slots = source_.streams()[from.stream];
     bool pointers = from.type->kind == type_kind::pointer;
     intptr_t count = in.total(source_);
     new_offsets sizes(count);
-    place_buffer starts(count);
+    place_buffer starts(count), which(in.places.source ? (count + 1) / 2 : 0);
+    auto *sources = reinterpret_cast<int32_t *>(which.fill());
     pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
-      for_items(from.stream, in, begin, end, [&](intptr_t number, const char *at) {
+      for_items(from.stream, in, begin, end, [&](intptr_t number, const char *at, int32_t source) {
         row_extent row = {0, 0};
         if (at && pointers) {
           std::memcpy(&row.start, at, sizeof(row.start));
           row.size = row.start >= 0;
         } else if (at) {
-          row = read_slot(at, slots.kind);
+          row = read_slot(at, sources_[size_t(source)]->streams()[from.stream].kind);
         }
         starts.fill()[number] = row.size > 0 ? row.start : 0;
         sizes.fill()[number + 1] = row.size;
+        if (in.places.source) {
+          sources[number] = source;
+        }
       });
     });
     make_offsets(name_, sizes.fill(), count);
     container content;
-    content.places = {starts.data(), sizes.at, count};
+    content.places = {starts.data(), sizes.at, count, in.places.source ? sources : nullptr};
     if (pointers) {
       auto *index = reinterpret_cast<int64_t *>(allocate(to.stream, count, sizeof(int64_t)));
       for (intptr_t i = 0; i < count; i++) {
@@ -245,15 +294,15 @@ private:
     }
     result_.size()[to.dim] = -1;
     content.dim = from.dim;
-    content.step = pointers ? 1 : slots.step;
+    content.slots = pointers ? -1 : from.stream;
     copy(from.element(), to.element(), content);
   }
 
   void copy_chars(int from, int to, const container &in) {
-    const char *base = source_.streams()[from].address;
     char *target = allocate(to, in.places.total(), 1);
     pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
+        const char *base = sources_[in.places.source ? size_t(in.places.source[r]) : 0]->streams()[from].address;
         size_t size = size_t(in.places.offsets[r + 1] - in.places.offsets[r]);
         if (size) {
           std::memcpy(target + in.places.offsets[r], base + in.places.start[r], size);
@@ -263,13 +312,13 @@ private:
   }
 
   const char *name_;
-  const array_block &source_;
+  std::span<const nd::array> sources_;
+  const array_block &source_; // the first of them
   array_block &result_;
 };
 
 ref<array_block> new_result_list(ndt::type element, intptr_t count) {
-  ref<array_block> result =
-      new_block(ndt::make_strided_dim(element).get(), access_mode::immutable, flag_ours);
+  ref<array_block> result = new_block(ndt::make_strided_dim(element).get(), access_mode::immutable, flag_ours);
   std::fill_n(result->size(), result->all_ndim, 0);
   result->size()[0] = count;
   return result;
@@ -290,11 +339,29 @@ container list_container(const list_places &places) {
 
 } // namespace
 
-nd::array gather(const char *name, const nd::array &list, const list_places &places) {
+nd::array gather(const char *name, std::span<const nd::array> lists, const list_places &places) {
+  const nd::array &list = lists[0];
   ref<array_block> result = new_result_list(list.type().element(), places.total());
-  gatherer(name, *list.get(), *result)
+  gatherer(name, lists, *result)
       .copy(type_part{list->type}.element(), type_part{result->type}.element(), list_container(places));
   return finished(std::move(result));
+}
+
+nd::array gather(const char *name, const nd::array &list, const list_places &places) {
+  return gather(name, std::span(&list, 1), places);
+}
+
+nd::array gather_or_fill(const char *name, const nd::array &list, const list_places &places, const nd::array &fill) {
+  nd::array lists[] = {list, list_of(fill, -1)};
+  place_buffer start(places.count), which((places.count + 1) / 2);
+  auto *source = reinterpret_cast<int32_t *>(which.fill());
+  in_pieces(name, places.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      source[i] = places.start[i] < 0;
+      start.fill()[i] = std::max<int64_t>(places.start[i], 0);
+    }
+  });
+  return gather(name, lists, {start.data(), nullptr, places.count, source});
 }
 
 nd::array gather_or_missing(const char *name, const nd::array &list, const list_places &places) {
@@ -302,7 +369,7 @@ nd::array gather_or_missing(const char *name, const nd::array &list, const list_
     return gather(name, list, places); // what is not there has a validity of 0
   }
   ref<array_block> result = new_result_list(ndt::make_option(list.type().element()), places.total());
-  gatherer copier(name, *list.get(), *result);
+  gatherer copier(name, std::span(&list, 1), *result);
   type_part option = type_part{result->type}.element();
   copier.add_validity(option.stream, list_container(places));
   copier.copy(type_part{list->type}.element(), option.element(), list_container(places));
@@ -316,7 +383,7 @@ nd::array gather_whole(const nd::array &a) {
   container all;
   int64_t first = 0;
   all.places = {&first, nullptr, 1};
-  gatherer("copy", *a.get(), *result).copy({a->type}, {a->type}, all);
+  gatherer("copy", std::span(&a, 1), *result).copy({a->type}, {a->type}, all);
   return finished(std::move(result));
 }
 

@@ -13,6 +13,7 @@ struct list_places {
   const int64_t *start;             ///< of each run; where runs are one element each, -1 for no element
   const int64_t *offsets = nullptr; ///< count + 1: where each run begins in the result; null: each is one element
   intptr_t count = 0;
+  const int32_t *source = nullptr; ///< of each run: which list it is in, where there are several
 
   intptr_t total() const { return offsets ? offsets[count] : count; }
 };
@@ -21,6 +22,10 @@ struct list_places {
 nd::array gather(const char *name, const nd::array &list, const list_places &places);
 /// The same where elements are missing whose place is -1: T becomes ?T.
 nd::array gather_or_missing(const char *name, const nd::array &list, const list_places &places);
+/// From several lists, whose elements have the same type and, inside, the same sizes (an error where they differ).
+nd::array gather(const char *name, std::span<const nd::array> lists, const list_places &places);
+/// The same where elements are the fill's, an array without dimensions of the element type, whose place is -1.
+nd::array gather_or_fill(const char *name, const nd::array &list, const list_places &places, const nd::array &fill);
 /// A copy of a whole array of any type, rows and texts one after another.
 nd::array gather_whole(const nd::array &a);
 

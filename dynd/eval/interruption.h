@@ -1,5 +1,5 @@
-// Whether the user wants an evaluation to stop. The calling thread asks the host between its pieces; all threads see the
-// answer, also through dynd_frame::cancel.
+// Whether the user wants an evaluation to stop. The calling thread asks the host between its pieces; all threads see
+// the answer, also through dynd_frame::cancel.
 #pragma once
 
 #include <atomic>

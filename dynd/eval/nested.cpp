@@ -143,6 +143,47 @@ nd::array list_of(const nd::array &a, int axis) {
   return nd::array(std::move(list));
 }
 
+nd::array inside_of_options(const nd::array &list) {
+  type_part option = type_part{list->type}.element();
+  ndt::type type = ndt::make_strided_dim(ndt::type(option.type->element));
+  ref<array_block> block = new_block(type.get(), list->access, list->flags & flag_ours);
+  std::copy_n(list->size(), list->all_ndim, block->size());
+  for (int s = 0; s < block->nstreams; s++) {
+    block->streams()[s] = shared_stream(*list.get(), s + 1);
+    std::copy_n(list->strides(s + 1), list->all_ndim, block->strides(s));
+  }
+  note_density(*block);
+  return nd::array(std::move(block));
+}
+
+nd::array validity_of(const nd::array &list) {
+  ref<array_block> block =
+      new_block(ndt::make_strided_dim(ndt::make_scalar(scalar_id::bool_)).get(), list->access, list->flags & flag_ours);
+  block->size()[0] = list.size(0);
+  block->streams()[0] = shared_stream(*list.get(), 0);
+  block->strides(0)[0] = list->strides(0)[0];
+  note_density(*block);
+  return nd::array(std::move(block));
+}
+
+nd::array rows_over(const nd::array &list, ref<buffer> slots, intptr_t count) {
+  ndt::type type = ndt::make_strided_dim(ndt::make_var_dim(list.type().element()));
+  ref<array_block> rows = new_block(type.get(), list->access, 0);
+  rows->size()[0] = count;
+  rows->size()[1] = -1;
+  std::copy(list->size() + 1, list->size() + list->all_ndim, rows->size() + 2);
+  std::fill_n(rows->strides(0), rows->all_ndim, 0);
+  rows->strides(0)[0] = sizeof(row_extent);
+  char *address = slots->data;
+  rows->streams()[0] = {address, slots.take(), slot_kind::pairs64};
+  for (int s = 0; s < list->nstreams; s++) {
+    rows->streams()[s + 1] = shared_stream(*list.get(), s);
+    rows->strides(s + 1)[0] = 0;
+    std::copy_n(list->strides(s), list->all_ndim, rows->strides(s + 1) + 1);
+  }
+  return nd::array(std::move(rows));
+}
+
 bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer &places) {
   array_block &from = *a.get();
   int var = last_var(from, axis), s = from.slot_stream(axis + 1);

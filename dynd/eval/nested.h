@@ -58,7 +58,8 @@ nd::array one_size_outside(const nd::array &a);
 
 /// Whether the elements of the axis follow each other in memory.
 bool is_compact(const nd::array &a, int axis);
-/// The array, with one size outside, or a copy in which everything is in C order: where the elements of the axis do not follow each other.
+/// The array, with one size outside, or a copy in which everything is in C order: where the elements of the axis do not
+/// follow each other.
 nd::array compact(const nd::array &a, int axis);
 /// A copy of an array of any type: in C order, rows and texts one after another.
 nd::array compact_copy(const nd::array &a);
@@ -68,6 +69,14 @@ nd::array compact_copy(const nd::array &a);
 nd::array list_of(const nd::array &a, int axis);
 /// the rows of the axis, over everything outside of it. Rows of one size have offsets too.
 row_offsets rows_at(const nd::array &a, int axis);
+
+/// Of a list of options, as views: what is inside of them, and whether it is there.
+nd::array inside_of_options(const nd::array &list);
+nd::array validity_of(const nd::array &list);
+
+/// A list of `count` rows over the elements of another list, a view; each is a {start, size} pair.
+///   [10, 20, 30], {2, 1} {0, 2}: [[30], [10, 20]]
+nd::array rows_over(const nd::array &list, ref<buffer> slots, intptr_t count);
 
 /// Of any array: the content of its innermost rows down to the axis, as a list, a view, and the place there of each
 /// element of the axis. False where the dimensions inside of the rows do not follow each other, or there are no rows.

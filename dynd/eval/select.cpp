@@ -55,8 +55,8 @@ index_expression::index_expression(const nd::array &a, std::span<const selector>
     fail(error_kind::index, "index: more than one ellipsis");
   }
   if (consumed > a.ndim()) {
-    fail(error_kind::index, "index: too many indices: " + std::to_string(consumed) + " for " +
-                                std::to_string(a.ndim()) + " dimension(s)");
+    fail(error_kind::index,
+         "index: too many indices: " + std::to_string(consumed) + " for " + std::to_string(a.ndim()) + " dimension(s)");
   }
   bool ended = false;
   for (const selector &s : selectors) {
@@ -157,7 +157,12 @@ struct axis_index {
 
 class point_selection {
 public:
-  point_selection(const nd::array &base, int axis, const index_expression &e) : base_(base), axis_(axis), e_(e) {
+  point_selection(const nd::array &base, int axis, int shown_axis, std::span<const nd::array> arrays)
+      : base_(base), axis_(axis), shown_axis_(shown_axis), arrays_(arrays.begin(), arrays.end()) {}
+
+  point_selection(const nd::array &base, const index_expression &e)
+      : base_(base), axis_(e.axis()), shown_axis_(e.first_axis) {
+    int axis = axis_;
     for (const selector &s : e.arrays) {
       if (!s.array) {
         arrays_.push_back(nd::array(int64_t(s.plain.at)));
@@ -267,7 +272,7 @@ private:
     bool rows = s.base->is_var(axis);
     row_offsets offsets = rows ? rows_at(s.base, axis) : row_offsets();
     intptr_t one_size = s.base.size(axis);
-    int shown = e_.first_axis + k;
+    int shown = shown_axis_ + k;
     in_pieces("index", outer * count, [&](intptr_t begin, intptr_t end) {
       intptr_t row = begin / std::max<intptr_t>(1, count), i = begin - row * count;
       for (intptr_t at = begin; at < end; at++) {
@@ -278,8 +283,8 @@ private:
           intptr_t size = rows ? offsets.length(outside) : one_size;
           intptr_t positive = wanted < 0 ? wanted + size : wanted;
           if (positive < 0 || positive >= size) {
-            fail(error_kind::index, nd::out_of_bounds_text(wanted, shown,
-                                                           rows ? row_name(s.base, axis, outside) : "", size));
+            fail(error_kind::index,
+                 nd::out_of_bounds_text(wanted, shown, rows ? row_name(s.base, axis, outside) : "", size));
           }
           place = (rows ? offsets.at[outside] : outside * one_size) + positive;
         }
@@ -293,8 +298,7 @@ private:
   }
 
   nd::array base_;
-  int axis_;
-  const index_expression &e_;
+  int axis_, shown_axis_; ///< and the number that messages say
   std::vector<nd::array> arrays_;
   std::vector<axis_index> index_;
   int ndim_ = 0;
@@ -374,7 +378,7 @@ nd::array take_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_index:
     return places_in_rows("index", base, only, only.ndim() - 1).take("index");
   default:
-    return point_selection(base, e.axis(), e).run().take("index");
+    return point_selection(base, e).run().take("index");
   }
 }
 
@@ -402,8 +406,12 @@ selected find_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_index:
     return places_in_rows("index", base, only, only.ndim() - 1);
   default:
-    return point_selection(base, e.axis(), e).run();
+    return point_selection(base, e).run();
   }
+}
+
+nd::array select_points(const char *name, const nd::array &a, int axis, std::span<const nd::array> indices) {
+  return point_selection(a, axis, axis, indices).run().take(name);
 }
 
 nd::array select(const nd::array &a, std::span<const selector> selectors) {

@@ -25,8 +25,12 @@ nd::array select(const nd::array &a, std::span<const selector> selectors);
 /// a[selectors] = value, broadcast to the shape of the selection. Of equal indices the last one's value stays.
 void assign_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value);
 
+/// Elements by indices for neighbouring axes, from `axis` on, which are broadcast together; all are strided. Their
+/// dimensions take the place of these axes.
+nd::array select_points(const char *name, const nd::array &a, int axis, std::span<const nd::array> indices);
+
 /// Elements along an axis by an index of int64 that is lined up with the array's rows: row r of the index takes from
-/// row r of the axis. Axes outside of it have equal sizes in both, or size 1 in the index.
+/// row r of the axis. Axes outside of it have equal sizes in both.
 nd::array select_in_rows(const char *name, const nd::array &a, const nd::array &index, int axis);
 
 /// The elements of the axis whose entry in the mask, an array of bools with the same rows down to the axis, is true.

@@ -26,26 +26,6 @@ ref<buffer> rows_of_one(const place_buffer &start, intptr_t size, bool may_repea
   return memory;
 }
 
-// A list of rows of one element each, over the elements of another list.
-//   [10, 20, 30], places 2 0: [[30], [10]]
-nd::array as_rows(const nd::array &list, ref<buffer> slots, intptr_t count) {
-  ndt::type type = ndt::make_strided_dim(ndt::make_var_dim(list.type().element()));
-  ref<array_block> rows = new_block(type.get(), list->access, 0);
-  rows->size()[0] = count;
-  rows->size()[1] = -1;
-  std::copy(list->size() + 1, list->size() + list->all_ndim, rows->size() + 2);
-  std::fill_n(rows->strides(0), rows->all_ndim, 0);
-  rows->strides(0)[0] = sizeof(row_extent);
-  char *address = slots->data;
-  rows->streams()[0] = {address, slots.take(), slot_kind::pairs64};
-  for (int s = 0; s < list->nstreams; s++) {
-    rows->streams()[s + 1] = shared_stream(*list.get(), s);
-    rows->strides(s + 1)[0] = 0;
-    std::copy_n(list->strides(s), list->all_ndim, rows->strides(s + 1) + 1);
-  }
-  return nd::array(std::move(rows));
-}
-
 // Rows that do not follow each other: the places are those in their content.
 bool find_in_content(const nd::array &base, int axis, place_buffer &start, nd::array &list) {
   place_buffer places;
@@ -80,7 +60,7 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
   }
   bool may_repeat = !e.arrays[0].array || e.arrays[0].array->type->dtype->scalar != scalar_id::bool_;
   intptr_t count = s.start.size();
-  nd::array rows = as_rows(list, rows_of_one(s.start, list.size(0), may_repeat), count);
+  nd::array rows = rows_over(list, rows_of_one(s.start, list.size(0), may_repeat), count);
   nd::array target = assemble(s.like, s.keep, s.dims, rows);
   int inside = base.ndim() - s.axis - 1;
   target = e.rest_of(target, inside);

@@ -29,7 +29,7 @@ struct index_expression {
 struct selected {
   nd::array base; ///< compact down to the axis
   int axis = 0;
-  nd::array like;            ///< the first `keep` dimensions of the result
+  nd::array like; ///< the first `keep` dimensions of the result
   int keep = 0;
   std::vector<new_dim> dims; ///< after these
   place_buffer start;

@@ -74,8 +74,7 @@ struct index_list {
       fail(error_kind::type, std::string(name) + ": an index array must be of integers, or of bool as a mask, not " +
                                  std::string(index.type().str()));
     }
-    nd::array converted(
-        copy_values(index.get(), access_mode::immutable, number_type(scalar_id::int64, kind.option)));
+    nd::array converted(copy_values(index.get(), access_mode::immutable, number_type(scalar_id::int64, kind.option)));
     nd::array list = list_of(compact(converted, axis), axis);
     values = list;
     at = reinterpret_cast<const int64_t *>(list->streams()[list->nstreams - 1].address);

@@ -111,4 +111,5 @@ NB_MODULE(_dynd, m) {
   add_pickle(m);
   add_scans(m);
   add_creation(m);
+  add_structure(m);
 }

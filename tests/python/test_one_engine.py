@@ -130,7 +130,24 @@ def division_of_missing_values():
     return lambda: column // row
 
 
+@functools.lru_cache(None)
+def large_index():
+    return nd.array(np.random.default_rng(8).integers(0, 1 << 20, 1 << 25))
+
+
+def selection_of_numbers():
+    values, index = nd.array(np.arange(float(1 << 20))), large_index()
+    return lambda: [values[index] for _ in range(8)]
+
+
+def selection_of_texts():
+    texts, index = nd.array([str(i) for i in range(1 << 20)]), large_index()
+    return lambda: [texts[index[: 1 << 23]] for _ in range(8)]
+
+
 TASKS = [
+    selection_of_numbers,
+    selection_of_texts,
     struct_assignment,
     struct_comparison,
     byteswapped_comparison,
@@ -280,6 +297,13 @@ def results():
         rows = nd.from_offsets(offsets, content)
         yield rows == rows[:, ::-1]
         yield nd.is_missing(rows)
+    for content in (structs, words, option):
+        rows = nd.from_offsets(offsets, content)
+        yield content[nd.array(np.arange(0, COUNT, 7))]
+        yield rows[nd.array(np.arange(0, len(rows), 3))]
+        yield rows[nd.local_index(rows) % 3 == 1]
+        yield nd.concat([rows, rows], axis=1)
+        yield nd.to_dense(rows, 3)
     yield nd.from_offsets(offsets, option).sum(axis=1)
     yield nd.from_offsets(offsets, option).max(axis=1)
 

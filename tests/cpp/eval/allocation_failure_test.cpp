@@ -9,6 +9,8 @@
 #include "dynd/call/composed.h"
 #include "dynd/call/creation.h"
 #include "dynd/call/functions.h"
+#include "dynd/call/selection.h"
+#include "dynd/call/structure.h"
 #include "dynd/call/wrap.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/row_functions.h"
@@ -66,6 +68,18 @@ template <class F> result traced(F f) {
 }
 
 /// 40 operations on one another, more than one group holds.
+// a[by]
+nd::array selected(const nd::array &a, const nd::array &by) {
+  selector one{{}, by};
+  return select(a, {&one, 1});
+}
+
+nd::array assigned_to_selected(const nd::array &a, const nd::array &by) {
+  selector one{{}, by};
+  assign_selected(a, {&one, 1}, nd::array(0.5));
+  return a;
+}
+
 nd::array long_chain(const nd::array &a) {
   nd::array chain = a;
   for (int i = 0; i < 40; i++) {

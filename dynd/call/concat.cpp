@@ -1,0 +1,183 @@
+// Arrays behind each other and side by side; arrays in their common shape.
+#include <algorithm>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
+#include "dynd/call/structure.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/select.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+void check_outside(const char *name, const std::vector<array> &arrays, int axis) {
+  const array &first = arrays[0];
+  for (size_t k = 1; k < arrays.size(); k++) {
+    for (int d = 0; d < axis; d++) {
+      const array &other = arrays[k];
+      if (!first->is_var(d) && !other->is_var(d) && first.size(d) != other.size(d)) {
+        fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(d) + ": " +
+                                    std::to_string(first.size(d)) + " and " + std::to_string(other.size(d)));
+      }
+      if (!first->is_var(d) && !other->is_var(d)) {
+        continue;
+      }
+      row_offsets own = rows_at(first, d), rows = rows_at(other, d);
+      for (intptr_t r = 0; r < own.count && own.at != rows.at; r++) {
+        if (own.length(r) != rows.length(r)) {
+          fail(error_kind::value, std::string(name) + ": " + row_name(first, d, r) + " has " +
+                                      std::to_string(own.length(r)) + " and " + std::to_string(rows.length(r)) +
+                                      " elements");
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
+
+// The type that elements of both are converted to; null where there is none but themselves.
+const type_data *common_element(const type_data *a, const type_data *b) {
+  if (a == b) {
+    return a;
+  }
+  element_kind one, other;
+  if (find_element_kind(a, one) && find_element_kind(b, other)) {
+    return number_type(promote(one.scalar, other.scalar), one.option || other.option).get();
+  }
+  const type_data *inside = a->kind == type_kind::option ? a->element : a;
+  const type_data *other_inside = b->kind == type_kind::option ? b->element : b;
+  if (inside == other_inside && (is_text(inside) || inside->nfields)) {
+    return ndt::make_option(ndt::type(inside)).get();
+  }
+  return nullptr;
+}
+
+// All with one element type, and what is inside of the axis of one type too.
+std::vector<array> with_one_type(const char *name, std::span<const array> arrays) {
+  if (arrays.empty()) {
+    fail(error_kind::value, std::string(name) + ": no array is given");
+  }
+  const type_data *element = arrays[0]->type->dtype;
+  for (const array &a : arrays) {
+    const type_data *both = common_element(element, a->type->dtype);
+    if (!both || a.ndim() != arrays[0].ndim()) {
+      fail(error_kind::type, std::string(name) + ": arrays of " + std::string(arrays[0].type().str()) + " and of " +
+                                 std::string(a.type().str()) + " cannot be joined");
+    }
+    element = both;
+  }
+  std::vector<array> converted;
+  for (const array &a : arrays) {
+    array one = one_size_outside(a);
+    converted.push_back(one->type->dtype == element
+                            ? one
+                            : array(copy_values(one.get(), access_mode::immutable, ndt::type(element))));
+  }
+  return converted;
+}
+
+// Dimensions inside of the axis are `var` where they are in some of the arrays, else strided with equal sizes.
+void make_inside_alike(const char *name, std::vector<array> &arrays, int axis) {
+  ndt::type type = arrays[0].type().dtype();
+  for (int d = arrays[0].ndim() - 1; d > axis; d--) {
+    bool var = false;
+    for (const array &a : arrays) {
+      var |= a->is_var(d);
+    }
+    if (!var) {
+      for (const array &a : arrays) {
+        if (a.size(d) != arrays[0].size(d)) {
+          fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(d) + ": " +
+                                      std::to_string(arrays[0].size(d)) + " and " + std::to_string(a.size(d)));
+        }
+      }
+    }
+    type = var ? ndt::make_var_dim(type) : ndt::make_strided_dim(type);
+  }
+  for (array &a : arrays) {
+    ndt::type whole = type;
+    for (int d = axis; d >= 0; d--) {
+      whole = a->is_var(d) ? ndt::make_var_dim(whole) : ndt::make_strided_dim(whole);
+    }
+    if (a.type().at_depth(axis + 1) != type) {
+      a = array(convert_values(a.get(), access_mode::immutable, whole));
+    }
+  }
+}
+
+// Row r of the result is row r of every array, one after another.
+array join_rows(const char *name, const std::vector<array> &arrays, int axis, bool var) {
+  intptr_t n = intptr_t(arrays.size()), count = 0, size = 0;
+  std::vector<row_offsets> rows;
+  std::vector<array> lists;
+  for (const array &a : arrays) {
+    rows.push_back(rows_at(a, axis));
+    lists.push_back(list_of(a, axis));
+    count = rows.back().count;
+    size += var ? 0 : a.size(axis);
+  }
+  place_buffer start(count * n), which((count * n + 1) / 2);
+  auto *source = reinterpret_cast<int32_t *>(which.fill());
+  new_offsets runs(count * n), joined(count);
+  in_pieces(
+      name, count,
+      [&](intptr_t begin, intptr_t end) {
+        for (intptr_t r = begin; r < end; r++) {
+          for (intptr_t k = 0; k < n; k++) {
+            start.fill()[r * n + k] = rows[size_t(k)].at[r];
+            source[r * n + k] = int32_t(k);
+            runs.fill()[r * n + k + 1] = rows[size_t(k)].length(r);
+          }
+        }
+      },
+      n);
+  make_offsets(name, runs.fill(), count * n);
+  for (intptr_t r = 0; r <= count; r++) {
+    joined.fill()[r] = runs.at[r * n];
+  }
+  array list = gather(name, lists, {start.data(), runs.at, count * n, source});
+  return var ? assemble(arrays[0], axis, {joined}, list) : assemble(arrays[0], axis, {size}, list);
+}
+
+array joined(const char *name, std::span<const array> given, int axis) {
+  std::vector<array> arrays = with_one_type(name, given);
+  if (arrays[0].ndim() == 0) {
+    fail(error_kind::value, std::string(name) + ": zero-dimensional arrays cannot be joined; nd.stack makes an axis");
+  }
+  axis = checked_axis(name, arrays[0], axis);
+  make_inside_alike(name, arrays, axis);
+  bool var = false;
+  for (array &a : arrays) {
+    a = compact(a, axis);
+    var |= a->is_var(axis);
+  }
+  check_outside(name, arrays, axis);
+  return join_rows(name, arrays, axis, var);
+}
+
+} // namespace
+
+array concat(std::span<const array> arrays, int axis) { return joined("concat", arrays, axis); }
+
+array stack(std::span<const array> arrays, int axis) {
+  std::vector<array> wider;
+  for (const array &a : arrays) {
+    array one = one_size_outside(a);
+    int at = axis < 0 ? axis + a.ndim() + 1 : axis;
+    if (at < 0 || at > a.ndim()) {
+      fail(error_kind::index, "stack: axis " + std::to_string(axis) + " is out of bounds for " +
+                                  std::to_string(a.ndim() + 1) + " dimension(s)");
+    }
+    wider.push_back(with_unit_axis(one, at));
+  }
+  return joined("stack", wider, axis);
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,389 @@
+// Structs of arrays and arrays of structs: zip, unzip, fields that are added, dropped and renamed. Shapes: broadcast
+// arrays, reshape, squeeze.
+#include <algorithm>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
+#include "dynd/call/structure.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/select.h"
+#include "dynd/eval/space.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd::nd {
+
+array zip_lists(std::span<const std::string> names, std::span<const array> lists) {
+  std::vector<ndt::type> types;
+  bool writable = true, ours = true, immutable = true;
+  for (const array &list : lists) {
+    types.push_back(list.type().element());
+    writable &= list->access == access_mode::readwrite;
+    immutable &= list->access == access_mode::immutable;
+    ours &= (list->flags & flag_ours) != 0;
+  }
+  ndt::type structs = names.empty() ? ndt::make_tuple(types) : ndt::make_struct(names, types);
+  access_mode access = immutable ? access_mode::immutable : writable ? access_mode::readwrite : access_mode::readonly;
+  ref<array_block> block = new_block(ndt::make_strided_dim(structs).get(), access, ours ? flag_ours : 0);
+  std::fill_n(block->strides(0), block->nstreams * block->all_ndim, 0);
+  block->size()[0] = lists[0].size(0);
+  for (size_t k = 0; k < lists.size(); k++) {
+    const type_field &field = structs->fields[k];
+    array_block &from = *lists[k].get();
+    int dim = 1 + field.dim;
+    std::copy(from.size() + 1, from.size() + from.all_ndim, block->size() + dim);
+    for (int s = 0; s < from.nstreams; s++) {
+      int to = field.stream + s;
+      block->streams()[to] = shared_stream(from, s);
+      block->strides(to)[0] = from.strides(s)[0];
+      std::copy(from.strides(s) + 1, from.strides(s) + from.all_ndim, block->strides(to) + dim);
+    }
+  }
+  return array(std::move(block));
+}
+
+array list_of_places(const place_buffer &places) {
+  ref<array_block> block = new_block(ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64)).get(),
+                                     access_mode::immutable, flag_ours);
+  block->size()[0] = places.size();
+  block->strides(0)[0] = sizeof(int64_t);
+  retain(places.owner().get());
+  block->streams()[0] = {reinterpret_cast<char *>(const_cast<int64_t *>(places.data())), places.owner().get(),
+                         slot_kind::none};
+  note_density(*block);
+  return array(std::move(block));
+}
+
+namespace {
+
+// The array in the shape of a space without rows.
+array stretched(const array &a, const space &shape) {
+  ndt::type type = a.type().dtype();
+  for (int d = shape.ndim - 1; d >= 0; d--) {
+    type = ndt::make_strided_dim(type);
+  }
+  array_block &from = *a.get();
+  int added = shape.ndim - from.ndim;
+  ref<array_block> block = new_block(type.get(), from.access, from.flags & flag_ours);
+  std::copy_n(shape.size, shape.ndim, block->size());
+  std::copy(from.size() + from.ndim, from.size() + from.all_ndim, block->size() + shape.ndim);
+  for (int s = 0; s < from.nstreams; s++) {
+    block->streams()[s] = shared_stream(from, s);
+    for (int d = 0; d < shape.ndim; d++) {
+      bool own = d >= added && from.size()[d - added] == shape.size[d];
+      block->strides(s)[d] = own ? from.strides(s)[d - added] : 0;
+    }
+    std::copy(from.strides(s) + from.ndim, from.strides(s) + from.all_ndim, block->strides(s) + shape.ndim);
+  }
+  note_density(*block);
+  return array(std::move(block));
+}
+
+// Whether two arrays have the same first dimensions.
+bool have_same_rows(const array &a, const array &like, int ndim) {
+  bool same = a.ndim() >= ndim && like.ndim() >= ndim;
+  for (int d = 0; d < ndim && same; d++) {
+    same = a->is_var(d) == like->is_var(d) && (a->is_var(d) || a.size(d) == like.size(d));
+    if (same && a->is_var(d)) {
+      row_offsets own = rows_at(a, d), other = rows_at(like, d);
+      same = own.count == other.count &&
+             (own.at == other.at || std::equal(own.at, own.at + own.count + 1, other.at));
+    }
+  }
+  return same;
+}
+
+// The places of elements in the common shape, an array of int64: broadcast as numbers are.
+array broadcast_places(const array &whole, const space &shape) {
+  intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
+  array numbers = new_list<int64_t>(count);
+  for (intptr_t i = 0; i < count; i++) {
+    values_of<int64_t>(numbers)[i] = i;
+  }
+  array shaped = whole.ndim() ? assemble(whole, whole.ndim(), {}, numbers) : at(numbers, 0);
+  array places(new_result(shape, ndt::make_scalar(scalar_id::int64)));
+  places->access = access_mode::readwrite;
+  assign(places.get(), shaped.get());
+  places->access = access_mode::immutable;
+  return places;
+}
+
+// All arrays in their common shape, compact; where it has rows, with the rows of the first.
+std::vector<array> in_common_shape(const char *name, std::span<const array> arrays) {
+  space_operands operands;
+  std::vector<array> evaluated;
+  for (const array &a : arrays) {
+    evaluated.push_back(one_size_outside(a.eval()));
+    operands.push_back(evaluated.back().get());
+  }
+  space shape;
+  broadcast_space(name, operands, shape);
+  if (shape.nvar == 0) {
+    for (array &a : evaluated) {
+      a = a.ndim() == shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size()) ? a : stretched(a, shape);
+    }
+    return evaluated;
+  }
+  if (!std::all_of(shape.slots.begin(), shape.slots.end(), [](const space_slots &s) { return bool(s.run); })) {
+    make_slots(shape, measure_rows(name, operands, shape));
+  }
+  array like;
+  for (array &a : evaluated) {
+    array whole = compact(a, a.ndim() - 1);
+    if (!like) {
+      like = compact(broadcast_places(whole, shape), shape.ndim - 1);
+    }
+    if (whole.ndim() == shape.ndim && have_same_rows(whole, like, shape.ndim)) {
+      a = whole;
+      continue;
+    }
+    array places = compact(broadcast_places(whole, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
+    array list = gather(name, list_of(whole, whole.ndim() - 1),
+                        {values_of<int64_t>(start), nullptr, start.size(0)});
+    a = assemble(places, shape.ndim, {}, list);
+  }
+  return evaluated;
+}
+
+} // namespace
+
+std::vector<array> broadcast_arrays(std::span<const array> arrays) {
+  return arrays.empty() ? std::vector<array>() : in_common_shape("broadcast_arrays", arrays);
+}
+
+array zip(std::span<const std::string> names, std::span<const array> arrays) {
+  if (arrays.empty()) {
+    fail(error_kind::value, "zip: no array is given");
+  }
+  std::vector<array> lists;
+  array like;
+  int last = 0;
+  for (array &a : in_common_shape("zip", arrays)) {
+    last = a.ndim() - 1;
+    array whole = compact(a, last);
+    like = like ? like : whole;
+    lists.push_back(list_of(whole, last));
+  }
+  array list = zip_lists(names, lists);
+  return last < 0 ? at(list, 0) : assemble(like, last + 1, {}, list);
+}
+
+namespace {
+
+const type_data *fields_of(const char *name, const array &a) {
+  const type_data *t = a->type->dtype;
+  while (t->kind == type_kind::option || t->kind == type_kind::pointer) {
+    t = t->element;
+  }
+  if (t->nfields == 0) {
+    fail(error_kind::type, std::string(name) + ": the elements have no fields: " + std::string(a.type().str()));
+  }
+  return t;
+}
+
+} // namespace
+
+std::vector<array> unzip(const array &a) {
+  std::vector<array> parts;
+  for (int i = 0; i < fields_of("unzip", a)->nfields; i++) {
+    parts.push_back(field(a, i));
+  }
+  return parts;
+}
+
+std::vector<std::string> field_names(const array &a) {
+  const type_data *t = fields_of("fields", a);
+  std::vector<std::string> names;
+  for (int i = 0; i < t->nfields && t->kind == type_kind::struct_; i++) {
+    names.push_back(t->fields[i].name);
+  }
+  return names;
+}
+
+namespace {
+
+// The values for each of the elements, as a list: broadcast to the array's dimensions; dimensions that they have
+// besides are inside of the field.
+array field_list(const array &whole, const array &values) {
+  int last = whole.ndim() - 1;
+  array own = compact(values, last);
+  if (values.ndim() <= whole.ndim()) {
+    const array both[] = {whole, values};
+    array wide = in_common_shape("with_field", both)[1];
+    own = compact(wide, wide.ndim() - 1);
+  }
+  if (!have_same_rows(own, whole, last + 1)) {
+    fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) +
+                                    " do not broadcast to " + std::string(whole.type().str()));
+  }
+  return list_of(own, last);
+}
+
+} // namespace
+
+array with_field(const array &a, const std::string &name, const array &values) {
+  if (a->type->dtype->kind != type_kind::struct_) {
+    fail(error_kind::type, "with_field: the elements are not structs: " + std::string(a.type().str()));
+  }
+  array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
+  std::vector<std::string> names = field_names(a);
+  std::vector<array> lists;
+  for (int i = 0; i < int(names.size()); i++) {
+    lists.push_back(field(list, i));
+  }
+  size_t at_name = size_t(std::find(names.begin(), names.end(), name) - names.begin());
+  if (at_name == names.size()) {
+    names.push_back(name);
+    lists.emplace_back();
+  }
+  lists[at_name] = field_list(whole, values);
+  array zipped = zip_lists(names, lists);
+  return a.ndim() ? assemble(whole, a.ndim(), {}, zipped) : at(zipped, 0);
+}
+
+array without_field(const array &a, std::span<const std::string> names) {
+  std::vector<std::string> left = field_names(a);
+  for (const std::string &name : names) {
+    auto found = std::find(left.begin(), left.end(), name);
+    if (found == left.end()) {
+      fail(error_kind::index, "without_field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
+    }
+    left.erase(found);
+  }
+  if (left.empty()) {
+    fail(error_kind::value, "without_field: no field would be left");
+  }
+  return fields(a, left);
+}
+
+namespace {
+
+ndt::type renamed(const type_data *type, std::span<const std::string> names) {
+  if (type->kind == type_kind::option || type->kind == type_kind::pointer) {
+    ndt::type inside = renamed(type->element, names);
+    return type->kind == type_kind::option ? ndt::make_option(inside) : ndt::make_pointer(inside);
+  }
+  std::vector<ndt::type> types;
+  for (int i = 0; i < type->nfields; i++) {
+    types.push_back(ndt::type(type->fields[i].type));
+  }
+  return ndt::make_struct(names, types);
+}
+
+} // namespace
+
+array rename(const array &a, std::span<const std::string> from, std::span<const std::string> to) {
+  std::vector<std::string> old = field_names(a), names = old;
+  for (size_t i = 0; i < from.size(); i++) {
+    auto found = std::find(old.begin(), old.end(), from[i]);
+    if (found == old.end()) {
+      fail(error_kind::index, "rename: no field " + field_name_text(from[i]) + " in " + std::string(a.type().str()));
+    }
+    names[size_t(found - old.begin())] = to[i];
+  }
+  ndt::type type = ndt::with_dtype(a.type(), renamed(a->type->dtype, names));
+  array_block &own = *a.get();
+  ref<array_block> block = new_block(type.get(), own.access, own.flags & flag_ours);
+  std::copy_n(own.size(), own.all_ndim, block->size());
+  std::copy_n(own.strides(0), own.nstreams * own.all_ndim, block->strides(0));
+  for (int s = 0; s < own.nstreams; s++) {
+    block->streams()[s] = shared_stream(own, s);
+  }
+  return array(std::move(block));
+}
+
+// ---- runs -----------------------------------------------------------------------------------------------------------
+
+array run_lengths(const array &a) {
+  int axis = checked_axis("run_lengths", a, -1);
+  array whole = compact(a, axis), list = list_of(whole, axis);
+  row_offsets rows = rows_at(whole, axis);
+  intptr_t count = list.size(0);
+  array begins = new_list<bool>(count);
+  char *mark = begins->values().address;
+  if (count > 0) {
+    // Inside of a struct what is missing is equal to what is missing.
+    const std::string name = "x";
+    array one = a->type->dtype->kind == type_kind::option ? zip_lists({&name, 1}, {&list, 1}) : list;
+    index after{index::slice, 0, 1, {}, {}}, before{index::slice, 0, {}, -1, {}};
+    array right = at(one, {&after, 1}), left = at(one, {&before, 1});
+    array_block *const both[] = {left.get(), right.get()};
+    array differs = mask_list("run_lengths", array(evaluate(logic::comparisons[1], {both, 2})).eval(), 0);
+    std::copy_n(differs->values().address, count - 1, mark + 1);
+  }
+  for (intptr_t r = 0; r < rows.count; r++) {
+    if (rows.length(r)) {
+      mark[rows.at[r]] = 1;
+    }
+  }
+  mask_bits bits("run_lengths", mark, count);
+  place_buffer start = bits.positions("run_lengths");
+  array lengths = new_list<int64_t>(start.size());
+  for (intptr_t i = 0; i < start.size(); i++) {
+    values_of<int64_t>(lengths)[i] = (i + 1 < start.size() ? start[i + 1] : count) - start[i];
+  }
+  return axis == 0 ? lengths : assemble(whole, axis, {bits.rows("run_lengths", rows)}, lengths);
+}
+
+// ---- shapes ---------------------------------------------------------------------------------------------------------
+
+array reshape(const array &a, std::span<const intptr_t> shape) {
+  array whole = one_size_outside(a);
+  if (whole->type->var_count) {
+    fail(error_kind::type, "reshape: a ragged array has no other shape; nd.flatten and nd.unflatten join and split its "
+                           "axes: " +
+                               std::string(a.type().str()));
+  }
+  whole = compact(whole, whole.ndim() - 1);
+  array list = list_of(whole, whole.ndim() - 1);
+  intptr_t count = list.size(0), known = 1, unknown = -1;
+  std::string text;
+  for (size_t d = 0; d < shape.size(); d++) {
+    text += (d ? ", " : "") + std::to_string(shape[d]);
+    bool bad = shape[d] < -1 || (shape[d] == -1 && unknown >= 0);
+    unknown = shape[d] == -1 ? intptr_t(d) : unknown;
+    if (bad || (shape[d] >= 0 && __builtin_mul_overflow(known, shape[d], &known))) {
+      fail(error_kind::value, "reshape: there is no shape (" + text + (bad ? ")" : ", ...)"));
+    }
+  }
+  std::vector<new_dim> dims;
+  for (size_t d = 0; d < shape.size(); d++) {
+    dims.push_back(shape[d] == -1 ? (known ? count / known : 0) : shape[d]);
+  }
+  if ((unknown < 0 ? known : known && count % known == 0 ? count : -1) != count || dims.size() > size_t(max_ndim)) {
+    fail(error_kind::value, "reshape: " + std::to_string(count) + " elements have no shape (" + text + ")");
+  }
+  return dims.empty() ? at(list, 0) : assemble({}, 0, dims, list);
+}
+
+array squeeze(const array &a, std::span<const int> axes) {
+  array whole = one_size_outside(a);
+  std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
+  for (int d = 0; d < a.ndim(); d++) {
+    if (axes.empty() && whole.size(d) == 1) {
+      indices[size_t(d)] = {index::integer, 0, {}, {}, {}};
+    }
+  }
+  for (int axis : axes) {
+    int d = checked_axis("squeeze", a, axis);
+    if (whole.size(d) != 1) {
+      fail(error_kind::value, "squeeze: axis " + std::to_string(d) + " has not size 1");
+    }
+    indices[size_t(d)] = {index::integer, 0, {}, {}, {}};
+  }
+  return at(whole, indices);
+}
+
+array expand_dims(const array &a, int axis) {
+  int at = axis < 0 ? axis + a.ndim() + 1 : axis;
+  if (at < 0 || at > a.ndim()) {
+    fail(error_kind::index, "expand_dims: axis " + std::to_string(axis) + " is out of bounds for " +
+                                std::to_string(a.ndim() + 1) + " dimension(s)");
+  }
+  return with_unit_axis(a, at);
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,403 @@
+// Lengths and numbers of rows; axes that are joined, split, padded, repeated, moved.
+#include <algorithm>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/array/view_parts.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/structure.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/select.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// Calls f(row) for all rows, in pieces.
+template <class F> void for_rows(const char *name, const row_offsets &rows, F f) {
+  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      f(r);
+    }
+  });
+}
+
+// New offsets from the length of each row.
+template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
+  new_offsets offsets(count);
+  int64_t *to = offsets.fill() + 1;
+  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = length(r);
+    }
+  });
+  make_offsets(name, offsets.fill(), count);
+  return offsets;
+}
+
+// An axis of the operand, with its rows and elements.
+struct axis_parts {
+  int axis;
+  array whole;
+  row_offsets rows;
+
+  axis_parts(const char *name, const array &a, int number)
+      : axis(checked_axis(name, a, number)), whole(compact(a, axis)), rows(rows_at(whole, axis)) {}
+  array list() const { return list_of(whole, axis); }
+  bool is_var() const { return whole->is_var(axis); }
+  /// Other elements in place of the axis: rows where it has rows, else the one size.
+  array put(row_offsets others, const array &list) const {
+    intptr_t size = others.count ? others.length(0) : 0;
+    return is_var() ? assemble(whole, axis, {std::move(others)}, list) : assemble(whole, axis, {size}, list);
+  }
+};
+
+// An array of integers as a list of int64.
+array int_list(const char *name, const char *what, const array &a) {
+  if (!a->has_scalars() || !is_integer(a->scalar())) {
+    fail(error_kind::type, std::string(name) + ": " + what + " must be integers, not " + std::string(a.type().str()));
+  }
+  array numbers(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
+  return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
+}
+
+void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
+  if (value < 0) {
+    fail(error_kind::value, std::string(name) + ": " + what + " " + std::to_string(i) + " is negative: " +
+                                std::to_string(value));
+  }
+}
+
+} // namespace
+
+array num(const array &a, int axis) {
+  axis_parts parts("num", one_size_outside(a), axis);
+  array lengths = new_list<int64_t>(parts.rows.count);
+  int64_t *to = values_of<int64_t>(lengths);
+  in_pieces("num", parts.rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = parts.rows.length(r);
+    }
+  });
+  return assemble(parts.whole, parts.axis, {}, lengths);
+}
+
+namespace {
+
+template <class F> array index_of_elements(const char *name, const array &a, int axis, F number) {
+  axis_parts parts(name, a, axis);
+  array index = new_list<int64_t>(parts.rows.total());
+  int64_t *to = values_of<int64_t>(index);
+  for_rows(name, parts.rows, [&](intptr_t r) {
+    for (int64_t i = parts.rows.at[r]; i < parts.rows.at[r + 1]; i++) {
+      to[i] = number(r, i - parts.rows.at[r]);
+    }
+  });
+  return assemble(parts.whole, parts.axis + 1, {}, index);
+}
+
+} // namespace
+
+array local_index(const array &a, int axis) {
+  return index_of_elements("local_index", a, axis, [](intptr_t, int64_t i) { return i; });
+}
+
+array row_index(const array &a, int axis) {
+  return index_of_elements("row_index", a, axis, [](intptr_t r, int64_t) { return r; });
+}
+
+// ---- joining and splitting axes -------------------------------------------------------------------------------------
+
+array flatten(const array &a, std::optional<int> axis) {
+  if (!axis) {
+    return list_of(compact(a, a.ndim() - 1), a.ndim() - 1);
+  }
+  array from = one_size_outside(a);
+  int joined = checked_axis("flatten", from, *axis);
+  if (joined == 0) {
+    fail(error_kind::index, "flatten: nothing is outside of axis 0 to join it with");
+  }
+  array whole = compact(from, joined), list = list_of(whole, joined);
+  if (joined == 1) {
+    return list;
+  }
+  if (!whole->is_var(joined) && !whole->is_var(joined - 1)) {
+    return assemble(whole, joined - 1, {whole.size(joined) * whole.size(joined - 1)}, list);
+  }
+  row_offsets outer = rows_at(whole, joined - 1), inner = rows_at(whole, joined);
+  new_offsets both(outer.count);
+  for (intptr_t r = 0; r <= outer.count; r++) {
+    both.fill()[r] = inner.at[outer.at[r]];
+  }
+  return assemble(whole, joined - 1, {both}, list);
+}
+
+array unflatten(const array &a, const array &lengths, int axis) {
+  axis_parts parts("unflatten", one_size_outside(a), axis);
+  array own = lengths;
+  if (lengths.ndim() == 0) { // rows of one length
+    int64_t each = values_of<int64_t>(int_list("unflatten", "lengths", with_unit_axis(lengths, 0)))[0];
+    check_not_negative("unflatten", "length", each, 0);
+    if (parts.axis > 0 || each == 0 || parts.rows.total() % each) {
+      fail(error_kind::value, "unflatten: " + std::to_string(parts.rows.total()) + " elements are no rows of " +
+                                  std::to_string(each));
+    }
+    return assemble({}, 0, {parts.rows.total() / each, intptr_t(each)}, parts.list());
+  }
+  own = compact(one_size_outside(own), own.ndim() - 1);
+  if (own.ndim() != parts.axis + 1) {
+    fail(error_kind::index, "unflatten: lengths for axis " + std::to_string(parts.axis) + " have " +
+                                std::to_string(parts.axis + 1) + " dimension(s), not " + std::to_string(own.ndim()));
+  }
+  array list = int_list("unflatten", "lengths", own);
+  const int64_t *length = values_of<int64_t>(list);
+  for (intptr_t i = 0; i < list.size(0); i++) {
+    check_not_negative("unflatten", "length", length[i], i);
+  }
+  row_offsets rows = offsets_of("unflatten", list.size(0), [&](intptr_t i) { return length[i]; });
+  row_offsets outer = rows_at(own, parts.axis);
+  if (outer.count != parts.rows.count) {
+    fail(error_kind::value, "unflatten: lengths for " + std::to_string(outer.count) + " rows, not " +
+                                std::to_string(parts.rows.count));
+  }
+  for (intptr_t r = 0; r < outer.count; r++) {
+    int64_t sum = rows.at[outer.at[r + 1]] - rows.at[outer.at[r]];
+    if (sum != parts.rows.length(r)) {
+      std::string where = parts.axis ? " of " + row_name(parts.whole, parts.axis, r) : "";
+      fail(error_kind::value, "unflatten: the lengths" + where + " add up to " + std::to_string(sum) + ", not to " +
+                                  std::to_string(parts.rows.length(r)));
+    }
+  }
+  return assemble(own, own.ndim(), {rows}, parts.list());
+}
+
+// ---- longer and shorter rows ----------------------------------------------------------------------------------------
+
+namespace {
+
+// The rows as long as `length` says, the places behind their ends filled.
+array resized(const char *name, const axis_parts &parts, const row_offsets &rows, const array &value) {
+  place_buffer start(rows.total());
+  for_rows(name, rows, [&](intptr_t r) {
+    int64_t own = parts.rows.length(r), first = parts.rows.at[r], *to = start.fill() + rows.at[r];
+    for (int64_t i = 0; i < rows.length(r); i++) {
+      to[i] = i < own ? first + i : -1;
+    }
+  });
+  list_places places = {start.data(), nullptr, start.size()};
+  if (!value) {
+    return gather_or_missing(name, parts.list(), places);
+  }
+  if (value.ndim() > 0) {
+    fail(error_kind::type, std::string(name) + ": the value must be one, not " + std::string(value.type().str()));
+  }
+  array list = parts.list(), fill(copy_values(value.get(), access_mode::immutable, list.type().element()));
+  return gather_or_fill(name, list, places, fill);
+}
+
+void check_width(const char *name, intptr_t width) {
+  if (width < 0) {
+    fail(error_kind::value, std::string(name) + ": the width is negative: " + std::to_string(width));
+  }
+}
+
+} // namespace
+
+array pad(const array &a, intptr_t width, const array &value, bool clip, int axis) {
+  check_width("pad", width);
+  axis_parts parts("pad", one_size_outside(a), axis);
+  row_offsets rows = offsets_of("pad", parts.rows.count, [&](intptr_t r) {
+    return clip ? width : std::max<int64_t>(width, parts.rows.length(r));
+  });
+  array list = resized("pad", parts, rows, value);
+  if (parts.axis == 0 || !parts.is_var()) { // with no row there is the size that it would have
+    intptr_t size = clip ? width : std::max<intptr_t>(width, parts.whole.size(parts.axis));
+    return assemble(parts.whole, parts.axis, {size}, list);
+  }
+  return assemble(parts.whole, parts.axis, {rows}, list);
+}
+
+array to_dense(const array &a, intptr_t width, const array &value, int axis) {
+  check_width("to_dense", width);
+  axis_parts parts("to_dense", one_size_outside(a), axis);
+  row_offsets rows = offsets_of("to_dense", parts.rows.count, [&](intptr_t) { return width; });
+  return assemble(parts.whole, parts.axis, {width}, resized("to_dense", parts, rows, value));
+}
+
+array from_dense(const array &a, const array &lengths, int axis) {
+  axis_parts parts("from_dense", one_size_outside(a), axis);
+  array list = int_list("from_dense", "lengths", lengths.ndim() ? lengths : with_unit_axis(lengths, 0));
+  if (lengths.ndim() != parts.axis || list.size(0) != parts.rows.count) {
+    fail(error_kind::value, "from_dense: " + std::to_string(list.size(0)) + " lengths in " +
+                                std::to_string(lengths.ndim()) + " dimension(s) for " +
+                                std::to_string(parts.rows.count) + " rows of axis " + std::to_string(parts.axis));
+  }
+  const int64_t *length = values_of<int64_t>(list);
+  for (intptr_t r = 0; r < parts.rows.count; r++) {
+    if (length[r] < 0 || length[r] > parts.rows.length(r)) {
+      fail(error_kind::value, "from_dense: " + row_name(parts.whole, parts.axis, r) + " has " +
+                                  std::to_string(parts.rows.length(r)) + " elements, not " + std::to_string(length[r]));
+    }
+  }
+  row_offsets rows = offsets_of("from_dense", parts.rows.count, [&](intptr_t r) { return length[r]; });
+  array taken = gather("from_dense", parts.list(), {parts.rows.at, rows.at, rows.count});
+  return parts.axis == 0 ? taken : assemble(parts.whole, parts.axis, {rows}, taken);
+}
+
+// ---- elements and rows several times ----------------------------------------------------------------------------------
+
+array repeat(const array &a, const array &repeats, std::optional<int> axis) {
+  if (!axis) {
+    return repeat(flatten(a), repeats, 0);
+  }
+  axis_parts parts("repeat", one_size_outside(a), *axis);
+  array own = repeats.ndim() ? one_size_outside(repeats) : with_unit_axis(repeats, 0);
+  array list = int_list("repeat", "repeats", own);
+  const int64_t *times = values_of<int64_t>(list);
+  for (intptr_t i = 0; i < list.size(0); i++) {
+    check_not_negative("repeat", "the number", times[i], i);
+  }
+  intptr_t total = parts.rows.total(), n = list.size(0);
+  bool in_rows = own.ndim() == parts.axis + 1 && parts.axis > 0;
+  if (in_rows) {
+    row_offsets other = rows_at(compact(own, parts.axis), parts.axis);
+    in_rows = other.count == parts.rows.count && std::equal(other.at, other.at + other.count + 1, parts.rows.at);
+  }
+  bool one_each = own.ndim() == 1 && !parts.is_var() && n == parts.whole.size(parts.axis);
+  if (n != 1 && !in_rows && !one_each) {
+    fail(error_kind::value, "repeat: the numbers have neither the size nor the rows of axis " +
+                                std::to_string(parts.axis));
+  }
+  auto times_of = [&](intptr_t i) { return times[n == 1 ? 0 : in_rows ? i : i % n]; };
+  row_offsets runs = offsets_of("repeat", total, times_of);
+  place_buffer start(runs.total());
+  for_rows("repeat", runs, [&](intptr_t i) { std::fill(start.fill() + runs.at[i], start.fill() + runs.at[i + 1], i); });
+  array taken = gather("repeat", parts.list(), {start.data(), nullptr, start.size()});
+  new_offsets rows(parts.rows.count);
+  for (intptr_t r = 0; r <= rows.count; r++) {
+    rows.fill()[r] = runs.at[parts.rows.at[r]];
+  }
+  bool one_size = !parts.is_var() && !(in_rows && n != 1);
+  intptr_t size = 0;
+  for (intptr_t i = 0; one_size && i < parts.whole.size(parts.axis); i++) {
+    size += times[n == 1 ? 0 : i];
+  }
+  return one_size ? assemble(parts.whole, parts.axis, {size}, taken) : assemble(parts.whole, parts.axis, {rows}, taken);
+}
+
+namespace {
+
+array tile_axis(const array &a, intptr_t times, int axis) {
+  if (times == 1) {
+    return a;
+  }
+  axis_parts parts("tile", a, axis);
+  row_offsets rows = offsets_of("tile", parts.rows.count, [&](intptr_t r) {
+    int64_t length;
+    if (__builtin_mul_overflow(parts.rows.length(r), times, &length)) {
+      fail(error_kind::memory, "tile: the result is too large");
+    }
+    return length;
+  });
+  intptr_t count = parts.rows.count * times;
+  place_buffer start(count);
+  for (intptr_t i = 0; i < count; i++) {
+    start.fill()[i] = parts.rows.at[i / times];
+  }
+  row_offsets runs = offsets_of("tile", count, [&](intptr_t i) { return parts.rows.length(i / times); });
+  array taken = gather("tile", parts.list(), {start.data(), runs.at, count});
+  return parts.is_var() ? assemble(parts.whole, parts.axis, {rows}, taken)
+                        : assemble(parts.whole, parts.axis, {parts.whole.size(parts.axis) * times}, taken);
+}
+
+} // namespace
+
+array tile(const array &a, std::span<const intptr_t> reps) {
+  array result = one_size_outside(a);
+  while (result.ndim() < int(reps.size())) {
+    result = with_unit_axis(result, 0);
+  }
+  for (size_t i = 0; i < reps.size(); i++) {
+    if (reps[i] < 0) {
+      fail(error_kind::value, "tile: a number of repetitions is negative: " + std::to_string(reps[i]));
+    }
+    result = tile_axis(result, reps[i], result.ndim() - int(reps.size() - i));
+  }
+  return result;
+}
+
+array flip(const array &a, std::span<const int> axes) {
+  std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
+  if (axes.empty()) {
+    for (index &i : indices) {
+      i.step = -1;
+    }
+  }
+  for (int axis : axes) {
+    indices[size_t(checked_axis("flip", a, axis))].step = -1;
+  }
+  return at(a, indices);
+}
+
+array roll(const array &a, intptr_t shift, std::optional<int> axis) {
+  if (!axis) {
+    array whole = compact(a, a.ndim() - 1);
+    array rolled = roll(list_of(whole, a.ndim() - 1), shift, 0);
+    return assemble(whole, a.ndim(), {}, rolled);
+  }
+  axis_parts parts("roll", one_size_outside(a), *axis);
+  place_buffer start(parts.rows.count * 2);
+  new_offsets runs(parts.rows.count * 2);
+  for_rows("roll", parts.rows, [&](intptr_t r) { // the end of the row, then its beginning
+    int64_t size = parts.rows.length(r), moved = size ? (shift % size + size) % size : 0;
+    start.fill()[2 * r] = parts.rows.at[r + 1] - moved;
+    start.fill()[2 * r + 1] = parts.rows.at[r];
+    runs.fill()[2 * r + 1] = moved;
+    runs.fill()[2 * r + 2] = size - moved;
+  });
+  make_offsets("roll", runs.fill(), runs.count);
+  return assemble(parts.whole, parts.axis + 1, {}, gather("roll", parts.list(), {start.data(), runs.at, runs.count}));
+}
+
+namespace {
+
+// The elements of each row at which a window begins.
+array window_starts(const array &whole, intptr_t window, int axis) {
+  if (!whole->is_var(axis)) {
+    std::vector<index> indices(size_t(axis), index{index::slice, 0, {}, {}, {}});
+    intptr_t count = std::max<intptr_t>(0, whole.size(axis) - window + 1);
+    indices.push_back({index::slice, 0, 0, count, {}});
+    return at(whole, indices);
+  }
+  row_offsets rows = rows_at(whole, axis);
+  ref<buffer> slots = allocate_buffer(size_t(rows.count) * sizeof(row_extent));
+  auto *row = reinterpret_cast<row_extent *>(slots->data);
+  for_rows("rolling", rows, [&](intptr_t r) {
+    row[r] = {rows.at[r], std::max<int64_t>(0, rows.length(r) - window + 1)};
+  });
+  return assemble(whole, axis, {}, rows_over(list_of(whole, axis), std::move(slots), rows.count));
+}
+
+} // namespace
+
+array rolling(const array &a, intptr_t window, int axis) {
+  array whole = one_size_outside(a);
+  int along = checked_axis("rolling", whole, axis);
+  if (window < 1) {
+    fail(error_kind::value, "rolling: the window must be at least 1, not " + std::to_string(window));
+  }
+  whole = whole->is_var(along) ? compact(whole, along) : whole.eval();
+  array starts = window_starts(whole, window, along);
+  view_parts parts(starts);
+  parts.insert_axis(along + 1);
+  parts.size[along + 1] = window;
+  for (int s = whole->slot_stream(along + 1); s < parts.nstreams; s++) {
+    parts.stride(s)[along + 1] = parts.stride(s)[along];
+  }
+  return parts.build();
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,223 @@
+#include "dynd/call/selection.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/fusion.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// All elements as one row.
+array as_list(const array &a) { return list_of(compact(a, a.ndim() - 1), a.ndim() - 1); }
+
+// 0, 1, 2, ... in the shape of an array that is compact down to its last axis.
+array numbered(const array &a) {
+  intptr_t count = a.ndim() ? list_of(a, a.ndim() - 1).size(0) : 1;
+  array numbers = new_list<int64_t>(count);
+  int64_t *to = values_of<int64_t>(numbers);
+  in_pieces("mask", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = i;
+    }
+  });
+  return assemble(a, a.ndim(), {}, numbers);
+}
+
+array moved_to_end(const array &a, int axis, bool back) {
+  int axes[max_ndim], n = a.ndim();
+  for (int d = 0; d < n; d++) {
+    axes[d] = back ? (d == axis ? n - 1 : d < axis ? d : d - 1) : (d == n - 1 ? axis : d < axis ? d : d + 1);
+  }
+  return transposed(a, {axes, size_t(n)});
+}
+
+} // namespace
+
+array take(const array &a, const array &index, std::optional<int> axis) {
+  if (!axis) {
+    return take(as_list(a), index, 0);
+  }
+  int along = checked_axis("take", a, *axis);
+  if (index->type->var_count == 0) {
+    return select_points("take", a, along, {&index, 1});
+  }
+  array lined = one_size_outside(index);
+  if (lined->type->var_count == 0) {
+    return select_points("take", a, along, {&lined, 1});
+  }
+  if (lined.ndim() != along + 1) {
+    fail(error_kind::index, "take: an index with rows of its own takes elements along its last axis, " +
+                                std::to_string(lined.ndim() - 1) + ", not along axis " + std::to_string(along));
+  }
+  return select_in_rows("take", a, lined, along);
+}
+
+array take_along_axis(const array &a, const array &index, int axis) {
+  int along = checked_axis("take_along_axis", a, axis);
+  if (index.ndim() == along + 1) {
+    return select_in_rows("take_along_axis", a, index, along);
+  }
+  if (index.ndim() != a.ndim()) {
+    fail(error_kind::index, "take_along_axis: the index has " + std::to_string(index.ndim()) +
+                                " dimension(s), the array " + std::to_string(a.ndim()));
+  }
+  return moved_to_end(take_along_axis(moved_to_end(a, along, false), moved_to_end(index, along, false), -1), along, true);
+}
+
+// ---- positions ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+array is_nonzero(const array &a) {
+  element_kind kind;
+  if (!find_element_kind(a->type->dtype, kind)) {
+    fail(error_kind::type, "nonzero: there is no such operation for elements of type " +
+                               std::string(a.type().dtype().str()));
+  }
+  if (kind.scalar == scalar_id::bool_) {
+    return a;
+  }
+  const char zeros[max_scalar_size] = {};
+  array zero = scalar_of(kind.scalar, zeros);
+  array_block *const operands[] = {a.get(), zero.get()};
+  return array(evaluate(logic::comparisons[1], {operands, 2}));
+}
+
+// Places of an axis, rising, become positions within its rows, and the rows.
+void split_places(const array &a, int axis, place_buffer &places, int64_t *position) {
+  place_buffer rows(places.size());
+  int64_t *row = rows.fill();
+  if (!a->is_var(axis)) {
+    intptr_t size = std::max<intptr_t>(1, a.size(axis));
+    in_pieces("nonzero", places.size(), [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        row[i] = places[i] / size;
+        position[i] = places[i] - row[i] * size;
+      }
+    });
+  } else {
+    row_offsets offsets = rows_at(a, axis);
+    in_pieces("nonzero", places.size(), [&](intptr_t begin, intptr_t end) {
+      intptr_t r = begin < end ? std::upper_bound(offsets.at, offsets.at + offsets.count, places[begin]) - offsets.at - 1 : 0;
+      for (intptr_t i = begin; i < end; i++) {
+        while (places[i] >= offsets.at[r + 1]) {
+          r++;
+        }
+        row[i] = r;
+        position[i] = places[i] - offsets.at[r];
+      }
+    });
+  }
+  places = rows;
+}
+
+} // namespace
+
+std::vector<array> nonzero(const array &a) {
+  int ndim = a.ndim();
+  if (ndim == 0) {
+    fail(error_kind::type, "nonzero: a zero-dimensional array has no positions");
+  }
+  array whole = compact(is_nonzero(a), ndim - 1), bytes = mask_list("nonzero", whole, ndim - 1);
+  place_buffer places = mask_bits("nonzero", bytes->values().address, bytes.size(0)).positions("nonzero");
+  std::vector<array> along(static_cast<size_t>(ndim));
+  for (int d = ndim - 1; d >= 0; d--) {
+    along[size_t(d)] = new_list<int64_t>(places.size());
+    split_places(whole, d, places, values_of<int64_t>(along[size_t(d)]));
+  }
+  return along;
+}
+
+array argwhere(const array &a) {
+  std::vector<array> along = a.ndim() ? nonzero(a) : std::vector<array>();
+  if (along.empty()) {
+    fail(error_kind::type, "argwhere: a zero-dimensional array has no positions");
+  }
+  intptr_t count = along[0].size(0), ndim = a.ndim();
+  array all = new_list<int64_t>(count * ndim);
+  int64_t *to = values_of<int64_t>(all);
+  in_pieces("argwhere", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      for (intptr_t d = 0; d < ndim; d++) {
+        to[i * ndim + d] = values_of<int64_t>(along[size_t(d)])[i];
+      }
+    }
+  });
+  return assemble({}, 0, {count, ndim}, all);
+}
+
+// ---- missing values -------------------------------------------------------------------------------------------------
+
+array drop_missing(const array &a, int axis) {
+  int along = checked_axis("drop_missing", a, axis);
+  if (a.type().at_depth(along + 1)->kind != type_kind::option) {
+    if (along < a.ndim() - 1) {
+      fail(error_kind::type, "drop_missing: the elements of axis " + std::to_string(along) +
+                                 " cannot be missing, but have dimensions: " + std::string(a.type().str()));
+    }
+    return a;
+  }
+  array whole = compact(a, along), list = list_of(whole, along);
+  array bytes = mask_list("drop_missing", validity_of(list), 0);
+  mask_bits bits("drop_missing", bytes->values().address, bytes.size(0));
+  array kept = gather_masked("drop_missing", inside_of_options(list), bits);
+  return along == 0 ? kept : assemble(whole, along, {bits.rows("drop_missing", rows_at(whole, along))}, kept);
+}
+
+array mask(const array &a, const array &mask) {
+  element_kind kind, of_mask;
+  if (!find_element_kind(mask->type->dtype, of_mask) || of_mask.scalar != scalar_id::bool_) {
+    fail(error_kind::type, "mask: the mask must be of bool, not " + std::string(mask.type().str()));
+  }
+  array condition = mask;
+  if (of_mask.option) { // where the mask is missing, it is not true
+    array no(false);
+    condition = array(fill_elements("mask", mask.get(), no.get(), thread_settings()));
+  }
+  if (find_element_kind(a->type->dtype, kind)) {
+    array nothing(new_result({}, number_type(kind.scalar, true), true));
+    array_block *const operands[] = {condition.get(), a.get(), nothing.get()};
+    return array(evaluate(logic::chosen, {operands, 3}));
+  }
+  array whole = compact(a, a.ndim() - 1), numbers = numbered(whole), none(int64_t(-1));
+  array_block *const operands[] = {condition.get(), numbers.get(), none.get()};
+  array places(evaluate(logic::chosen, {operands, 3}));
+  places = compact(places, places.ndim() - 1);
+  array start = list_of(places, places.ndim() - 1);
+  list_places at = {values_of<int64_t>(start), nullptr, start.size(0)};
+  return assemble(places, places.ndim(), {}, gather_or_missing("mask", list_of(whole, a.ndim() - 1), at));
+}
+
+array nth(const array &a, intptr_t i, int axis, const array &empty) {
+  int along = checked_axis("nth", a, axis);
+  array whole = compact(a, along);
+  row_offsets rows = rows_at(whole, along);
+  place_buffer start(rows.count);
+  int64_t *to = start.fill();
+  in_pieces("nth", rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      int64_t size = rows.length(r), at = i < 0 ? i + size : i;
+      to[r] = at >= 0 && at < size ? rows.at[r] + at : -1;
+    }
+  });
+  array list = list_of(whole, along);
+  list_places places = {start.data(), nullptr, rows.count};
+  if (!empty) {
+    return assemble(whole, along, {}, gather_or_missing("nth", list, places));
+  }
+  if (empty.ndim() > 0) {
+    fail(error_kind::type, "nth: empty must be one value, not " + std::string(empty.type().str()));
+  }
+  array fill(copy_values(empty.get(), access_mode::immutable, list.type().element()));
+  return assemble(whole, along, {}, gather_or_fill("nth", list, places, fill));
+}
+
+} // namespace dynd::nd

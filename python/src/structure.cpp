@@ -1,0 +1,255 @@
+// Selection and structure: what dynd/_structure.py calls. Arguments are converted here; what they mean is in dynd/.
+#include "values.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "dynd/array/view.h"
+#include "dynd/call/combinations.h"
+#include "dynd/call/selection.h"
+#include "dynd/call/structure.h"
+
+namespace binding {
+
+namespace {
+
+using axis_argument = std::optional<int>;
+
+nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
+
+// An index, lengths or numbers of times: a list without items is one of integers.
+nd::array integers(nb::handle a, const char *name) {
+  if (PyList_Check(a.ptr()) && PyList_GET_SIZE(a.ptr()) == 0) {
+    intptr_t none = 0;
+    return nd::array(new_dense(ndt::type("strided * int64").get(), &none));
+  }
+  return operand(a, name);
+}
+
+// One value that takes the type of the array; None is no value.
+nd::array value_for(nb::handle value, const nd::array &a, const char *name) {
+  return value.is_none() ? nd::array() : to_operand(value.ptr(), &a, name);
+}
+
+nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
+
+nb::object wrapped(const std::vector<nd::array> &arrays) {
+  nb::list all;
+  for (const nd::array &a : arrays) {
+    all.append(wrapped(a));
+  }
+  return nb::tuple(all);
+}
+
+std::vector<nd::array> operands(nb::handle arrays, const char *name) {
+  std::vector<nd::array> all;
+  for (nb::handle a : nb::borrow<nb::sequence>(arrays)) {
+    all.push_back(operand(a, name));
+  }
+  return all;
+}
+
+void add_selection(nb::module_ &m) {
+  m.def(
+      "take",
+      [](nb::handle a, nb::handle index, axis_argument axis) {
+        return wrapped(nd::take(operand(a, "take"), integers(index, "take"), axis));
+      },
+      nb::arg("a").none(), nb::arg("index").none(), nb::arg("axis").none());
+  m.def(
+      "take_along_axis",
+      [](nb::handle a, nb::handle index, int axis) {
+        return wrapped(nd::take_along_axis(operand(a, "take_along_axis"), integers(index, "take_along_axis"), axis));
+      },
+      nb::arg("a").none(), nb::arg("index").none(), nb::arg("axis"));
+  m.def(
+      "nonzero", [](nb::handle a) { return wrapped(nd::nonzero(operand(a, "nonzero"))); }, nb::arg("a").none());
+  m.def(
+      "argwhere", [](nb::handle a) { return wrapped(nd::argwhere(operand(a, "argwhere"))); }, nb::arg("a").none());
+  m.def(
+      "drop_missing",
+      [](nb::handle a, int axis) { return wrapped(nd::drop_missing(operand(a, "drop_missing"), axis)); },
+      nb::arg("a").none(), nb::arg("axis"));
+  m.def(
+      "mask", [](nb::handle a, nb::handle m) { return wrapped(nd::mask(operand(a, "mask"), operand(m, "mask"))); },
+      nb::arg("a").none(), nb::arg("mask").none());
+  m.def(
+      "nth",
+      [](nb::handle a, intptr_t i, int axis, nb::handle empty) {
+        nd::array from = operand(a, "nth");
+        return wrapped(nd::nth(from, i, axis, value_for(empty, from, "nth")));
+      },
+      nb::arg("a").none(), nb::arg("i"), nb::arg("axis"), nb::arg("empty").none());
+  m.def(
+      "isin",
+      [](nb::handle a, nb::handle values, bool invert) {
+        nd::array from = operand(a, "isin");
+        return wrapped(nd::isin(from, integers(values, "isin"), invert));
+      },
+      nb::arg("a").none(), nb::arg("values").none(), nb::arg("invert"));
+}
+
+void add_rows(nb::module_ &m) {
+  m.def(
+      "num", [](nb::handle a, int axis) { return wrapped(nd::num(operand(a, "num"), axis)); }, nb::arg("a").none(),
+      nb::arg("axis"));
+  m.def(
+      "local_index", [](nb::handle a, int axis) { return wrapped(nd::local_index(operand(a, "local_index"), axis)); },
+      nb::arg("a").none(), nb::arg("axis"));
+  m.def(
+      "row_index", [](nb::handle a, int axis) { return wrapped(nd::row_index(operand(a, "row_index"), axis)); },
+      nb::arg("a").none(), nb::arg("axis"));
+  m.def(
+      "flatten", [](nb::handle a, axis_argument axis) { return wrapped(nd::flatten(operand(a, "flatten"), axis)); },
+      nb::arg("a").none(), nb::arg("axis").none());
+  m.def(
+      "unflatten",
+      [](nb::handle a, nb::handle lengths, int axis) {
+        return wrapped(nd::unflatten(operand(a, "unflatten"), integers(lengths, "unflatten"), axis));
+      },
+      nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis"));
+  m.def(
+      "pad",
+      [](nb::handle a, intptr_t width, nb::handle value, bool clip, int axis) {
+        nd::array from = operand(a, "pad");
+        return wrapped(nd::pad(from, width, value_for(value, from, "pad"), clip, axis));
+      },
+      nb::arg("a").none(), nb::arg("width"), nb::arg("value").none(), nb::arg("clip"), nb::arg("axis"));
+  m.def(
+      "to_dense",
+      [](nb::handle a, intptr_t width, nb::handle value, int axis) {
+        nd::array from = operand(a, "to_dense");
+        return wrapped(nd::to_dense(from, width, value_for(value, from, "to_dense"), axis));
+      },
+      nb::arg("a").none(), nb::arg("width"), nb::arg("value").none(), nb::arg("axis"));
+  m.def(
+      "from_dense",
+      [](nb::handle a, nb::handle lengths, int axis) {
+        return wrapped(nd::from_dense(operand(a, "from_dense"), integers(lengths, "from_dense"), axis));
+      },
+      nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis"));
+  m.def(
+      "repeat",
+      [](nb::handle a, nb::handle repeats, axis_argument axis) {
+        return wrapped(nd::repeat(operand(a, "repeat"), integers(repeats, "repeat"), axis));
+      },
+      nb::arg("a").none(), nb::arg("repeats").none(), nb::arg("axis").none());
+  m.def(
+      "tile",
+      [](nb::handle a, std::vector<intptr_t> reps) { return wrapped(nd::tile(operand(a, "tile"), reps)); },
+      nb::arg("a").none(), nb::arg("reps"));
+  m.def(
+      "flip", [](nb::handle a, std::vector<int> axes) { return wrapped(nd::flip(operand(a, "flip"), axes)); },
+      nb::arg("a").none(), nb::arg("axes"));
+  m.def(
+      "roll",
+      [](nb::handle a, intptr_t shift, axis_argument axis) {
+        return wrapped(nd::roll(operand(a, "roll"), shift, axis));
+      },
+      nb::arg("a").none(), nb::arg("shift"), nb::arg("axis").none());
+  m.def(
+      "rolling",
+      [](nb::handle a, intptr_t window, int axis) {
+        return wrapped(nd::rolling(operand(a, "rolling"), window, axis));
+      },
+      nb::arg("a").none(), nb::arg("window"), nb::arg("axis"));
+  m.def(
+      "run_lengths", [](nb::handle a) { return wrapped(nd::run_lengths(operand(a, "run_lengths"))); },
+      nb::arg("a").none());
+}
+
+void add_shapes(nb::module_ &m) {
+  m.def(
+      "concat",
+      [](nb::handle arrays, int axis) { return wrapped(nd::concat(operands(arrays, "concat"), axis)); },
+      nb::arg("arrays"), nb::arg("axis"));
+  m.def(
+      "stack", [](nb::handle arrays, int axis) { return wrapped(nd::stack(operands(arrays, "stack"), axis)); },
+      nb::arg("arrays"), nb::arg("axis"));
+  m.def(
+      "broadcast_arrays",
+      [](nb::handle arrays) { return wrapped(nd::broadcast_arrays(operands(arrays, "broadcast_arrays"))); },
+      nb::arg("arrays"));
+  m.def(
+      "zip",
+      [](std::vector<std::string> names, nb::handle arrays) { return wrapped(nd::zip(names, operands(arrays, "zip"))); },
+      nb::arg("names"), nb::arg("arrays"));
+  m.def(
+      "unzip", [](nb::handle a) { return wrapped(nd::unzip(operand(a, "unzip"))); }, nb::arg("a"));
+  m.def(
+      "field_names", [](nb::handle a) { return nd::field_names(operand(a, "fields")); }, nb::arg("a"));
+  m.def(
+      "with_field",
+      [](nb::handle a, const std::string &name, nb::handle values) {
+        return wrapped(nd::with_field(operand(a, "with_field"), name, operand(values, "with_field")));
+      },
+      nb::arg("a"), nb::arg("name"), nb::arg("values"));
+  m.def(
+      "without_field",
+      [](nb::handle a, std::vector<std::string> names) {
+        return wrapped(nd::without_field(operand(a, "without_field"), names));
+      },
+      nb::arg("a"), nb::arg("names"));
+  m.def(
+      "rename",
+      [](nb::handle a, std::vector<std::string> from, std::vector<std::string> to) {
+        return wrapped(nd::rename(operand(a, "rename"), from, to));
+      },
+      nb::arg("a"), nb::arg("old"), nb::arg("new"));
+  m.def(
+      "reshape",
+      [](nb::handle a, std::vector<intptr_t> shape) { return wrapped(nd::reshape(operand(a, "reshape"), shape)); },
+      nb::arg("a").none(), nb::arg("shape"));
+  m.def(
+      "permute_dims",
+      [](nb::handle a, std::vector<int> axes) {
+        nd::array from = operand(a, "permute_dims");
+        for (int &axis : axes) {
+          axis += axis < 0 ? from.ndim() : 0;
+        }
+        return wrapped(nd::transposed(from, axes));
+      },
+      nb::arg("a").none(), nb::arg("axes"));
+  m.def(
+      "squeeze", [](nb::handle a, std::vector<int> axes) { return wrapped(nd::squeeze(operand(a, "squeeze"), axes)); },
+      nb::arg("a").none(), nb::arg("axes"));
+  m.def(
+      "expand_dims", [](nb::handle a, int axis) { return wrapped(nd::expand_dims(operand(a, "expand_dims"), axis)); },
+      nb::arg("a").none(), nb::arg("axis"));
+}
+
+template <auto combine> void add_combinations(nb::module_ &m, const char *name) {
+  m.def(
+      name,
+      [name](nb::handle a, int n, int axis, bool replacement, std::vector<std::string> fields) {
+        return wrapped(combine(operand(a, name), n, axis, replacement, fields));
+      },
+      nb::arg("a").none(), nb::arg("n"), nb::arg("axis"), nb::arg("replacement"), nb::arg("fields"));
+}
+
+template <auto combine> void add_product(nb::module_ &m, const char *name) {
+  m.def(
+      name,
+      [name](std::vector<std::string> fields, nb::handle arrays, int axis, bool nested) {
+        return wrapped(combine(fields, operands(arrays, name), axis, nested));
+      },
+      nb::arg("fields"), nb::arg("arrays"), nb::arg("axis"), nb::arg("nested"));
+}
+
+} // namespace
+
+void add_structure(nb::module_ &m) {
+  add_selection(m);
+  add_rows(m);
+  add_shapes(m);
+  add_combinations<nd::combinations>(m, "combinations");
+  add_combinations<nd::argcombinations>(m, "argcombinations");
+  add_product<nd::cartesian>(m, "cartesian");
+  add_product<nd::argcartesian>(m, "argcartesian");
+}
+
+} // namespace binding

@@ -1,0 +1,583 @@
+"""Functions of the structure of arrays, against nested lists: ragged and strided, of every kind of element and layout."""
+
+import doctest
+import itertools
+import random
+
+import awkward as ak
+import dynd._structure
+import numpy as np
+import pytest
+from dynd import nd
+from hypothesis import given, settings
+from ragged_values import ELEMENTS, map_rows, nested, ragged, rows_inside
+from strategies import MANY, SOME, seeds
+
+
+def drawn(seed, least=1, most=4):
+    rng = random.Random(seed)
+    values, a = ragged(rng, rng.randint(least, most))
+    return rng, values, a, rng.randrange(a.ndim)
+
+
+def kind(a, axis):
+    """var or strided, of an axis."""
+    return "var" if str(a.type).split(" * ")[axis] == "var" else "strided"
+
+
+def element_of(a):
+    text = str(a.type)
+    return next(e for e in sorted(ELEMENTS, key=len, reverse=True) if text.endswith(" * " + e) or text == e)
+
+
+@pytest.mark.parametrize("name", dynd._structure.__all__)
+def test_the_examples_of_the_documentation(name):
+    test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
+    result = doctest.DocTestRunner(verbose=False).run(test)
+    assert result.attempted > 0 and result.failed == 0
+
+
+# ---- lengths and numbers ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_num_and_indices(seed):
+    _, values, a, axis = drawn(seed)
+    found = nd.num(a, axis=axis)
+    assert found.tolist() == map_rows(values, axis, len) and found.ndim == axis
+    assert nd.num(a, axis=axis - a.ndim).tolist() == found.tolist()
+    assert nd.local_index(a, axis=axis).tolist() == map_rows(values, axis, lambda row: list(range(len(row))))
+    number = itertools.count()
+    expected = map_rows(values, axis, lambda row: [next(number)] * len(row))
+    assert nd.row_index(a, axis=axis).tolist() == expected
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_flatten_and_unflatten(seed):
+    rng, values, a, axis = drawn(seed)
+    flat = nd.flatten(a)
+    assert flat.tolist() == [x for row in rows_inside(values, a.ndim - 1) for x in row]
+    assert flat.ndim == 1 and str(flat.type) == "strided * " + element_of(a)
+    if axis > 0:
+        joined = nd.flatten(a, axis=axis)
+        assert joined.tolist() == map_rows(values, axis - 1, lambda rows: [x for row in rows for x in row])
+        assert joined.ndim == a.ndim - 1
+        again = nd.unflatten(joined, nd.num(a, axis=axis), axis=axis - 1)
+        assert again.tolist() == values
+    with pytest.raises(IndexError, match="nothing is outside of axis 0"):
+        nd.flatten(a, axis=0)
+
+
+# ---- longer and shorter rows --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_pad_and_dense(seed):
+    rng, values, a, axis = drawn(seed)
+    width, clip = rng.randint(0, 4), rng.random() < 0.5
+    element = element_of(a)
+    fill = ELEMENTS[element](rng) if axis == a.ndim - 1 and rng.random() < 0.5 else None
+    value = None if fill is None else nd.array(fill, type=element)
+
+    def padded(row):
+        longer = row + [fill] * (width - len(row))
+        return longer[:width] if clip else longer
+
+    found = nd.pad(a, width, value, clip=clip, axis=axis)
+    assert found.tolist() == map_rows(values, axis, padded)
+    assert kind(found, axis) == ("strided" if axis == 0 else kind(a, axis))
+    dense = nd.to_dense(a, width, value, axis=axis)
+    assert dense.tolist() == map_rows(values, axis, lambda row: (row + [fill] * width)[:width])
+    assert dense.shape[axis] == width
+    if axis > 0:
+        rows = nd.from_dense(a, nd.minimum(nd.num(a, axis=axis), width), axis=axis)
+        assert rows.tolist() == map_rows(values, axis, lambda row: row[:width]) and kind(rows, axis) == "var"
+
+
+# ---- joining ------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_concat_and_stack(seed):
+    rng = random.Random(seed)
+    element = rng.choice(list(ELEMENTS))
+    ndim = rng.randint(1, 3)
+    axis, count = rng.randrange(ndim), rng.randint(1, 3)
+    dims = [rng.randint(0, 3)] + [rng.choice(["var", "var", 2]) for _ in range(ndim - 1)]
+    first = nested(rng, dims, ELEMENTS[element])
+
+    def alike(values, depth):
+        """The same outside of the axis, other rows at it."""
+        if depth < axis:
+            return [alike(v, depth + 1) for v in values]
+        here = dims[depth] if depth and dims[depth] != "var" else rng.randint(0, 3)
+        return nested(rng, [here] + dims[depth + 1 :], ELEMENTS[element])
+
+    if axis == 0:
+        lists = [nested(rng, [rng.randint(0, 3)] + dims[1:], ELEMENTS[element]) for _ in range(count)]
+    else:
+        lists = [alike(first, 0) for _ in range(count)]
+    texts = [" * ".join([str(len(values))] + [str(d) for d in dims[1:]] + [element]) for values in lists]
+    arrays = [nd.array(values, type=text) for values, text in zip(lists, texts)]
+
+    def behind(rows, depth):
+        if depth == 0:
+            return [x for row in rows for x in row]
+        return [behind(inner, depth - 1) for inner in zip(*rows)]
+
+    found = nd.concat(arrays, axis=axis)
+    assert found.tolist() == behind(lists, axis)
+    assert found.ndim == ndim and kind(found, axis) == kind(arrays[0], axis)
+    assert nd.concat(arrays, axis=axis - ndim).tolist() == found.tolist()
+
+    def beside(rows, depth):
+        return list(rows) if depth == 0 else [beside(inner, depth - 1) for inner in zip(*rows)]
+
+    same = [arrays[0]] * count
+    for new in range(ndim + 1):
+        assert nd.stack(same, axis=new).tolist() == beside([lists[0]] * count, new)
+
+
+def test_concat_promotes():
+    assert str(nd.concat([[1, 2], [1.5]]).type) == "strided * float64"
+    assert nd.concat([nd.array([1, None]), nd.array([2])]).tolist() == [1, None, 2]
+    assert nd.concat([nd.array(["a", None]), nd.array(["b"])]).tolist() == ["a", None, "b"]
+    assert nd.concat([nd.array([[1, 2]]), nd.array([[3], [4, 5]])]).tolist() == [[1, 2], [3], [4, 5]]
+    assert nd.concat([nd.array([[1, 2], [3]]), nd.array([[7, 8], [9, 9]])], axis=1).tolist() == [[1, 2, 7, 8], [3, 9, 9]]
+    x = np.arange(12).reshape(3, 4)
+    assert np.array_equal(np.asarray(nd.concat([x, x.T.copy().T], axis=1)), np.concatenate([x, x], axis=1))
+
+
+# ---- several times, moved ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_repeat_tile_flip_roll(seed):
+    rng, values, a, axis = drawn(seed)
+    times = rng.randint(0, 3)
+    repeated = nd.repeat(a, times, axis=axis)
+    assert repeated.tolist() == map_rows(values, axis, lambda row: [x for x in row for _ in range(times)])
+    assert kind(repeated, axis) == kind(a, axis)
+    numbers = nd.local_index(a, axis=axis) % 3
+    each = map_rows(values, axis, lambda row: [x for i, x in enumerate(row) for _ in range(i % 3)])
+    assert nd.repeat(a, numbers, axis=axis).tolist() == each
+    flat = [x for row in rows_inside(values, a.ndim - 1) for x in row]
+    assert nd.repeat(a, times).tolist() == [x for x in flat for _ in range(times)]
+
+    last = nd.tile(a, times)
+    assert last.tolist() == map_rows(values, a.ndim - 1, lambda row: row * times)
+    both = nd.tile(a, (2,) + (1,) * (a.ndim - 1))
+    assert both.tolist() == (values * 2)
+
+    assert nd.flip(a, axis=axis).tolist() == map_rows(values, axis, lambda row: row[::-1])
+    shift = rng.randint(-7, 7)
+
+    def rolled(row):
+        by = shift % len(row) if row else 0
+        return row[len(row) - by :] + row[: len(row) - by]
+
+    assert nd.roll(a, shift, axis=axis).tolist() == map_rows(values, axis, rolled)
+    moved = iter(rolled(flat))
+    assert nd.roll(a, shift).tolist() == map_rows(values, a.ndim - 1, lambda row: [next(moved) for _ in row])
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_rolling(seed):
+    rng, values, a, axis = drawn(seed)
+    window = rng.randint(1, 4)
+    found = nd.rolling(a, window, axis=axis)
+    expected = map_rows(values, axis, lambda row: [row[i : i + window] for i in range(len(row) - window + 1)])
+    assert found.tolist() == expected and found.ndim == a.ndim + 1
+    assert found[[i for i in range(len(expected)) if i % 2]].tolist() == expected[1::2]
+
+
+def test_rolling_is_a_view():
+    x = np.arange(5.0)
+    windows = nd.rolling(nd.asarray(x), 2)
+    x[:] = 7
+    assert windows.tolist() == [[7, 7]] * 4
+    rows = nd.from_offsets([0, 3, 3, 5], nd.array(np.arange(5.0)))
+    assert nd.rolling(rows, 2).mean(axis=-1).tolist() == [[0.5, 1.5], [], [3.5]]
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_run_lengths(seed):
+    rng = random.Random(seed)
+    element = rng.choice([e for e in ELEMENTS if "var" not in e and "pointer" not in e and "3 *" not in e])
+    choice = [ELEMENTS[element](rng) for _ in range(2)]
+    ndim = rng.randint(1, 3)
+    dims = [rng.randint(0, 6)] + [rng.choice(["var", 3]) for _ in range(ndim - 1)]
+    values = nested(rng, dims, lambda r: r.choice(choice))
+    a = nd.array(values, type=" * ".join([str(d) for d in dims] + [element]))
+    expected = map_rows(values, ndim - 1, lambda row: [len(list(run)) for _, run in itertools.groupby(row)])
+    assert nd.run_lengths(a).tolist() == expected
+
+
+# ---- selection by functions -------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_first_last_nth_and_drop_missing(seed):
+    rng, values, a, axis = drawn(seed)
+    i = rng.randint(-3, 3)
+
+    def at(row, i, empty=None):
+        return row[i] if -len(row) <= i < len(row) else empty
+
+    for found, i in ((nd.first(a, axis=axis), 0), (nd.last(a, axis=axis), -1), (nd.nth(a, i, axis=axis), i)):
+        assert found.tolist() == map_rows(values, axis, lambda row: at(row, i))
+    element = element_of(a)
+    if axis == a.ndim - 1:
+        empty = ELEMENTS[element](rng)
+        found = nd.nth(a, i, axis=axis, empty=nd.array(empty, type=element))
+        assert found.tolist() == map_rows(values, axis, lambda row: at(row, i, empty))
+        assert str(found.type).endswith(element) and "?" + element not in str(found.type)
+    some = nd.drop_missing(a)
+    if element.startswith("?"):
+        assert some.tolist() == map_rows(values, a.ndim - 1, lambda row: [x for x in row if x is not None])
+        assert str(some.type).endswith(" " + element[1:])
+        assert kind(some, a.ndim - 1) == ("strided" if a.ndim == 1 else "var")
+    else:
+        assert some.tolist() == values
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_mask(seed):
+    rng, values, a, _ = drawn(seed)
+    m = [[rng.random() < 0.5 for _ in row] for row in rows_inside(values, a.ndim - 1)]
+    rows = iter(m)
+    mask = map_rows(values, a.ndim - 1, lambda row: next(rows))
+    dims = ["var" if s is None else str(s) for s in a.shape]
+    found = nd.mask(a, nd.array(mask, type=" * ".join(dims + ["bool"])))
+    rows = iter(m)
+    expected = map_rows(values, a.ndim - 1, lambda row: [x if k else None for x, k in zip(row, next(rows))])
+    assert found.tolist() == expected
+
+
+def test_mask_broadcasts_and_is_false_where_it_is_missing():
+    assert nd.mask([["a", "b"], ["c"]], [[True], [False]]).tolist() == [["a", "b"], [None]]
+    assert nd.mask([1, 2, 3], [True, None, False]).tolist() == [1, None, None]
+    assert str(nd.mask([1, 2], [True, False]).type) == "strided * ?int32"
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_take(seed):
+    rng, values, a, axis = drawn(seed, 1, 3)
+    least = min((len(row) for row in rows_inside(values, axis)), default=0)
+    if least:
+        index = [rng.randint(-least, least - 1) for _ in range(3)]
+        assert nd.take(a, index, axis=axis).tolist() == map_rows(values, axis, lambda row: [row[i] for i in index])
+        assert nd.take(a, index[0], axis=axis).tolist() == map_rows(values, axis, lambda row: row[index[0]])
+        square = [index, index[::-1]]
+        expected = map_rows(values, axis, lambda row: [[row[i] for i in line] for line in square])
+        assert nd.take(a, square, axis=axis).tolist() == expected
+    flat = [x for row in rows_inside(values, a.ndim - 1) for x in row]
+    if flat:
+        index = [rng.randint(-len(flat), len(flat) - 1) for _ in range(4)]
+        assert nd.take(a, index).tolist() == [flat[i] for i in index]
+    within = map_rows(values, axis, lambda row: [rng.randrange(len(row)) for _ in range(rng.randint(0, 3)) if row])
+    text = " * ".join([str(len(within))] + ["var"] * axis + ["int64"])
+    chosen = rows_inside(values, axis)
+    rows = iter([[row[i] for i in index] for row, index in zip(chosen, rows_inside(within, axis))])
+    expected = map_rows(within, axis, lambda row: next(rows))
+    assert nd.take_along_axis(a, nd.array(within, type=text), axis=axis).tolist() == expected
+
+
+def test_take_along_axis_as_in_numpy():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(3, 4, 5))
+    for axis in range(3):
+        index = np.argsort(x, axis=axis)
+        found = np.asarray(nd.take_along_axis(x, index, axis=axis))
+        assert np.array_equal(found, np.take_along_axis(x, index, axis))
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_nonzero_and_argwhere(seed):
+    rng = random.Random(seed)
+    ndim = rng.randint(1, 3)
+    dims = [rng.randint(0, 4)] + [rng.choice(["var", 2]) for _ in range(ndim - 1)]
+    element = rng.choice(["int32", "bool", "float64", "?int8"])
+    pick = [0, 0, 3] if element != "bool" else [False, True]
+    pick = pick + [None] if element[0] == "?" else pick
+    values = nested(rng, dims, lambda r: r.choice(pick))
+    a = nd.array(values, type=" * ".join([str(d) for d in dims] + [element]))
+
+    def places(values, depth, index):
+        if depth == ndim:
+            return [index] if values else []
+        return [p for i, v in enumerate(values) for p in places(v, depth + 1, index + [i])]
+
+    expected = places(values, 0, [])
+    assert nd.argwhere(a).tolist() == expected
+    assert [part.tolist() for part in nd.nonzero(a)] == [[p[d] for p in expected] for d in range(ndim)]
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_isin(seed):
+    rng = random.Random(seed)
+    element = rng.choice(["int8", "uint64", "float32", "float64", "?int64", "complex128", "string", "?string", "bytes", "bool"])
+    make = {
+        "string": lambda: rng.choice(["", "a", "ä", "long text of some length"]),
+        "bytes": lambda: rng.choice([b"", b"a", b"\0"]),
+        "bool": lambda: rng.random() < 0.5,
+        "complex128": lambda: complex(rng.randint(0, 3), rng.randint(0, 1)),
+    }.get(element.lstrip("?"), lambda: rng.randint(0, 5))
+    value = lambda: None if element[0] == "?" and rng.random() < 0.2 else make()  # noqa: E731
+    values = [[value() for _ in range(rng.randint(0, 4))] for _ in range(3)]
+    a = nd.array(values, type="3 * var * " + element)
+    among = [make() for _ in range(rng.randint(0, 3))]
+    invert = rng.random() < 0.5
+    found = nd.isin(a, nd.array(among, type="strided * " + element.lstrip("?")), invert=invert)
+    assert found.tolist() == [[None if x is None else (x in among) != invert for x in row] for row in values]
+
+
+def test_isin_is_exact():
+    nan = float("nan")
+    assert nd.isin([1.0, nan, -0.0], [nan, 0.0]).tolist() == [False, False, True]
+    assert nd.isin(nd.array([2**63 - 1, 5]), nd.array([float(2**63), 5.0])).tolist() == [False, True]
+    assert nd.isin(nd.array([2**64 - 1], type="uint64"), nd.array([-1])).tolist() == [False]
+    assert nd.isin([1, 2], []).tolist() == [False, False]
+    assert nd.isin(nd.array([0.1], type="float32"), [0.1]).tolist() == [False]
+    assert nd.isin(3, [3]).tolist() is True
+    x, v = np.random.default_rng(0).integers(0, 10**6, (2, 300_000))
+    assert np.array_equal(np.asarray(nd.isin(x, v[:1000])), np.isin(x, v[:1000]))
+    with pytest.raises(TypeError, match="isin: string among int32"):
+        nd.isin(["a"], [1])
+
+
+# ---- fields ---------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_zip_and_unzip(seed):
+    rng, values, a, _ = drawn(seed)
+    index = nd.local_index(a)
+    both = nd.zip({"v": a, "i": index})
+    rows = iter(rows_inside(values, a.ndim - 1))
+    expected = map_rows(values, a.ndim - 1, lambda row: [{"v": x, "i": i} for i, x in enumerate(next(rows))])
+    assert both.tolist() == expected
+    v, i = nd.unzip(both)
+    assert v.tolist() == values and i.tolist() == index.tolist()
+    assert nd.zip([index, index]).tolist() == map_rows(index.tolist(), a.ndim - 1, lambda row: [(x, x) for x in row])
+    more = nd.with_field(both, "w", index * 2)
+    assert more["w"].tolist() == (index * 2).tolist() and more["v"].tolist() == values
+    assert nd.without_field(more, ["v", "i"]).tolist() == map_rows(
+        (index * 2).tolist(), a.ndim - 1, lambda row: [{"w": x} for x in row])
+    assert nd.rename(both, {"v": "i", "i": "v"})["i"].tolist() == values
+
+
+def test_zip_shares_memory_and_broadcasts():
+    x, y = np.arange(3.0), np.arange(3)
+    pairs = nd.zip({"x": nd.asarray(x), "y": nd.asarray(y)})
+    x[0], y[2] = 9.0, 7
+    assert pairs.tolist() == [{"x": 9.0, "y": 0}, {"x": 1.0, "y": 1}, {"x": 2.0, "y": 7}]
+    rows = nd.array([[1, 2], [], [3]])
+    assert nd.zip({"r": rows, "s": nd.array(["a", "b", "c"])[:, None]}).tolist() == [
+        [{"r": 1, "s": "a"}, {"r": 2, "s": "a"}], [], [{"r": 3, "s": "c"}]]
+    assert nd.zip({"x": 1, "y": "t"}).tolist() == {"x": 1, "y": "t"}
+    assert nd.zip({"a": [[1], [2]], "b": [10, 20]}).tolist() == [
+        [{"a": 1, "b": 10}, {"a": 1, "b": 20}], [{"a": 2, "b": 10}, {"a": 2, "b": 20}]]
+
+
+def test_with_field_of_rows_inside():
+    t = nd.array([{"x": 1}, {"x": 2}])
+    more = nd.with_field(t, "h", [[1, 2], [3]])
+    assert str(more.type) == "strided * {x: int32, h: var * int32}"
+    assert more.tolist() == [{"x": 1, "h": [1, 2]}, {"x": 2, "h": [3]}]
+    assert nd.with_field(more, "x", "text").tolist() == [{"x": "text", "h": [1, 2]}, {"x": "text", "h": [3]}]
+
+
+# ---- shapes -------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_shapes_as_in_numpy(seed):
+    rng = random.Random(seed)
+    shape = tuple(rng.choice([0, 1, 1, 2, 3]) for _ in range(rng.randint(0, 4)))
+    x = np.arange(int(np.prod(shape))).reshape(shape)
+    order = tuple(rng.sample(range(x.ndim), x.ndim))
+    a, x = nd.permute_dims(nd.array(x), order) if x.ndim else nd.array(x), x.transpose(order)
+    assert np.array_equal(np.asarray(a), x)
+    sizes = list(x.shape)
+    rng.shuffle(sizes)
+    if sizes and rng.random() < 0.5 and x.size:
+        sizes[rng.randrange(len(sizes))] = -1
+    assert np.array_equal(np.asarray(nd.reshape(a, sizes)), x.reshape(sizes))
+    assert np.array_equal(np.asarray(nd.squeeze(a)), x.squeeze())
+    axis = rng.randint(-x.ndim - 1, x.ndim)
+    assert np.asarray(nd.expand_dims(a, axis)).shape == np.expand_dims(x, axis).shape
+    other = np.arange(3 if not shape else max(1, x.shape[-1] if x.ndim else 1))
+    found, expected = nd.broadcast_arrays(a, other), np.broadcast_arrays(x, other)
+    assert all(np.array_equal(np.asarray(f), e) for f, e in zip(found, expected))
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_broadcast_arrays_of_rows(seed):
+    rng, values, a, _ = drawn(seed, 2, 3)
+    ones = nd.array([[str(i)] for i in range(len(values))], type=f"{len(values)} * 1 * string")
+    if a.ndim == 3:
+        ones = nd.expand_dims(ones, 2)
+    wide, named = nd.broadcast_arrays(a, ones)
+    assert wide.tolist() == values
+    names = iter(range(len(values)))
+    expected = [map_rows(v, a.ndim - 2, lambda row, n=n: [str(n)] * len(row)) for n, v in zip(names, values)]
+    assert named.tolist() == expected
+
+
+# ---- combinations ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_combinations(seed):
+    rng, values, a, axis = drawn(seed, 1, 3)
+    n, replacement = rng.randint(1, 4), rng.random() < 0.5
+    choose = itertools.combinations_with_replacement if replacement else itertools.combinations
+    found = nd.combinations(a, n, axis=axis, replacement=replacement)
+    assert found.tolist() == map_rows(values, axis, lambda row: list(choose(row, n)))
+    places = nd.argcombinations(a, n, axis=axis, replacement=replacement, fields="abcd"[:n])
+    expected = map_rows(values, axis, lambda row: [dict(zip("abcd", c)) for c in choose(range(len(row)), n)])
+    assert places.tolist() == expected
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_cartesian(seed):
+    rng, values, a, axis = drawn(seed, 1, 3)
+    others = [nd.local_index(a, axis=axis), nd.roll(a, 1, axis=axis)][: rng.randint(0, 2)]
+    lists = [values] + [other.tolist() for other in others]
+    rows = [rows_inside(each, axis) for each in lists]
+    product = iter([list(itertools.product(*each)) for each in zip(*rows)])
+    expected = map_rows(values, axis, lambda row: next(product))
+    assert nd.cartesian([a, *others], axis=axis).tolist() == expected
+    inner = iter([[list(itertools.product([x], *each[1:])) for x in each[0]] for each in zip(*rows)])
+    nested_rows = map_rows(values, axis, lambda row: next(inner))
+    assert nd.cartesian([a, *others], axis=axis, nested=True).tolist() == nested_rows
+    places = iter([list(itertools.product(*[range(len(row)) for row in each])) for each in zip(*rows)])
+    assert nd.argcartesian([a, *others], axis=axis).tolist() == map_rows(values, axis, lambda row: next(places))
+
+
+def test_pairs_against_awkward():
+    rng = np.random.default_rng(6)
+    counts, few = rng.poisson(4, 2000), rng.poisson(1.5, 2000)
+    pt, eta = (ak.unflatten(rng.normal(size=counts.sum()), counts) for _ in range(2))
+    other = ak.unflatten(rng.normal(size=few.sum()), few)
+    ours = nd.zip({"pt": nd.array(pt.tolist()), "eta": nd.array(eta.tolist())})
+    a, b = nd.unzip(nd.combinations(ours, 2))
+    x, y = ak.unzip(ak.combinations(ak.zip({"pt": pt, "eta": eta}), 2))
+    assert (a["pt"] * b["pt"] * (a["eta"] - b["eta"])).tolist() == (x.pt * y.pt * (x.eta - y.eta)).tolist()
+    a, b = nd.unzip(nd.cartesian({"a": ours["pt"], "b": nd.array(other.tolist())}, nested=True))
+    x, y = ak.unzip(ak.cartesian([pt, other], nested=True))
+    assert nd.abs(a - b).min(axis=-1, initial=9).tolist() == ak.min(abs(x - y), axis=-1, initial=9, mask_identity=False).tolist()
+
+
+def test_too_many_pairs():
+    for call in (
+        lambda: nd.combinations(nd.arange(200), 60, axis=0),
+        lambda: nd.combinations(nd.arange(10**6), 12, axis=0),
+        lambda: nd.cartesian([nd.arange(10**5)] * 4, axis=0),
+        lambda: nd.cartesian([nd.arange(10**6)] * 3, axis=0),
+    ):
+        with pytest.raises(MemoryError, match="too large|cannot allocate"):
+            call()
+    for n in (0, -1, 65):
+        with pytest.raises(ValueError, match="n must be from 1 to 64"):
+            nd.combinations([[1]], n)
+    with pytest.raises(ValueError, match="2 names for 3 fields"):
+        nd.combinations([[1]], 3, fields=["a", "b"])
+    with pytest.raises(ValueError, match="sizes differ at axis 0"):
+        nd.cartesian([[[1]], [[1], [2]]])
+
+
+# ---- large arrays -------------------------------------------------------------------------------------------------------
+
+
+def test_large_rows_against_awkward(threads):
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(4, 150_000)
+    x = ak.unflatten(rng.normal(size=counts.sum()), counts)
+    ours = nd.from_offsets(np.concatenate([[0], np.cumsum(counts)]), nd.array(np.asarray(ak.flatten(x))))
+
+    def same(found, expected):
+        expected = ak.to_packed(expected)
+        return nd.flatten(found).tolist() == ak.flatten(expected, axis=None).tolist() and \
+            nd.num(found).tolist() == ak.num(expected, axis=1).tolist()
+
+    assert np.array_equal(np.asarray(nd.num(ours)), counts)
+    assert same(nd.local_index(ours), ak.local_index(x, axis=1))
+    assert same(nd.concat([ours, ours * 2], axis=1), ak.concatenate([x, x * 2], axis=1))
+    dense = np.asarray(nd.to_dense(ours, 8, value=0.0))
+    assert np.array_equal(dense, ak.to_numpy(ak.fill_none(ak.pad_none(x, 8, clip=True), 0.0)))
+    assert nd.first(ours).tolist() == ak.firsts(x).tolist()
+    assert same(nd.flip(ours, axis=1), x[:, ::-1])
+    assert same(nd.unflatten(nd.flatten(ours), counts), x)
+
+
+# ---- what is refused ----------------------------------------------------------------------------------------------------
+
+
+REFUSED = [
+    (IndexError, "num: axis 2 is out of bounds for 2 dimension(s)", lambda r: nd.num(r, axis=2)),
+    (ValueError, "unflatten: the lengths add up to 4, not to 3", lambda r: nd.unflatten([1, 2, 3], [2, 2])),
+    (ValueError, "unflatten: length 1 is negative: -1", lambda r: nd.unflatten([1, 2, 3], [4, -1])),
+    (ValueError, "unflatten: the lengths of row 0 add up to 1, not to 2", lambda r: nd.unflatten(r, [[1], [], [1]], axis=1)),
+    (ValueError, "unflatten: 3 elements are no rows of 2", lambda r: nd.unflatten([1, 2, 3], 2)),
+    (TypeError, "unflatten: lengths must be integers", lambda r: nd.unflatten([1, 2], [0.5, 1.5])),
+    (ValueError, "pad: the width is negative: -1", lambda r: nd.pad(r, -1)),
+    (ValueError, "to_dense: the width is negative: -1", lambda r: nd.to_dense(r, -1)),
+    (MemoryError, "", lambda r: nd.to_dense(r, 2**62)),
+    (ValueError, "from_dense: row 1 has 2 elements, not 3", lambda r: nd.from_dense([[1, 2], [3, 4]], [1, 3])),
+    (ValueError, "concat: no array is given", lambda r: nd.concat([])),
+    (TypeError, "cannot be joined", lambda r: nd.concat([[1], ["a"]])),
+    (TypeError, "cannot be joined", lambda r: nd.concat([r, [1]])),
+    (ValueError, "concat: sizes differ at axis 0: 3 and 1", lambda r: nd.concat([r, [[1]]], axis=1)),
+    (ValueError, "concat: sizes differ at axis 1: 1 and 2", lambda r: nd.concat([[[1]], [[1, 2]]], axis=0)),
+    (ValueError, "stack: row 0 has 2 and 1 elements", lambda r: nd.stack([r, [[1], [], [2]]], axis=2)),
+    (ValueError, "repeat: the number 0 is negative: -2", lambda r: nd.repeat(r, -2)),
+    (ValueError, "repeat: the numbers have neither", lambda r: nd.repeat(r, [1, 2], axis=1)),
+    (ValueError, "tile: a number of repetitions is negative", lambda r: nd.tile(r, -1)),
+    (TypeError, "tile: reps must be an integer or a tuple", lambda r: nd.tile(r, "a")),
+    (ValueError, "rolling: the window must be at least 1", lambda r: nd.rolling(r, 0)),
+    (TypeError, "reshape: a ragged array", lambda r: nd.reshape(r, (3,))),
+    (ValueError, "reshape: 3 elements have no shape (2, -1)", lambda r: nd.reshape([1, 2, 3], (2, -1))),
+    (ValueError, "reshape: there is no shape (-1, -1)", lambda r: nd.reshape([1, 2, 3], (-1, -1))),
+    (ValueError, "squeeze: axis 0 has not size 1", lambda r: nd.squeeze(r, axis=0)),
+    (IndexError, "expand_dims: axis 4 is out of bounds", lambda r: nd.expand_dims(r, 4)),
+    (ValueError, "zip: cannot broadcast row 0: lengths 2 and 3", lambda r: nd.zip([r, [1, 2, 3]])),
+    (TypeError, "unzip: the elements have no fields", lambda r: nd.unzip(r)),
+    (TypeError, "with_field: the elements are not structs", lambda r: nd.with_field(r, "x", 1)),
+    (IndexError, "without_field: no field q", lambda r: nd.without_field(nd.zip({"x": r}), "q")),
+    (ValueError, "no field would be left", lambda r: nd.without_field(nd.zip({"x": r}), "x")),
+    (IndexError, "rename: no field q", lambda r: nd.rename(nd.zip({"x": r}), {"q": "z"})),
+    (IndexError, "take: index 2 is out of bounds for axis 1 of row 1 with size 0",
+     lambda r: nd.take(r, nd.array([[0], [2], []]), axis=1)),
+    (IndexError, "index 5 is out of bounds for axis 0", lambda r: nd.take(r, 5, axis=0)),
+    (IndexError, "take: an index with rows of its own", lambda r: nd.take(r, nd.array([[0], [], []]), axis=0)),
+    (IndexError, "take_along_axis: the index has 1 dimension(s), the array 2", lambda r: nd.take_along_axis(r, [0])),
+    (TypeError, "nonzero: there is no such operation", lambda r: nd.nonzero(["a"])),
+    (TypeError, "mask: the mask must be of bool", lambda r: nd.mask(r, 1)),
+    (TypeError, "nth: empty must be one value", lambda r: nd.nth(r, 0, empty=[1, 2])),
+]
+
+
+@pytest.mark.parametrize("kind, text, call", REFUSED)
+def test_refusals(kind, text, call):
+    with pytest.raises(kind) as caught:
+        call(nd.array([[1, 2], [], [3]]))
+    assert text in str(caught.value), str(caught.value)
