@@ -32,7 +32,6 @@ public:
           all &= src_.strides(s)[at->dim] == chained || src_.size()[at->dim] == 1;
           chained *= src_.size()[at->dim];
         }
-        all &= src_.streams()[s].step == 1;
       }
     });
     return all;

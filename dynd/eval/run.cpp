@@ -13,6 +13,7 @@
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
 #include "dynd/kernel/chain.h"
+#include "dynd/memory/pool.h"
 #include "dynd/plan/pieces.h"
 
 namespace dynd {
@@ -38,6 +39,29 @@ intptr_t count_elements(const task &t) {
     count = has_rows ? nd::count_elements(*operand.block) : count;
   }
   return count;
+}
+
+// How many numbers and bytes of texts an element holds, on average: what is inside of elements is work too.
+intptr_t weight_of_element(const task &t, intptr_t elements) {
+  intptr_t weight = 1;
+  for (int o = 0; o < t.operands.size() && t.leaf && elements > 0; o++) {
+    const array_block &block = *t.operands[o].block;
+    auto in_content = [&](int s) { // all of what rows or texts are in, by elements
+      const buffer *memory = as_buffer(block.streams()[s].owner);
+      const row_pool *pool = as_pool(block.streams()[s].owner);
+      intptr_t item = intptr_t(stream_item(block, s));
+      return (memory ? intptr_t(memory->size) / item : pool ? pool->used() : 0) / elements;
+    };
+    for_each_part(part_at(block.type, t.operands[o].ndim), [&](const type_part &part, const dim_path *path) {
+      intptr_t own = part.is_text() ? in_content(part.stream + 1) : 1;
+      for (; path && part.has_stream(); path = path->outer) {
+        intptr_t size = block.size()[path->dim];
+        own = size < 0 ? in_content(part.stream) : __builtin_mul_overflow(own, size, &own) ? INTPTR_MAX : own;
+      }
+      weight = std::max(weight, own);
+    });
+  }
+  return weight;
 }
 
 // The bytes of the ports that move with all axes.
@@ -140,31 +164,32 @@ intptr_t columns_of_piece(intptr_t count, intptr_t rows, intptr_t share) {
 }
 
 int run_pieces(piece_runner &run, const task &t, const root_call &call) {
-  if (call.elements < threads_from || t.one_thread) {
+  if (call.elements < threads_from) {
     return run(0, call.count);
   }
   auto run_all = [&](const auto &pieces) {
-    return for_each_piece(pieces.count(), [&](intptr_t i) {
+    auto run_one = [&](intptr_t i) {
       piece part = pieces[i];
       return part.size() ? run(part.begin, part.end) : int(dynd_ok);
-    });
-  };
-  intptr_t target = elements_of_piece(t);
-  if (call.in_order) {
-    even_pieces pieces(call.count, target);
+    };
+    if (!call.in_order && !t.one_thread) {
+      return for_each_piece(pieces.count(), run_one);
+    }
     int status = dynd_ok;
     for (intptr_t i = 0; i < pieces.count() && !status; i++) {
-      status = run(pieces[i].begin, pieces[i].end);
+      status = run_one(i);
     }
     return status;
-  }
+  };
+  intptr_t target = elements_of_piece(t);
   if (call.row_offsets) {
     return run_all(content_pieces(call.row_offsets, call.count, target));
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
   intptr_t share = (call.count + num_threads() - 1) / num_threads();
-  intptr_t unit = call.flat ? 64 : call.columns ? columns_of_piece(call.count, each, share) : 1;
-  return run_all(even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), unit));
+  bool by_elements = (call.flat || call.in_order) && !t.leaf;
+  intptr_t unit = by_elements ? 64 : call.columns ? columns_of_piece(call.count, each, share) : 1;
+  return run_all(even_pieces(call.count, by_elements ? target : std::max<intptr_t>(1, target / each), unit));
 }
 
 // ---- one logical row: pieces give lanes, which combine in their order ----------------------------------------------
@@ -277,8 +302,11 @@ bool run_task(task &t) {
       trace_one_row(t, *watching);
     }
   }
-  call.elements = elements;
-  without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);
+  call.elements = elements; // all the work, with what is inside of them
+  if (__builtin_mul_overflow(elements, weight_of_element(t, elements), &call.elements)) {
+    call.elements = INTPTR_MAX;
+  }
+  without_interpreter unlocked(call.elements > unlocked_from && !t.keep_lock);
   piece_runner run(kernel, call, options.streaming);
   if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, t, call)) {
     fail_task(t, run.failure, status);

@@ -310,3 +310,20 @@ def test_names_of_fields_in_messages_are_those_of_types():
             nd.array({name: 300}).astype(str(nd.array({name: 1}).type).replace("int32", "int8"))
         assert str(caught.value).endswith(f" at index ({shown},)")
     assert repr(nd.array({"a b": 1})) == """nd.array({"a b": 1}, type='{"a b": int32}')"""
+
+
+@pytest.mark.parametrize(
+    "type, refused, fits",
+    [
+        ("2 * var * int8", [[1, 300], [2]], [[1, 2, 3], [4]]),
+        ("2 * var * var * int8", [[[1], [2, 300]], [[4]]], [[[1]], []]),
+        ("2 * var * {x: int8, s: string}", [[(1, "a"), (300, "b")], [(2, "c")]], [[(1, "a")], []]),
+    ],
+)
+def test_rows_that_got_their_length_from_a_refused_assignment_have_none(type, refused, fits):
+    rows = nd.empty(type)
+    with pytest.raises(OverflowError):
+        rows[...] = refused
+    assert rows.tolist() == [[], []]
+    rows[...] = fits
+    assert rows.tolist() == nd.array(fits, type=type).tolist()

@@ -407,3 +407,19 @@ def test_rows_and_one_size_in_both_directions(lengths):
         target[...] = nd.array(expected, type="strided * strided * float64")
         assert target.tolist() == rows
     assert (nd.array(rows, type="strided * var * float64") + strided).tolist() == [[2 * x for x in r] for r in expected]
+
+
+@pytest.mark.parametrize("to, source", [("f8", "i1"), ("i1", "f8"), ("f8", "f4"), ("i2", "i8")])
+def test_elements_of_other_sizes_in_the_same_memory(to, source):
+    """Where two arrays overlap, wherever one begins in the other, what is assigned is what was there before."""
+    count = 10
+    wide = count * 8
+    for begin in range(0, 2 * wide, np.dtype(source).itemsize):
+        memory = np.zeros(3 * wide, dtype="u1")
+        from_numpy = memory[begin : begin + count * np.dtype(source).itemsize].view(source)
+        to_numpy = memory[wide : wide + count * np.dtype(to).itemsize].view(to)
+        to_numpy[:] = 0
+        from_numpy[:] = np.arange(1, count + 1)
+        values = from_numpy.copy()
+        nd.assign(nd.asarray(to_numpy), nd.asarray(from_numpy))
+        assert to_numpy.tolist() == values.tolist(), begin

@@ -49,6 +49,21 @@ def test_copies_have_the_values(seed):
         assert nd.array(writable).tolist() == writable.tolist()
 
 
+@pytest.mark.parametrize("inner, values", [("int32", [4, 5, 6]), ("string", ["x", "y", "z"])])
+def test_a_missing_row_of_a_copy_has_no_length_yet(inner, values):
+    """As in a new array: it gets one from what is assigned. A row that is there keeps its length."""
+    source = nd.array([None, values[:2], [], None], type=f"strided * ?var * {inner}")
+    for copy in (nd.array(source, access="rw"), nd.array(nd.array(source, access="rw"), access="rw")):
+        copy[0] = values
+        assert copy.tolist() == [values, values[:2], [], None]
+        with pytest.raises(ValueError, match="lengths 3 and 0"):
+            copy[2] = values
+    records = nd.array([{"r": None}, {"r": values[:1]}], type=f"strided * {{r: ?var * {inner}}}")
+    copy = nd.array(records, access="rw")
+    copy["r"][0] = values
+    assert copy.tolist() == [{"r": values}, {"r": values[:1]}]
+
+
 def test_a_copy_of_few_of_many_rows_keeps_only_those():
     a = nd.array([{"s": "x" * 1000, "r": [1] * 100} for _ in range(1000)])
     few = nd.array(a[::100], access="rw")

@@ -109,6 +109,31 @@ def test_an_assignment_stops_with_every_element_old_or_new(threads):
     assert destination.tolist() == [[5.0]]
 
 
+@pytest.mark.parametrize("call", ["equal", "assign"])
+def test_few_elements_with_much_inside_stop(threads, call):
+    """Work is what is inside of elements too: here 3 billion numbers, in records of which there are not many."""
+    record = np.zeros(1, dtype=[("x", "f8", (20_000,)), ("s", "i4")])
+    many = lambda one: nd.asarray(np.lib.stride_tricks.as_strided(one, (150_000,), (0,)))  # noqa: E731
+    source, target = many(record), many(record.copy())
+    calls = {
+        "equal": lambda: source == source,
+        "assign": lambda: nd.assign(target, source),
+    }
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.005):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    late, raised = interrupted_after(0.2, calls[call])
+    done.set()
+    thread.join()
+    assert type(raised) is KeyboardInterrupt and late < 0.5
+    assert len(ticks) > 10, "Python's lock was held"
+
+
 def test_a_lazy_array_is_computed_later(threads):
     size, steps = 1 << 25, 28  # one evaluation of some tenths of a second
     a, value = nd.array(np.full(size, 2.0)), 2.0

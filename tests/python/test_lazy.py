@@ -5,6 +5,7 @@ order, from many Python threads at once, with one worker thread and with two, at
 """
 
 import gc
+import operator
 import os
 import random
 import subprocess
@@ -358,3 +359,47 @@ def test_only_what_has_a_name_is_stored(call):
     assert nd.explain(kept.eval) == "nothing was evaluated\n"
     eager = LAST_USES[call](nd.array(i, access="rw"), nd.array(kept, access="rw"))
     assert LAST_USES[call](i, kept).tolist() == eager.tolist()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "x // 3",
+        "3 // (x + 1)",
+        "nd.floor_divide(x, 3)",
+        "x.sum(axis=1)",
+        "nd.mean(x, axis=1)",
+        "nd.cumulative_sum(x, axis=1)",
+        "nd.reduce(nd.subtract, x, axis=1)",
+        "x**3 // 2",
+        "nd.sum(y, where=x > 2)",
+        "nd.sum(y, where=m)",
+        "operator.iadd(w, x)",
+        "operator.ifloordiv(w, x + 1)",
+    ],
+)
+def test_what_one_name_holds_is_computed_once(call):
+    """The pass that reads it stores it: it is not computed again when its owner looks at it."""
+    plain = np.arange(12_000).reshape(120, 100)
+    y = nd.array(plain)
+    names = {"nd": nd, "operator": operator, "y": y, "x": y * 2, "m": y > 2}
+    names["w"] = nd.array(plain, access="rw")
+    found = eval(call, names)  # each array has one name, in that dictionary
+    for name in ("x", "m"):
+        if name in compile(call, "", "eval").co_names:
+            assert nd.explain(names[name].eval) == "nothing was evaluated\n"
+    names |= {"x": nd.array(plain * 2), "m": nd.array(plain > 2), "w": nd.array(plain, access="rw")}
+    assert found.tolist() == eval(call, names).tolist()
+
+
+@pytest.mark.parametrize("size", [2, 40])  # the direct step, and a task
+def test_the_order_of_the_axes_in_memory(size):
+    """That of the operands, where all have the same; else C order."""
+    plain = np.arange(float(size**3)).reshape(size, size, size)
+    order = {axes: nd.asarray(plain.transpose(axes)) for axes in [(2, 0, 1), (1, 2, 0), (0, 1, 2)]}
+    for left in order:
+        for right in order:
+            result = np.asarray((order[left] + order[right]).eval())
+            assert np.array_equal(result, plain.transpose(left) + plain.transpose(right))
+            expected = plain.transpose(left).strides if left == right else plain.strides
+            assert result.strides == expected, (left, right)

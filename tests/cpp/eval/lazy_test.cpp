@@ -112,6 +112,17 @@ TEST(Lazy, AValueWithAnotherOwnerIsAnExtraOutput) {
   EXPECT_EQ(bits(sum), bits(at_once([&] { return a * a + a; })));
 }
 
+// What is above fails when the values below have memory already: they stay lazy, and later use it.
+TEST(Lazy, TheMemoryOfAFailedAttemptIsUsedAgain) {
+  nd::array a = ramp("100 * 100 * int64"), product = a * a;
+  EXPECT_NE(testing::failure([&] { nd::floor_divide(product, a - a); }).find("division by zero"), std::string::npos);
+  EXPECT_TRUE(is_lazy(product));
+  counted *memory = product->values().owner;
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(bits(product), bits(at_once([&] { return a * a; })));
+  EXPECT_EQ(product->values().owner, memory);
+}
+
 TEST(Lazy, AValueThatIsHeldBelowIsNotComputedForTheOneAbove) {
   nd::array a = ramp(large), product = a * a, sum = product + a;
   product.eval();

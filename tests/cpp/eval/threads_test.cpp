@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "allocations.h"
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
 #include "dynd/eval/frame.h"
@@ -135,14 +136,20 @@ TEST(WorkFrame, ScratchBelongsToTheThreadAndNests) {
 }
 
 TEST(WorkFrame, TempMemoryIsAlignedAndGivenBack) {
-  work_frame frame(0);
-  for (size_t size : {size_t(0), size_t(1), size_t(100), size_t(100000)}) {
-    auto *memory = static_cast<char *>(frame.temp(&frame, size));
-    ASSERT_NE(memory, nullptr);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
-    std::memset(memory, 3, size);
+  work_frame(0); // the thread has its scratch now
+  int64_t live = testing::live_allocations();
+  {
+    work_frame frame(0);
+    for (size_t size : {size_t(0), size_t(1), size_t(100), size_t(100000)}) {
+      auto *memory = static_cast<char *>(frame.temp(&frame, size));
+      ASSERT_NE(memory, nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+      std::memset(memory, 3, size);
+    }
+    EXPECT_EQ(frame.temp(&frame, SIZE_MAX), nullptr);
+    EXPECT_EQ(testing::live_allocations(), live + 4);
   }
-  EXPECT_EQ(frame.temp(&frame, SIZE_MAX), nullptr);
+  EXPECT_EQ(testing::live_allocations(), live);
 }
 
 // ---- one kernel, many threads ---------------------------------------------------------------------------------------
