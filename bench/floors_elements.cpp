@@ -214,7 +214,7 @@ template <bool fused, store_kind kind> void missing_elementwise(const work &w) {
   const uint8_t *valid[3] = {(const uint8_t *)w.more[0], (const uint8_t *)w.more[1], (const uint8_t *)w.more[2]};
   auto value = [&]<int W>(int64_t i) {
     vec<W> a = load<W>(w.in[0] + i), b = load<W>(w.in[1] + i);
-    return fused ? a * b + load<W>(w.in[fused ? 2 : 0] + i) : a + b;
+    return fused ? a * b + load<W>(w.in[fused ? 2 : 0] + i) : a * b;
   };
   for (int64_t begin = 0; begin < w.columns; begin += 2 * batch) {
     int64_t end = std::min(begin + 2 * batch, w.columns), i = begin;
@@ -381,8 +381,8 @@ const loop loops[] = {
     ONE_AND_TWO_THREADS("equal texts by vectors", "16 bytes", text_vectors<equal_of>),
     ONE_AND_TWO_THREADS("less texts", "memcmp", text_memcmp<less_of>),
     ONE_AND_TWO_THREADS("less texts by vectors", "16 bytes", text_vectors<less_of>),
-    {"missing add/regular", missing_elementwise<false, regular>},
-    {"missing add/stream", missing_elementwise<false, stream>},
+    {"missing multiply/regular", missing_elementwise<false, regular>},
+    {"missing multiply/stream", missing_elementwise<false, stream>},
     {"missing fused/regular", missing_elementwise<true, regular>},
     {"missing fused/stream", missing_elementwise<true, stream>},
     {"missing max/plain", missing_max},

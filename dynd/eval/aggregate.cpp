@@ -166,6 +166,21 @@ void fold_values(const reduction_call &call, std::initializer_list<reduction_id>
   }
 }
 
+const char *direct_values(const reduction_call &call, scalar_id type, char *scratch) {
+  const array_block &x = *call.operand;
+  if (!call.axes.all() || !(x.flags & flag_dense) || x.count < 1 || x.count > max_direct_elements || !call.how.direct ||
+      call.how.watching || call.skips() || call.keywords.initial || call.keywords.empty_missing ||
+      call.element.swapped || x.state.load(std::memory_order_acquire) != array_state::ready) {
+    return nullptr;
+  }
+  const char *values = x.values().address;
+  if (call.element.scalar == type) {
+    return values;
+  }
+  isa().convert(type, call.element.scalar)(scratch, values, nullptr, nullptr, size_t(x.count), nullptr);
+  return scratch;
+}
+
 namespace {
 
 // ---- the kinds ----------------------------------------------------------------------------------------------------
@@ -185,24 +200,16 @@ ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
   }
 }
 
-// The direct step of reductions: all elements of a small dense array are one row, which one compiled loop takes.
-// Nothing where the operand is not of this kind.
+// The direct step of reductions. Nothing where the operand is not of this kind.
 ref<array_block> try_direct_fold(const reduction_call &call, scalar_id type) {
-  constexpr intptr_t most = 512; // elements
-  const array_block &x = *call.operand;
-  if (!call.axes.all() || !is_dense_and_ready(&x) || x.count < 1 || x.count > most || !may_be_direct(call.how) ||
-      call.skips() || call.keywords.initial || call.keywords.empty_missing || call.element.swapped ||
-      (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index)) {
+  alignas(64) char scratch[max_direct_elements * max_scalar_size], lanes[64], value[max_scalar_size];
+  bool is_bool_index = type == scalar_id::bool_ && call.what.kind == aggregate_kind::index;
+  const char *values = is_bool_index ? nullptr : direct_values(call, type, scratch);
+  if (!values) {
     return {};
   }
-  alignas(64) char scratch[most * max_scalar_size], lanes[64], value[max_scalar_size];
-  const char *values = x.values().address;
-  if (call.element.scalar != type) {
-    isa().convert(type, call.element.scalar)(scratch, values, nullptr, nullptr, size_t(x.count), nullptr);
-    values = scratch;
-  }
   const reduce_functions &functions = isa().reduce(call.what.fold, type);
-  functions.lanes(lanes, values, size_t(x.count));
+  functions.lanes(lanes, values, size_t(call.operand->count));
   functions.fold(value, lanes);
   return new_scalar(functions.index ? scalar_id::int64 : type, value);
 }
@@ -378,6 +385,9 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   check_keywords(call);
   if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*x.block, call.axes.first()))) {
     return reduce_aligned(what, x.block, call.axes, keywords);
+  }
+  if (ref<array_block> result = try_direct_statistic(call)) {
+    return result;
   }
   if (ref<array_block> result = try_rows(call)) {
     return result;

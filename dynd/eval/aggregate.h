@@ -29,6 +29,11 @@ struct reduction_call {
   uint8_t weight(fused_task &fused, const value_registers *operands, scalar_id type) const;
 };
 
+/// The direct step: all elements of a small dense array are one row, which a compiled loop takes. They in a type, as
+/// they are in memory or in `scratch`; null where the call is not of this kind.
+inline constexpr intptr_t max_direct_elements = 512;
+const char *direct_values(const reduction_call &call, scalar_id type, char *scratch);
+
 /// The folds of an operand's values, a result for each. Those of min and max (empty_rule::none) where nothing is left:
 /// an error that names the row, or missing, or as NaN is skipped NaN.
 void fold_values(const reduction_call &call, std::initializer_list<reduction_id> ids, ref<array_block> *results);

@@ -1,5 +1,5 @@
 // Taking arrays apart at an axis, and putting them together: the two ends of every function whose result has rows of
-// other lengths than its operand (docs/decisions/0040).
+// other lengths than its operand (docs/decisions/0033).
 //
 // An array is taken apart into the rows of an axis (their offsets) and a list, all the elements of the axis one after
 // another. Both are views where the layout allows it. What the function does is in between: from offsets and list to

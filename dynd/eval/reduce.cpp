@@ -45,7 +45,11 @@ uint8_t present_or_nothing(fused_task &fused, uint8_t present, uint8_t reg, cons
   }
   alignas(16) char value[max_scalar_size];
   fold_of_nothing(f, value);
-  return fused.t.p.add_operation(logic::chosen, f.type, {present, reg, fused.constant(f.type, value)});
+  program &p = fused.t.p;
+  uint8_t filled = p.add_operation(logic::chosen, f.type, {present, reg, fused.constant(f.type, value)});
+  program_step &last = p.steps[p.nsteps - 1];
+  last.fills |= f.id == arithmetic::sum && last.nwrites == 1 && last.writes[0] == filled;
+  return filled;
 }
 
 ref<array_block> with_axes_kept(ref<array_block> result, const axis_set &axes) {

@@ -2,6 +2,9 @@
 // from their results.
 #include "dynd/eval/statistics.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "dynd/base/errors.h"
 #include "dynd/eval/row_functions.h"
 #include "dynd/ops/logic.h"
@@ -68,7 +71,52 @@ ref<array_block> mean_in(const reduction_call &call, scalar_id type, unsigned la
   return apply(arithmetic::quotient, {of.sum.get(), of.count.get()});
 }
 
+// As row_functions.cpp has it, of one row.
+template <class T> T statistic_of(const reduction_call &call, const char *values, size_t n) {
+  const reduce_functions &sum =
+      isa().reduce(arithmetic::sum, std::is_same_v<T, float> ? scalar_id::float32 : scalar_id::float64);
+  alignas(64) char lanes[64];
+  T total, about = 0;
+  if (call.what.kind != aggregate_kind::norm) {
+    sum.lanes(lanes, values, n);
+    sum.fold(&total, lanes);
+    about = total / T(n);
+  }
+  if (call.what.kind == aggregate_kind::mean) {
+    return about;
+  }
+  sum.squares.lanes(lanes, values, &about, n);
+  sum.fold(&total, lanes);
+  if (call.what.kind == aggregate_kind::norm) {
+    return std::sqrt(total);
+  }
+  T count = call.keywords.correction == 0 ? T(n) : std::max(T(n) - T(call.keywords.correction), T(0));
+  return call.what.kind == aggregate_kind::variance ? total / count : std::sqrt(total / count);
+}
+
 } // namespace
+
+ref<array_block> try_direct_statistic(const reduction_call &call) {
+  bool known = call.what.kind == aggregate_kind::mean || call.what.kind == aggregate_kind::variance ||
+               call.what.kind == aggregate_kind::deviation || call.what.kind == aggregate_kind::norm;
+  scalar_id type = computed_type(call);
+  if (!known || call.keywords.keepdims || call.keywords.weights || call.element.scalar == scalar_id::float16 ||
+      (type != scalar_id::float32 && type != scalar_id::float64)) {
+    return {};
+  }
+  alignas(64) char scratch[max_direct_elements * sizeof(double)];
+  const char *values = direct_values(call, type, scratch);
+  if (!values) {
+    return {};
+  }
+  auto n = size_t(call.operand->count);
+  if (type == scalar_id::float32) {
+    auto value = statistic_of<float>(call, values, n);
+    return new_scalar(type, &value);
+  }
+  auto value = statistic_of<double>(call, values, n);
+  return new_scalar(type, &value);
+}
 
 ref<array_block> try_rows(const reduction_call &call) {
   row_function function = call.what.kind == aggregate_kind::mean       ? row_function::mean
@@ -123,6 +171,27 @@ ref<array_block> norm(const reduction_call &call) {
   return apply(arithmetic::root, {reduce(call.spec(), ndt::make_scalar(real), sum, squared).get()});
 }
 
+namespace {
+
+// The direct step of a product of vectors.
+ref<array_block> try_direct_products(array_block *a, array_block *b, scalar_id type, const settings &how) {
+  const reduce_functions &sum = isa().reduce(arithmetic::sum, type);
+  auto is_plain = [&](const array_block &x) {
+    return x.ndim == 1 && (x.flags & flag_dense) && x.type->dtype->kind == type_kind::scalar &&
+           x.type->dtype->scalar == type && x.count > 0 && x.count <= max_direct_elements &&
+           x.state.load(std::memory_order_acquire) == array_state::ready;
+  };
+  if (!how.direct || how.watching || !sum.products.lanes || !is_plain(*a) || !is_plain(*b) || a->count != b->count) {
+    return {};
+  }
+  alignas(64) char lanes[64], value[max_scalar_size];
+  sum.products.lanes(lanes, a->values().address, b->values().address, size_t(a->count));
+  sum.fold(value, lanes);
+  return new_scalar(type, value);
+}
+
+} // namespace
+
 // Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
 ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   const char *name = "vecdot";
@@ -134,6 +203,9 @@ ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   reduction_spec spec{name, how};
   spec.operands = {a, b};
   spec.axes = find_axes(name, axis, std::max(a->ndim, b->ndim));
+  if (ref<array_block> direct = try_direct_products(a, b, type, how)) {
+    return direct;
+  }
   return reduce(std::move(spec), ndt::make_scalar(type), sum, [&](fused_task &fused, const value_registers *in) {
     program &p = fused.t.p;
     uint8_t x = p.converted(in[0].value, type), y = p.converted(in[1].value, type);

@@ -46,8 +46,7 @@ class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
       : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p) {
-    product_ = find_product();
-    nsteps_ = p.nsteps - (product_ != nullptr);
+    choose_steps();
   }
 
   size_t build() {
@@ -133,33 +132,60 @@ private:
                        [&](const program_output &o) { return !o.reduced && o.reg == reg; });
   }
   bool is_reduced(uint8_t reg) const {
-    bool factor = product_ && (product_->reads[0] == reg || product_->reads[1] == reg);
-    return factor || std::any_of(p_.output, p_.output + p_.noutputs,
+    bool joined = reg == terms_.reg || reg == terms_.other || reg == terms_.valid;
+    return joined || std::any_of(p_.output, p_.output + p_.noutputs,
                                  [&](const program_output &o) { return o.reduced && o.reg == reg; });
   }
 
-  // The last step, if it multiplies what is then only added up: the sum's own loop does both.
-  const program_step *find_product() const {
-    auto reduced = std::count_if(p_.output, p_.output + p_.noutputs, [](const auto &o) { return o.reduced; });
-    const program_step *step = p_.steps + p_.nsteps - 1;
-    if (reduced != 1 || p_.nsteps == 0 || stages_.count || step->kind != step_kind::operation ||
-        step->op != arithmetic::product || step->valid != no_register) {
-      return nullptr;
+  // Which steps of the program are steps of the chain: all but those that the sum's own loop does too, a product that
+  // is only added up, and what makes 0 of missing elements.
+  void choose_steps() {
+    for (int i = 0; i < p_.nsteps; i++) {
+      chosen_[nsteps_++] = uint8_t(i);
     }
-    for (int i = 0; i < p_.noutputs; i++) {
-      const program_output &o = p_.output[i];
-      if (o.reg == step->writes[0] && (!o.reduced || !isa().reduce(o.reduction, step->type).products.lanes)) {
-        return nullptr;
-      }
+    bool external =
+        std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::external; });
+    if (!reduces_ || stages_.count || p_.noutputs > 1 || external) {
+      return;
     }
-    return is_reduced(step->writes[0]) ? step : nullptr;
+    const program_output &o = p_.output[0];
+    const reduce_functions &functions = isa().reduce(o.reduction, p_.type[o.reg]);
+    bool in_rows = layout_.kind != chain_kind::columns && layout_.kind != chain_kind::small_rows;
+    terms_.reg = o.reg;
+    const program_step *fill = functions.valid.lanes && in_rows ? only_used_step(o.reg) : nullptr;
+    if (fill && fill->fills) {
+      terms_.valid = fill->reads[0];
+      terms_.reg = fill->reads[1];
+      leave_out(fill);
+    }
+    const program_step *product = functions.products.lanes ? only_used_step(terms_.reg) : nullptr;
+    if (product && product->op == arithmetic::product) {
+      terms_.other = product->reads[1];
+      terms_.reg = product->reads[0];
+      leave_out(product);
+    }
+  }
+  // The step that computes a register which no chosen step reads.
+  const program_step *only_used_step(uint8_t reg) const {
+    const program_step *found = nullptr;
+    bool read = false;
+    for (int n = 0; n < nsteps_; n++) {
+      const program_step &step = p_.steps[chosen_[n]];
+      p_.for_reads(step, [&](uint8_t r) { read |= r == reg; });
+      bool computes = step.kind == step_kind::operation && step.nwrites == 1 && step.writes[0] == reg;
+      found = computes && step.valid == no_register ? &step : found;
+    }
+    return read ? nullptr : found;
+  }
+  void leave_out(const program_step *step) {
+    nsteps_ = int(std::remove(chosen_, chosen_ + nsteps_, uint8_t(step - p_.steps)) - chosen_);
   }
 
   // The last step that reads each register; a register's scratch can be used again after it.
   void find_last_reads() {
     std::fill_n(last_read_, p_.nregisters, -1);
     for (int i = 0; i < nsteps_; i++) {
-      p_.for_reads(p_.steps[i], [&](uint8_t reg) { last_read_[reg] = i; });
+      p_.for_reads(p_.steps[chosen_[i]], [&](uint8_t reg) { last_read_[reg] = i; });
     }
   }
 
@@ -227,9 +253,13 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
-        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),    where.stream,
-                      product_ ? product_->reads[0] : reg,         log2,
-                      product_ ? product_->reads[1] : no_register, o.empty_fails};
+        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
+                      where.stream,
+                      terms_.reg == no_register ? reg : terms_.reg,
+                      log2,
+                      terms_.other,
+                      terms_.valid,
+                      o.empty_fails};
       } else {
         port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
         *next++ = {where, reserve(reg), reg, log2};
@@ -268,7 +298,7 @@ private:
     auto *details = part<step_details>(k->details);
     auto size_of = [&](uint8_t reg) { return reg == no_register ? uint8_t(0) : scalar_size[size_t(p_.type[reg])]; };
     for (int i = 0; i < nsteps_; i++) {
-      const program_step &from = p_.steps[i];
+      const program_step &from = p_.steps[chosen_[i]];
       bool external = from.kind == step_kind::external;
       auto reads = [&](int n) { return !external && n < from.nreads ? from.reads[n] : no_register; };
       auto writes = [&](int n) { return !external && n < from.nwrites ? from.writes[n] : no_register; };
@@ -423,8 +453,11 @@ private:
   const chain_layout &layout_;
   bool reduces_;
   stage_plan stages_;
-  const program_step *product_ = nullptr; // not among the steps of the chain
-  int nsteps_;
+  int nsteps_ = 0; // of the chain
+  uint8_t chosen_[max_steps];
+  struct {
+    uint8_t reg = no_register, other = no_register, valid = no_register;
+  } terms_; // of the only output, if that is reduced: see reduced_output
   int last_read_[max_registers];
   struct used_scratch {
     uint32_t scratch;

@@ -123,10 +123,16 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
   char *reg[256];
   flat_moves moves;
   start_flat(k, stream, stride, reg, moves, std::min(count, reduce_batch), frame);
-  if (k->nsteps == 0 && moves.nloads == 0 && moves.ndirect == k->nsources && k->nreductions == 1) {
+  if (k->nsteps == 0 && k->nreductions == 1) {
     const reduced_output &r = k->reduced()[0];
-    r.lanes(stream[r.stream], reg, count);
-    return dynd_ok;
+    std::span<const port> sources = k->sources();
+    bool in_place = std::all_of(sources.begin(), sources.end(), [&](const port &p) {
+      return is_contiguous(p, stride[p.where.stream]) || !r.uses(p.reg);
+    });
+    if (in_place) {
+      r.lanes(stream[r.stream], reg, count);
+      return dynd_ok;
+    }
   }
   row_lanes lanes(k);
   int status = run_batches(k, stream, stride, count, reduce_batch, k->prefetch_distance, reg, moves, frame,

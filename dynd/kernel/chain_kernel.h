@@ -75,10 +75,14 @@ struct reduced_output {
   uint16_t stream;
   uint8_t reg, log2;
   uint8_t other; // its products with reg are reduced; no_register: reg is
+  uint8_t valid; // only where it is true; no_register: everywhere
   bool empty_fails;
 
+  bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
   void lanes(void *to, char *const *at, size_t n) const {
-    if (other == no_register) {
+    if (valid != no_register) {
+      functions->valid.lanes(to, at[reg], at[other], at[valid], n);
+    } else if (other == no_register) {
       functions->lanes(to, at[reg], n);
     } else {
       functions->products.lanes(to, at[reg], at[other], n);
@@ -93,9 +97,12 @@ struct reduced_output {
       functions->products.rows_fixed(dst, stride, at[reg], step, at[other], other_step, length, rows);
     }
   }
-  // Rows by offsets; the registers are where offset 0 points.
+  // Rows by offsets; the registers are where offset 0 points. at[no_register] is null.
   uint32_t rows(char *dst, intptr_t stride, char *const *at, const int64_t *offsets, size_t rows,
                 intptr_t ahead) const {
+    if (valid != no_register) {
+      return functions->valid.rows(dst, stride, at[reg], at[other], at[valid], offsets, rows, ahead);
+    }
     return other == no_register ? functions->rows(dst, stride, at[reg], offsets, rows, ahead)
                                 : functions->products.rows(dst, stride, at[reg], at[other], offsets, rows, ahead);
   }

@@ -162,8 +162,12 @@ struct var_rows_call {
       for (const reduced_output &o : k->reduced()) {
         intptr_t ahead = ahead_of ? ahead_of - reinterpret_cast<intptr_t>(reg[o.reg]) : 0;
         char *origin[256];
+        origin[no_register] = nullptr;
         for (uint8_t used : {o.reg, o.other}) {
-          origin[used] = reg[used] - (offsets[r] << o.log2);
+          origin[used] = used == no_register ? nullptr : reg[used] - (offsets[r] << o.log2);
+        }
+        if (o.valid != no_register) {
+          origin[o.valid] = reg[o.valid] - offsets[r];
         }
         uint32_t empty = o.rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r, ahead);
         if (empty && o.empty_fails) {
@@ -226,12 +230,14 @@ struct var_rows_call {
   }
 };
 
-// Where the sources are, if all are read as they are in memory.
+// Where the sources are, if all that are reduced are read as they are in memory.
 bool find_sources(const chain_kernel *k, char *const *stream, char **reg) {
   bool in_place = true;
+  reg[no_register] = nullptr;
   for (const port &p : k->sources()) {
     reg[p.reg] = stream[p.where.stream];
-    in_place &= p.where.slots == slot_kind::none && is_contiguous(p, p.where.axis_stride);
+    bool direct = p.where.slots == slot_kind::none && is_contiguous(p, p.where.axis_stride);
+    in_place &= direct || !k->reduced()[0].uses(p.reg);
   }
   return in_place;
 }

@@ -22,7 +22,7 @@ void check_room(int count, int most, const char *what) {
 program_step &program::add_step(step_kind kind, scalar_id type) {
   check_room(nsteps, max_steps, "steps");
   program_step &step = steps[nsteps++];
-  step = {kind, {}, {}, type, error_mode::nocheck, 0, 0, no_register, 0, {}, {}, nullptr, nullptr};
+  step = {kind, {}, {}, type, error_mode::nocheck, 0, 0, no_register, false, 0, {}, {}, nullptr, nullptr};
   return step;
 }
 

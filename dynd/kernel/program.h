@@ -52,6 +52,7 @@ struct program_step {
   uint8_t nreads, nwrites;
   /// A register of bools: an element fails only where it is true. no_register: everywhere.
   uint8_t valid;
+  bool fills;            ///< where(valid, x, what a reduction of nothing gives), for a sum: 0 where x is missing
   uint8_t first_operand; ///< of an external kernel: where its registers begin in program::external_registers
   uint8_t reads[3], writes[2];
   const external_function *external;

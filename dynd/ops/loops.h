@@ -69,6 +69,12 @@ struct reduce_functions {
     void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, const char *y,
                     intptr_t other_stride, size_t first, size_t rows, size_t width);
   } products = {};
+  /// x[i], or its product with y[i] where y is not null, where the byte valid[i] is true; else 0.
+  struct {
+    void (*lanes)(void *lanes, const void *x, const void *y, const void *valid, size_t n);
+    uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const void *y, const void *valid,
+                     const int64_t *offsets, size_t rows, intptr_t ahead);
+  } valid = {};
   /// (x[i] - about)^2; `about` is one value, of rows one for each. Rows go to dst one after another.
   struct {
     void (*lanes)(void *lanes, const void *x, const void *about, size_t n);

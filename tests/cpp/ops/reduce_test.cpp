@@ -331,6 +331,48 @@ TEST(Reduce, ProductsAreAddedAsIfTheyHadBeenStored) {
   });
 }
 
+// An element that is not valid counts as 0, wherever it is; what its memory holds does not matter.
+TEST(Reduce, ValidElementsAndProducts) {
+  for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(18);
+    for (int test = 0; test < 300; ++test) {
+      std::vector<int64_t> offsets{0};
+      for (size_t r = 0, rows = random() % 30 + 1; r < rows; ++r) {
+        offsets.push_back(offsets.back() + int64_t(random() % (test % 5 == 0 ? 200 : test % 5 == 1 ? 70 : 20)));
+      }
+      auto n = size_t(offsets.back()), rows = offsets.size() - 1;
+      std::vector<T> x = reduction_values<T>(random, type, n, size_t(test)),
+                     y = reduction_values<T>(random, type, n, 2);
+      std::vector<uint8_t> valid(n);
+      bool multiplies = test % 2;
+      std::vector<T> terms = multiplies ? products_of(x, y) : x;
+      for (size_t i = 0; i < n; ++i) {
+        valid[i] = random() % 4 != 0;
+        terms[i] = valid[i] ? terms[i] : T(0);
+      }
+      guarded_memory left(n * sizeof(T)), right(n * sizeof(T)), bytes(n);
+      put(left.at_end(), x.data(), n * sizeof(T));
+      put(right.at_end(), y.data(), n * sizeof(T));
+      put(bytes.at_end(), valid.data(), n);
+      const char *other = multiplies ? right.at_end() : nullptr;
+      std::vector<T> got(rows);
+      functions.valid.rows(reinterpret_cast<char *>(got.data()), sizeof(T), left.at_end(), other, bytes.at_end(),
+                           offsets.data(), rows, 0);
+      for (size_t r = 0; r < rows; ++r) {
+        T wanted = reference_reduce(reduction_id::sum, terms.data() + offsets[r], size_t(offsets[r + 1] - offsets[r]));
+        ASSERT_TRUE(same_bits(got[r], wanted)) << "row " << r << " of " << offsets[r + 1] - offsets[r];
+      }
+      if (n > 0) {
+        alignas(64) T lanes[64 / sizeof(T)];
+        T all;
+        functions.valid.lanes(lanes, left.at_end(), other, bytes.at_end(), n);
+        functions.fold(&all, lanes);
+        ASSERT_TRUE(same_bits(all, reference_reduce(reduction_id::sum, terms.data(), n))) << n << " elements";
+      }
+    }
+  });
+}
+
 TEST(Reduce, ColumnsOfProducts) {
   for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
     std::mt19937_64 random(16);
