@@ -93,12 +93,12 @@ void fill_choices(member_places &places, int n, int64_t at, int64_t begin, int64
 array combined(const char *name, const array &a, int n, int axis, bool replacement, std::span<const std::string> fields,
                bool positions) {
   if (n < 1 || n > most_members) {
-    fail(error_kind::value, std::string(name) + ": n must be from 1 to " + std::to_string(most_members) + ", not " +
-                                std::to_string(n));
+    fail(error_kind::value,
+         std::string(name) + ": n must be from 1 to " + std::to_string(most_members) + ", not " + std::to_string(n));
   }
   if (!fields.empty() && fields.size() != size_t(n)) {
-    fail(error_kind::value, std::string(name) + ": " + std::to_string(fields.size()) + " names for " +
-                                std::to_string(n) + " fields");
+    fail(error_kind::value,
+         std::string(name) + ": " + std::to_string(fields.size()) + " names for " + std::to_string(n) + " fields");
   }
   array whole = one_size_outside(a);
   int along = checked_axis(name, whole, axis);
