@@ -1,7 +1,6 @@
 // Indexing: a[i, 1:2, ..., None].
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "dynd/array/rows.h"
@@ -63,22 +62,6 @@ scalar_rows scalar_rows_at(const array_block &block, int axis) {
   }
   intptr_t unit = start_unit(stride[axis], block.streams()[s].step);
   return {rows_of(block, s), block.values().address, unit, stride[axis], block.item_size()};
-}
-
-// Calls f with the size of an element as a constant.
-template <class F> auto with_item(size_t item, F f) {
-  switch (item) {
-  case 1:
-    return f(std::integral_constant<size_t, 1>());
-  case 2:
-    return f(std::integral_constant<size_t, 2>());
-  case 4:
-    return f(std::integral_constant<size_t, 4>());
-  case 8:
-    return f(std::integral_constant<size_t, 8>());
-  default:
-    return f(std::integral_constant<size_t, 16>());
-  }
 }
 
 // Element i of every row. False where a row has none.

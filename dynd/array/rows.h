@@ -1,6 +1,8 @@
 // Rows of whole `var` dimensions that follow each other, and telling whether two arrays have the same rows.
 #pragma once
 
+#include <type_traits>
+
 #include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
 
@@ -41,5 +43,23 @@ bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run 
 /// Whether two streams of slots are known to hold the same offsets: the same memory, or buffers for which the question
 /// was answered before. The offsets are not read.
 bool known_same_slots(const stream &a, const stream &b);
+
+/// Calls f with the size of an item as a constant, where it is a power of two up to 16; else with the size itself.
+template <class F> auto with_item(size_t item, F f) {
+  switch (item) {
+  case 1:
+    return f(std::integral_constant<size_t, 1>());
+  case 2:
+    return f(std::integral_constant<size_t, 2>());
+  case 4:
+    return f(std::integral_constant<size_t, 4>());
+  case 8:
+    return f(std::integral_constant<size_t, 8>());
+  case 16:
+    return f(std::integral_constant<size_t, 16>());
+  default:
+    return f(item);
+  }
+}
 
 } // namespace dynd

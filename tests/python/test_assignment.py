@@ -423,3 +423,31 @@ def test_elements_of_other_sizes_in_the_same_memory(to, source):
         values = from_numpy.copy()
         nd.assign(nd.asarray(to_numpy), nd.asarray(from_numpy))
         assert to_numpy.tolist() == values.tolist(), begin
+
+
+@pytest.mark.parametrize("shift", [1, 2, 7])
+def test_rows_over_content_that_is_shifted(shift):
+    """The rows are elsewhere, the content begins elsewhere, and still they share memory."""
+    for to, source in ((shift, 0), (0, shift)):
+        memory = np.arange(40.0 + shift)
+        offsets = np.array([0, 4, 20, 40])
+        rows = [nd.from_offsets(offsets.copy(), nd.asarray(memory[begin : begin + 40])) for begin in (to, source)]
+        expected = memory[source : source + 40].copy()
+        nd.assign(*rows)
+        assert memory[to : to + 40].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "inner, make",
+    [("int32", lambda i: i), ("string", lambda i: str(i) * i), ("{x: int8, s: string}", lambda i: (i, str(i)))],
+)
+def test_rows_of_their_own_memory_in_another_order(inner, make):
+    """A slice inside of rows has slots of its own, and the places of the array's."""
+    values = [[make(i) for i in row] for row in ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [11, 12], [13], [])]
+    rows = nd.empty(f"4 * var * {inner}")
+    rows[...] = values
+    before = rows.tolist()
+    rows[...] = rows[:, ::-1]
+    assert rows.tolist() == [row[::-1] for row in before]
+    rows[:, 1:] = rows[:, :-1]
+    assert rows.tolist() == [row[:1] + row[:-1] for row in (row[::-1] for row in before)]

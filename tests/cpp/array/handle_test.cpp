@@ -1,10 +1,12 @@
 // The array handle: what it holds, who shares it, where its data is.
 #include <complex>
 #include <cstring>
+#include <thread>
 #include <type_traits>
 
 #include <gtest/gtest.h>
 
+#include "allocations.h"
 #include "dynd/call/functions.h"
 #include "fixture.h"
 
@@ -121,6 +123,18 @@ TEST(ArrayHandle, SmallDataStandsInTheBlockLargeDataIsAligned) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(large.data<char>()) % 64, 0u);
     std::memset(const_cast<char *>(large.data<char>()), 1, size_t(n) * 8);
   }
+}
+
+// A thread keeps the memory of small arrays, and gives it back when it ends; what goes later goes to the system.
+TEST(ArrayHandle, AnArrayMayOutliveTheMemoryOfItsThread) {
+  int64_t live = testing::live_allocations();
+  std::thread([] {
+    static thread_local nd::array last; // destroyed after all that is made below
+    last = nd::array();
+    nd::array(1.0);
+    last = nd::array(2.0);
+  }).join();
+  EXPECT_EQ(testing::live_allocations(), live);
 }
 
 TEST(ArrayHandle, SizesAndStrides) {

@@ -59,6 +59,20 @@ TEST(Buffer, IsKeptForReuseUntilTrimmed) {
   EXPECT_EQ(live_allocations(), live);
 }
 
+// Memory that is not touched costs nothing: of each buffer only the first page is.
+TEST(Buffer, WhatIsKeptIsBounded) {
+  trim_memory();
+  {
+    std::vector<ref<buffer>> all;
+    for (int i = 0; i < 40; i++) {
+      all.push_back(allocate_buffer(size_t(64) << 20));
+    }
+  }
+  EXPECT_LE(recycled_bytes(), size_t(2) << 30) << "of 2.5 GB";
+  EXPECT_EQ(recycled_bytes() > 0, recycling);
+  trim_memory();
+}
+
 TEST(Buffer, ForeignMemoryGoesBackOnce) {
   int given_back = 0;
   std::vector<char> memory(10);
