@@ -59,11 +59,11 @@ struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
-  bool of_rows;         ///< one value for each row of its input, with size 1 in the last dimension
-  size_t held;          ///< bytes of the ready arrays among its inputs
-  counted *external;    ///< an external_function, of rows a row_operation, owned; null: the operation
+  bool of_rows;             ///< one value for each row of its input, with size 1 in the last dimension
+  size_t held;              ///< bytes of the ready arrays among its inputs
+  counted *external;        ///< an external_function, of rows a row_operation, owned; null: the operation
   bool of_elements = false; ///< `external` is a lazy_elements
-  array_block *input[]; ///< owned
+  array_block *input[];     ///< owned
 
   static size_t bytes(int ninputs) { return sizeof(lazy_operation) + size_t(ninputs) * sizeof(array_block *); }
 };

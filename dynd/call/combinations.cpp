@@ -68,8 +68,7 @@ bool advance(int64_t *at, int n, int64_t size, bool replacement) {
 }
 
 // Pairs of one row, without looking for the next choice.
-template <class Index>
-void fill_pairs(Index *first, Index *second, int64_t begin, int64_t size, bool replacement) {
+template <class Index> void fill_pairs(Index *first, Index *second, int64_t begin, int64_t size, bool replacement) {
   for (int64_t i = 0; i < size; i++) {
     for (int64_t j = replacement ? i : i + 1; j < size; j++) {
       *first++ = Index(begin + i);
@@ -100,12 +99,12 @@ void fill_choices(member_places<Index> &places, int n, int64_t at, int64_t begin
 array combined(const char *name, const array &a, int n, int axis, bool replacement, std::span<const std::string> fields,
                bool positions) {
   if (n < 1 || n > most_members) {
-    fail(error_kind::value, std::string(name) + ": n must be from 1 to " + std::to_string(most_members) + ", not " +
-                                std::to_string(n));
+    fail(error_kind::value,
+         std::string(name) + ": n must be from 1 to " + std::to_string(most_members) + ", not " + std::to_string(n));
   }
   if (!fields.empty() && fields.size() != size_t(n)) {
-    fail(error_kind::value, std::string(name) + ": " + std::to_string(fields.size()) + " names for " +
-                                std::to_string(n) + " fields");
+    fail(error_kind::value,
+         std::string(name) + ": " + std::to_string(fields.size()) + " names for " + std::to_string(n) + " fields");
   }
   array whole = one_size_outside(a);
   int along = checked_axis(name, whole, axis);
@@ -224,6 +223,11 @@ private:
   // Member k: each element so often as there are choices of those after it, and all that again for those before.
   template <class Index>
   void fill(member_places<Index> &places, int64_t at, int64_t count, intptr_t r, bool in_list) const {
+    if (rows_.size() == 2) {
+      int64_t first = in_list ? rows_[0].at[r] : 0, second = in_list ? rows_[1].at[r] : 0;
+      return fill_product(places.fill(0) + at, places.fill(1) + at, first, rows_[0].length(r), second,
+                          rows_[1].length(r));
+    }
     int64_t inside = count;
     for (size_t k = 0; k < rows_.size() && count; k++) {
       int64_t size = rows_[k].length(r), begin = in_list ? rows_[k].at[r] : 0;
@@ -235,6 +239,17 @@ private:
             *to++ = Index(begin + e);
           }
         }
+      }
+    }
+  }
+
+  // Of two arrays both members in one loop.
+  template <class Index>
+  static void fill_product(Index *a, Index *b, int64_t first, int64_t size, int64_t second, int64_t inside) {
+    for (int64_t e = 0; e < size; e++, a += inside, b += inside) {
+      for (int64_t n = 0; n < inside; n++) {
+        a[n] = Index(first + e);
+        b[n] = Index(second + n);
       }
     }
   }

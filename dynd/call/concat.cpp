@@ -76,9 +76,8 @@ std::vector<array> with_one_type(const char *name, std::span<const array> arrays
   std::vector<array> converted;
   for (const array &a : arrays) {
     array one = one_size_outside(a);
-    converted.push_back(one->type->dtype == element
-                            ? one
-                            : array(copy_values(one.get(), access_mode::immutable, ndt::type(element))));
+    converted.push_back(
+        one->type->dtype == element ? one : array(copy_values(one.get(), access_mode::immutable, ndt::type(element))));
   }
   return converted;
 }

@@ -48,8 +48,7 @@ bool have_same_rows(const array &a, const array &like, int ndim) {
     same = a->is_var(d) == like->is_var(d) && (a->is_var(d) || a.size(d) == like.size(d));
     if (same && a->is_var(d)) {
       row_offsets own = rows_at(a, d), other = rows_at(like, d);
-      same = own.count == other.count &&
-             (own.at == other.at || std::equal(own.at, own.at + own.count + 1, other.at));
+      same = own.count == other.count && (own.at == other.at || std::equal(own.at, own.at + own.count + 1, other.at));
     }
   }
   return same;
@@ -82,7 +81,8 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
   broadcast_space(name, operands, shape);
   if (shape.nvar == 0) {
     for (array &a : evaluated) {
-      a = a.ndim() == shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size()) ? a : stretched(a, shape);
+      a = a.ndim() == shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size()) ? a
+                                                                                               : stretched(a, shape);
     }
     return evaluated;
   }
@@ -100,8 +100,7 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
       continue;
     }
     array places = compact(broadcast_places(whole, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
-    array list = gather(name, list_of(whole, whole.ndim() - 1),
-                        {values_of<int64_t>(start), nullptr, start.size(0)});
+    array list = gather(name, list_of(whole, whole.ndim() - 1), {values_of<int64_t>(start), nullptr, start.size(0)});
     a = assemble(places, shape.ndim, {}, list);
   }
   return evaluated;
@@ -175,8 +174,8 @@ array field_list(const array &whole, const array &values) {
     own = compact(wide, wide.ndim() - 1);
   }
   if (!have_same_rows(own, whole, last + 1)) {
-    fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) +
-                                    " do not broadcast to " + std::string(whole.type().str()));
+    fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) + " do not broadcast to " +
+                                    std::string(whole.type().str()));
   }
   return list_of(own, last);
 }
@@ -208,7 +207,8 @@ array without_field(const array &a, std::span<const std::string> names) {
   for (const std::string &name : names) {
     auto found = std::find(left.begin(), left.end(), name);
     if (found == left.end()) {
-      fail(error_kind::index, "without_field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
+      fail(error_kind::index,
+           "without_field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
     }
     left.erase(found);
   }

@@ -58,10 +58,10 @@ private:
 
 // What numbers of a type are compared as; all values of the type are values of it.
 scalar_id key_type(scalar_id scalar) {
-  return is_complex(scalar)         ? scalar_id::complex128
-         : is_floating(scalar)      ? scalar_id::float64
+  return is_complex(scalar)            ? scalar_id::complex128
+         : is_floating(scalar)         ? scalar_id::float64
          : scalar == scalar_id::uint64 ? scalar_id::uint64
-                                    : scalar_id::int64;
+                                       : scalar_id::int64;
 }
 
 // Zeros are one, whatever their sign.
@@ -139,7 +139,8 @@ array isin(const array &a, const array &values, bool invert) {
   bool texts = own == other && (own->kind == type_kind::string || own->kind == type_kind::bytes);
   if (!numbers && !texts) {
     fail(error_kind::type, "isin: " + std::string(a.type().dtype().str()) + " among " +
-                               std::string(values.type().dtype().str()) + ": only numbers, texts and bytes are looked up");
+                               std::string(values.type().dtype().str()) +
+                               ": only numbers, texts and bytes are looked up");
   }
   array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
   bool option = a->type->dtype->kind == type_kind::option;

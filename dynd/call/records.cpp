@@ -126,16 +126,16 @@ private:
   }
 };
 
-// ---- records that are gathered when they are wanted -------------------------------------------------------------------
+// ---- records that are gathered when they are wanted
+// -------------------------------------------------------------------
 
 array gather_now(const char *name, const record_field &field) {
   int last = field.index.ndim() - 1;
   array numbers = list_of(field.index, last);
   const int32_t *from = values_of<int32_t>(numbers);
   place_buffer start(numbers.size(0));
-  in_pieces(name, start.size(), [&](intptr_t begin, intptr_t end) {
-    std::copy(from + begin, from + end, start.fill() + begin);
-  });
+  in_pieces(name, start.size(),
+            [&](intptr_t begin, intptr_t end) { std::copy(from + begin, from + end, start.fill() + begin); });
   return gather(name, field.list, {start.data(), nullptr, start.size()});
 }
 

@@ -67,8 +67,8 @@ array int_list(const char *name, const char *what, const array &a) {
 
 void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
   if (value < 0) {
-    fail(error_kind::value, std::string(name) + ": " + what + " " + std::to_string(i) + " is negative: " +
-                                std::to_string(value));
+    fail(error_kind::value,
+         std::string(name) + ": " + what + " " + std::to_string(i) + " is negative: " + std::to_string(value));
   }
 }
 
@@ -143,8 +143,8 @@ array unflatten(const array &a, const array &lengths, int axis) {
     int64_t each = values_of<int64_t>(int_list("unflatten", "lengths", with_unit_axis(lengths, 0)))[0];
     check_not_negative("unflatten", "length", each, 0);
     if (parts.axis > 0 || each == 0 || parts.rows.total() % each) {
-      fail(error_kind::value, "unflatten: " + std::to_string(parts.rows.total()) + " elements are no rows of " +
-                                  std::to_string(each));
+      fail(error_kind::value,
+           "unflatten: " + std::to_string(parts.rows.total()) + " elements are no rows of " + std::to_string(each));
     }
     return assemble({}, 0, {parts.rows.total() / each, intptr_t(each)}, parts.list());
   }
@@ -161,8 +161,8 @@ array unflatten(const array &a, const array &lengths, int axis) {
   row_offsets rows = offsets_of("unflatten", list.size(0), [&](intptr_t i) { return length[i]; });
   row_offsets outer = rows_at(own, parts.axis);
   if (outer.count != parts.rows.count) {
-    fail(error_kind::value, "unflatten: lengths for " + std::to_string(outer.count) + " rows, not " +
-                                std::to_string(parts.rows.count));
+    fail(error_kind::value,
+         "unflatten: lengths for " + std::to_string(outer.count) + " rows, not " + std::to_string(parts.rows.count));
   }
   for (intptr_t r = 0; r < outer.count; r++) {
     int64_t sum = rows.at[outer.at[r + 1]] - rows.at[outer.at[r]];
@@ -318,7 +318,8 @@ array from_dense(const array &a, const array &lengths, int axis) {
   return parts.axis == 0 ? taken : assemble(parts.whole, parts.axis, {rows}, taken);
 }
 
-// ---- elements and rows several times ----------------------------------------------------------------------------------
+// ---- elements and rows several times
+// ----------------------------------------------------------------------------------
 
 array repeat(const array &a, const array &repeats, std::optional<int> axis) {
   if (!axis) {
@@ -339,8 +340,8 @@ array repeat(const array &a, const array &repeats, std::optional<int> axis) {
   }
   bool one_each = own.ndim() == 1 && !parts.is_var() && n == parts.whole.size(parts.axis);
   if (n != 1 && !in_rows && !one_each) {
-    fail(error_kind::value, "repeat: the numbers have neither the size nor the rows of axis " +
-                                std::to_string(parts.axis));
+    fail(error_kind::value,
+         "repeat: the numbers have neither the size nor the rows of axis " + std::to_string(parts.axis));
   }
   auto times_of = [&](intptr_t i) { return times[n == 1 ? 0 : in_rows ? i : i % n]; };
   row_offsets runs = offsets_of("repeat", total, times_of);

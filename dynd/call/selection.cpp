@@ -69,7 +69,8 @@ array take_along_axis(const array &a, const array &index, int axis) {
     fail(error_kind::index, "take_along_axis: the index has " + std::to_string(index.ndim()) +
                                 " dimension(s), the array " + std::to_string(a.ndim()));
   }
-  return moved_to_end(take_along_axis(moved_to_end(a, along, false), moved_to_end(index, along, false), -1), along, true);
+  return moved_to_end(take_along_axis(moved_to_end(a, along, false), moved_to_end(index, along, false), -1), along,
+                      true);
 }
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -79,8 +80,8 @@ namespace {
 array is_nonzero(const array &a) {
   element_kind kind;
   if (!find_element_kind(a->type->dtype, kind)) {
-    fail(error_kind::type, "nonzero: there is no such operation for elements of type " +
-                               std::string(a.type().dtype().str()));
+    fail(error_kind::type,
+         "nonzero: there is no such operation for elements of type " + std::string(a.type().dtype().str()));
   }
   if (kind.scalar == scalar_id::bool_) {
     return a;
@@ -106,7 +107,8 @@ void split_places(const array &a, int axis, place_buffer &places, int64_t *posit
   } else {
     row_offsets offsets = rows_at(a, axis);
     in_pieces("nonzero", places.size(), [&](intptr_t begin, intptr_t end) {
-      intptr_t r = begin < end ? std::upper_bound(offsets.at, offsets.at + offsets.count, places[begin]) - offsets.at - 1 : 0;
+      intptr_t r =
+          begin < end ? std::upper_bound(offsets.at, offsets.at + offsets.count, places[begin]) - offsets.at - 1 : 0;
       for (intptr_t i = begin; i < end; i++) {
         while (places[i] >= offsets.at[r + 1]) {
           r++;

@@ -19,7 +19,8 @@ array row_index(const array &a, int axis = -1);
 
 /// All elements as one row; or with an axis, that one joined with the one outside of it. A view where it can be.
 array flatten(const array &a, std::optional<int> axis = std::nullopt);
-/// The axis cut into rows of these lengths: one-dimensional for axis 0, else with the rows of the axis. They must add up.
+/// The axis cut into rows of these lengths: one-dimensional for axis 0, else with the rows of the axis. They must add
+/// up.
 array unflatten(const array &a, const array &lengths, int axis = 0);
 
 /// Rows shorter than `width` become as long, with `value`; without one they are missing there. Longer ones stay, unless

@@ -173,8 +173,7 @@ ref<array_block> field_of_elements(array_block *block, int i) {
   return static_cast<lazy_elements *>(elements.get())->field(*block, blocks.data(), i);
 }
 
-[[maybe_unused]] const bool installed =
-    (materialize_lazy = materialize_group, field_of_lazy = field_of_elements, true);
+[[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, field_of_lazy = field_of_elements, true);
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 

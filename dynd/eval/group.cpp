@@ -152,7 +152,7 @@ private:
     const lazy_operation &op = *block.lazy;
     return op.of_elements ? false
            : op.of_rows   ? request_.rows && nrows_ < max_group_rows && same_space(*op.input[0], request_.like)
-                      : same_space(block, request_.like);
+                          : same_space(block, request_.like);
   }
 
   void add_source(const array_block *block) {

@@ -139,8 +139,7 @@ void add_rows(nb::module_ &m) {
       },
       nb::arg("a").none(), nb::arg("repeats").none(), nb::arg("axis").none());
   m.def(
-      "tile",
-      [](nb::handle a, std::vector<intptr_t> reps) { return wrapped(nd::tile(operand(a, "tile"), reps)); },
+      "tile", [](nb::handle a, std::vector<intptr_t> reps) { return wrapped(nd::tile(operand(a, "tile"), reps)); },
       nb::arg("a").none(), nb::arg("reps"));
   m.def(
       "flip", [](nb::handle a, std::vector<int> axes) { return wrapped(nd::flip(operand(a, "flip"), axes)); },
@@ -153,9 +152,7 @@ void add_rows(nb::module_ &m) {
       nb::arg("a").none(), nb::arg("shift"), nb::arg("axis").none());
   m.def(
       "rolling",
-      [](nb::handle a, intptr_t window, int axis) {
-        return wrapped(nd::rolling(operand(a, "rolling"), window, axis));
-      },
+      [](nb::handle a, intptr_t window, int axis) { return wrapped(nd::rolling(operand(a, "rolling"), window, axis)); },
       nb::arg("a").none(), nb::arg("window"), nb::arg("axis"));
   m.def(
       "run_lengths", [](nb::handle a) { return wrapped(nd::run_lengths(operand(a, "run_lengths"))); },
@@ -164,8 +161,7 @@ void add_rows(nb::module_ &m) {
 
 void add_shapes(nb::module_ &m) {
   m.def(
-      "concat",
-      [](nb::handle arrays, int axis) { return wrapped(nd::concat(operands(arrays, "concat"), axis)); },
+      "concat", [](nb::handle arrays, int axis) { return wrapped(nd::concat(operands(arrays, "concat"), axis)); },
       nb::arg("arrays"), nb::arg("axis"));
   m.def(
       "stack", [](nb::handle arrays, int axis) { return wrapped(nd::stack(operands(arrays, "stack"), axis)); },
@@ -176,7 +172,9 @@ void add_shapes(nb::module_ &m) {
       nb::arg("arrays"));
   m.def(
       "zip",
-      [](std::vector<std::string> names, nb::handle arrays) { return wrapped(nd::zip(names, operands(arrays, "zip"))); },
+      [](std::vector<std::string> names, nb::handle arrays) {
+        return wrapped(nd::zip(names, operands(arrays, "zip")));
+      },
       nb::arg("names"), nb::arg("arrays"));
   m.def(
       "unzip", [](nb::handle a) { return wrapped(nd::unzip(operand(a, "unzip"))); }, nb::arg("a"));

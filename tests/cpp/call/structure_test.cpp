@@ -1,7 +1,7 @@
 // Selection and structure from C++; what they give for every kind of array is tested in Python
 // (tests/python/test_selection.py, test_structure.py).
-#include "dynd/call/structure.h"
 #include "dynd/call/selection.h"
+#include "dynd/call/structure.h"
 #include "fixture.h"
 
 using namespace dynd;
@@ -41,7 +41,9 @@ TEST(structure, RowsAreCutAndJoined) {
   nd::array both[] = {rows(), rows()};
   EXPECT_EQ(text(nd::concat(both, 1)), "[[1, 2, 3, 1, 2, 3], [], [4, 5, 4, 5]]");
   EXPECT_EQ(type_text(nd::stack(both)), "strided * strided * var * int32");
-  EXPECT_EQ(failure([] { nd::unflatten(nd::array{1, 2}, nd::array{3}); }),
+  EXPECT_EQ(failure([] {
+              nd::unflatten(nd::array{1, 2}, nd::array{3});
+            }),
             "value: unflatten: the lengths add up to 3, not to 2");
 }
 
@@ -51,5 +53,6 @@ TEST(structure, FieldsAreViews) {
   nd::array structs = nd::zip(names, parts);
   EXPECT_EQ(type_text(structs), "3 * var * {x: int32, y: int64}");
   EXPECT_EQ(nd::unzip(structs)[0].data<int32_t>(), parts[0].data<int32_t>());
-  EXPECT_EQ(text(nd::without_field(structs, {names, 1})), R"([[{"y": 0}, {"y": 1}, {"y": 2}], [], [{"y": 0}, {"y": 1}]])");
+  EXPECT_EQ(text(nd::without_field(structs, {names, 1})),
+            R"([[{"y": 0}, {"y": 1}, {"y": 2}], [], [{"y": 0}, {"y": 1}]])");
 }
