@@ -3,36 +3,18 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/small_vector.h"
+#include "dynd/eval/items.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd {
 
 namespace {
-
-// Calls f with the size of an item as a constant, where it is a power of two up to 16; else with the size itself.
-template <class F> void with_item(size_t item, F f) {
-  switch (item) {
-  case 1:
-    return f(std::integral_constant<size_t, 1>());
-  case 2:
-    return f(std::integral_constant<size_t, 2>());
-  case 4:
-    return f(std::integral_constant<size_t, 4>());
-  case 8:
-    return f(std::integral_constant<size_t, 8>());
-  case 16:
-    return f(std::integral_constant<size_t, 16>());
-  default:
-    return f(item);
-  }
-}
 
 // The elements of one container, by their places; below each, dimensions of one size that were entered on the way.
 //   2 * var * 3 * string: the places of the rows' elements, and 3 texts in each

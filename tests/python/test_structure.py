@@ -4,6 +4,7 @@ import doctest
 import itertools
 import random
 import threading
+from pathlib import Path
 
 import awkward as ak
 import dynd._structure
@@ -36,6 +37,14 @@ def test_the_examples_of_the_documentation(name):
     test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
     result = doctest.DocTestRunner(verbose=False).run(test)
     assert result.attempted > 0 and result.failed == 0
+
+
+def test_the_examples_of_the_readme():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    section = readme.split("### Selection and structure")[1].split("```")[1].removeprefix("python")
+    test = doctest.DocTestParser().get_doctest(section, {}, "README", None, 0)
+    result = doctest.DocTestRunner(verbose=False).run(test)
+    assert result.attempted > 9 and result.failed == 0
 
 
 # ---- lengths and numbers ------------------------------------------------------------------------------------------------
