@@ -99,9 +99,7 @@ const loop loops[] = {
 #if defined(__AVX512F__)
     {"row filter/masked", filter_masked},
 #endif
-    {"row dense/plain", dense_plain},
-    {"pair mass/plain", pair_mass},
-    {"nearest/plain", nearest},
+    {"row dense/plain", dense_plain},     {"pair mass/plain", pair_mass}, {"nearest/plain", nearest},
 };
 
 } // namespace

@@ -36,13 +36,14 @@ int64_t choices(const char *name, int64_t size, int n, bool replacement) {
 // The positions of each member of the records: in its list as int32, or in its row as int64.
 template <class Index> struct member_places {
   std::vector<array> lists;
+  std::vector<Index *> to; ///< their numbers, to be filled in
 
   member_places(size_t members, intptr_t count) {
     for (size_t k = 0; k < members; k++) {
       lists.push_back(new_list<Index>(count));
+      to.push_back(values_of<Index>(lists[k]));
     }
   }
-  Index *fill(size_t k) { return values_of<Index>(lists[k]); }
 };
 
 void check_list(const char *name, const array &list) {
@@ -67,22 +68,40 @@ bool advance(int64_t *at, int n, int64_t size, bool replacement) {
   return true;
 }
 
-// Pairs of one row, without looking for the next choice.
-template <class Index> void fill_pairs(Index *first, Index *second, int64_t begin, int64_t size, bool replacement) {
-  for (int64_t i = 0; i < size; i++) {
-    for (int64_t j = replacement ? i : i + 1; j < size; j++) {
-      *first++ = Index(begin + i);
-      *second++ = Index(begin + j);
+// One number of the first member with `count` neighbours of the second. Short runs are written whole, past their end,
+// which the next ones overwrite: no branch depends on their length. Nothing is written from `end` on.
+template <class Index>
+void fill_run(Index *a, Index *b, int64_t first, int64_t second, int64_t count, const Index *end) {
+  constexpr int64_t whole = 8;
+  if (count <= whole && end - a >= whole) {
+    for (int64_t n = 0; n < whole; n++) {
+      a[n] = Index(first);
+      b[n] = Index(second + n);
     }
+    return;
+  }
+  for (int64_t n = 0; n < count; n++) {
+    a[n] = Index(first);
+    b[n] = Index(second + n);
+  }
+}
+
+// Pairs of one row, without looking for the next choice.
+template <class Index>
+void fill_pairs(Index *a, Index *b, int64_t begin, int64_t size, bool replacement, const Index *end) {
+  for (int64_t i = 0, count; i < size; i++, a += count, b += count) {
+    count = size - i - (replacement ? 0 : 1);
+    fill_run(a, b, begin + i, begin + size - count, count, end);
   }
 }
 
 constexpr int most_members = 64;
 
 template <class Index>
-void fill_choices(member_places<Index> &places, int n, int64_t at, int64_t begin, int64_t size, bool replacement) {
+void fill_choices(member_places<Index> &places, int n, int64_t at, int64_t begin, int64_t size, bool replacement,
+                  int64_t end) {
   if (n == 2) {
-    return fill_pairs(places.fill(0) + at, places.fill(1) + at, begin, size, replacement);
+    return fill_pairs(places.to[0] + at, places.to[1] + at, begin, size, replacement, places.to[0] + end);
   }
   int64_t chosen[most_members];
   for (int k = 0; k < n; k++) {
@@ -90,7 +109,7 @@ void fill_choices(member_places<Index> &places, int n, int64_t at, int64_t begin
   }
   do {
     for (int k = 0; k < n; k++) {
-      places.fill(size_t(k))[at] = Index(begin + chosen[k]);
+      places.to[size_t(k)][at] = Index(begin + chosen[k]);
     }
     at++;
   } while (advance(chosen, n, size, replacement));
@@ -121,7 +140,8 @@ array combined(const char *name, const array &a, int n, int axis, bool replaceme
     in_pieces_of_rows(name, counts.at, rows.count, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
         if (counts.length(r)) {
-          fill_choices(places, n, counts.at[r], positions ? 0 : rows.at[r], rows.length(r), replacement);
+          fill_choices(places, n, counts.at[r], positions ? 0 : rows.at[r], rows.length(r), replacement,
+                       counts.at[end]);
         }
       }
     });
@@ -214,7 +234,7 @@ private:
     member_places<Index> places(arrays_.size(), counts.total());
     in_pieces_of_rows(name_, counts.at, counts.count, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
-        fill(places, counts.at[r], counts.length(r), r, in_list);
+        fill(places, counts.at[r], counts.length(r), r, in_list, counts.at[end]);
       }
     });
     return places;
@@ -222,34 +242,26 @@ private:
 
   // Member k: each element so often as there are choices of those after it, and all that again for those before.
   template <class Index>
-  void fill(member_places<Index> &places, int64_t at, int64_t count, intptr_t r, bool in_list) const {
+  void fill(member_places<Index> &places, int64_t at, int64_t count, intptr_t r, bool in_list, int64_t end) const {
     if (rows_.size() == 2) {
-      int64_t first = in_list ? rows_[0].at[r] : 0, second = in_list ? rows_[1].at[r] : 0;
-      return fill_product(places.fill(0) + at, places.fill(1) + at, first, rows_[0].length(r), second,
-                          rows_[1].length(r));
+      int64_t first = in_list ? rows_[0].at[r] : 0, second = in_list ? rows_[1].at[r] : 0, each = rows_[1].length(r);
+      Index *a = places.to[0] + at, *b = places.to[1] + at, *stop = places.to[0] + end;
+      for (int64_t e = 0, size = rows_[0].length(r); e < size; e++, a += each, b += each) {
+        fill_run(a, b, first + e, second, each, stop);
+      }
+      return;
     }
     int64_t inside = count;
     for (size_t k = 0; k < rows_.size() && count; k++) {
       int64_t size = rows_[k].length(r), begin = in_list ? rows_[k].at[r] : 0;
-      Index *to = places.fill(k) + at, *end = to + count;
+      Index *to = places.to[k] + at, *stop = to + count;
       inside = k + 1 == rows_.size() ? 1 : inside / size;
-      while (to < end) {
+      while (to < stop) {
         for (int64_t e = 0; e < size; e++) {
           for (int64_t n = 0; n < inside; n++) {
             *to++ = Index(begin + e);
           }
         }
-      }
-    }
-  }
-
-  // Of two arrays both members in one loop.
-  template <class Index>
-  static void fill_product(Index *a, Index *b, int64_t first, int64_t size, int64_t second, int64_t inside) {
-    for (int64_t e = 0; e < size; e++, a += inside, b += inside) {
-      for (int64_t n = 0; n < inside; n++) {
-        a[n] = Index(first + e);
-        b[n] = Index(second + n);
       }
     }
   }

@@ -215,11 +215,14 @@ def from_dense(x, lengths, *, axis=-1):
 def concat(arrays, axis=0):
     """Arrays behind each other along an axis, inside ragged rows too.
 
-    Numbers are promoted to one type; other elements must have the same type, but for missing ones.
+    Numbers are promoted to one type; other elements must have the same type, but for missing ones. axis=None: all
+    elements of all arrays as one row.
 
     >>> nd.concat([[[1, 2], [3]], [[4], []]], axis=1)
     nd.array([[1, 2, 4], [3]], type="strided * var * int32")
     """
+    if axis is None:
+        return _dynd.concat([flatten(a) for a in arrays], 0)
     return _dynd.concat(list(arrays), axis)
 
 

@@ -289,6 +289,7 @@ def test_result_types():
     c = nd.array([[1, 2], [3, 4]], type="2 * var * int32")
     assert str(c[b > 1].type) == "2 * var * int32" and c[b > 1].tolist() == [[2], [3, 4]]
     assert c[:, [True, False]].tolist() == [[1], [3]] and str(c[:, [True, False]].type) == "2 * var * int32"
+    assert a[range(0, 3, 2)].tolist() == [[1, 2, 3], [4, 5]] and a[range(0)].tolist() == []
     assert a[[]].tolist() == [] and str(a[[]].type) == "strided * var * int32"
 
 

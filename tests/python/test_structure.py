@@ -154,6 +154,7 @@ def test_concat_and_stack(seed):
 
 def test_concat_promotes():
     assert str(nd.concat([[1, 2], [1.5]]).type) == "strided * float64"
+    assert nd.concat([[[1, 2], [3]], [4]], axis=None).tolist() == [1, 2, 3, 4]
     assert nd.concat([nd.array([1, None]), nd.array([2])]).tolist() == [1, None, 2]
     assert nd.concat([nd.array(["a", None]), nd.array(["b"])]).tolist() == ["a", None, "b"]
     assert nd.concat([nd.array([[1, 2]]), nd.array([[3], [4, 5]])]).tolist() == [[1, 2], [3], [4, 5]]
