@@ -167,12 +167,12 @@ namespace {
 // besides are inside of the field.
 array field_list(const array &whole, const array &values) {
   int last = whole.ndim() - 1;
-  array own = compact(values, last);
+  array own = values;
   if (values.ndim() <= whole.ndim()) {
     const array both[] = {whole, values};
-    array wide = in_common_shape("with_field", both)[1];
-    own = compact(wide, wide.ndim() - 1);
+    own = in_common_shape("with_field", both)[1];
   }
+  own = compact(own, std::min(last, own.ndim() - 1));
   if (!have_same_rows(own, whole, last + 1)) {
     fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) + " do not broadcast to " +
                                     std::string(whole.type().str()));
