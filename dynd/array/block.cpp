@@ -8,6 +8,7 @@
 namespace dynd {
 
 void (*materialize_lazy)(array_block *block) = nullptr;
+ref<array_block> (*field_of_lazy)(array_block *block, int i) = nullptr;
 std::atomic<intptr_t> lazy_bytes = 0;
 
 namespace {

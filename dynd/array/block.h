@@ -44,15 +44,26 @@ struct stream {
 
 struct array_block;
 
-/// How the values of a lazy array are computed: by an operation, an external function, or a function of whole rows.
+/// How a lazy array is computed whose elements are no numbers.
+struct lazy_elements : counted {
+  /// Sets the streams of the elements; the caller has claimed the block, so that its inputs are there.
+  void (*compute)(array_block *block);
+  /// A field of the elements as an array of its own, which may be lazy again: nothing else is computed. The block's
+  /// inputs, which are there while it runs.
+  ref<array_block> (*field)(const array_block &block, array_block *const *input, int i);
+};
+
+/// How the values of a lazy array are computed: by an operation, an external function, a function of whole rows, or,
+/// where its elements are no numbers, as lazy_elements says.
 struct lazy_operation {
   op_id op;
   scalar_id computation; ///< what the operands are converted to
   uint8_t ninputs;
-  bool of_rows;         ///< one value for each row of its input, with size 1 in the last dimension
-  size_t held;          ///< bytes of the ready arrays among its inputs
-  counted *external;    ///< an external_function, of rows a row_operation, owned; null: the operation
-  array_block *input[]; ///< owned
+  bool of_rows;             ///< one value for each row of its input, with size 1 in the last dimension
+  size_t held;              ///< bytes of the ready arrays among its inputs
+  counted *external;        ///< an external_function, of rows a row_operation, owned; null: the operation
+  bool of_elements = false; ///< `external` is a lazy_elements
+  array_block *input[];     ///< owned
 
   static size_t bytes(int ninputs) { return sizeof(lazy_operation) + size_t(ninputs) * sizeof(array_block *); }
 };
@@ -126,6 +137,9 @@ extern std::atomic<intptr_t> lazy_bytes;
 
 /// Computes a lazy array. eval/ sets it: this layer does not know operations.
 extern void (*materialize_lazy)(array_block *block);
+
+/// A field of a lazy array whose elements are no numbers; null where it is not lazy any more. eval/ sets it.
+extern ref<array_block> (*field_of_lazy)(array_block *block, int i);
 
 /// The values are there when this returns; throws when they cannot be computed.
 inline void materialize(array_block *block) {

@@ -59,6 +59,7 @@ struct element_parts {
   type_part inside;              // of these
 
   explicit element_parts(const array &a) : from(a), inside(part_at(a->type, a->ndim)) {
+    materialize(a.get());
     add(streams, 0, a->type->var_count);
     add(dims, 0, a->ndim);
     for (; inside.type->kind == type_kind::option || inside.type->kind == type_kind::pointer;
@@ -127,13 +128,36 @@ array field_of(element_parts &parts, const type_field &taken, const std::string 
 
 } // namespace
 
+namespace {
+
+// A field of what is lazy is computed without the others.
+array lazy_field(const array &a, int i) {
+  bool lazy = a->state.load(std::memory_order_acquire) != array_state::ready;
+  return lazy ? array(field_of_lazy(a.get(), i)) : array();
+}
+
+} // namespace
+
 array field(const array &a, std::string_view name) {
+  const type_data *structs = a->type->dtype;
+  for (int i = 0; i < structs->nfields && structs->kind == type_kind::struct_; i++) {
+    if (structs->fields[i].name == name) {
+      if (array found = lazy_field(a, i)) {
+        return found;
+      }
+    }
+  }
   element_parts parts(a);
   const type_field &taken = parts.take(name);
   return field_of(parts, taken, field_name_text(name));
 }
 
 array field(const array &a, int i) {
+  if (i >= 0 && i < a->type->dtype->nfields) {
+    if (array found = lazy_field(a, i)) {
+      return found;
+    }
+  }
   element_parts parts(a);
   if (i < 0 || i >= parts.inside.type->nfields) {
     fail(error_kind::index, "field: no field number " + std::to_string(i) + " in " + std::string(a.type().str()));

@@ -6,7 +6,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
-#include "dynd/eval/gather.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -34,17 +33,24 @@ int64_t choices(const char *name, int64_t size, int n, bool replacement) {
   return int64_t(count);
 }
 
-// Places for each member of the result's records.
-struct member_places {
-  std::vector<place_buffer> start;
+// The positions of each member of the records: in its list as int32, or in its row as int64.
+template <class Index> struct member_places {
+  std::vector<array> lists;
+  std::vector<Index *> to; ///< their numbers, to be filled in
 
   member_places(size_t members, intptr_t count) {
     for (size_t k = 0; k < members; k++) {
-      start.emplace_back(count);
+      lists.push_back(new_list<Index>(count));
+      to.push_back(values_of<Index>(lists[k]));
     }
   }
-  int64_t *fill(size_t k) { return start[k].fill(); }
 };
+
+void check_list(const char *name, const array &list) {
+  if (list.size(0) > INT32_MAX) {
+    fail(error_kind::memory, std::string(name) + ": more than 2^31 elements: " + std::to_string(list.size(0)));
+  }
+}
 
 // The next choice in order; false after the last.
 bool advance(int64_t *at, int n, int64_t size, bool replacement) {
@@ -62,21 +68,40 @@ bool advance(int64_t *at, int n, int64_t size, bool replacement) {
   return true;
 }
 
-// Pairs of one row, without looking for the next choice.
-void fill_pairs(int64_t *first, int64_t *second, int64_t begin, int64_t size, bool replacement) {
-  for (int64_t i = 0; i < size; i++) {
-    for (int64_t j = replacement ? i : i + 1; j < size; j++) {
-      *first++ = begin + i;
-      *second++ = begin + j;
+// One number of the first member with `count` neighbours of the second. Short runs are written whole, past their end,
+// which the next ones overwrite: no branch depends on their length. Nothing is written from `end` on.
+template <class Index>
+void fill_run(Index *a, Index *b, int64_t first, int64_t second, int64_t count, const Index *end) {
+  constexpr int64_t whole = 8;
+  if (count <= whole && end - a >= whole) {
+    for (int64_t n = 0; n < whole; n++) {
+      a[n] = Index(first);
+      b[n] = Index(second + n);
     }
+    return;
+  }
+  for (int64_t n = 0; n < count; n++) {
+    a[n] = Index(first);
+    b[n] = Index(second + n);
+  }
+}
+
+// Pairs of one row, without looking for the next choice.
+template <class Index>
+void fill_pairs(Index *a, Index *b, int64_t begin, int64_t size, bool replacement, const Index *end) {
+  for (int64_t i = 0, count; i < size; i++, a += count, b += count) {
+    count = size - i - (replacement ? 0 : 1);
+    fill_run(a, b, begin + i, begin + size - count, count, end);
   }
 }
 
 constexpr int most_members = 64;
 
-void fill_choices(member_places &places, int n, int64_t at, int64_t begin, int64_t size, bool replacement) {
+template <class Index>
+void fill_choices(member_places<Index> &places, int n, int64_t at, int64_t begin, int64_t size, bool replacement,
+                  int64_t end) {
   if (n == 2) {
-    return fill_pairs(places.fill(0) + at, places.fill(1) + at, begin, size, replacement);
+    return fill_pairs(places.to[0] + at, places.to[1] + at, begin, size, replacement, places.to[0] + end);
   }
   int64_t chosen[most_members];
   for (int k = 0; k < n; k++) {
@@ -84,7 +109,7 @@ void fill_choices(member_places &places, int n, int64_t at, int64_t begin, int64
   }
   do {
     for (int k = 0; k < n; k++) {
-      places.fill(size_t(k))[at] = begin + chosen[k];
+      places.to[size_t(k)][at] = Index(begin + chosen[k]);
     }
     at++;
   } while (advance(chosen, n, size, replacement));
@@ -111,22 +136,31 @@ array combined(const char *name, const array &a, int n, int axis, bool replaceme
     }
   });
   make_offsets(name, counts.fill(), rows.count);
-  member_places places(size_t(n), counts.total());
-  in_pieces_of_rows(name, counts.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      if (counts.length(r)) {
-        fill_choices(places, n, counts.at[r], positions ? 0 : rows.at[r], rows.length(r), replacement);
+  auto fill = [&](auto &places) {
+    in_pieces_of_rows(name, counts.at, rows.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        if (counts.length(r)) {
+          fill_choices(places, n, counts.at[r], positions ? 0 : rows.at[r], rows.length(r), replacement,
+                       counts.at[end]);
+        }
       }
-    }
-  });
-  array list = list_of(whole, along);
-  std::vector<array> members;
-  for (int k = 0; k < n; k++) {
-    members.push_back(positions ? list_of_places(places.start[size_t(k)])
-                                : gather(name, list, {places.start[size_t(k)].data(), nullptr, counts.total()}));
+    });
+  };
+  auto in_rows = [&](const array &list) { return along == 0 ? list : assemble(whole, along, {counts}, list); };
+  if (positions) {
+    member_places<int64_t> places(size_t(n), counts.total());
+    fill(places);
+    return in_rows(zip_lists(fields, places.lists));
   }
-  array records = zip_lists(fields, members);
-  return along == 0 ? records : assemble(whole, along, {counts}, records);
+  array list = list_of(whole, along);
+  check_list(name, list);
+  member_places<int32_t> places(size_t(n), counts.total());
+  fill(places);
+  std::vector<record_field> members;
+  for (const array &index : places.lists) {
+    members.push_back({list, in_rows(index)});
+  }
+  return gather_records(name, fields, members);
 }
 
 } // namespace
@@ -163,68 +197,92 @@ public:
       fail(error_kind::value, std::string(name_) + ": as many names as arrays");
     }
     row_offsets counts = count();
-    member_places places(arrays_.size(), counts.total());
-    in_pieces_of_rows(name_, counts.at, counts.count, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t r = begin; r < end; r++) {
-        fill(places, counts.at[r], counts.length(r), r, positions);
-      }
-    });
-    std::vector<array> members;
+    if (positions) {
+      member_places<int64_t> places = filled<int64_t>(counts, false);
+      return in_rows(counts, nested, zip_lists(fields, places.lists));
+    }
+    member_places<int32_t> places = filled<int32_t>(counts, true);
+    std::vector<record_field> members;
     for (size_t k = 0; k < arrays_.size(); k++) {
-      const place_buffer &start = places.start[k];
-      members.push_back(positions ? list_of_places(start)
-                                  : gather(name_, list_of(arrays_[k], axis_), {start.data(), nullptr, start.size()}));
+      array list = list_of(arrays_[k], axis_);
+      check_list(name_, list);
+      members.push_back({list, k == 0 ? in_rows(counts, nested, places.lists[0])
+                                      : assemble(members[0].index, members[0].index.ndim(), {}, places.lists[k])});
     }
-    array records = zip_lists(fields, members);
-    if (nested) {
-      return with_inner_rows(counts, records);
-    }
-    return axis_ == 0 ? records : assemble(arrays_[0], axis_, {counts}, records);
+    return gather_records(name_, fields, members);
   }
 
 private:
   row_offsets count() const {
     new_offsets counts(rows_[0].count);
-    for (intptr_t r = 0; r < counts.count; r++) {
-      int64_t all = 1;
-      for (const row_offsets &rows : rows_) {
-        if (__builtin_mul_overflow(all, rows.length(r), &all)) {
-          fail_large(name_);
+    in_pieces(name_, counts.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        int64_t all = 1;
+        for (const row_offsets &rows : rows_) {
+          if (__builtin_mul_overflow(all, rows.length(r), &all)) {
+            fail_large(name_);
+          }
         }
+        counts.fill()[r + 1] = all;
       }
-      counts.fill()[r + 1] = all;
-    }
+    });
     make_offsets(name_, counts.fill(), counts.count);
     return counts;
   }
 
+  template <class Index> member_places<Index> filled(const row_offsets &counts, bool in_list) const {
+    member_places<Index> places(arrays_.size(), counts.total());
+    in_pieces_of_rows(name_, counts.at, counts.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        fill(places, counts.at[r], counts.length(r), r, in_list, counts.at[end]);
+      }
+    });
+    return places;
+  }
+
   // Member k: each element so often as there are choices of those after it, and all that again for those before.
-  void fill(member_places &places, int64_t at, int64_t count, intptr_t r, bool positions) const {
+  template <class Index>
+  void fill(member_places<Index> &places, int64_t at, int64_t count, intptr_t r, bool in_list, int64_t end) const {
+    if (rows_.size() == 2) {
+      int64_t first = in_list ? rows_[0].at[r] : 0, second = in_list ? rows_[1].at[r] : 0, each = rows_[1].length(r);
+      Index *a = places.to[0] + at, *b = places.to[1] + at, *stop = places.to[0] + end;
+      for (int64_t e = 0, size = rows_[0].length(r); e < size; e++, a += each, b += each) {
+        fill_run(a, b, first + e, second, each, stop);
+      }
+      return;
+    }
     int64_t inside = count;
     for (size_t k = 0; k < rows_.size() && count; k++) {
-      int64_t size = rows_[k].length(r), begin = positions ? 0 : rows_[k].at[r], *to = places.fill(k) + at;
-      inside /= size;
-      for (int64_t i = 0; i < count;) {
+      int64_t size = rows_[k].length(r), begin = in_list ? rows_[k].at[r] : 0;
+      Index *to = places.to[k] + at, *stop = to + count;
+      inside = k + 1 == rows_.size() ? 1 : inside / size;
+      while (to < stop) {
         for (int64_t e = 0; e < size; e++) {
           for (int64_t n = 0; n < inside; n++) {
-            to[i++] = begin + e;
+            *to++ = Index(begin + e);
           }
         }
       }
     }
   }
 
-  // A row for each element of the first array.
-  array with_inner_rows(const row_offsets &counts, const array &records) const {
+  // The list in the rows of the result; nested, a row for each element of the first array.
+  array in_rows(const row_offsets &counts, bool nested, const array &list) const {
+    if (!nested) {
+      return axis_ == 0 ? list : assemble(arrays_[0], axis_, {counts}, list);
+    }
     const row_offsets &first = rows_[0];
     new_offsets inner(first.total());
-    for (intptr_t r = 0; r < first.count; r++) {
-      for (int64_t i = first.at[r]; i < first.at[r + 1]; i++) {
-        inner.fill()[i + 1] = counts.length(r) / first.length(r);
+    inner.fill()[0] = 0;
+    in_pieces_of_rows(name_, first.at, first.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        int64_t size = first.length(r), each = size ? counts.length(r) / size : 0, at = counts.at[r];
+        for (int64_t i = first.at[r]; i < first.at[r + 1]; i++) {
+          inner.fill()[i + 1] = at += each;
+        }
       }
-    }
-    make_offsets(name_, inner.fill(), inner.count);
-    return assemble(arrays_[0], axis_ + 1, {inner}, records);
+    });
+    return assemble(arrays_[0], axis_ + 1, {inner}, list);
   }
 
   const char *name_;

@@ -16,47 +16,6 @@
 
 namespace dynd::nd {
 
-array zip_lists(std::span<const std::string> names, std::span<const array> lists) {
-  std::vector<ndt::type> types;
-  bool writable = true, ours = true, immutable = true;
-  for (const array &list : lists) {
-    types.push_back(list.type().element());
-    writable &= list->access == access_mode::readwrite;
-    immutable &= list->access == access_mode::immutable;
-    ours &= (list->flags & flag_ours) != 0;
-  }
-  ndt::type structs = names.empty() ? ndt::make_tuple(types) : ndt::make_struct(names, types);
-  access_mode access = immutable ? access_mode::immutable : writable ? access_mode::readwrite : access_mode::readonly;
-  ref<array_block> block = new_block(ndt::make_strided_dim(structs).get(), access, ours ? flag_ours : 0);
-  std::fill_n(block->strides(0), block->nstreams * block->all_ndim, 0);
-  block->size()[0] = lists[0].size(0);
-  for (size_t k = 0; k < lists.size(); k++) {
-    const type_field &field = structs->fields[k];
-    array_block &from = *lists[k].get();
-    int dim = 1 + field.dim;
-    std::copy(from.size() + 1, from.size() + from.all_ndim, block->size() + dim);
-    for (int s = 0; s < from.nstreams; s++) {
-      int to = field.stream + s;
-      block->streams()[to] = shared_stream(from, s);
-      block->strides(to)[0] = from.strides(s)[0];
-      std::copy(from.strides(s) + 1, from.strides(s) + from.all_ndim, block->strides(to) + dim);
-    }
-  }
-  return array(std::move(block));
-}
-
-array list_of_places(const place_buffer &places) {
-  ref<array_block> block =
-      new_block(ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64)).get(), access_mode::immutable, flag_ours);
-  block->size()[0] = places.size();
-  block->strides(0)[0] = sizeof(int64_t);
-  retain(places.owner().get());
-  block->streams()[0] = {reinterpret_cast<char *>(const_cast<int64_t *>(places.data())), places.owner().get(),
-                         slot_kind::none};
-  note_density(*block);
-  return array(std::move(block));
-}
-
 namespace {
 
 // The array in the shape of a space without rows.
@@ -208,12 +167,12 @@ namespace {
 // besides are inside of the field.
 array field_list(const array &whole, const array &values) {
   int last = whole.ndim() - 1;
-  array own = compact(values, last);
+  array own = values;
   if (values.ndim() <= whole.ndim()) {
     const array both[] = {whole, values};
-    array wide = in_common_shape("with_field", both)[1];
-    own = compact(wide, wide.ndim() - 1);
+    own = in_common_shape("with_field", both)[1];
   }
+  own = compact(own, std::min(last, own.ndim() - 1));
   if (!have_same_rows(own, whole, last + 1)) {
     fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) + " do not broadcast to " +
                                     std::string(whole.type().str()));
@@ -284,6 +243,7 @@ array rename(const array &a, std::span<const std::string> from, std::span<const 
     }
     names[size_t(found - old.begin())] = to[i];
   }
+  materialize(a.get());
   ndt::type type = ndt::with_dtype(a.type(), renamed(a->type->dtype, names));
   array_block &own = *a.get();
   ref<array_block> block = new_block(type.get(), own.access, own.flags & flag_ours);

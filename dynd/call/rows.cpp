@@ -9,6 +9,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/select.h"
+#include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
 
@@ -178,8 +179,85 @@ array unflatten(const array &a, const array &lengths, int axis) {
 
 namespace {
 
-// The rows as long as `length` says, the places behind their ends filled.
-array resized(const char *name, const axis_parts &parts, const row_offsets &rows, const array &value) {
+// An item of numbers that are only moved.
+template <size_t Size> struct moved;
+template <> struct moved<1> { using type = uint8_t; };
+template <> struct moved<2> { using type = uint16_t; };
+template <> struct moved<4> { using type = uint32_t; };
+template <> struct moved<8> { using type = uint64_t; };
+template <> struct moved<16> { using type = unsigned __int128; };
+
+// Numbers that follow each other: all that a row of the result is long is read, where the list goes on so far, so that
+// no branch depends on a row's length.
+template <size_t Size>
+void fill_rows(const axis_parts &parts, const row_offsets &rows, const char *list, const char *value, char *result,
+               intptr_t begin, intptr_t end) {
+  typedef typename moved<Size>::type item __attribute__((may_alias, aligned(1)));
+  auto *from = reinterpret_cast<const item *>(list);
+  auto *to = reinterpret_cast<item *>(result);
+  const item fill = *reinterpret_cast<const item *>(value);
+  for (intptr_t r = begin; r < end; r++) {
+    int64_t own = parts.rows.length(r), size = rows.length(r), first = parts.rows.at[r];
+    item *row = to + rows.at[r];
+    if (first + size <= parts.rows.total()) {
+      for (int64_t i = 0; i < size; i++) {
+        row[i] = i < own ? from[first + i] : fill;
+      }
+    } else {
+      int64_t some = std::min(own, size);
+      std::copy_n(from + first, some, row);
+      std::fill(row + some, row + size, fill);
+    }
+  }
+}
+
+// Null where the elements are no numbers that follow each other.
+array resized_numbers(const char *name, const axis_parts &parts, const row_offsets &rows, const array &value) {
+  array list = parts.list();
+  size_t item = list->has_scalars() && list.ndim() == 1 ? list->item_size() : 0;
+  if (item == 0 || list->value_strides()[0] != intptr_t(item)) {
+    return {};
+  }
+  space shape;
+  shape.ndim = 1;
+  shape.size[0] = rows.total();
+  array result(new_result(shape, value ? list.type().element() : ndt::make_option(list.type().element())));
+  auto fill = [&](const char *from, size_t size, const char *with, char *to) {
+    in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+      auto *function = size == 1   ? fill_rows<1>
+                       : size == 2 ? fill_rows<2>
+                       : size == 4 ? fill_rows<4>
+                       : size == 8 ? fill_rows<8>
+                                   : fill_rows<16>;
+      function(parts, rows, from, with, to, begin, end);
+    });
+  };
+  alignas(16) const char zeros[max_scalar_size] = {};
+  fill(list->values().address, item, value ? value->values().address : zeros, result->values().address);
+  if (!value) {
+    char *valid = result->streams()[0].address;
+    for_rows(name, rows, [&](intptr_t r) {
+      int64_t own = parts.rows.length(r), size = rows.length(r);
+      for (int64_t i = 0; i < size; i++) {
+        valid[rows.at[r] + i] = i < own;
+      }
+    });
+  }
+  return result;
+}
+
+// The rows as long as `rows` says, the places behind their ends filled.
+array resized(const char *name, const axis_parts &parts, const row_offsets &rows, const array &given) {
+  array list = parts.list(), value;
+  if (given && given.ndim() > 0) {
+    fail(error_kind::type, std::string(name) + ": the value must be one, not " + std::string(given.type().str()));
+  }
+  if (given) {
+    value = array(copy_values(given.get(), access_mode::immutable, list.type().element()));
+  }
+  if (array numbers = resized_numbers(name, parts, rows, value)) {
+    return numbers;
+  }
   place_buffer start(rows.total());
   for_rows(name, rows, [&](intptr_t r) {
     int64_t own = parts.rows.length(r), first = parts.rows.at[r], *to = start.fill() + rows.at[r];
@@ -188,14 +266,7 @@ array resized(const char *name, const axis_parts &parts, const row_offsets &rows
     }
   });
   list_places places = {start.data(), nullptr, start.size()};
-  if (!value) {
-    return gather_or_missing(name, parts.list(), places);
-  }
-  if (value.ndim() > 0) {
-    fail(error_kind::type, std::string(name) + ": the value must be one, not " + std::string(value.type().str()));
-  }
-  array list = parts.list(), fill(copy_values(value.get(), access_mode::immutable, list.type().element()));
-  return gather_or_fill(name, list, places, fill);
+  return value ? gather_or_fill(name, list, places, value) : gather_or_missing(name, list, places);
 }
 
 void check_width(const char *name, intptr_t width) {

@@ -156,6 +156,9 @@ void run_program(const char *name, array_block *dst, array_block *src, error_mod
   type_part to = element_part(*dst);
   fused.t.assigns = true;
   space_of(dst, fused.t.shape);
+  if (src->lazy && src->lazy->of_elements) {
+    materialize(src);
+  }
   if (!src->is_ready()) {
     element_kind into, from;
     find_element_kind(dst->type->dtype, into);

@@ -135,6 +135,11 @@ void materialize_group(array_block *block) {
   if (!fused.claim_root(block)) {
     return;
   }
+  if (block->lazy->of_elements) {
+    static_cast<lazy_elements *>(block->lazy->external)->compute(block);
+    fused.finish();
+    return;
+  }
   fused.t.name = name_of(*block->lazy);
   if (!try_direct_compute(block, how)) {
     space_of(block->lazy->of_rows ? block->lazy->input[0] : block, fused.t.shape);
@@ -146,7 +151,20 @@ void materialize_group(array_block *block) {
   fused.finish();
 }
 
-[[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, true);
+ref<array_block> field_of_elements(array_block *block, int i) {
+  ref<counted> elements;
+  std::vector<ref<array_block>> inputs = inputs_of(block, elements);
+  if (inputs.empty()) {
+    return {};
+  }
+  std::vector<array_block *> blocks;
+  for (const ref<array_block> &input : inputs) {
+    blocks.push_back(input.get());
+  }
+  return static_cast<lazy_elements *>(elements.get())->field(*block, blocks.data(), i);
+}
+
+[[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, field_of_lazy = field_of_elements, true);
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 

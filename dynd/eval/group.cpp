@@ -147,11 +147,12 @@ private:
     }
   }
 
-  // It has the space of the group; or it is one value for each row of an array that has.
+  // It is numbers and has the space of the group; or it is one value for each row of an array that has.
   bool joins(const array_block &block) const {
     const lazy_operation &op = *block.lazy;
-    return op.of_rows ? request_.rows && nrows_ < max_group_rows && same_space(*op.input[0], request_.like)
-                      : same_space(block, request_.like);
+    return op.of_elements ? false
+           : op.of_rows   ? request_.rows && nrows_ < max_group_rows && same_space(*op.input[0], request_.like)
+                          : same_space(block, request_.like);
   }
 
   void add_source(const array_block *block) {
@@ -248,6 +249,18 @@ void make_lazy(array_block *result, const lazy_operation &operation, array_block
   lazy_bytes.fetch_add(intptr_t(lazy->held), std::memory_order_relaxed);
   result->lazy = lazy;
   result->state.store(array_state::lazy, std::memory_order_release);
+}
+
+std::vector<ref<array_block>> inputs_of(array_block *block, ref<counted> &external) {
+  std::vector<ref<array_block>> inputs;
+  std::lock_guard lock(graph_mutex);
+  if (state_of(block) == array_state::lazy) {
+    for (int i = 0; i < block->lazy->ninputs; i++) {
+      inputs.push_back(ref<array_block>::share(block->lazy->input[i]));
+    }
+    external = ref<counted>::share(block->lazy->external);
+  }
+  return inputs;
 }
 
 bool claim_group(const group_request &request, claimed_group &group) {

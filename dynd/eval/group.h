@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 
+#include <vector>
+
 #include "dynd/array/array.h"
 #include "dynd/kernel/program.h"
 #include "dynd/plan/nest.h"
@@ -50,6 +52,9 @@ struct group_request {
 bool may_be_held(array_block *const *inputs, int ninputs, size_t bytes, size_t &held_by_inputs);
 /// Makes the array lazy: it has room for the operation behind it, and no values yet. Retains the inputs and `external`.
 void make_lazy(array_block *result, const lazy_operation &operation, array_block *const *inputs);
+
+/// The inputs of a lazy array, kept alive; empty where its values are there, or are being computed.
+std::vector<ref<array_block>> inputs_of(array_block *block, ref<counted> &external);
 
 /// Claims the group. Returns false if `root` is not lazy any more: its values are there.
 bool claim_group(const group_request &request, claimed_group &group);

@@ -1,11 +1,15 @@
 // Assignment through a selection: the selected elements as a view, each a row of one element, and then any assignment.
+#include <cstring>
 #include <string>
 
 #include "dynd/array/layout.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/items.h"
 #include "dynd/eval/select_parts.h"
+#include "dynd/eval/settings.h"
+#include "dynd/eval/work.h"
 
 namespace dynd {
 
@@ -45,6 +49,42 @@ nd::array with_row_axis(const nd::array &value, int inside) {
   return value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
 }
 
+// Elements of which every stream has one item: numbers, which may be missing, and structs of these.
+bool has_only_items(const type_data *type) {
+  bool items = type->all_ndim == 0;
+  for (int s = 0; s < type->nstreams; s++) {
+    items &= type->roles[s] == stream_role::values || type->roles[s] == stream_role::valid;
+  }
+  return items;
+}
+
+// Copies the value, or one for each place, to the places, where nothing has to be broadcast otherwise; false: nothing
+// was done. The places are in their order, unless none is there twice.
+bool scatter(const nd::array &list, const selected &s, const nd::array &value, bool may_repeat) {
+  const type_data *element = list->type->element;
+  bool one = value.ndim() == 0, each = value.ndim() == 1 && s.keep == 0 && s.dims.size() == 1;
+  each &= each && !value->is_var(0) && value.size(0) == s.start.size();
+  if (list.ndim() != 1 || !has_only_items(element) || !(one || each) || thread_settings().watching) {
+    return false;
+  }
+  nd::array source(copy_values(value.get(), access_mode::immutable, ndt::type(element)));
+  for (int k = 0; k < element->nstreams; k++) {
+    char *to = list->streams()[k].address;
+    const char *from = source->streams()[k].address;
+    intptr_t stride = list->strides(k)[0], step = one ? 0 : source->strides(k)[0];
+    size_t item = stream_item(*list.get(), k);
+    auto copy = [&](intptr_t begin, intptr_t end) {
+      with_item(item, [&](auto size) {
+        for (intptr_t i = begin; i < end; i++) {
+          std::memcpy(to + s.start[i] * stride, from + i * step, size);
+        }
+      });
+    };
+    may_repeat ? copy(0, s.start.size()) : in_pieces("assign", s.start.size(), copy);
+  }
+  return true;
+}
+
 void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value);
 
 void assign_to_base(const nd::array &base, const index_expression &e, const nd::array &value) {
@@ -59,6 +99,9 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
     return assign_in_copy(base, e, value);
   }
   bool may_repeat = !e.arrays[0].array || e.arrays[0].array->type->dtype->scalar != scalar_id::bool_;
+  if (e.after.empty() && base.ndim() == s.axis + 1 && scatter(list, s, value, may_repeat)) {
+    return;
+  }
   intptr_t count = s.start.size();
   nd::array rows = rows_over(list, rows_of_one(s.start, list.size(0), may_repeat), count);
   nd::array target = assemble(s.like, s.keep, s.dims, rows);

@@ -215,11 +215,14 @@ def from_dense(x, lengths, *, axis=-1):
 def concat(arrays, axis=0):
     """Arrays behind each other along an axis, inside ragged rows too.
 
-    Numbers are promoted to one type; other elements must have the same type, but for missing ones.
+    Numbers are promoted to one type; other elements must have the same type, but for missing ones. axis=None: all
+    elements of all arrays as one row.
 
     >>> nd.concat([[[1, 2], [3]], [[4], []]], axis=1)
     nd.array([[1, 2, 4], [3]], type="strided * var * int32")
     """
+    if axis is None:
+        return _dynd.concat([flatten(a) for a in arrays], 0)
     return _dynd.concat(list(arrays), axis)
 
 
@@ -348,7 +351,8 @@ def rename(a, names):
 def combinations(a, n, axis=1, *, replacement=False, fields=None):
     """All choices of n elements of each row, in their order: tuples, or structs with these names for the fields.
 
-    replacement: the same element may be chosen several times. nd.unzip gives the parts. The members are stored.
+    replacement: the same element may be chosen several times. nd.unzip gives the parts. Of large arrays the members are
+    not stored: an expression over their fields, and a reduction of it, gathers them in one pass.
 
     >>> nd.combinations([[1, 2, 3], [4]], 2)
     nd.array([[(1, 2), (1, 3), (2, 3)], []], type="strided * var * (int32, int32)")
@@ -374,7 +378,8 @@ def _named(arrays):
 def cartesian(arrays, axis=1, *, nested=False):
     """All choices of one element of each array, for each row: of a dict structs, of a list tuples.
 
-    nested: a row for each element of the first array. nd.unzip gives the parts. The members are stored.
+    nested: a row for each element of the first array. nd.unzip gives the parts. The members are not stored, as those of
+    nd.combinations.
 
     >>> nd.cartesian({"a": [[1, 2], [3]], "b": [["x"], ["y", "z"]]})
     nd.array([[{"a": 1, "b": "x"}, {"a": 2, "b": "x"}], [{"a": 3, "b": "y"}, {"a": 3, "b": "z"}]], type="strided * var * {a: int32, b: string}")

@@ -97,7 +97,7 @@ bool is_index_array(PyObject *object) {
   if (is_array(object)) {
     return unwrap(object).ndim() > 0 || !PyIndex_Check(object) || unwrap(object)->scalar() == scalar_id::bool_;
   }
-  if (PyList_Check(object)) {
+  if (PyList_Check(object) || PyRange_Check(object)) {
     return true;
   }
   Py_buffer view;
@@ -111,6 +111,10 @@ bool is_index_array(PyObject *object) {
 }
 
 nd::array to_index_array(PyObject *object) {
+  if (PyRange_Check(object)) {
+    nb::object numbers = nb::steal(PySequence_List(object));
+    return numbers.is_valid() ? to_index_array(numbers.ptr()) : throw nb::python_error();
+  }
   if (PyList_Check(object) && PyList_GET_SIZE(object) == 0) {
     intptr_t none = 0;
     return nd::array(new_dense(ndt::type("strided * int64").get(), &none));

@@ -112,6 +112,9 @@ void add_rows(nb::module_ &m) {
         return wrapped(nd::unflatten(operand(a, "unflatten"), integers(lengths, "unflatten"), axis));
       },
       nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis"));
+}
+
+void add_lengths(nb::module_ &m) {
   m.def(
       "pad",
       [](nb::handle a, intptr_t width, nb::handle value, bool clip, int axis) {
@@ -138,6 +141,9 @@ void add_rows(nb::module_ &m) {
         return wrapped(nd::repeat(operand(a, "repeat"), integers(repeats, "repeat"), axis));
       },
       nb::arg("a").none(), nb::arg("repeats").none(), nb::arg("axis").none());
+}
+
+void add_moves(nb::module_ &m) {
   m.def(
       "tile", [](nb::handle a, std::vector<intptr_t> reps) { return wrapped(nd::tile(operand(a, "tile"), reps)); },
       nb::arg("a").none(), nb::arg("reps"));
@@ -159,7 +165,7 @@ void add_rows(nb::module_ &m) {
       nb::arg("a").none());
 }
 
-void add_shapes(nb::module_ &m) {
+void add_joins(nb::module_ &m) {
   m.def(
       "concat", [](nb::handle arrays, int axis) { return wrapped(nd::concat(operands(arrays, "concat"), axis)); },
       nb::arg("arrays"), nb::arg("axis"));
@@ -198,6 +204,9 @@ void add_shapes(nb::module_ &m) {
         return wrapped(nd::rename(operand(a, "rename"), from, to));
       },
       nb::arg("a"), nb::arg("old"), nb::arg("new"));
+}
+
+void add_shapes(nb::module_ &m) {
   m.def(
       "reshape",
       [](nb::handle a, std::vector<intptr_t> shape) { return wrapped(nd::reshape(operand(a, "reshape"), shape)); },
@@ -243,6 +252,9 @@ template <auto combine> void add_product(nb::module_ &m, const char *name) {
 void add_structure(nb::module_ &m) {
   add_selection(m);
   add_rows(m);
+  add_lengths(m);
+  add_moves(m);
+  add_joins(m);
   add_shapes(m);
   add_combinations<nd::combinations>(m, "combinations");
   add_combinations<nd::argcombinations>(m, "argcombinations");

@@ -58,6 +58,7 @@ OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 KEYS = [0, -1, 7, slice(1, None), slice(None, None, -1), ..., None, "x", "q", 1.5]
 KEYS += [(0, 0), (slice(None), 0), (slice(None), slice(1))]
+KEYS += [[0, -1], [True, False, True], ([0, 1], [0, 0]), (slice(None), [0]), ["x"], [[0], [1]], [7], [0.5]]
 CONVERSIONS = {
     "tolist": lambda a: a.tolist(),
     "str": str,

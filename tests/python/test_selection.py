@@ -289,6 +289,7 @@ def test_result_types():
     c = nd.array([[1, 2], [3, 4]], type="2 * var * int32")
     assert str(c[b > 1].type) == "2 * var * int32" and c[b > 1].tolist() == [[2], [3, 4]]
     assert c[:, [True, False]].tolist() == [[1], [3]] and str(c[:, [True, False]].type) == "2 * var * int32"
+    assert a[range(0, 3, 2)].tolist() == [[1, 2, 3], [4, 5]] and a[range(0)].tolist() == []
     assert a[[]].tolist() == [] and str(a[[]].type) == "strided * var * int32"
 
 
@@ -325,6 +326,36 @@ def test_repeated_indices_the_last_wins(threads):
     a = nd.array(np.zeros(1000), access="rw")
     a[index] = nd.array(np.arange(n, dtype="f8"))
     assert np.array_equal(np.asarray(a), expected)
+
+
+@pytest.mark.parametrize("element", ["float64", "?int32", "{x: int8, y: ?float64}", "string"])
+def test_a_value_that_is_refused_changes_nothing(element):
+    before = {"float64": 1.5, "?int32": 3, "{x: int8, y: ?float64}": {"x": 1, "y": None}, "string": "s"}[element]
+    a = nd.array([before] * 5, type="strided * " + element, access="rw")
+    bad = {"float64": "text", "?int32": [1, 2**40, 3], "{x: int8, y: ?float64}": {"x": 1000, "y": 1.0}, "string": 5.5}[element]
+    if element != "string":
+        with pytest.raises((ValueError, OverflowError, TypeError)):
+            a[[0, 2, 4]] = bad
+        assert a.tolist() == [before] * 5
+
+
+def test_large_assignments(threads):
+    rng = np.random.default_rng(3)
+    n = 600_000
+    v = rng.normal(size=n)
+    a = nd.array(v, access="rw")
+    a[v > 0.5] = 0
+    v[v > 0.5] = 0
+    a[v < -1] = np.arange((v < -1).sum())
+    v[v < -1] = np.arange((v < -1).sum())
+    assert np.array_equal(np.asarray(a), v)
+    rows = nd.array(nd.from_offsets(np.arange(0, n + 1, 3), v), access="rw")
+    rows[rows < 0] = 7.5
+    assert np.array_equal(np.asarray(nd.flatten(rows)), np.where(v < 0, 7.5, v))
+    missing = nd.array(v).astype("?float64")
+    missing = nd.array(missing, access="rw")
+    missing[v > 0] = None
+    assert np.array_equal(np.asarray(nd.is_missing(missing)), v > 0)
 
 
 def test_a_row_and_its_own_elements():

@@ -3,6 +3,8 @@
 import doctest
 import itertools
 import random
+import threading
+from pathlib import Path
 
 import awkward as ak
 import dynd._structure
@@ -35,6 +37,14 @@ def test_the_examples_of_the_documentation(name):
     test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
     result = doctest.DocTestRunner(verbose=False).run(test)
     assert result.attempted > 0 and result.failed == 0
+
+
+def test_the_examples_of_the_readme():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    section = readme.split("### Selection and structure")[1].split("```")[1].removeprefix("python")
+    test = doctest.DocTestParser().get_doctest(section, {}, "README", None, 0)
+    result = doctest.DocTestRunner(verbose=False).run(test)
+    assert result.attempted > 9 and result.failed == 0
 
 
 # ---- lengths and numbers ------------------------------------------------------------------------------------------------
@@ -144,6 +154,7 @@ def test_concat_and_stack(seed):
 
 def test_concat_promotes():
     assert str(nd.concat([[1, 2], [1.5]]).type) == "strided * float64"
+    assert nd.concat([[[1, 2], [3]], [4]], axis=None).tolist() == [1, 2, 3, 4]
     assert nd.concat([nd.array([1, None]), nd.array([2])]).tolist() == [1, None, 2]
     assert nd.concat([nd.array(["a", None]), nd.array(["b"])]).tolist() == ["a", None, "b"]
     assert nd.concat([nd.array([[1, 2]]), nd.array([[3], [4, 5]])]).tolist() == [[1, 2], [3], [4, 5]]
@@ -485,6 +496,90 @@ def test_pairs_against_awkward():
     a, b = nd.unzip(nd.cartesian({"a": ours["pt"], "b": nd.array(other.tolist())}, nested=True))
     x, y = ak.unzip(ak.cartesian([pt, other], nested=True))
     assert nd.abs(a - b).min(axis=-1, initial=9).tolist() == ak.min(abs(x - y), axis=-1, initial=9, mask_identity=False).tolist()
+
+
+@pytest.fixture(scope="module")
+def events():
+    rng = np.random.default_rng(7)
+    counts, few = rng.poisson(4, 30_000), rng.poisson(1.5, 30_000)
+    parts = [[ak.unflatten(rng.normal(size=n.sum()), n) for _ in range(3)] for n in (counts, few)]
+    ours = []
+    for n, columns in zip((counts, few), parts):
+        offsets = nd.array(np.concatenate([[0], np.cumsum(n)]))
+        rows = [nd.from_offsets(offsets, nd.array(np.asarray(ak.flatten(c)))) for c in columns]
+        ours.append(nd.zip(dict(zip(("pt", "eta", "phi"), rows))))
+    return ours, [ak.zip(dict(zip(("pt", "eta", "phi"), columns))) for columns in parts]
+
+
+def flat(a):
+    return np.asarray(nd.flatten(a))
+
+
+def test_pairs_are_not_stored(threads, events):
+    """A reduction of an expression over pairs is one kernel, which gathers the numbers that it needs."""
+    (ours, _), (theirs, _) = events
+
+    def mass(a, b, sqrt, cosh, cos):
+        return sqrt(2 * abs(a["pt"] * b["pt"]) * (cosh(a["eta"] - b["eta"]) - cos(a["phi"] - b["phi"])))
+
+    a, b = nd.unzip(nd.combinations(ours, 2))
+    x, y = ak.unzip(ak.combinations(theirs, 2))
+    expected = mass(x, y, np.sqrt, np.cosh, np.cos)
+    assert np.allclose(flat(mass(a, b, nd.sqrt, nd.cosh, nd.cos)), np.asarray(ak.flatten(expected)), rtol=1e-12)
+    assert np.allclose(np.asarray(mass(a, b, nd.sqrt, nd.cosh, nd.cos).sum(axis=1)), np.asarray(ak.sum(expected, axis=1)))
+    text = nd.explain(lambda: mass(a, b, nd.sqrt, nd.cosh, nd.cos).sum(axis=1))
+    assert text.count("one kernel") == 1 and text.count("gather(") == 6
+
+
+def test_nearest_of_others(threads, events):
+    (ours, others), (theirs, few) = events
+    a, b = nd.unzip(nd.cartesian({"a": ours, "b": others}, nested=True))
+    x, y = ak.unzip(ak.cartesian([theirs, few], nested=True))
+    found = nd.sqrt((a["eta"] - b["eta"]) ** 2 + (a["phi"] - b["phi"]) ** 2).min(axis=-1, empty="missing")
+    expected = ak.min(np.sqrt((x.eta - y.eta) ** 2 + (x.phi - y.phi) ** 2), axis=-1)
+    assert found.tolist() == expected.tolist()
+
+
+def test_lazy_records_are_arrays_like_others(events):
+    (ours, others), _ = events
+    made = lambda: nd.cartesian({"a": ours["pt"], "b": others["eta"]})  # noqa: E731
+    with nd.eager():
+        expected = made()
+    values = expected.tolist()
+    assert made().tolist() == values and repr(made()) == repr(expected) and str(made().type) == str(expected.type)
+    assert made()[17].tolist() == values[17] and made()[:, :1].tolist() == [row[:1] for row in values]
+    assert made()["b"].tolist() == expected["b"].tolist()
+    assert nd.flatten(made()).tolist() == nd.flatten(expected).tolist()
+    assert nd.rename(made(), {"a": "z"})["z"].tolist() == expected["a"].tolist()
+    assert made()[["b"]].tolist() == expected[["b"]].tolist()
+    assert nd.zip({"r": made(), "i": nd.local_index(expected)})["r"].tolist() == values
+    assert bool((made() == expected).all()) and len(made()) == len(values)
+    assert nd.array(made(), access="rw").tolist() == values
+    lazy = made()
+    part = lazy["a"] * 2
+    assert lazy.tolist() == values and part.tolist() == (expected["a"] * 2).tolist()  # in either order
+    assert nd.unzip(lazy)[0].tolist() == expected["a"].tolist()
+    words = nd.from_offsets(np.arange(0, 60_001, 3), nd.array([str(i % 1000) for i in range(60_000)]))
+    pairs = nd.combinations(nd.zip({"w": words, "n": nd.local_index(words)}), 2, fields=["x", "y"])
+    assert pairs["y", "w"][7].tolist() == ["22", "23", "23"] and pairs["x"]["n"].sum().tolist() == 20_000
+
+
+def test_lazy_records_from_many_threads(events):
+    (ours, _), _ = events
+    with nd.eager():
+        expected = nd.combinations(ours["pt"], 2)
+    lazy = nd.combinations(ours["pt"], 2)
+    found = []
+
+    def look():
+        found.append((nd.unzip(lazy)[1].sum().tolist(), lazy[5].tolist()))
+
+    workers = [threading.Thread(target=look) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [(nd.unzip(expected)[1].sum().tolist(), expected[5].tolist())] * 6
 
 
 def test_too_many_pairs():
