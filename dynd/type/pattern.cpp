@@ -1,4 +1,5 @@
-// A match goes down both types at once. On failure the reason is written at the bottom, and the way up adds where it is.
+// A match goes down both types at once. On failure the reason is written at the bottom, and the way up adds where it
+// is.
 #include "dynd/type/pattern.h"
 
 #include <algorithm>
@@ -49,11 +50,10 @@ private:
     case type_kind::family:
       return check_family(type, pattern->family);
     case type_kind::variable:
-      return (type->kind != type_kind::option || no(quoted(type) + " may be missing, and " + pattern->name +
-                                                    " is not ?" + pattern->name)) &&
+      return (type->kind != type_kind::option ||
+              no(quoted(type) + " may be missing, and " + pattern->name + " is not ?" + pattern->name)) &&
              (!is_dim(type) || no(quoted(type) + " has a dimension, and " + pattern->name + " has none")) &&
-             check_family(type, pattern->family) &&
-             bind({pattern->name, binding::kind_t::type, ndt::type(type), {}});
+             check_family(type, pattern->family) && bind({pattern->name, binding::kind_t::type, ndt::type(type), {}});
     case type_kind::option:
     case type_kind::pointer:
     case type_kind::byteswap:
@@ -93,9 +93,9 @@ private:
     if (type->kind != pattern->kind)
       return no(quoted(type) + " is not " + quoted(pattern));
     if (type->nfields != pattern->nfields && !(pattern->open && type->nfields >= pattern->nfields))
-      return no(quoted(type) + " has " + std::to_string(type->nfields) + " " + (what[0] == 'f' ? "field" : "parameter") +
-                (type->nfields == 1 ? "" : "s") + ", not " + std::to_string(pattern->nfields) +
-                (pattern->open ? " or more" : ""));
+      return no(quoted(type) + " has " + std::to_string(type->nfields) + " " +
+                (what[0] == 'f' ? "field" : "parameter") + (type->nfields == 1 ? "" : "s") + ", not " +
+                std::to_string(pattern->nfields) + (pattern->open ? " or more" : ""));
     for (int i = 0; i < pattern->nfields; i++) {
       const type_field &own = type->fields[i], &wanted = pattern->fields[i];
       std::string label = wanted.name ? field_name_text(wanted.name) : std::to_string(i);
@@ -130,7 +130,8 @@ private:
       if (!at("dimension " + std::to_string(here), match_dim(own[here], wanted[before + 1 + d])))
         return false;
     }
-    const type_data *element = rest ? (before ? own[before - 1]->element : type) : (own.empty() ? type : own.back()->element);
+    const type_data *element =
+        rest ? (before ? own[before - 1]->element : type) : (own.empty() ? type : own.back()->element);
     return match_type(element, below);
   }
 
@@ -207,8 +208,8 @@ private:
     const binding *found = variable->name ? bound_.find(variable->name) : nullptr;
     static const char *const kinds[] = {"a type", "a dimension", "a list of dimensions"};
     if (found && found->kind != kind)
-      fail(error_kind::type, "substitute: " + found->name + " is " + kinds[size_t(kind)] + " in the pattern, not " +
-                                 found->str());
+      fail(error_kind::type,
+           "substitute: " + found->name + " is " + kinds[size_t(kind)] + " in the pattern, not " + found->str());
     return found;
   }
 
@@ -217,8 +218,8 @@ private:
     if (!found)
       return pattern;
     if (!is_of_family(found->type.get(), pattern->family) && found->type->kind != type_kind::variable)
-      fail(error_kind::type, "substitute: " + found->name + " is " + std::string(found->type.str()) +
-                                 ", which is no " + family_name[size_t(pattern->family)]);
+      fail(error_kind::type, "substitute: " + found->name + " is " + std::string(found->type.str()) + ", which is no " +
+                                 family_name[size_t(pattern->family)]);
     return found->type;
   }
 

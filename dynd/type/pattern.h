@@ -4,10 +4,10 @@
 //   substitute(N * N * T, those)       3 * 3 * float64
 //
 // Rules. A pattern without variables matches itself. `T` matches an element type that is not an option, `?T` an option;
-// `Float T` one of the family; `Any` any type. `N` matches one dimension of any kind, `fixed` one of one size, `Dims...`
-// any number of them. A name that is there twice must be bound to the same each time. `{x: T, ...}` matches structs that
-// have the field, whatever else they have and where; `(T, ...)` tuples that begin so. Sizes are those of the type:
-// `strided` is a dimension like another, whatever sizes arrays have there.
+// `Float T` one of the family; `Any` any type. `N` matches one dimension of any kind, `fixed` one of one size,
+// `Dims...` any number of them. A name that is there twice must be bound to the same each time. `{x: T, ...}` matches
+// structs that have the field, whatever else they have and where; `(T, ...)` tuples that begin so. Sizes are those of
+// the type: `strided` is a dimension like another, whatever sizes arrays have there.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct dimension {
   std::string name = {};                   ///< of a variable
 
   bool operator==(const dimension &) const = default;
-  std::string str() const;   ///< "3", "strided", "N"
+  std::string str() const;       ///< "3", "strided", "N"
   type over(type element) const; ///< this dimension over an element
 };
 dimension dimension_of(const type_data *type);
@@ -36,8 +36,8 @@ struct binding {
 
   std::string name;
   kind_t kind;
-  ndt::type type = {};                ///< of a type variable
-  std::vector<dimension> dims = {};   ///< of a dimension variable, one; of an ellipsis, any number
+  ndt::type type = {};              ///< of a type variable
+  std::vector<dimension> dims = {}; ///< of a dimension variable, one; of an ellipsis, any number
 
   bool operator==(const binding &) const = default;
   std::string str() const; ///< "float64", "3", "(3, var)"

@@ -88,7 +88,7 @@ result held(const nd::array &a, const nd::array &b) {
 /// A function that is wrapped, lifted, called and forgotten.
 template <class F, class... A> result lifted(F f, const A &...operands) {
   const nd::array all[] = {operands...};
-  return all_of(nd::lift(nd::make_kernel("lambda", f, dynd_callable_pure)).call_all(all));
+  return all_of(nd::callable(nd::make_kernel("lambda", f, dynd_callable_pure)).call_all(all));
 }
 
 nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_funcproto_id], {&a, 1}); }
@@ -107,7 +107,7 @@ nd::array negated_lazily(const nd::array &a) {
 result several_external(const nd::array &a) {
   nd::array x = negated_lazily(a + a), y = negated_lazily(x * 0.5);
   const nd::array operands[] = {x, y - a, negated_lazily(y), a};
-  return all_of(nd::lift(samples[multi_operation_funcproto_id]).call_all(operands));
+  return all_of(nd::callable(samples[multi_operation_funcproto_id]).call_all(operands));
 }
 
 // ---- the scenarios ------------------------------------------------------------------------------------------------

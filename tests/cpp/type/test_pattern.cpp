@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "dynd/base/errors.h"
 #include "dynd/array/array.h"
+#include "dynd/base/errors.h"
 #include "dynd/type/pattern.h"
 
 using namespace dynd;
@@ -32,15 +32,50 @@ std::string message_of(std::string_view text) {
 }
 
 TEST(pattern, prints_what_it_reads) {
-  for (const char *text :
-       {"T", "N * T", "3 * N * var * T", "... * T", "Dims... * T", "var... * T", "fixed... * N * T", "N * Dims... * M * T",
-        "fixed * T", "Any", "Scalar", "Number", "Real", "Int", "UInt", "Float", "Complex", "Bool", "Text", "Float T",
-        "?T", "?(N * T)", "pointer[T]", "{x: T, y: N * U}", "{x: T, ...}", "{...}", "(T, U)", "(T, ...)", "(...)",
-        "() -> T", "(T, T) -> T", "(N * T) -> (T, int64)", "(T) -> void", "(...) -> T", "(T, ...) -> T",
-        "(x: N * T, w: N * float64, *, ddof: int64 = 1) -> float64", "(N * T, k: int64) -> k * T",
-        "(f: float64, x: inout N * float64) -> void", "(*, a: bool = True, b: string = \"x\\ny\", c: ?int32 = None) -> T",
-        "(a: float64 = 1.5, b: float32 = 1e-30) -> T", "(a: float64 = -inf, b: float64 = nan) -> T",
-        "(\"a b\": T) -> T", "((T) -> U, T) -> U", "(a: uint8 = 255, b: int8 = -128) -> T"}) {
+  for (const char *text : {"T",
+                           "N * T",
+                           "3 * N * var * T",
+                           "... * T",
+                           "Dims... * T",
+                           "var... * T",
+                           "fixed... * N * T",
+                           "N * Dims... * M * T",
+                           "fixed * T",
+                           "Any",
+                           "Scalar",
+                           "Number",
+                           "Real",
+                           "Int",
+                           "UInt",
+                           "Float",
+                           "Complex",
+                           "Bool",
+                           "Text",
+                           "Float T",
+                           "?T",
+                           "?(N * T)",
+                           "pointer[T]",
+                           "{x: T, y: N * U}",
+                           "{x: T, ...}",
+                           "{...}",
+                           "(T, U)",
+                           "(T, ...)",
+                           "(...)",
+                           "() -> T",
+                           "(T, T) -> T",
+                           "(N * T) -> (T, int64)",
+                           "(T) -> void",
+                           "(...) -> T",
+                           "(T, ...) -> T",
+                           "(x: N * T, w: N * float64, *, ddof: int64 = 1) -> float64",
+                           "(N * T, k: int64) -> k * T",
+                           "(f: float64, x: inout N * float64) -> void",
+                           "(*, a: bool = True, b: string = \"x\\ny\", c: ?int32 = None) -> T",
+                           "(a: float64 = 1.5, b: float32 = 1e-30) -> T",
+                           "(a: float64 = -inf, b: float64 = nan) -> T",
+                           "(\"a b\": T) -> T",
+                           "((T) -> U, T) -> U",
+                           "(a: uint8 = 255, b: int8 = -128) -> T"}) {
     EXPECT_EQ(printed(text), text);
     EXPECT_FALSE(ndt::type(text).is_data()) << text;
     EXPECT_TRUE(ndt::type(text) == ndt::type(printed(text)));
@@ -82,7 +117,8 @@ TEST(pattern, errors_say_where) {
   EXPECT_EQ(message_of("(k: uint8 = -1) -> T"), "datashape: the default -1 does not fit in uint8 at line 1, column 13");
   EXPECT_EQ(message_of("(k: int8 = 1.5) -> T"),
             "datashape: expected a value of type int8, found \"1.5\" at line 1, column 12");
-  EXPECT_EQ(message_of("(k: bool = 1) -> T"), "datashape: expected a value of type bool, found \"1\" at line 1, column 12");
+  EXPECT_EQ(message_of("(k: bool = 1) -> T"),
+            "datashape: expected a value of type bool, found \"1\" at line 1, column 12");
   EXPECT_EQ(message_of("(k: T = 1) -> T"), "datashape: a parameter of type T has no default: only bools, numbers and "
                                            "strings do at line 1, column 7");
   EXPECT_EQ(message_of("(a: int8 = 1, b: int8) -> T"),
@@ -135,7 +171,8 @@ TEST(pattern, says_why_it_does_not_match) {
             "(int8) -> int32 does not match (T) -> T: result: T is int8 before, and int32 here");
   EXPECT_EQ(bound("var * 3 * T", "N * Any"), "var * 3 * T does not match N * Any: it has variables itself");
   EXPECT_EQ(bound("var * int32", "fixed * T"), "var * int32 does not match fixed * T: dimension 0: var is not fixed");
-  EXPECT_EQ(bound("3 * var * int32", "var... * T"), "3 * var * int32 does not match var... * T: 3 is not one of var...");
+  EXPECT_EQ(bound("3 * var * int32", "var... * T"),
+            "3 * var * int32 does not match var... * T: 3 is not one of var...");
   EXPECT_EQ(bound("3 * int32", "T"), "3 * int32 does not match T: 3 * int32 has a dimension, and T has none");
 }
 
