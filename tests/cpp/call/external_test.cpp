@@ -189,7 +189,8 @@ struct constant_multiply : multiply_data {
               static_cast<multiply_data *>(this),
               instantiate_multiply,
               [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners++; },
-              [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners--; }};
+              [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners--; },
+              nullptr};
   }
 };
 
@@ -252,6 +253,7 @@ deferred_ckernel make(const char *name, const char *signature, uint32_t prototyp
         }
         return status ? status : end;
       },
+      nullptr,
       nullptr,
       nullptr};
 }
