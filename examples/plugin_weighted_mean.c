@@ -21,7 +21,8 @@ static int weighted_mean(const dynd_core_call *call, const ckernel_prefix *self,
   return dynd_ok;
 }
 
-static intptr_t make(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *bind) {
+static intptr_t make(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                     const dynd_bind *bind) {
   intptr_t end = offset + (intptr_t)sizeof(mean_kernel);
   (void)self;
   if (ckernel_builder_ensure_capacity_leaf(out, (size_t)end) != dynd_ok)
@@ -31,9 +32,13 @@ static intptr_t make(const deferred_ckernel *self, ckernel_builder_struct *out, 
   return end;
 }
 
-static const deferred_ckernel kernel = {
-    .size = sizeof(kernel), .version = DYND_ABI_VERSION, .prototype = core_operation_funcproto_id,
-    .flags = dynd_callable_pure | dynd_callable_total, .name = "weighted_mean",
-    .signature = "(N * float64, N * float64) -> float64", .doc = "The weighted mean of each row.", .instantiate = make};
+static const deferred_ckernel kernel = {.size = sizeof(kernel),
+                                        .version = DYND_ABI_VERSION,
+                                        .prototype = core_operation_funcproto_id,
+                                        .flags = dynd_callable_pure | dynd_callable_total,
+                                        .name = "weighted_mean",
+                                        .signature = "(N * float64, N * float64) -> float64",
+                                        .doc = "The weighted mean of each row.",
+                                        .instantiate = make};
 
 int dynd_plugin_init(const dynd_host *host) { return host->register_kernel(host, &kernel); }

@@ -4,9 +4,9 @@
  *   DYND_KERNEL_2(hypotenuse, double, double, double, sqrt(a * a + b * b))
  *   DYND_PLUGIN(hypotenuse)
  *
- * DYND_KERNEL_n(name, result type, types of the n operands, expression over a, b, c, d). The types are C's bool, integer,
- * floating and complex types. The kernel is pure and total: the expression depends on the operands only and cannot
- * fail. DYND_PLUGIN(name, ...) registers up to eight of them. */
+ * DYND_KERNEL_n(name, result type, types of the n operands, expression over a, b, c, d). The types are C's bool,
+ * integer, floating and complex types. The kernel is pure and total: the expression depends on the operands only and
+ * cannot fail. DYND_PLUGIN(name, ...) registers up to eight of them. */
 #ifndef DYND_ABI_MACROS_H
 #define DYND_ABI_MACROS_H
 
@@ -16,16 +16,21 @@
 
 /* The name of a C type in datashape; integers by their size. */
 #define DYND_TYPE_NAME(T)                                                                                              \
-  _Generic((T)0,                                                                                                       \
-      _Bool: "bool",                                                                                                   \
-      float: "float32",                                                                                                \
-      double: "float64",                                                                                               \
-      float _Complex: "complex64",                                                                                     \
-      double _Complex: "complex128",                                                                                   \
-      default: (T)0.5 != (T)0 ? "a type that the library does not have"                                                \
-               : (T)-1 < (T)1                                                                                          \
-                   ? (sizeof(T) == 1 ? "int8" : sizeof(T) == 2 ? "int16" : sizeof(T) == 4 ? "int32" : "int64")         \
-                   : (sizeof(T) == 1 ? "uint8" : sizeof(T) == 2 ? "uint16" : sizeof(T) == 4 ? "uint32" : "uint64"))
+  _Generic((T)0, _Bool                                                                                                 \
+           : "bool", float                                                                                             \
+           : "float32", double                                                                                         \
+           : "float64", float _Complex                                                                                 \
+           : "complex64", double _Complex                                                                              \
+           : "complex128", default                                                                                     \
+           : (T)0.5 != (T)0 ? "a type that the library does not have"                                                  \
+             : (T)-1 < (T)1 ? (sizeof(T) == 1   ? "int8"                                                               \
+                               : sizeof(T) == 2 ? "int16"                                                              \
+                               : sizeof(T) == 4 ? "int32"                                                              \
+                                                : "int64")                                                             \
+                            : (sizeof(T) == 1   ? "uint8"                                                              \
+                               : sizeof(T) == 2 ? "uint16"                                                             \
+                               : sizeof(T) == 4 ? "uint32"                                                             \
+                                                : "uint64"))
 
 /* The loop reads operand i of type T under a name. */
 #define DYND_READ(T, x, i) const T x = *(const T *)(src[i] + (intptr_t)dynd_i * stride[i]);

@@ -225,8 +225,8 @@ private:
     array number(copy_values(value.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
     int64_t size = *number.data<int64_t>();
     if (size < 0) {
-      fail(error_kind::value, std::string(made_.kernel->name) + ": " + name + " is a size of the result, and is " +
-                                  std::to_string(size));
+      fail(error_kind::value,
+           std::string(made_.kernel->name) + ": " + name + " is a size of the result, and is " + std::to_string(size));
     }
     return size;
   }

@@ -77,10 +77,10 @@ private:
 
   fit check_dims(const array_block *block, int i) {
     size_t wanted = operands_[size_t(i)].dims.size();
-    return size_t(block->ndim) >= wanted ? fit::exact
-                                         : no(label(i) + " has " + std::to_string(block->ndim) + " dimension" +
-                                              (block->ndim == 1 ? "" : "s") + ", and " + std::to_string(wanted) +
-                                              " are core dimensions; it takes " + takes());
+    return size_t(block->ndim) >= wanted
+               ? fit::exact
+               : no(label(i) + " has " + std::to_string(block->ndim) + " dimension" + (block->ndim == 1 ? "" : "s") +
+                    ", and " + std::to_string(wanted) + " are core dimensions; it takes " + takes());
   }
 
   // Collects what the type variables have to hold.
@@ -271,11 +271,14 @@ void check_overload(const callable_state &state, const overload &added) {
                                  (state.library.empty() ? "" : ", from " + state.library));
     }
   }
-  auto number = [](const core_pattern &p) { return p.dtype->kind != type_kind::struct_ && p.dtype->kind != type_kind::tuple; };
+  auto number = [](const core_pattern &p) {
+    return p.dtype->kind != type_kind::struct_ && p.dtype->kind != type_kind::tuple;
+  };
   if (state.op && std::all_of(added.signature.operands.begin(), added.signature.operands.end(), number)) {
-    fail(error_kind::type, state.name + ": " + std::string(added.signature.type.str()) +
-                               " cannot be added to an operation of the library, which takes numbers itself: one of the "
-                               "operands must be a struct or a tuple");
+    fail(error_kind::type,
+         state.name + ": " + std::string(added.signature.type.str()) +
+             " cannot be added to an operation of the library, which takes numbers itself: one of the "
+             "operands must be a struct or a tuple");
   }
   if (state.op && added.signature.operands.size() != operation_of(*state.op).noperands) {
     fail(error_kind::type, state.name + ": the operation takes " + std::to_string(operation_of(*state.op).noperands) +

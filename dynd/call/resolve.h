@@ -1,5 +1,5 @@
-// Resolution: which overload of a callable takes given operands, and what they are converted to. It depends on the types
-// of the elements and the numbers of dimensions alone, so it is found once for each.
+// Resolution: which overload of a callable takes given operands, and what they are converted to. It depends on the
+// types of the elements and the numbers of dimensions alone, so it is found once for each.
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,9 @@ struct resolution {
   int count = 0;
   uint64_t key[max_external_sources]; ///< of each operand: its element type and number of dimensions
   const overload *chosen = nullptr;
-  ndt::bindings bound;                   ///< the type variables
-  std::vector<ndt::type> operands;       ///< what the elements are converted to
-  ref<external_function> scalar;         ///< where it is a kernel on scalars without keywords, or with their defaults
+  ndt::bindings bound;             ///< the type variables
+  std::vector<ndt::type> operands; ///< what the elements are converted to
+  ref<external_function> scalar;   ///< where it is a kernel on scalars without keywords, or with their defaults
 };
 
 struct callable_state : counted {

@@ -102,7 +102,8 @@ private:
       return copy_values(given, access_mode::immutable, core(o).dtype);
     } catch (const error &e) {
       bool option = given->type->dtype->kind == type_kind::option && e.kind() == error_kind::overflow;
-      fail(option ? error_kind::value : e.kind(), std::string(name()) + ": " + label(o) + (option ? " has a missing value: " : ": ") + e.what());
+      fail(option ? error_kind::value : e.kind(),
+           std::string(name()) + ": " + label(o) + (option ? " has a missing value: " : ": ") + e.what());
     }
   }
 
@@ -377,7 +378,9 @@ private:
   }
 
   // Of an int64 array over the space that is in C order.
-  static int64_t *numbers(const ref<array_block> &sizes) { return reinterpret_cast<int64_t *>(sizes->values().address); }
+  static int64_t *numbers(const ref<array_block> &sizes) {
+    return reinterpret_cast<int64_t *>(sizes->values().address);
+  }
 
   // ---- the results -----------------------------------------------------------------------------------------------
 
@@ -391,7 +394,8 @@ private:
       int s = own.sizes[d];
       bool varies = is_made(o) ? d == 0 : size_[s] < 0;
       if (varies && d > 0) {
-        refuse(error_kind::broadcast, size_name(s) + " differs between rows, and is not the first dimension of the result");
+        refuse(error_kind::broadcast,
+               size_name(s) + " differs between rows, and is not the first dimension of the result");
       }
       if (whole.ndim == max_ndim) {
         refuse(error_kind::value, "more than " + std::to_string(max_ndim) + " dimensions");
@@ -451,6 +455,10 @@ private:
     t.shape = shape_;
     t.keep_lock = f_.has(dynd_callable_python_lock);
     t.one_thread = t.keep_lock || f_.has(dynd_callable_one_thread);
+    for (size_t s = 0; s < f_.sizes.size(); s++) {
+      intptr_t size = size_[s] >= 0 ? size_[s] : 8; // of ragged rows a guess
+      t.each = std::min<intptr_t>(t.each * std::max<intptr_t>(1, std::min<intptr_t>(size, 1 << 20)), intptr_t(1) << 30);
+    }
   }
 
   static void add_operand(task &t, array_block *block, int ndim) {

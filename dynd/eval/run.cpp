@@ -190,8 +190,9 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
   intptr_t share = (call.count + num_threads() - 1) / num_threads();
-  intptr_t unit = call.flat ? 64 : call.columns ? std::min<intptr_t>(64, share) : 1;
-  return run_all(even_pieces(call.count, call.flat ? target : std::max<intptr_t>(1, target / each), unit));
+  bool flat = call.flat && t.each == 1;
+  intptr_t unit = flat ? 64 : call.columns ? std::min<intptr_t>(64, share) : 1;
+  return run_all(even_pieces(call.count, flat ? target : std::max<intptr_t>(1, target / each), unit));
 }
 
 // ---- one logical row: pieces give lanes, which combine in their order ----------------------------------------------
@@ -303,6 +304,9 @@ bool run_task(task &t) {
     if (t.one_row && watching->tracing) {
       trace_one_row(t, *watching);
     }
+  }
+  if (__builtin_mul_overflow(elements, t.each, &elements)) {
+    elements = INTPTR_MAX;
   }
   call.elements = elements;
   without_interpreter unlocked(elements > unlocked_from && !t.keep_lock);

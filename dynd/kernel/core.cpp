@@ -22,7 +22,7 @@ struct core_level {
   core_stream operand[max_core_operands];
   int8_t size_from[max_core_sizes]; // the operand whose rows say it, or -1: it is the same for all
   intptr_t size[max_core_sizes];
-  int16_t made[max_core_operands];  // streams
+  int16_t made[max_core_operands]; // streams
   int8_t made_size[max_core_operands];
 
   const ckernel_prefix *child() const { return &(this + 1)->base; }
@@ -82,8 +82,8 @@ int core_strided(char *const *stream, const intptr_t *stride, size_t count, cons
   auto *f = reinterpret_cast<const core_level *>(self);
   core_arguments at;
   int64_t *table = reinterpret_cast<int64_t *>(frame->scratch + f->scratch);
-  dynd_core_call call = {sizeof(dynd_core_call), DYND_ABI_VERSION, 0,      at.data, at.stride,
-                         at.row,                 at.dim,           at.dim_step, at.made};
+  dynd_core_call call = {
+      sizeof(dynd_core_call), DYND_ABI_VERSION, 0, at.data, at.stride, at.row, at.dim, at.dim_step, at.made};
   size_t most = f->ragged || f->nmade ? row_batch : count;
   for (size_t begin = 0; begin < count; begin += most) {
     size_t n = std::min(most, count - begin);
@@ -191,11 +191,11 @@ int measure_strided(char *const *stream, const intptr_t *stride, size_t count, c
       int64_t length = read_slot(stream[own.slots] + intptr_t(i) * stride[own.slots], own.kind).size;
       if (size[s] >= 0 && size[s] != length) {
         fail_element(frame, i);
-        return from[s] < 0 ? report(frame, dynd_error_broadcast, "operand %d has a row of %lld where %s is %lld", f->number[o],
-                                    (long long)length, f->name[s], (long long)size[s])
-                           : report(frame, dynd_error_broadcast, "%s is %lld in operand %d and %lld in operand %d",
-                                    f->name[s], (long long)size[s], f->number[from[s]], (long long)length,
-                                    f->number[o]);
+        return from[s] < 0
+                   ? report(frame, dynd_error_broadcast, "operand %d has a row of %lld where %s is %lld", f->number[o],
+                            (long long)length, f->name[s], (long long)size[s])
+                   : report(frame, dynd_error_broadcast, "%s is %lld in operand %d and %lld in operand %d", f->name[s],
+                            (long long)size[s], f->number[from[s]], (long long)length, f->number[o]);
       }
       size[s] = length;
       from[s] = o;

@@ -17,17 +17,17 @@ inline constexpr int max_core_operands = max_external_operands, max_core_sizes =
 
 /// An operand of a core kernel, from its signature with the types put in.
 struct core_operand {
-  ndt::type dtype;            ///< a scalar, or a struct or tuple of scalars, as C has it in memory
-  std::vector<int8_t> sizes;  ///< of each core dimension, outermost first: which of core_function::sizes it has
+  ndt::type dtype;           ///< a scalar, or a struct or tuple of scalars, as C has it in memory
+  std::vector<int8_t> sizes; ///< of each core dimension, outermost first: which of core_function::sizes it has
   bool inout = false;
-  int parameter = -1;         ///< of a source: its number among the operands of the call
+  int parameter = -1; ///< of a source: its number among the operands of the call
 };
 
 /// A size: of a variable, of a `var` dimension, or a number.
 struct core_size {
-  std::string name;        ///< for messages
-  intptr_t fixed = -1;     ///< what it must be, where the signature or a keyword says it
-  bool made = false;       ///< the kernel says it: a `var` destination
+  std::string name;    ///< for messages
+  intptr_t fixed = -1; ///< what it must be, where the signature or a keyword says it
+  bool made = false;   ///< the kernel says it: a `var` destination
 };
 
 /// A deferred kernel of the core prototype (or any other, of operands that are no scalars), for given types.
@@ -43,11 +43,11 @@ struct core_function : counted {
 
 /// Where an operand is among the streams of the call, and its core dimensions.
 struct core_stream {
-  int stream;                  ///< its values, of a struct those of the first field
-  int slots = -1;              ///< where its first core dimension is ragged: the stream of the slots
+  int stream;     ///< its values, of a struct those of the first field
+  int slots = -1; ///< where its first core dimension is ragged: the stream of the slots
   slot_kind kind = slot_kind::none;
   int32_t step = 1;
-  intptr_t unit = 0;           ///< bytes from an element of that dimension to the next
+  intptr_t unit = 0; ///< bytes from an element of that dimension to the next
 };
 
 /// Puts the level at `offset`, and the kernel behind it. `size` has the sizes, -1 where they differ; `made` the streams

@@ -76,8 +76,8 @@ struct python_arguments {
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
       std::string name(utf8_of(PyTuple_GET_ITEM(names, i), {}));
       PyObject *value = arguments[count + i];
-      keywords.push_back({name, value == Py_None ? missing_value(scalar_id::bool_)
-                                                 : to_operand(value, nullptr, f.name().c_str())});
+      keywords.push_back(
+          {name, value == Py_None ? missing_value(scalar_id::bool_) : to_operand(value, nullptr, f.name().c_str())});
     }
   }
 };
@@ -133,7 +133,8 @@ std::string document(const nd::callable &f) {
   for (ndt::type signature : f.signatures()) {
     text += std::string(signature.str()) + "\n";
   }
-  text += "\nDimensions outside of those in the signature may be strided or ragged and broadcast together. Runs at once.\n";
+  text +=
+      "\nDimensions outside of those in the signature may be strided or ragged and broadcast together. Runs at once.\n";
   return text + (f.state()->library.empty() ? "" : "From the plug-in " + f.state()->library + "\n");
 }
 
@@ -155,9 +156,7 @@ int traverse_callable(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-PyObject *shown(PyObject *self) {
-  return PyUnicode_FromFormat("<callable %s>", function_of(self).name().c_str());
-}
+PyObject *shown(PyObject *self) { return PyUnicode_FromFormat("<callable %s>", function_of(self).name().c_str()); }
 
 // help() takes what is a descriptor without __set__ for a function.
 PyObject *bind_to_nothing(PyObject *self, PyObject *, PyObject *) { return Py_NewRef(self); }
@@ -216,12 +215,13 @@ PyObject *add_overload(PyObject *self, PyObject *const *arguments, Py_ssize_t co
   });
 }
 
-PyMethodDef callable_methods[] = {
-    {"__reduce__", reduced, METH_NOARGS, nullptr},
-    {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(add_overload)), METH_FASTCALL,
-     "add($self, function, signature=None, /)\n--\n\nAdds the overloads of another callable, or a Python function with a "
-     "signature.\nAn overload that takes the same operands as another one is refused."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef callable_methods[] = {{"__reduce__", reduced, METH_NOARGS, nullptr},
+                                  {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(add_overload)),
+                                   METH_FASTCALL,
+                                   "add($self, function, signature=None, /)\n--\n\nAdds the overloads of another "
+                                   "callable, or a Python function with a "
+                                   "signature.\nAn overload that takes the same operands as another one is refused."},
+                                  {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef callable_attributes[] = {
     {"signatures", signatures_of, nullptr, "What it takes and gives: an ndt.type for each overload.", nullptr},
@@ -232,9 +232,10 @@ PyGetSetDef callable_attributes[] = {
     {"__module__", module_of, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef callable_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(callable_object, call), READONLY, nullptr},
-                                  {"__dictoffset__", T_PYSSIZET, offsetof(callable_object, dict), READONLY, nullptr},
-                                  {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef callable_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(callable_object, call), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(callable_object, dict), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
 
 PyTypeObject *make_callable_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(destroy_callable)},
@@ -246,10 +247,9 @@ PyTypeObject *make_callable_type() {
                          {Py_tp_getset, callable_attributes},
                          {Py_tp_members, callable_members},
                          {0, nullptr}};
-  PyType_Spec spec = {"dynd.nd.callable_type", sizeof(callable_object), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                      slots};
+  PyType_Spec spec = {
+      "dynd.nd.callable_type", sizeof(callable_object), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   return reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
 }
 

@@ -1,6 +1,7 @@
 #include "foreign.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "dynd/array/layout.h"
+#include "dynd/call/blas.h"
+#include "dynd/call/linear.h"
 #include "dynd/call/signature.h"
 #include "dynd/eval/core_call.h"
 #include "dynd/kernel/level.h"
@@ -456,7 +459,8 @@ PyObject *python_error_scope::raise() {
   return nullptr;
 }
 
-nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function, const std::string &doc) {
+nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function,
+                         const std::string &doc) {
   auto *made = new python_function(name, std::string(signature), doc, function);
   nd::kernel owner = nd::kernel::adopt(made);
   made->instantiate = instantiate_python;
@@ -498,11 +502,27 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
 }
 
 void add_foreign(nb::module_ &m) {
-  m.def("python_callable", [](const std::string &name, const std::string &signature, nb::object function,
-                              const std::string &doc) {
-    nd::callable made(python_kernel(name, signature, function.ptr(), doc));
-    return new_callable(made, "");
+  auto operand = [](nb::handle object, const char *name) { return to_operand(object.ptr(), nullptr, name); };
+  m.def("matmul", [=](nb::object a, nb::object b) { // .none() would hide what is wrong with None
+    return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul"))));
   });
+  m.def("tensordot", [=](nb::object a, nb::object b, const std::vector<int> &a_axes, const std::vector<int> &b_axes) {
+    return steal(wrap(nd::tensordot(operand(a, "tensordot"), operand(b, "tensordot"), a_axes, b_axes)));
+  });
+  m.def("einsum", [=](const std::string &subscripts, nb::tuple operands) {
+    std::vector<nd::array> all;
+    for (nb::handle object : operands) {
+      all.push_back(operand(object, "einsum"));
+    }
+    return steal(wrap(nd::einsum(subscripts, all)));
+  });
+  m.def("add_blas_path", nd::add_blas_path);
+  m.def("blas_library", nd::blas_library);
+  m.def("python_callable",
+        [](const std::string &name, const std::string &signature, nb::object function, const std::string &doc) {
+          nd::callable made(python_kernel(name, signature, function.ptr(), doc));
+          return new_callable(made, "");
+        });
   m.def("add_ufunc_loop", [](nb::object target, nb::object ufunc, int index, const std::string &signature) {
     const nd::callable *f = callable_in(target.ptr());
     nd::kernel loop = ufunc_kernel(ufunc, index, f->name(), signature, f->doc());

@@ -8,9 +8,10 @@
 
 namespace binding {
 
-/// A kernel that calls a Python function for every element. What has no core dimension is a Python number or tuple, what
-/// has one an array. Keeps the function alive.
-nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function, const std::string &doc);
+/// A kernel that calls a Python function for every element. What has no core dimension is a Python number or tuple,
+/// what has one an array. Keeps the function alive.
+nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function,
+                         const std::string &doc);
 
 /// Exceptions of Python functions that kernels call, while a callable is called: the first one is raised again as it
 /// was, with the place of the element.

@@ -39,8 +39,8 @@ struct times_kernel {
   double factor;
 };
 
-int times(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count, const ckernel_prefix *self,
-          dynd_frame *) {
+int times(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count,
+          const ckernel_prefix *self, dynd_frame *) {
   auto *k = reinterpret_cast<const times_kernel *>(self);
   for (size_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
     if (!std::strcmp(k->type, "float64"))
@@ -68,13 +68,23 @@ intptr_t make_times(const deferred_ckernel *self, ckernel_builder_struct *out, i
 double two = 2, three = 3, five = 5;
 
 deferred_ckernel times_for(const char *signature, double *factor) {
-  return {sizeof(deferred_ckernel), DYND_ABI_VERSION, unary_operation_funcproto_id, dynd_callable_pure, "times",
-          signature, "Several times.", factor, make_times, nullptr, nullptr, nullptr};
+  return {sizeof(deferred_ckernel),
+          DYND_ABI_VERSION,
+          unary_operation_funcproto_id,
+          dynd_callable_pure,
+          "times",
+          signature,
+          "Several times.",
+          factor,
+          make_times,
+          nullptr,
+          nullptr,
+          nullptr};
 }
 
 TEST(Overloads, TheBestFitIsChosen) {
-  static const deferred_ckernel real = times_for("(float64) -> float64", &two), any = times_for("(Number T) -> T", &three),
-                                floats = times_for("(Float T) -> T", &five);
+  static const deferred_ckernel real = times_for("(float64) -> float64", &two),
+                                any = times_for("(Number T) -> T", &three), floats = times_for("(Float T) -> T", &five);
   nd::callable f("times", "Several times.");
   EXPECT_EQ(failure([&] { f(1); }), "times: it has no overloads");
   f.add(nd::kernel(real));
@@ -129,7 +139,8 @@ TEST(Overloads, VariablesArePromoted) {
   }();
   nd::callable f{same};
   EXPECT_EQ(f(3).str(), "nd.array(6.0, type=\"float64\")") << "integers are float64 where floats are taken";
-  EXPECT_EQ(failure([&] { f(parse("3 * complex128", "[1, 2, 3]")); }), "times: operand 0 is complex128, which is no Float");
+  EXPECT_EQ(failure([&] { f(parse("3 * complex128", "[1, 2, 3]")); }),
+            "times: operand 0 is complex128, which is no Float");
 }
 
 TEST(Overloads, Keywords) {
@@ -141,7 +152,8 @@ TEST(Overloads, Keywords) {
   nd::keyword ten[] = {{"factor", nd::array(10)}};
   EXPECT_EQ(text(f.call(operands, ten)), "[[10.0, 20.0], [30.0]]");
   EXPECT_EQ(text(f(a)), "[[4.0, 8.0], [12.0]]") << "the default again";
-  nd::keyword unknown[] = {{"facto", nd::array(10)}}, many[] = {{"factor", a}}, text_value[] = {{"factor", parse("string", "\"x\"")}};
+  nd::keyword unknown[] = {{"facto", nd::array(10)}}, many[] = {{"factor", a}},
+              text_value[] = {{"factor", parse("string", "\"x\"")}};
   EXPECT_EQ(failure([&] { f.call(operands, unknown); }),
             "times: has no keyword facto; it is (float64, *, factor: float64 = 4.0) -> float64");
   EXPECT_EQ(failure([&] { f.call(operands, many); }), "times: keyword factor is one value, not 2 * var * float64");
