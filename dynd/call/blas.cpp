@@ -23,8 +23,8 @@ namespace {
 constexpr int row_major = 101, not_transposed = 111, transposed_matrix = 112;
 
 template <class Int, class Scalar>
-using gemm = void (*)(int order, int transpose_a, int transpose_b, Int m, Int n, Int k, Scalar alpha, const void *a, Int lda,
-                      const void *b, Int ldb, Scalar beta, void *c, Int ldc);
+using gemm = void (*)(int order, int transpose_a, int transpose_b, Int m, Int n, Int k, Scalar alpha, const void *a,
+                      Int lda, const void *b, Int ldb, Scalar beta, void *c, Int ldc);
 
 struct blas {
   void *single = nullptr, *doubles = nullptr, *single_complex = nullptr, *double_complex = nullptr; // gemm of each
@@ -42,7 +42,8 @@ bool find_functions(void *handle, blas &found) {
   struct {
     const char *before, *behind;
     bool wide;
-  } const names[] = {{"cblas_", "", false}, {"cblas_", "64_", true}, {"scipy_cblas_", "64_", true}, {"scipy_cblas_", "", false}};
+  } const names[] = {
+      {"cblas_", "", false}, {"cblas_", "64_", true}, {"scipy_cblas_", "64_", true}, {"scipy_cblas_", "", false}};
   for (auto &n : names) {
     auto find = [&](const char *type) {
       return dlsym(handle, (std::string(n.before) + type + "gemm" + n.behind).c_str());
@@ -187,12 +188,14 @@ template <class T> struct product {
     return memory;
   }
 
-  template <class Int> static void call(void *function, const blas_matrix &a, const blas_matrix &b, intptr_t m, intptr_t n,
-                                        intptr_t k, void *to, intptr_t lead) {
+  template <class Int>
+  static void call(void *function, const blas_matrix &a, const blas_matrix &b, intptr_t m, intptr_t n, intptr_t k,
+                   void *to, intptr_t lead) {
     const T one(1), zero(0);
     if constexpr (is_complex) {
-      reinterpret_cast<gemm<Int, const void *>>(function)(row_major, a.transpose, b.transpose, Int(m), Int(n), Int(k), &one,
-                                                          a.data, Int(a.lead), b.data, Int(b.lead), &zero, to, Int(lead));
+      reinterpret_cast<gemm<Int, const void *>>(function)(row_major, a.transpose, b.transpose, Int(m), Int(n), Int(k),
+                                                          &one, a.data, Int(a.lead), b.data, Int(b.lead), &zero, to,
+                                                          Int(lead));
     } else {
       reinterpret_cast<gemm<Int, T>>(function)(row_major, a.transpose, b.transpose, Int(m), Int(n), Int(k), one, a.data,
                                                Int(a.lead), b.data, Int(b.lead), zero, to, Int(lead));
@@ -226,7 +229,8 @@ template <class T> struct product {
       plain(a, b, to, row_stride, column_stride);
       return dynd_ok;
     }
-    if ((!find_layout(a, x) && !copy(a, x, frame, copies[0])) || (!find_layout(b, y) && !copy(b, y, frame, copies[1]))) {
+    if ((!find_layout(a, x) && !copy(a, x, frame, copies[0])) ||
+        (!find_layout(b, y) && !copy(b, y, frame, copies[1]))) {
       return dynd_error_memory;
     }
     intptr_t lead = m == 1 ? n : row_stride / intptr_t(sizeof(T));
@@ -261,7 +265,8 @@ template <class T> int matmul_blocks(const dynd_core_call *call, const ckernel_p
     if (is_cancelled(frame)) {
       return dynd_error_cancelled;
     }
-    if (int status = product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1], frame, copies)) {
+    if (int status =
+            product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1], frame, copies)) {
       return status;
     }
   }

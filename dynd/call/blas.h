@@ -1,5 +1,5 @@
-// Matrix products of blocks by BLAS, which is looked for when it is first needed; without one, and for types that it has
-// not, by plain loops.
+// Matrix products of blocks by BLAS, which is looked for when it is first needed; without one, and for types that it
+// has not, by plain loops.
 #pragma once
 
 #include <string>

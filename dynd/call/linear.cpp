@@ -102,7 +102,8 @@ array product(const array &a, const array &b) {
     return matmul_kernel()(a, b);
   }
   ndt::type single = ndt::make_scalar(scalar_id::float32);
-  array x(copy_values(a.get(), access_mode::immutable, single)), y(copy_values(b.get(), access_mode::immutable, single));
+  array x(copy_values(a.get(), access_mode::immutable, single)),
+      y(copy_values(b.get(), access_mode::immutable, single));
   return array(copy_values(matmul_kernel()(x, y).get(), access_mode::immutable, ndt::make_scalar(scalar_id::float16),
                            error_mode::nocheck));
 }
@@ -136,8 +137,8 @@ array matmul(const array &a, const array &b) {
 array tensordot(const array &left, const array &right, std::span<const int> a_axes, std::span<const int> b_axes) {
   array a = as_strided("tensordot", left), b = as_strided("tensordot", right);
   if (a_axes.size() != b_axes.size()) {
-    fail(error_kind::value, "tensordot: " + std::to_string(a_axes.size()) + " axes of a and " +
-                                std::to_string(b_axes.size()) + " of b");
+    fail(error_kind::value,
+         "tensordot: " + std::to_string(a_axes.size()) + " axes of a and " + std::to_string(b_axes.size()) + " of b");
   }
   auto checked = [](const array &x, std::span<const int> given, axis_list &summed) {
     std::vector<bool> used(size_t(x.ndim()));
@@ -183,7 +184,8 @@ array tensordot(const array &left, const array &right, std::span<const int> a_ax
 
 namespace {
 
-/// An operand with a label for each axis. Letters are themselves; the axes of an ellipsis, from the last on, are -1, -2.
+/// An operand with a label for each axis. Letters are themselves; the axes of an ellipsis, from the last on, are -1,
+/// -2.
 struct labelled {
   array a;
   std::vector<int> labels;
@@ -280,8 +282,8 @@ private:
       }
       auto [known, added] = size_.try_emplace(given_[i][d], own);
       if (!added && known->second != own && known->second != 1 && own != 1) {
-        refuse("a label has the sizes " + std::to_string(known->second) + " and " + std::to_string(own) + " in operand " +
-                   std::to_string(i),
+        refuse("a label has the sizes " + std::to_string(known->second) + " and " + std::to_string(own) +
+                   " in operand " + std::to_string(i),
                error_kind::broadcast);
       }
       known->second = known->second == 1 ? own : known->second;

@@ -8,8 +8,9 @@
 
 namespace dynd::nd {
 
-/// The product of matrices, which are the last two dimensions; those outside broadcast, ragged ones included. An operand
-/// of one dimension is a row on the left and a column on the right, as in NumPy. float16 is computed in float32.
+/// The product of matrices, which are the last two dimensions; those outside broadcast, ragged ones included. An
+/// operand of one dimension is a row on the left and a column on the right, as in NumPy. float16 is computed in
+/// float32.
 array matmul(const array &a, const array &b);
 
 /// The sum of products over pairs of axes; the result has the other axes of a, then those of b. Strided arrays.
