@@ -94,7 +94,8 @@ const resolution &resolve_fold(const callable &f, const type_data *element) {
   array sample = scalar_of(element->scalar, zero);
   array_block *blocks[] = {sample.get(), sample.get()};
   const resolution &found = resolve(*f.state(), blocks, 2);
-  if (!found.scalar || found.scalar->types.noutputs != 1 || found.scalar->types.type[0] != found.scalar->types.type[1]) {
+  if (!found.scalar || found.scalar->types.noutputs != 1 ||
+      found.scalar->types.type[0] != found.scalar->types.type[1]) {
     fail(error_kind::type, "reduce: " + f.name() + " has to take two numbers and give one of the first one's type, " +
                                std::string(found.chosen->signature.type.str()) + " does not");
   }
@@ -106,7 +107,8 @@ kernel make_kernel_of(const callable &f, const resolution &found, const array &i
   kernel owner = kernel::adopt(made);
   const external_types &types = found.scalar->types;
   made->name_text = "reduce: " + f.name();
-  made->signature_text = std::string("(N * ") + scalar_name[size_t(types.type[2])] + ") -> " + scalar_name[size_t(types.type[0])];
+  made->signature_text =
+      std::string("(N * ") + scalar_name[size_t(types.type[2])] + ") -> " + scalar_name[size_t(types.type[0])];
   made->function = found.scalar;
   made->item = scalar_size[size_t(types.type[0])];
   if (identity) {

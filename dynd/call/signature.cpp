@@ -202,6 +202,34 @@ bool kernel_signature::is_scalar() const {
 
 kernel_signature read_signature(const deferred_ckernel &kernel) { return reader(kernel).read(); }
 
+std::vector<std::vector<int>> size_numbers(const kernel_signature &signature) {
+  std::vector<std::string> names; // of the sizes so far; a `var` has none
+  auto numbers = [&](const core_pattern &p) {
+    std::vector<int> found;
+    for (const ndt::dimension &d : p.dims) {
+      auto known = std::find(names.begin(), names.end(), d.name);
+      if (d.kind == type_kind::fixed_dim) {
+        found.push_back(int(-2 - d.size));
+      } else if (d.kind == type_kind::dim_variable && known != names.end()) {
+        found.push_back(int(known - names.begin()));
+      } else {
+        found.push_back(int(names.size()));
+        names.push_back(d.name);
+      }
+    }
+    return found;
+  };
+  std::vector<std::vector<int>> sources, all;
+  for (const core_pattern &p : signature.operands) {
+    sources.push_back(numbers(p));
+  }
+  for (const core_pattern &p : signature.results) {
+    all.push_back(numbers(p));
+  }
+  all.insert(all.end(), sources.begin(), sources.end());
+  return all;
+}
+
 signature_order compare(const kernel_signature &a, const kernel_signature &b) {
   if (a.operands.size() != b.operands.size()) {
     return signature_order::apart;

@@ -30,6 +30,10 @@ struct kernel_signature {
 /// Parses the signature of a deferred kernel; what a kernel cannot have is a type error with the kernel's name.
 kernel_signature read_signature(const deferred_ckernel &kernel);
 
+/// Of each operand, results first, the number that every core dimension has among the sizes of a call (dynd_core_call);
+/// of a size that is in the signature, -2 - size.
+std::vector<std::vector<int>> size_numbers(const kernel_signature &signature);
+
 /// How the operands that one signature takes are related to those of another.
 enum class signature_order { apart, less, same, greater, unclear };
 signature_order compare(const kernel_signature &a, const kernel_signature &b);

@@ -468,33 +468,13 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
   kernel_signature parts = read_signature(*made);
   made->prototype = parts.is_scalar() ? multi_operation_funcproto_id : core_operation_funcproto_id;
   made->nresults = parts.results.size();
-  std::vector<std::string> names;
-  auto add = [&](const core_pattern &p, std::vector<int> &sizes) {
-    for (const ndt::dimension &d : p.dims) {
-      auto known = std::find(names.begin(), names.end(), d.name);
-      if (d.kind == type_kind::fixed_dim) {
-        sizes.push_back(int(-2 - d.size));
-      } else if (d.kind == type_kind::dim_variable && known != names.end()) {
-        sizes.push_back(int(known - names.begin()));
-      } else {
-        sizes.push_back(int(names.size()));
-        names.push_back(d.name);
-      }
-    }
+  for (const core_pattern &p : parts.operands) {
     if (!p.dims.empty() && p.dtype->nfields) {
       throw error(error_kind::type, name + ": a Python function takes core dimensions of numbers, not of structs");
     }
-  };
-  std::vector<std::vector<int>> sources(parts.operands.size()), results(parts.results.size());
-  for (size_t i = 0; i < parts.operands.size(); i++) {
-    add(parts.operands[i], sources[i]);
   }
-  for (size_t i = 0; i < parts.results.size(); i++) {
-    add(parts.results[i], results[i]);
-  }
-  made->sizes = results;
-  made->sizes.insert(made->sizes.end(), sources.begin(), sources.end());
-  made->inout.assign(results.size(), 0);
+  made->sizes = size_numbers(parts);
+  made->inout.assign(parts.results.size(), 0);
   for (const core_pattern &p : parts.operands) {
     made->inout.push_back(p.inout);
   }
