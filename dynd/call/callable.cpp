@@ -150,11 +150,15 @@ std::shared_ptr<const keyword_values> read_keywords(const overload &o, std::span
 class core_maker {
 public:
   core_maker(const resolution &found, array_block *const *blocks, std::shared_ptr<const keyword_values> keywords)
-      : found_(found), signature_(found.chosen->signature), blocks_(blocks) {
+      : found_(found), signature_(found.chosen->signature), blocks_(blocks), own_(std::make_unique<core_function>()),
+        made_(*own_) {
     made_.keywords = std::move(keywords);
   }
 
-  const core_function &make() {
+  /// Whether it is the same for all calls of these types.
+  bool depends_on_types_alone() const { return !reads_values_ && signature_.keywords.empty(); }
+
+  std::unique_ptr<core_function> make() {
     made_.kernel = found_.chosen->function.get();
     made_.noutputs = int(signature_.results.size());
     for (bool fixed : {false, true}) { // sizes that are in the signature come last
@@ -172,7 +176,7 @@ public:
       const core_pattern &p = signature_.operands[i];
       made_.operands.push_back({found_.operands[i], sizes_of_[&p], p.inout, int(i)});
     }
-    return made_;
+    return std::move(own_);
   }
 
 private:
@@ -205,6 +209,7 @@ private:
 
   // Of a dimension of the result that is named for a keyword or for an operand of one value.
   intptr_t given_size(const std::string &name) {
+    reads_values_ = true;
     array value;
     for (const keyword_values::value &v : made_.keywords->all) {
       if (v.name == name && !v.missing) {
@@ -234,7 +239,9 @@ private:
   const resolution &found_;
   const kernel_signature &signature_;
   array_block *const *blocks_;
-  core_function made_;
+  std::unique_ptr<core_function> own_;
+  core_function &made_;
+  bool reads_values_ = false;
   std::map<const core_pattern *, std::vector<int8_t>> sizes_of_;
 };
 
@@ -336,6 +343,10 @@ int call_resolved(const resolution &found, array_block *const *blocks, int count
   const overload &o = *found.chosen;
   check_lock(*o.function);
   with_interpreter locked(o.function->flags & dynd_callable_python_lock);
+  if (const core_function *core = given.empty() ? found.core.load(std::memory_order_acquire) : nullptr) {
+    evaluate(*core, {blocks, count}, results);
+    return int(o.signature.results.size());
+  }
   ref<external_function> function = found.scalar;
   std::shared_ptr<const keyword_values> keywords;
   if (!function || !given.empty()) {
@@ -351,7 +362,12 @@ int call_resolved(const resolution &found, array_block *const *blocks, int count
     evaluate(*function, {blocks, count}, results);
   } else {
     core_maker maker(found, blocks, std::move(keywords));
-    evaluate(maker.make(), {blocks, count}, results);
+    std::unique_ptr<core_function> made = maker.make();
+    const core_function *shared = made.get(), *before = nullptr;
+    if (maker.depends_on_types_alone()) {
+      shared = found.core.compare_exchange_strong(before, shared, std::memory_order_acq_rel) ? made.release() : before;
+    }
+    evaluate(*shared, {blocks, count}, results);
   }
   return int(o.signature.results.size());
 }
@@ -462,17 +478,18 @@ array callable::call(std::span<const array> operands, std::span<const keyword> k
   return std::move(all[0]);
 }
 
-array callable::call_blocks(std::initializer_list<array_block *> operands) const {
+int callable::call_into(array_block *const *operands, int count, ref<array_block> *results) const {
   callable_state &state = checked(state_);
-  ref<array_block> results[max_external_outputs];
-  array_block *const *blocks = operands.begin();
-  int count = int(operands.size()), noutputs;
   if (state.op) {
-    evaluate(*state.op, {blocks, count}, results);
-    noutputs = operation_of(*state.op).noutputs;
-  } else {
-    noutputs = call_resolved(resolve(state, blocks, count), blocks, count, {}, results);
+    evaluate(*state.op, {operands, count}, results);
+    return operation_of(*state.op).noutputs;
   }
+  return call_resolved(resolve(state, operands, count), operands, count, {}, results);
+}
+
+array callable::call_blocks(std::initializer_list<array_block *> operands) const {
+  ref<array_block> results[max_external_outputs];
+  int noutputs = call_into(operands.begin(), int(operands.size()), results);
   if (noutputs != 1) {
     fail(error_kind::type, name() + ": has " + (noutputs ? "several results" : "no result") + ": use call_all");
   }

@@ -98,6 +98,9 @@ public:
     return call_blocks({static_cast<const array &>(operands).get()...});
   }
 
+  /// The same for operands without keywords; `results` has room for all. Returns how many there are.
+  int call_into(array_block *const *operands, int count, ref<array_block> *results) const;
+
   const std::string &name() const;
   const std::string &doc() const;
   std::vector<ndt::type> signatures() const;

@@ -31,7 +31,14 @@ struct resolution {
   const overload *chosen = nullptr;
   ndt::bindings bound;             ///< the type variables
   std::vector<ndt::type> operands; ///< what the elements are converted to
-  ref<external_function> scalar;   ///< where it is a kernel on scalars without keywords, or with their defaults
+  ref<external_function> scalar;   ///< where it is a kernel on scalars without keywords
+  /// Where it is another kernel, and its sizes depend on the operands' alone; made by the first call.
+  mutable std::atomic<const core_function *> core = nullptr;
+
+  resolution() = default;
+  resolution(const resolution &) = delete;
+  resolution &operator=(const resolution &) = delete;
+  ~resolution() { delete core.load(std::memory_order_acquire); }
 };
 
 struct callable_state : counted {

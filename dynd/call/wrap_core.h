@@ -5,9 +5,9 @@
 //   nd::kernel scale = nd::make_kernel("scale", "(M * N * float64, *, factor: float64 = 2) -> M * N * float64",
 //       [](nd::view<double, 2> to, nd::view<const double, 2> from, const nd::given_keywords &k) { ... });
 //
-// The parameters are the operands in the order of the kernel: destinations, then sources. A core block is a std::span (one
-// dimension without gaps) or a view (any strides); without core dimensions a source is a number, and a destination a
-// reference. Where the only result is a number, the function may return it instead. A last parameter may take the
+// The parameters are the operands in the order of the kernel: destinations, then sources. A core block is a std::span
+// (one dimension without gaps) or a view (any strides); without core dimensions a source is a number, and a destination
+// a reference. Where the only result is a number, the function may return it instead. A last parameter may take the
 // keywords. Types and numbers of dimensions are compared with the signature. Exceptions are errors, as in wrap.h.
 #pragma once
 
@@ -205,7 +205,8 @@ template <class F> struct core_function_of : core_wrapped {
 
   F function;
 
-  core_function_of(std::string name, std::string signature, F f, uint32_t flags, std::string doc) : function(std::move(f)) {
+  core_function_of(std::string name, std::string signature, F f, uint32_t flags, std::string doc)
+      : function(std::move(f)) {
     name_text = std::move(name);
     signature_text = std::move(signature);
     doc_text = std::move(doc);
@@ -243,7 +244,8 @@ private:
       wanted.push_back(&p);
     }
     if (wanted.size() != noperands || (returns && parts.results.size() != 1)) {
-      wrong("has " + std::to_string(wanted.size()) + " operands and results, the function " + std::to_string(noperands));
+      wrong("has " + std::to_string(wanted.size()) + " operands and results, the function " +
+            std::to_string(noperands));
     }
     if constexpr (returns) {
       compare(*wanted[0], name_of<result>(), 0, true, 0, true);
@@ -257,11 +259,12 @@ private:
   void compare(const core_pattern &p, const char *type, int ndim, bool is_written, size_t i, bool result_of_it) {
     std::string where = "operand " + std::to_string(i);
     if (p.dtype.str() != type || int(p.dims.size()) != ndim) {
-      wrong("says that " + where + " has " + std::to_string(p.dims.size()) + " dimensions of " + std::string(p.dtype.str()) +
-            ", the function takes " + std::to_string(ndim) + " of " + type);
+      wrong("says that " + where + " has " + std::to_string(p.dims.size()) + " dimensions of " +
+            std::string(p.dtype.str()) + ", the function takes " + std::to_string(ndim) + " of " + type);
     }
     if (is_written != (result_of_it || p.inout)) {
-      wrong("says that " + where + (is_written ? " is not written" : " is written") + ", the function says the opposite");
+      wrong("says that " + where + (is_written ? " is not written" : " is written") +
+            ", the function says the opposite");
     }
     if (p.dims.size() > max_core) {
       wrong("has more than " + std::to_string(max_core) + " core dimensions");
@@ -324,8 +327,8 @@ private:
 /// A kernel from a function on spans, views and numbers, with a signature that says its core dimensions.
 template <class F>
 kernel make_kernel(std::string name, std::string signature, F function, uint32_t flags = 0, std::string doc = "") {
-  return kernel::adopt(new detail::core_function_of<F>(std::move(name), std::move(signature), std::move(function), flags,
-                                                       std::move(doc)));
+  return kernel::adopt(new detail::core_function_of<F>(std::move(name), std::move(signature), std::move(function),
+                                                       flags, std::move(doc)));
 }
 
 } // namespace dynd::nd

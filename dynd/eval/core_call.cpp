@@ -4,8 +4,10 @@
 #include <cstring>
 #include <optional>
 
+#include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/assign_rows.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/run.h"
 #include "dynd/eval/task.h"
 #include "dynd/memory/buffer.h"
@@ -13,20 +15,6 @@
 namespace dynd {
 
 namespace {
-
-void add_fields(const type_data *type, intptr_t at, c_layout &all) {
-  if (type->kind == type_kind::scalar) {
-    all.offset.push_back(at);
-    return;
-  }
-  intptr_t inside = 0;
-  for (int i = 0; i < type->nfields; i++) {
-    c_layout own = c_layout_of(type->fields[i].type);
-    inside = (inside + own.alignment - 1) / own.alignment * own.alignment;
-    add_fields(type->fields[i].type, at + inside, all);
-    inside += own.size;
-  }
-}
 
 class core_call {
 public:
@@ -298,6 +286,9 @@ private:
       nragged += is_ragged(o);
       checked += is_ragged(o) && size_[core(o).sizes[0]] >= 0;
     }
+    if (!checked && nragged > 0 && take_equal_rows()) {
+      return find_bounds();
+    }
     std::vector<int> wanted;
     for (size_t s = 0; s < f_.sizes.size(); s++) {
       bool used = size_[s] < 0 && is_used_by_output(int(s));
@@ -311,6 +302,36 @@ private:
       run_measure(wanted);
     }
     find_bounds();
+  }
+
+  // Where the operands that are ragged have the same rows over the whole space, their lengths are in the offsets; that
+  // they are the same is known, or is found once for two buffers.
+  bool take_equal_rows() {
+    for (size_t s = 0; s < f_.sizes.size(); s++) {
+      offsets_run first;
+      counted *owner = nullptr;
+      for (int o = f_.noutputs; o < noperands_ && ragged_[s]; o++) {
+        if (!is_ragged(o) || core(o).sizes[0] != int(s)) {
+          continue;
+        }
+        const array_block &block = *block_[o];
+        int slots = block.slot_stream(outer(o));
+        bool whole = outer(o) == shape_.ndim && std::equal(shape_.size, shape_.size + shape_.ndim, block.size());
+        offsets_run run = whole ? rows_of(block, slots) : offsets_run();
+        if (!run || (first && !same_row_lengths(first, owner, run, block.streams()[slots].owner))) {
+          return false;
+        }
+        first = first ? first : run;
+        owner = block.streams()[slots].owner;
+      }
+      if (first && is_used_by_output(int(s))) {
+        measured_[s] = new_result(shape_, ndt::make_scalar(scalar_id::int64));
+        for (intptr_t i = 0; i < first.rows; i++) {
+          numbers(measured_[s])[i] = first[i + 1] - first[i];
+        }
+      }
+    }
+    return true;
   }
 
   void run_measure(const std::vector<int> &wanted) {
@@ -558,32 +579,16 @@ private:
 
 } // namespace
 
-c_layout c_layout_of(const type_data *dtype) {
-  c_layout all;
-  if (dtype->kind == type_kind::scalar) {
-    all.size = scalar_size[size_t(dtype->scalar)];
-    all.alignment = all.size / intptr_t(component_count(dtype->scalar));
-  }
-  for (int i = 0; i < dtype->nfields; i++) {
-    c_layout own = c_layout_of(dtype->fields[i].type);
-    all.alignment = std::max(all.alignment, own.alignment);
-    all.size = (all.size + own.alignment - 1) / own.alignment * own.alignment + own.size;
-  }
-  all.size = (all.size + all.alignment - 1) / all.alignment * all.alignment;
-  add_fields(dtype, 0, all);
-  return all;
-}
-
-bool has_c_layout(const type_data *dtype) {
-  if (dtype->kind != type_kind::struct_ && dtype->kind != type_kind::tuple) {
-    return dtype->kind == type_kind::scalar;
-  }
-  return std::all_of(dtype->fields, dtype->fields + dtype->nfields,
-                     [](const type_field &f) { return has_c_layout(f.type); });
-}
-
 void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results) {
+  direct_failure failure;
+  if (try_direct(function, operands, thread_settings(), results, failure)) {
+    return;
+  }
   core_call(function, operands).run(results);
+  if (failure.status) { // it failed the first time, and not again
+    fail(kind_of(failure.status),
+         std::string(function.kernel->name) + ": " + (failure.text[0] ? failure.text : "failed"));
+  }
 }
 
 } // namespace dynd

@@ -6,6 +6,7 @@
 // Core dimensions never stretch. Sizes are compared, and results are given their memory, before the kernel is called.
 #pragma once
 
+#include "dynd/eval/c_layout.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/kernel/core.h"
 
@@ -14,15 +15,5 @@ namespace dynd {
 /// Calls it at once; `results` has a place for each output. Operands are converted to the types of the function, which
 /// the caller has found to be possible; those that are read and written must have them.
 void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results);
-
-/// How a struct of scalars is in memory, by the rules of C.
-struct c_layout {
-  intptr_t size = 0, alignment = 1;
-  std::vector<intptr_t> offset; ///< of each stream
-};
-c_layout c_layout_of(const type_data *dtype);
-
-/// Whether a kernel can take elements of this type: scalars, and structs and tuples of them.
-bool has_c_layout(const type_data *dtype);
 
 } // namespace dynd

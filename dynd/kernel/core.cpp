@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/kernel/level.h"
 
 namespace dynd {
@@ -47,11 +48,25 @@ struct core_arguments {
   int64_t *made[max_core_operands];
 };
 
+// Offsets that follow each other, over content that does not move: what vectorises.
+template <class Offset> void read_offsets(const Offset *offset, intptr_t unit, size_t n, int64_t *row, int64_t *size) {
+  for (size_t i = 0; i < n; i++) {
+    row[i] = int64_t(offset[i]) * unit;
+  }
+  for (size_t i = 0; size && i < n; i++) {
+    size[i] = int64_t(offset[i + 1]) - int64_t(offset[i]);
+  }
+}
+
 // The rows of operand o of n outer elements from `begin` on: where they are, and, if they say a size, how long.
 void read_rows(const core_stream &o, char *const *stream, const intptr_t *stride, size_t begin, size_t n, int64_t *row,
                int64_t *size) {
   const char *slot = stream[o.slots] + intptr_t(begin) * stride[o.slots];
   intptr_t unit = o.unit / o.step, from = intptr_t(begin) * stride[o.stream];
+  if (stride[o.stream] == 0 && stride[o.slots] == slot_size(o.kind) && o.kind != slot_kind::pairs64) {
+    return o.kind == slot_kind::offsets64 ? read_offsets(reinterpret_cast<const int64_t *>(slot), unit, n, row, size)
+                                          : read_offsets(reinterpret_cast<const int32_t *>(slot), unit, n, row, size);
+  }
   for (size_t i = 0; i < n; i++, slot += stride[o.slots], from += stride[o.stream]) {
     row_extent extent = read_slot(slot, o.kind);
     row[i] = from + (extent.size ? extent.start * unit : 0);
@@ -220,6 +235,12 @@ int first_with_rows(const core_function &f, const core_stream *streams, int size
 }
 
 } // namespace
+
+core_function::~core_function() {
+  const core_direct *made = direct.load(std::memory_order_acquire);
+  with_interpreter locked(made && has(dynd_callable_python_lock));
+  delete made;
+}
 
 size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, const core_stream *streams,
                  const dynd_arrmeta *const *arrmeta, const intptr_t *size, const std::vector<int> &made) {

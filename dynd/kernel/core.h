@@ -4,6 +4,7 @@
 // batch of outer elements, so that the kernel sees addresses and sizes only.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct core_size {
   bool made = false;   ///< the kernel says it: a `var` destination
 };
 
+/// A kernel for one outer element at a time, whose sizes come with the call.
+struct core_direct {
+  std::vector<intptr_t> strides; ///< of all core dimensions of all operands, in their order
+  ckernel_builder kernel;
+};
+
 /// A deferred kernel of the core prototype (or any other, of operands that are no scalars), for given types.
 struct core_function : counted {
   const deferred_ckernel *kernel = nullptr;
@@ -37,7 +44,13 @@ struct core_function : counted {
   std::vector<core_operand> operands; ///< outputs, then sources
   std::vector<core_size> sizes;
   std::shared_ptr<const keyword_values> keywords;
+  /// The kernel of small calls, for the strides of the first one; null before there was any.
+  mutable std::atomic<const core_direct *> direct = nullptr;
 
+  core_function() = default;
+  core_function(const core_function &) = delete;
+  core_function &operator=(const core_function &) = delete;
+  ~core_function();
   bool has(uint32_t flags) const { return (kernel->flags & flags) == flags; }
 };
 

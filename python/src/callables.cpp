@@ -6,7 +6,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 
 #include "dynd/call/registry.h"
@@ -90,6 +92,18 @@ PyObject *call_callable(PyObject *self, PyObject *const *arguments, size_t flags
   }
   python_error_scope errors;
   try {
+    if (!names && count <= max_external_sources && std::all_of(arguments, arguments + count, is_array)) {
+      array_block *blocks[max_external_sources];
+      ref<array_block> results[max_external_outputs];
+      for (Py_ssize_t i = 0; i < count; i++) {
+        blocks[i] = unwrap(arguments[i]).get();
+      }
+      int made = object->function->call_into(blocks, int(count), results);
+      if (made == 1) [[likely]] {
+        return wrap(std::move(results[0]));
+      }
+      return wrap_all(std::vector<nd::array>(std::move_iterator(results), std::move_iterator(results + made)));
+    }
     python_arguments given(*object->function, arguments, count, names);
     return wrap_all(object->function->call_all(given.operands, given.keywords));
   } catch (...) {

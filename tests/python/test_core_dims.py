@@ -266,5 +266,8 @@ def test_an_overload_of_an_operation_for_a_struct():
 
 
 def test_explain_and_trace():
-    text = str(nd.explain(nd.core_dot, ragged([[1], [2, 3]]), ragged([[1], [2, 3]])))
-    assert "core_dot (N * float64, N * float64) -> float64" in text and "sizes of core dimensions" in text
+    rows = ragged([[1], [2, 3]])
+    text = str(nd.explain(nd.core_dot, rows, rows))
+    assert "core_dot (N * float64, N * float64) -> float64" in text and "sizes of core dimensions" not in text
+    assert "sizes of core dimensions" in str(nd.explain(nd.core_dot, ragged([[1], [2]]), [1.0]))     # rows are compared
+    assert nd.trace(nd.core_dot, rows, rows).calls

@@ -46,13 +46,13 @@ TEST(WrapCore, Spans) {
 }
 
 TEST(WrapCore, ViewsAndKeywords) {
-  nd::callable turned(nd::make_kernel(
-      "turned", "(M * N * int32, *, times: int64 = 1) -> N * M * int32",
-      [](nd::view<int32_t, 2> to, nd::view<const int32_t, 2> from, const nd::given_keywords &k) {
-        for (intptr_t i = 0; i < from.size[0]; i++)
-          for (intptr_t j = 0; j < from.size[1]; j++)
-            to(j, i) = int32_t(from(i, j) * k.get<int64_t>("times"));
-      }));
+  nd::callable turned(
+      nd::make_kernel("turned", "(M * N * int32, *, times: int64 = 1) -> N * M * int32",
+                      [](nd::view<int32_t, 2> to, nd::view<const int32_t, 2> from, const nd::given_keywords &k) {
+                        for (intptr_t i = 0; i < from.size[0]; i++)
+                          for (intptr_t j = 0; j < from.size[1]; j++)
+                            to(j, i) = int32_t(from(i, j) * k.get<int64_t>("times"));
+                      }));
   nd::array a = parse("2 * 3 * int32", "[[1, 2, 3], [4, 5, 6]]"), operands[] = {a};
   EXPECT_EQ(text(turned(a)), "[[1, 4], [2, 5], [3, 6]]");
   nd::keyword ten[] = {{"times", nd::array(10)}};
@@ -68,10 +68,11 @@ TEST(WrapCore, NumbersDestinationsAndInout) {
   nd::array all[] = {parse("2 * var * float64", "[[1, 2], [3]]"), nd::array(10.0)};
   std::vector<nd::array> results = extremes.call_all(all);
   EXPECT_EQ(text(results[0]) + text(results[1]), "[13.0, 13.0][2, 1]");
-  nd::callable scale(nd::make_kernel("scale", "(f: float64, x: inout N * float64) -> void", [](double f, std::span<double> x) {
-    for (double &value : x)
-      value *= f;
-  }));
+  nd::callable scale(
+      nd::make_kernel("scale", "(f: float64, x: inout N * float64) -> void", [](double f, std::span<double> x) {
+        for (double &value : x)
+          value *= f;
+      }));
   intptr_t size = 3;
   nd::array x = nd::empty(ndt::type("strided * float64"), &size);
   nd::assign(x, nd::array{1.0, 2.0, 3.0});
@@ -82,7 +83,8 @@ TEST(WrapCore, NumbersDestinationsAndInout) {
 
 TEST(WrapCore, ExceptionsNameTheElement) {
   nd::callable f(nd::make_kernel("mean", "(N * float64) -> float64", [](std::span<const double> row) {
-    return row.empty() ? throw std::domain_error("no elements") : std::accumulate(row.begin(), row.end(), 0.0) / double(row.size());
+    return row.empty() ? throw std::domain_error("no elements")
+                       : std::accumulate(row.begin(), row.end(), 0.0) / double(row.size());
   }));
   EXPECT_EQ(text(f(parse("2 * var * float64", "[[1, 2], [3]]"))), "[1.5, 3.0]");
   EXPECT_EQ(failure([&] { f(parse("3 * var * float64", "[[1, 2], [], [3]]")); }), "mean: no elements at index (1,)");
@@ -91,12 +93,14 @@ TEST(WrapCore, ExceptionsNameTheElement) {
 TEST(WrapCore, TheSignatureMustFitTheFunction) {
   auto one = [](std::span<const double> a) { return a[0]; };
   EXPECT_EQ(failure([&] { nd::make_kernel("f", "(N * float32) -> float64", one); }),
-            "f: signature \"(N * float32) -> float64\" says that operand 1 has 1 dimensions of float32, the function takes 1 of "
+            "f: signature \"(N * float32) -> float64\" says that operand 1 has 1 dimensions of float32, the function "
+            "takes 1 of "
             "float64");
   EXPECT_EQ(failure([&] { nd::make_kernel("f", "(N * float64, float64) -> float64", one); }),
             "f: signature \"(N * float64, float64) -> float64\" has 3 operands and results, the function 2");
   EXPECT_EQ(failure([&] { nd::make_kernel("f", "(x: inout N * float64) -> float64", one); }),
-            "f: signature \"(x: inout N * float64) -> float64\" says that operand 1 is written, the function says the opposite");
+            "f: signature \"(x: inout N * float64) -> float64\" says that operand 1 is written, the function says the "
+            "opposite");
   EXPECT_EQ(failure([&] { nd::make_kernel("f", "(N * float64 -> float64", one); }).substr(0, 57),
             "f: signature \"(N * float64 -> float64\" does not parse:\nda");
 }
