@@ -38,7 +38,8 @@ struct by_hand {
                       text,
                       sizeof(text),
                       assign_error_fractional,
-                      0};
+                      0,
+                      nullptr};
     deferred.instantiate(&deferred, &kernel, 0, &bind);
     function = reinterpret_cast<expr_strided_operation_t>(kernel.root()->function);
   }
@@ -83,8 +84,8 @@ int main(int argc, char **argv) {
   }
   nd::load(argv[1]);
   set_num_threads(1);
-  nd::lifted triple = nd::find_kernel("triple");
-  by_hand hand(triple.deferred());
+  nd::callable triple = nd::find_callable("triple");
+  by_hand hand(*triple.kernels()[0]);
 
   constexpr int calls = 10000;
   nd::array three = ramp(3);

@@ -289,6 +289,7 @@ deferred_ckernel constant_multiply(const char *name, intptr_t *factor) {
           factor,
           &instantiate_deferred_constant_int32_multiply,
           nullptr,
+          nullptr,
           nullptr};
 }
 
@@ -373,7 +374,7 @@ int main() {
   intptr_t three = 3, thirteen = 13;
   deferred_ckernel triple = constant_multiply("triple", &three), multiply = constant_multiply("multiply", &thirteen);
   for (const deferred_ckernel *kernel : {&triple, &multiply}) {
-    nd::lifted f = nd::lift(*kernel);
+    nd::callable f = nd::callable(*kernel);
     nd::array offsets(copy_values(nd::array{0, 1, 3}.get(), access_mode::immutable, ndt::type("int64")));
     nd::array rows = nd::from_offsets(offsets, nd::array{12, -5, 3});
     std::printf("%s: %s %s %s\n", kernel->name, f(12).str().c_str(), f(nd::array{12, -5, 3}).str().c_str(),

@@ -1,8 +1,9 @@
 /* Deferred kernels: a function that can be turned into a kernel for any operands it accepts, again and again.
  *
- * An external C function becomes one by filling in the struct, a C++ function by nd::make_kernel. A deferred kernel
- * that is called on arrays has a signature of scalars. (The library's own operations are entries of a table, not
- * deferred kernels.) Plain C11. */
+ * An external C function becomes one by filling in the struct, a C++ function by nd::make_kernel. Its signature is a
+ * pattern (docs/datashape.md): dimensions in it are core dimensions, which the kernel walks itself; all dimensions
+ * outside of them are the library's. (The library's own operations are entries of a table, not deferred kernels.)
+ * Plain C11. */
 #ifndef DYND_ABI_CALLABLE_H
 #define DYND_ABI_CALLABLE_H
 
@@ -13,7 +14,8 @@ enum deferred_ckernel_prototype {
   unary_operation_funcproto_id = 0,  /* unary_single_operation_t, unary_strided_operation_t */
   expr_operation_funcproto_id = 1,   /* expr_single_operation_t, expr_strided_operation_t */
   binary_predicate_funcproto_id = 2, /* binary_single_predicate_t, binary_strided_predicate_t */
-  multi_operation_funcproto_id = 3   /* multi_single_operation_t, multi_strided_operation_t */
+  multi_operation_funcproto_id = 3,  /* multi_single_operation_t, multi_strided_operation_t */
+  core_operation_funcproto_id = 4    /* core_operation_t: core dimensions, and operands that are read and written */
 };
 
 /* What the engine may do with it, and what it must do. No flag is a promise the author has not made; a kernel with a
@@ -60,20 +62,66 @@ typedef struct dynd_arrmeta {
   const int32_t *step;      /* nstreams: of slots, the starts count elements of 1 / step of the strides below; else 1 */
 } dynd_arrmeta;
 
+/* A keyword of the call. It has a value always: the one that was given, or its default. */
+typedef struct dynd_keyword {
+  const char *name;
+  const char *type;  /* datashape text, as in the signature */
+  const void *value; /* a number of that type; of a string the text, zero-terminated; of ?T NULL where it is missing */
+} dynd_keyword;
+
+/* One call of a kernel with core dimensions: `count` outer elements, each with a core block in every operand. A core
+ * block begins at dynd_core_data(call, operand, i); the strides inside of it are in bind->arrmeta, the same for all.
+ * The sizes are dynd_core_size(call, s, i): those of the variables in the order in which the signature first names them
+ * (a `var` is a size of its own each time). The caller owns all of it, for the time of the call. */
+typedef struct dynd_core_call {
+  uint32_t size, version;
+  size_t count;
+  char *const *data;         /* of each operand: destinations, then sources in the order of the signature */
+  const intptr_t *stride;    /* of each operand: bytes from one outer element to the next */
+  const int64_t *const *row; /* of each operand: NULL; or where the rows are, in bytes from data, instead of a stride */
+  const int64_t *const *dim; /* of each size: dim[s][i * dim_step[s]] */
+  const intptr_t *dim_step;  /* 0: the same for all; or 1 */
+  /* Of each `var` destination, in their order: the kernel writes how many elements it has made, for each outer element;
+   * at most what the kernel's `output_bound` said. */
+  int64_t *const *made;
+} dynd_core_call;
+
+static inline char *dynd_core_data(const dynd_core_call *call, int operand, size_t i) {
+  return call->data[operand] +
+         (call->row[operand] ? (intptr_t)call->row[operand][i] : (intptr_t)i * call->stride[operand]);
+}
+static inline intptr_t dynd_core_size(const dynd_core_call *call, int size, size_t i) {
+  return (intptr_t)call->dim[size][(intptr_t)i * call->dim_step[size]];
+}
+
+typedef int (*core_operation_t)(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame);
+
 /* What a deferred kernel is instantiated for. Operands: destinations first, then sources. The caller owns all of it,
  * until instantiate returns; a kernel copies what it needs. */
 typedef struct dynd_bind {
   uint32_t size, version;
   kernel_request_t request;
   uint32_t noperands;
-  const char *const *type;            /* the concrete types, as datashape text */
-  const dynd_arrmeta *const *arrmeta; /* NULL for a scalar */
-  char *error;                        /* where to write the reason of a failure, at most error_size bytes */
+  const char *const *type; /* the concrete types, as datashape text */
+  /* NULL for an operand without core dimensions; else the sizes and strides of these, -1 where sizes come with the call
+   */
+  const dynd_arrmeta *const *arrmeta;
+  char *error; /* where to write the reason of a failure, at most error_size bytes */
   size_t error_size;
   /* Added later: there if `size` says so. */
   uint32_t error_mode; /* assign_error_mode, for kernels that convert */
-  uint32_t reserved;   /* zero */
+  uint32_t nkeywords;
+  const dynd_keyword *keyword; /* in the order of the signature */
 } dynd_bind;
+
+/* The value of a keyword, or NULL where there is none of that name, or where it is missing. */
+static inline const void *dynd_bind_keyword(const dynd_bind *bind, const char *name) {
+  uint32_t i;
+  for (i = 0; i < bind->nkeywords; i++)
+    if (strcmp(bind->keyword[i].name, name) == 0)
+      return bind->keyword[i].value;
+  return NULL;
+}
 
 /* The author owns the struct and all it points to, which must not change while it is retained (or, without `retain`, as
  * long as it is in use). Texts are UTF-8. */
@@ -83,7 +131,7 @@ struct deferred_ckernel {
   uint32_t prototype;    /* deferred_ckernel_prototype */
   uint32_t flags;        /* deferred_ckernel_flags */
   const char *name;      /* for messages; to be registered, an identifier that begins with a letter */
-  const char *signature; /* scalar types as datashape text: "(int32) -> int32" */
+  const char *signature; /* datashape text: "(int32) -> int32", "(N * T, N * T) -> T" */
   const char *doc;       /* may be NULL */
   void *data_ptr;        /* the author's own */
   /* Puts a kernel at `offset` of `out` and returns the offset just past it, or a negative dynd_status.
@@ -93,6 +141,9 @@ struct deferred_ckernel {
   /* Counted ownership; both may be NULL for a static one. A kernel that is made from it keeps it alive. */
   void (*retain)(const deferred_ckernel *self);
   void (*release)(const deferred_ckernel *self);
+  /* Of the core prototype, where a destination is `var * T`: the most elements that the kernel will make there for an
+   * outer element with these sizes, or a negative dynd_status. `destination` counts the destinations. Else NULL. */
+  int64_t (*output_bound)(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes, int destination);
 };
 
 #endif /* DYND_ABI_CALLABLE_H */

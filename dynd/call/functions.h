@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dynd/array/view.h"
-#include "dynd/call/lift.h"
+#include "dynd/call/callable.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/scan.h"
 #include "dynd/eval/threads.h"

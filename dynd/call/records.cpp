@@ -5,8 +5,8 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/callable.h"
 #include "dynd/call/joined.h"
-#include "dynd/call/lift.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/group.h"
@@ -179,7 +179,7 @@ ref<array_block> field_of_records(const array_block &block, array_block *const *
   record_field field = fields_of_inputs(input, block.type->dtype->nfields)[size_t(i)];
   const type_data *type = field.list->type->element;
   if (type->kind == type_kind::scalar) {
-    array values = lift(kernel::adopt(new gather_kernel(field.list)))(field.index);
+    array values = callable(kernel::adopt(new gather_kernel(field.list)))(field.index);
     return ref<array_block>::share(values.get());
   }
   array values;

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "dynd/abi/plugin.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/call/resolve.h"
 #include "dynd/ops/aggregate.h"
+#include "dynd/type/lexer.h"
 
 namespace dynd::nd {
 
@@ -24,7 +27,7 @@ struct library {
 
 struct registry {
   std::mutex mutex; // guards what follows
-  std::vector<registered_kernel> kernels;
+  std::vector<callable> callables;
   std::vector<library> libraries;
   std::set<std::string, std::less<>> reserved;
 };
@@ -36,18 +39,18 @@ registry &the_registry() {
 }
 
 // Names that begin with an underscore belong to the language: no Python function may be `__class__`.
-bool is_identifier(std::string_view name) {
-  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  auto part = [&](char c) { return letter(c) || c == '_' || (c >= '0' && c <= '9'); };
-  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), part);
-}
+bool is_kernel_name(std::string_view name) { return is_identifier(name) && name[0] != '_'; }
 
-bool is_operation(std::string_view name) {
+std::optional<op_id> find_operation(std::string_view name) {
   for (size_t i = 0; i < op_count; i++) {
     if (operation_of(op_id(i)).name == name) {
-      return true;
+      return op_id(i);
     }
   }
+  return std::nullopt;
+}
+
+bool is_aggregate(std::string_view name) {
   for (size_t i = 0; i < aggregate_count; i++) {
     if (aggregate_of(aggregate_id(i)).name == name) {
       return true;
@@ -56,29 +59,43 @@ bool is_operation(std::string_view name) {
   return false;
 }
 
-const registered_kernel *find(const std::vector<registered_kernel> &kernels, std::string_view name) {
-  auto found = std::find_if(kernels.begin(), kernels.end(), [&](auto &k) { return k.name == name; });
-  return found == kernels.end() ? nullptr : &*found;
+// Under the lock; empty where there is none.
+callable find(const registry &all, std::string_view name) {
+  if (std::optional<op_id> op = find_operation(name)) {
+    return callable_of(*op);
+  }
+  auto found = std::find_if(all.callables.begin(), all.callables.end(), [&](auto &c) { return c.name() == name; });
+  return found == all.callables.end() ? callable() : *found;
 }
 
-// Under the lock.
-void check_name(const registry &all, const std::string &name) {
-  if (!is_identifier(name)) {
+// Under the lock: whether the kernel can be an overload of the callable of its name.
+void check_offer(const registry &all, const overload &offered) {
+  std::string name = offered.function->name;
+  if (!is_kernel_name(name)) {
     fail(error_kind::value,
          "\"" + name + "\" cannot be the name of a kernel: it is not an identifier that begins with a letter");
   }
-  if (is_operation(name) || all.reserved.count(name)) {
+  callable known = find(all, name);
+  if (is_aggregate(name) || (all.reserved.count(name) && !known)) {
     fail(error_kind::value, name + ": the name is taken, by a function of the library or a word of the language");
   }
-  if (const registered_kernel *other = find(all.kernels, name)) {
-    fail(error_kind::value, name + ": a kernel of that name is registered already" +
-                                (other->library.empty() ? "" : ", by " + other->library));
+  if (known) {
+    std::lock_guard lock(known.state()->mutex);
+    check_overload(*known.state(), offered);
   }
 }
 
-registered_kernel describe(const kernel &k, const std::string &path) {
-  lifted function = lift(k);
-  return {k->name, k->signature, k->doc ? k->doc : "", path, std::move(function)};
+// Under the lock.
+void add_offer(registry &all, const kernel &k, const std::string &path) {
+  callable known = find(all, k->name);
+  if (!known) {
+    known = callable(std::string(k->name), k->doc ? k->doc : "");
+    known.state()->library = path;
+    known.add(k);
+    all.callables.push_back(known);
+  } else {
+    known.add(k);
+  }
 }
 
 // ---- loading --------------------------------------------------------------------------------------------------------
@@ -86,7 +103,7 @@ registered_kernel describe(const kernel &k, const std::string &path) {
 // What a plug-in has offered so far. Nothing of it is registered before its init has returned.
 struct loading {
   const std::string &path;
-  std::vector<registered_kernel> kernels;
+  std::vector<overload> kernels;
   error_kind kind = error_kind::value;
   std::string error; // the first thing that went wrong
 
@@ -111,12 +128,16 @@ int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noe
       fail(error_kind::type, "register_kernel got NULL");
     }
     check_kernel(*offered); // before anything of it is called
-    registered_kernel made = describe(kernel(*offered), now->path);
-    if (find(now->kernels, made.name)) {
-      fail(error_kind::value, made.name + ": the plug-in registers it twice");
+    overload made{kernel(*offered), read_signature(*offered)};
+    for (const overload &other : now->kernels) {
+      signature_order order = compare(made.signature, other.signature);
+      bool same_name = std::string_view(other.function->name) == offered->name;
+      if (same_name && (order == signature_order::same || order == signature_order::unclear)) {
+        fail(error_kind::value, std::string(offered->name) + ": the plug-in registers it twice for the same operands");
+      }
     }
     std::lock_guard lock(the_registry().mutex);
-    check_name(the_registry(), made.name);
+    check_offer(the_registry(), made);
     now->kernels.push_back(std::move(made));
     return dynd_ok;
   } catch (const error &e) {
@@ -203,9 +224,11 @@ std::vector<std::string> load(const std::string &path) {
   std::lock_guard lock(all.mutex);
   std::vector<std::string> names;
   try {
-    for (const registered_kernel &k : now.kernels) {
-      check_name(all, k.name); // again: another thread may have registered one
-      names.push_back(k.name);
+    for (const overload &o : now.kernels) {
+      check_offer(all, o); // again: another thread may have registered one
+      if (std::find(names.begin(), names.end(), o.function->name) == names.end()) {
+        names.emplace_back(o.function->name);
+      }
     }
   } catch (const error &e) {
     now.note(e.kind(), e.what());
@@ -214,29 +237,42 @@ std::vector<std::string> load(const std::string &path) {
     now.kernels.clear(); // before the library goes
     fail(now.kind, "load: " + path + ": " + now.error);
   }
-  all.kernels.reserve(all.kernels.size() + now.kernels.size());
   all.libraries.push_back({handle.get(), names});
-  std::move(now.kernels.begin(), now.kernels.end(), std::back_inserter(all.kernels));
-  handle.release();
+  handle.release(); // from here on something of it may be in use
+  for (const overload &o : now.kernels) {
+    add_offer(all, o.function, path);
+  }
   return names;
 }
 
 void register_kernel(const kernel &k) {
-  registered_kernel made = describe(k, "");
+  check_kernel(*k);
+  overload made{k, read_signature(*k)};
   std::lock_guard lock(the_registry().mutex);
-  check_name(the_registry(), made.name);
-  the_registry().kernels.push_back(std::move(made));
+  check_offer(the_registry(), made);
+  add_offer(the_registry(), k, "");
 }
 
-lifted find_kernel(std::string_view name) {
+callable find_callable(std::string_view name) {
   std::lock_guard lock(the_registry().mutex);
-  const registered_kernel *found = find(the_registry().kernels, name);
-  return found ? found->function : lifted();
+  return find(the_registry(), name);
 }
 
-std::vector<registered_kernel> kernels() {
+std::vector<callable> callables() {
   std::lock_guard lock(the_registry().mutex);
-  return the_registry().kernels;
+  return the_registry().callables;
+}
+
+callable callable_of(op_id op) {
+  static callable_state **all = [] {
+    auto **made = new callable_state *[op_count]; // leaked, as kernels are
+    for (size_t i = 0; i < op_count; i++) {
+      made[i] = new callable_state(operation_of(op_id(i)).name, operation_of(op_id(i)).doc);
+      made[i]->op = op_id(i);
+    }
+    return made;
+  }();
+  return callable(ref<callable_state>::share(all[size_t(op)]));
 }
 
 void reserve_names(const std::vector<std::string> &names) {

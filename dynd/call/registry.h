@@ -1,4 +1,4 @@
-// Kernels by name: those of plug-ins, and those that a program registers itself.
+// Callables by name: the operations of the library, those of plug-ins, and those that a program registers itself.
 //
 // A kernel that is registered stays for the life of the process, and so does its library. Any thread may ask.
 #pragma once
@@ -7,32 +7,29 @@
 #include <string_view>
 #include <vector>
 
-#include "dynd/call/lift.h"
+#include "dynd/call/callable.h"
 
 namespace dynd::nd {
-
-struct registered_kernel {
-  std::string name, signature, doc;
-  std::string library; ///< the path it was loaded from; empty where the program registered it
-  lifted function;
-};
 
 /// Loads a plug-in (dynd/abi/plugin.h) and returns the names of its kernels. All of it or nothing: a library that is
 /// wrong in any way is closed again, and nothing of it stays. One that was loaded before is not loaded again.
 std::vector<std::string> load(const std::string &path);
 
-/// A kernel of this program. The name must be an identifier that begins with a letter, and no operation or kernel may
-/// have it.
+/// A kernel of this program: an overload of the callable of its name, which is made where there is none. The name must
+/// be an identifier that begins with a letter, and none of the names that are reserved. To an operation of the library
+/// overloads for structs and tuples can be added.
 void register_kernel(const kernel &k);
 
-/// The kernel of that name; empty (false) if there is none.
-lifted find_kernel(std::string_view name);
+/// The operation or callable of that name; empty (false) if there is none.
+callable find_callable(std::string_view name);
 
-/// All of them, in the order in which they came.
-std::vector<registered_kernel> kernels();
+/// Those that were registered or loaded, in the order in which they came.
+std::vector<callable> callables();
 
-/// Names that no kernel may have, besides those of the operations: the functions of a binding, and the keywords of its
-/// language.
+/// The operation as a callable.
+callable callable_of(op_id op);
+
+/// Names that no kernel may have: the functions of a binding, and the keywords of its language.
 void reserve_names(const std::vector<std::string> &names);
 
 } // namespace dynd::nd

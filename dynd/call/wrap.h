@@ -1,7 +1,7 @@
 // Wrapping: a C++ function pointer, lambda or functor becomes a deferred kernel, its signature deduced from its type.
 //
 //   nd::kernel hypot = nd::make_kernel("hypot", [](double x, double y) { return std::sqrt(x * x + y * y); });
-//   nd::array c = nd::lift(hypot)(a, b);                        signature "(float64, float64) -> float64"
+//   nd::array c = nd::callable(hypot)(a, b);                        signature "(float64, float64) -> float64"
 //
 // One to eight operands of scalar types; the result is a scalar, or a std::pair or std::tuple of them. The function is
 // copied, and called through a const reference by any number of threads at once, unless the flags say
@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "dynd/base/errors.h"
-#include "dynd/call/lift.h"
+#include "dynd/call/callable.h"
 #include "dynd/kernel/level.h"
 #include "dynd/type/native.h"
 
@@ -126,7 +126,8 @@ template <class F> struct wrapped : deferred_ckernel {
               if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
                 delete of(self);
               }
-            }};
+            },
+            nullptr};
   }
 
 private:

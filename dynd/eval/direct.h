@@ -4,6 +4,7 @@
 
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/settings.h"
+#include "dynd/kernel/core.h"
 
 namespace dynd {
 
@@ -21,6 +22,9 @@ struct direct_failure {
   char text[256]; ///< set where the status is not dynd_ok
 };
 bool try_direct(const external_function &function, const call_operands &operands, const settings &how,
+                ref<array_block> *results, direct_failure &failure);
+/// One outer element, of operands that are as the kernel wants them.
+bool try_direct(const core_function &function, const call_operands &operands, const settings &how,
                 ref<array_block> *results, direct_failure &failure);
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how);
 /// A copy with elements of another type; nothing where it is not of this kind.

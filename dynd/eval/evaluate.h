@@ -31,6 +31,10 @@ inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
   return result;
 }
 
+/// Calls an overload that was added to an operation, for elements that are no numbers; false where none fits. call/
+/// sets it when there is one: this layer does not know callables.
+extern bool (*call_added_overload)(op_id op, const call_operands &operands, ref<array_block> *results);
+
 /// dst = op(dst, other) without memory for the result. False, and nothing has happened, where a value may be refused,
 /// or where the result is not what dst holds, or reads what it has written: then the result is assigned. When it is
 /// stopped (Ctrl-C), every element has its old or its new value.

@@ -8,7 +8,6 @@
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/small_vector.h"
-#include "dynd/eval/items.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/isa.h"
 

@@ -187,7 +187,7 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   }
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
   intptr_t share = (call.count + num_threads() - 1) / num_threads();
-  bool by_elements = (call.flat || call.in_order) && !t.leaf;
+  bool by_elements = (call.flat || call.in_order) && !t.leaf && t.each == 1;
   intptr_t unit = by_elements ? 64 : call.columns ? columns_of_piece(call.count, each, share) : 1;
   return run_all(even_pieces(call.count, by_elements ? target : std::max<intptr_t>(1, target / each), unit));
 }
@@ -302,8 +302,9 @@ bool run_task(task &t) {
       trace_one_row(t, *watching);
     }
   }
+  intptr_t weight = weight_of_element(t, elements);
   call.elements = elements; // all the work, with what is inside of them
-  if (__builtin_mul_overflow(elements, weight_of_element(t, elements), &call.elements)) {
+  if (__builtin_mul_overflow(weight, t.each, &weight) || __builtin_mul_overflow(elements, weight, &call.elements)) {
     call.elements = INTPTR_MAX;
   }
   without_interpreter unlocked(call.elements > unlocked_from && !t.keep_lock);

@@ -292,7 +292,8 @@ const aggregate *aggregate_by(op_id combine) {
   });
 }
 
-// All elements as one row, in C order.
+} // namespace
+
 ref<array_block> as_one_row(array_block *operand) {
   ref<array_block> copied = copy_values(operand, access_mode::immutable);
   space shape;
@@ -304,6 +305,8 @@ ref<array_block> as_one_row(array_block *operand) {
   }
   return row;
 }
+
+namespace {
 
 void fail_if_empty(const char *name, array_block *operand, int axis) {
   stream_room room;

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "dynd/array/layout.h"
+#include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
-#include "dynd/eval/items.h"
 #include "dynd/eval/select_parts.h"
 #include "dynd/eval/settings.h"
 #include "dynd/eval/work.h"

@@ -42,15 +42,16 @@ using element_leaf = std::function<size_t(ckernel_builder &out, size_t offset, c
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
   settings how;
-  space shape;                       ///< reduced axes are the last
-  int nreduced = 0;                  ///< axes that are one logical row
-  bool one_row = false;              ///< all axes are, and the row may be cut for threads
-  bool scans = false;                ///< the last axis is walked in its order: the program has a scan
-  bool assigns = false;              ///< an assignment: traces name its levels by source and destination
-  bool one_thread = false;           ///< it must be called on this thread only
-  bool keep_lock = false;            ///< the caller holds the interpreter's lock, and keeps it
-  space_operands operands;           ///< outputs, then sources
-  int noutputs = 0;                  ///< operands
+  space shape;             ///< reduced axes are the last
+  int nreduced = 0;        ///< axes that are one logical row
+  bool one_row = false;    ///< all axes are, and the row may be cut for threads
+  bool scans = false;      ///< the last axis is walked in its order: the program has a scan
+  bool assigns = false;    ///< an assignment: traces name its levels by source and destination
+  bool one_thread = false; ///< it must be called on this thread only
+  intptr_t each = 1;       ///< how many numbers the leaf goes through for an element; when threads are worth it
+  bool keep_lock = false;  ///< the caller holds the interpreter's lock, and keeps it
+  space_operands operands; ///< outputs, then sources
+  int noutputs = 0;        ///< operands
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
   program p;
   element_leaf leaf; ///< empty: the program

@@ -443,7 +443,7 @@ private:
     chain_kernel *k = kernel();
     part<chain_step>(k->steps)[i].child = uint32_t(end);
     k->base.destructor = destroy_chain;
-    end = make_external(out_, offset_ + child, *step.external->kernel, step.external->types) - offset_;
+    end = make_external(out_, offset_ + child, *step.external) - offset_;
     return (end + 7) / 8 * 8;
   }
 

@@ -151,7 +151,46 @@ streams_strided_t call_of(const deferred_ckernel &kernel) {
 
 } // namespace
 
-size_t make_external(ckernel_builder &out, size_t offset, const deferred_ckernel &kernel, const external_types &types) {
+external_bind::external_bind(const deferred_ckernel &kernel, const char *const *types,
+                             const dynd_arrmeta *const *arrmeta, int noperands, const keyword_values *keywords)
+    : kernel_(kernel), text_("the kernel could not be instantiated") {
+  for (size_t i = 0; keywords && i < keywords->all.size(); i++) {
+    const keyword_values::value &v = keywords->all[i];
+    const void *value = v.is_text ? static_cast<const void *>(v.text.c_str()) : v.number;
+    keywords_.push_back({v.name.c_str(), v.type.c_str(), v.missing ? nullptr : value});
+  }
+  bind_ = {sizeof(dynd_bind),
+           DYND_ABI_VERSION,
+           is_single(kernel) ? kernel_request_single : kernel_request_strided,
+           uint32_t(noperands),
+           types,
+           arrmeta,
+           text_,
+           sizeof(text_),
+           assign_error_fractional,
+           uint32_t(keywords_.size()),
+           keywords_.data()};
+}
+
+size_t external_bind::instantiate(ckernel_builder &out, size_t begin) {
+  intptr_t end = kernel_.instantiate(&kernel_, &out, intptr_t(begin), &bind_);
+  if (end < 0) {
+    text_[sizeof(text_) - 1] = 0;
+    bool known = end >= dynd_error_cancelled;
+    fail(known ? error_kind(end) : error_kind::internal, std::string(kernel_.name) + ": " + text_);
+  }
+  if (size_t(end) < begin + sizeof(ckernel_prefix) || size_t(end) > out.capacity ||
+      !out.get_at<ckernel_prefix>(begin)->function) {
+    fail(error_kind::internal, std::string(kernel_.name) +
+                                   ": instantiate made no kernel (it must set the function and return the offset "
+                                   "past the kernel)");
+  }
+  return size_t(end);
+}
+
+size_t make_external(ckernel_builder &out, size_t offset, const external_function &function) {
+  const deferred_ckernel &kernel = *function.kernel;
+  const external_types &types = function.types;
   size_t begin = offset + sizeof(external_level);
   out.ensure_capacity(begin);
   auto *f = out.get_at<external_level>(offset);
@@ -159,9 +198,10 @@ size_t make_external(ckernel_builder &out, size_t offset, const deferred_ckernel
   f->call = call_of(kernel);
   f->noutputs = uint8_t(types.noutputs);
   f->noperands = uint8_t(types.noutputs + types.nsources);
+  int noperands = f->noperands;
   const char *names[max_external_operands];
   const dynd_arrmeta *arrmeta[max_external_operands] = {};
-  for (int o = 0; o < f->noperands; o++) {
+  for (int o = 0; o < noperands; o++) {
     f->size[o] = scalar_size[size_t(types.type[o])];
     names[o] = scalar_name[size_t(types.type[o])];
   }
@@ -170,30 +210,7 @@ size_t make_external(ckernel_builder &out, size_t offset, const deferred_ckernel
     kernel.retain(&kernel);
   }
   f->deferred = &kernel;
-  char text[256] = "the kernel could not be instantiated";
-  dynd_bind bind = {sizeof(dynd_bind),
-                    DYND_ABI_VERSION,
-                    is_single(kernel) ? kernel_request_single : kernel_request_strided,
-                    f->noperands,
-                    names,
-                    arrmeta,
-                    text,
-                    sizeof(text),
-                    assign_error_fractional,
-                    0};
-  intptr_t end = kernel.instantiate(&kernel, &out, intptr_t(begin), &bind);
-  if (end < 0) {
-    text[sizeof(text) - 1] = 0;
-    bool known = end >= dynd_error_cancelled;
-    fail(known ? error_kind(end) : error_kind::internal, std::string(kernel.name) + ": " + text);
-  }
-  if (size_t(end) < begin + sizeof(ckernel_prefix) || size_t(end) > out.capacity ||
-      !out.get_at<ckernel_prefix>(begin)->function) {
-    fail(error_kind::internal, std::string(kernel.name) +
-                                   ": instantiate made no kernel (it must set the function and return the offset "
-                                   "past the kernel)");
-  }
-  return size_t(end);
+  return external_bind(kernel, names, arrmeta, noperands, function.keywords.get()).instantiate(out, begin);
 }
 
 } // namespace dynd

@@ -2,6 +2,7 @@
 
 The elementwise functions and the reductions come from the library's own list of operations: `nd.operations()`.
 """
+import builtins
 import collections
 import contextlib
 import keyword
@@ -22,6 +23,9 @@ def operations():
 
 globals().update({entry[0]: getattr(_dynd, entry[0]) for entry in _dynd.operations})
 globals().update({name: getattr(_dynd, name) for name in _dynd.scans + _dynd.creations})
+
+from dynd._linear import einsum, matmul, tensordot  # noqa: E402
+from dynd._foreign import callable, from_address, from_c, from_ufunc  # noqa: E402
 
 
 def round(a, decimals=0):
@@ -139,7 +143,7 @@ class Trace:
 
 
 def _observe(name, f, args, tracing):
-    if not callable(f):
+    if not builtins.callable(f):
         raise TypeError(f"{name}: the first argument must be a function to call, not {type(f).__name__}")
     return _dynd.observe(f, args, tracing)
 
@@ -179,13 +183,13 @@ def load(path):
 
 
 def kernels():
-    """The kernels that were loaded or registered: name, documentation and signature of each."""
-    return [Operation(*row) for row in _dynd.kernels()]
+    """The kernels that were loaded or registered: name, documentation and signature of each overload."""
+    return [Operation(*row) for row in _dynd.callables()]
 
 
 def __getattr__(name):
     # Kernels that a program has registered in C++, or another module has loaded.
-    function = globals().get(name) or (None if name.startswith("__") else _dynd.kernel_function(name))
+    function = globals().get(name) or (None if name.startswith("__") else _dynd.find_callable(name))
     if function is None:
         raise AttributeError(f"module 'dynd.nd' has no attribute {name!r}")
     globals()[name] = function

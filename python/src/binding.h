@@ -11,6 +11,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/callable.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/type/error_mode.h"
 
@@ -148,11 +149,27 @@ PyTypeObject *make_array_type();
 PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
 PyObject *call_array_type(PyObject *type, PyObject *const *arguments, size_t count, PyObject *names);
 
+using operation_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
+/// The Python object of a callable. `text` is its documentation, with the line of its signature that help() shows;
+/// `call` is what an operation of the library is called by, else null.
+nb::object new_callable(const nd::callable &function, const std::string &text, operation_function call = nullptr);
+/// A new reference that a function of Python's gave; null is the error that it has set.
+inline nb::object steal(PyObject *object) {
+  if (!object) {
+    throw nb::python_error();
+  }
+  return nb::steal(object);
+}
+
+/// What such an object holds; null for any other object.
+const nd::callable *callable_in(PyObject *object);
+
 void add_types(nb::module_ &m);
 void add_functions(nb::module_ &m);
 void add_reductions(nb::module_ &m);
 void add_keyword_functions(nb::module_ &m);
-void add_plugins(nb::module_ &m);
+void add_callables(nb::module_ &m);
+void add_foreign(nb::module_ &m);
 void add_conversions(nb::module_ &m);
 void add_pickle(nb::module_ &m);
 void add_scans(nb::module_ &m);

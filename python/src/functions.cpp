@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dynd/array/view.h"
+#include "dynd/call/registry.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/space.h"
@@ -85,7 +86,6 @@ template <> PyObject *call_by_id<op_id::pow>(PyObject *, PyObject *const *argume
   });
 }
 
-using operation_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
 constexpr auto operation_functions = []<size_t... I>(std::index_sequence<I...>) {
   return std::array<operation_function, op_count>{call_by_id<op_id(I)>...};
 }
@@ -217,13 +217,6 @@ PyObject *call_array_type(PyObject *, PyObject *const *arguments, size_t count, 
 
 namespace {
 
-nb::object steal(PyObject *object) {
-  if (!object) {
-    throw nb::python_error();
-  }
-  return nb::steal(object);
-}
-
 nd::array &array_argument(nb::handle object, const char *operation) {
   if (!is_array(object.ptr())) {
     throw error(error_kind::type,
@@ -337,15 +330,9 @@ void add_array_methods() {
 
 void add_functions(nb::module_ &m) {
   nb::object operations = nb::list();
-  nb::object module_name = nb::str("dynd.nd");
   for (size_t i = 0; i < op_count; i++) {
     const operation &r = operation_of(op_id(i));
-    // Leaked, like the function it describes.
-    auto *text = new std::string(document(r));
-    auto *method =
-        new PyMethodDef{r.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(operation_functions[i])),
-                        METH_FASTCALL, text->c_str()};
-    m.attr(r.name) = steal(PyCFunction_NewEx(method, nullptr, module_name.ptr()));
+    m.attr(r.name) = new_callable(nd::callable_of(op_id(i)), document(r), operation_functions[i]);
     operations.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
   }
   m.attr("operations") = operations;

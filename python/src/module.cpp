@@ -106,7 +106,8 @@ NB_MODULE(_dynd, m) {
   add_types(m);
   add_functions(m);
   add_keyword_functions(m);
-  add_plugins(m);
+  add_callables(m);
+  add_foreign(m);
   add_conversions(m);
   add_pickle(m);
   add_scans(m);

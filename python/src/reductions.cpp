@@ -245,13 +245,6 @@ std::string document(const aggregate &what, const char *first) {
   return text;
 }
 
-nb::object steal(PyObject *object) {
-  if (!object) {
-    throw nb::python_error();
-  }
-  return nb::steal(object);
-}
-
 // Leaked, like the function that it describes.
 PyMethodDef *definition(const aggregate &what, reduction_call call, const char *first) {
   auto *text = new std::string(document(what, first));

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "dynd/call/fold.h"
+#include "dynd/call/resolve.h"
 #include "dynd/eval/scan.h"
+#include "foreign.h"
 
 namespace binding {
 
@@ -46,9 +49,6 @@ PyObject *scan_method(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
              : nullptr;
 }
 
-// The operations by their Python functions.
-std::vector<std::pair<PyObject *, op_id>> operations_by_function;
-
 PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
   static const char *const names[] = {"f", "a", "axis", "identity"};
   PyObject *given[4];
@@ -56,11 +56,11 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
     return nullptr;
   }
   return guarded([&] {
-    auto found = std::find_if(operations_by_function.begin(), operations_by_function.end(),
-                              [&](const auto &entry) { return entry.first == given[0]; });
-    if (found == operations_by_function.end()) {
-      throw error(error_kind::type, std::string("reduce: expected an operation of this module, as nd.add, not ") +
-                                        nb::repr(nb::handle(given[0])).c_str());
+    const nd::callable *function = callable_in(given[0]);
+    if (!function) {
+      throw error(error_kind::type,
+                  std::string("reduce: expected an operation of this module, as nd.add, or a callable, not ") +
+                      nb::repr(nb::handle(given[0])).c_str());
     }
     std::optional<int> along = to_axis("reduce", given[2]);
     nd::array made, identity;
@@ -69,7 +69,15 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
       nd::array like(ref<array_block>::share(block));
       identity = to_operand(given[3], block->has_scalars() ? &like : nullptr, "reduce");
     }
-    return wrap(fold_left(found->second, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
+    if (std::optional<op_id> op = function->state()->op) {
+      return wrap(fold_left(*op, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
+    }
+    python_error_scope errors;
+    try {
+      return wrap(nd::fold(*function, nd::array(ref<array_block>::share(block)), along, identity));
+    } catch (...) {
+      return errors.raise();
+    }
   });
 }
 
@@ -107,7 +115,8 @@ PyMethodDef functions[] = {
      "one shorter each time,\nand a row without elements stays so. What is next to a missing element is missing."},
     {"reduce", as_method<reduce_function>(), METH_FASTCALL | METH_KEYWORDS,
      "reduce(f, a, axis=None, *, identity=None)\n--\n\nThe left fold f(f(f(identity, a0), a1), a2) of each row by an "
-     "operation of two operands, as nd.gcd.\n\nIn the type of f, which it must give as well as take: unlike nd.sum, "
+     "operation of two operands, as nd.gcd, or any callable that takes two numbers and gives one.\n\nIn the type of f, "
+     "which it must give as well as take: unlike nd.sum, "
      "reduce(nd.add, a) of int8 is int8. Where\nf is what a reduction combines by (add, minimum, maximum, ...), it is "
      "that reduction, in its order.\naxis: None folds everything in C order. Missing elements are left out. Of no "
      "elements it is the identity;\nwithout one missing for ?T, else an error that names the row.\n\n"
@@ -126,9 +135,6 @@ PyMethodDef methods[] = {
 
 void add_scans(nb::module_ &m) {
   add_method_table(m, functions, "scans");
-  for (size_t i = 0; i < op_count; i++) { // the module keeps them
-    operations_by_function.push_back({nb::object(m.attr(operation_of(op_id(i)).name)).ptr(), op_id(i)});
-  }
   for (PyMethodDef &method : methods) {
     nb::setattr(nb::handle(reinterpret_cast<PyObject *>(array_type)), method.ml_name,
                 nb::steal(PyDescr_NewMethod(array_type, &method)));

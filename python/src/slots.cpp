@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "dynd/call/linear.h"
 #include "dynd/eval/evaluate.h"
 
 namespace binding {
@@ -129,6 +130,15 @@ PyObject *power_slot(PyObject *base, PyObject *exponent, PyObject *modulus) {
   return guarded([&]() -> PyObject * {
     ref<array_block> result = power_of_number(base, exponent);
     return result ? wrap(std::move(result)) : binary(op_id::pow, base, exponent);
+  });
+}
+
+PyObject *matmul_slot(PyObject *left, PyObject *right) {
+  return guarded([&]() -> PyObject * {
+    if (!is_operand(left) || !is_operand(right)) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+    return wrap(nd::matmul(to_operand(left, nullptr, "matmul"), to_operand(right, nullptr, "matmul")));
   });
 }
 
@@ -341,6 +351,7 @@ PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
                              DYND_SLOT(Py_nb_lshift, binary_slot<op_id::bitwise_left_shift>),
                              DYND_SLOT(Py_nb_rshift, binary_slot<op_id::bitwise_right_shift>),
                              DYND_SLOT(Py_nb_divmod, divmod_slot),
+                             DYND_SLOT(Py_nb_matrix_multiply, matmul_slot),
                              DYND_SLOT(Py_nb_invert, unary_slot<op_id::bitwise_invert>),
                              DYND_SLOT(Py_nb_negative, unary_slot<op_id::negative>),
                              DYND_SLOT(Py_nb_positive, unary_slot<op_id::positive>),

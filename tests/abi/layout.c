@@ -66,6 +66,7 @@ VALUE(unary_operation_funcproto_id, 0);
 VALUE(expr_operation_funcproto_id, 1);
 VALUE(binary_predicate_funcproto_id, 2);
 VALUE(multi_operation_funcproto_id, 3);
+VALUE(core_operation_funcproto_id, 4);
 SIZE(enum deferred_ckernel_prototype, 4);
 
 VALUE(dynd_callable_pure, 1);
@@ -95,7 +96,23 @@ FIELD(dynd_arrmeta, stride, 24);
 FIELD(dynd_arrmeta, kind, 32);
 FIELD(dynd_arrmeta, step, 40);
 
-SIZE(dynd_bind, 56);
+SIZE(dynd_keyword, 24);
+FIELD(dynd_keyword, name, 0);
+FIELD(dynd_keyword, type, 8);
+FIELD(dynd_keyword, value, 16);
+
+SIZE(dynd_core_call, 64);
+FIELD(dynd_core_call, size, 0);
+FIELD(dynd_core_call, version, 4);
+FIELD(dynd_core_call, count, 8);
+FIELD(dynd_core_call, data, 16);
+FIELD(dynd_core_call, stride, 24);
+FIELD(dynd_core_call, row, 32);
+FIELD(dynd_core_call, dim, 40);
+FIELD(dynd_core_call, dim_step, 48);
+FIELD(dynd_core_call, made, 56);
+
+SIZE(dynd_bind, 64);
 FIELD(dynd_bind, size, 0);
 FIELD(dynd_bind, version, 4);
 FIELD(dynd_bind, request, 8);
@@ -105,9 +122,10 @@ FIELD(dynd_bind, arrmeta, 24);
 FIELD(dynd_bind, error, 32);
 FIELD(dynd_bind, error_size, 40);
 FIELD(dynd_bind, error_mode, 48);
-FIELD(dynd_bind, reserved, 52);
+FIELD(dynd_bind, nkeywords, 52);
+FIELD(dynd_bind, keyword, 56);
 
-SIZE(deferred_ckernel, 72);
+SIZE(deferred_ckernel, 80);
 FIELD(deferred_ckernel, size, 0);
 FIELD(deferred_ckernel, version, 4);
 FIELD(deferred_ckernel, prototype, 8);
@@ -119,6 +137,7 @@ FIELD(deferred_ckernel, data_ptr, 40);
 FIELD(deferred_ckernel, instantiate, 48);
 FIELD(deferred_ckernel, retain, 56);
 FIELD(deferred_ckernel, release, 64);
+FIELD(deferred_ckernel, output_bound, 72);
 
 /* plugin.h */
 

@@ -27,6 +27,7 @@ template <unary_function function> const deferred_ckernel *kernel_of() {
         return status ? status : end;
       },
       nullptr,
+      nullptr,
       nullptr};
   return &made;
 }

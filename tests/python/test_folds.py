@@ -145,7 +145,7 @@ def test_numbers_behind_pointers():
     (lambda: nd.reduce(nd.negative, [1]), TypeError, "reduce: negative is no operation (T, T) -> T, but (T) -> T"),
     (lambda: nd.reduce(nd.where, [1]), TypeError, "reduce: where is no operation (T, T) -> T"),
     (lambda: nd.reduce(nd.less, [1, 2]), TypeError, "reduce: less of int32 gives bool, which it cannot go on with"),
-    (lambda: nd.reduce(max, [1]), TypeError, "reduce: expected an operation of this module, as nd.add, not <built-in"),
+    (lambda: nd.reduce(max, [1]), TypeError, "reduce: expected an operation of this module, as nd.add, or a callable, not <built-in"),
     (lambda: nd.reduce(nd.sum, [1]), TypeError, "reduce: expected an operation of this module"),
     (lambda: nd.reduce(nd.subtract, []), ValueError, "reduce: axis 0 is empty, and subtract of no elements needs identity="),
     (lambda: nd.reduce(nd.subtract, [[1], []], axis=1), ValueError, "reduce: row 1 is empty"),
@@ -227,3 +227,49 @@ def test_diff_examples():
     assert nd.diff([[[1, 2], [3]], [[5, 9], [4]]], axis=0).tolist() == [[[4, 7], [1]]]
     assert nd.diff([1, 4, 9, 16], n=2).tolist() == [2, 2]
     assert nd.diff([[1], [2, 4]], n=5).tolist() == [[], []]
+
+
+# ---- any callable ----------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def minus():
+    return nd.callable(lambda x, y: 2 * x - y, "(float64, float64) -> float64", name="minus")
+
+
+def left_fold(f, values, start=None):
+    for value in values:
+        start = value if start is None else f(start, value)
+    return start
+
+
+def test_any_callable_folds(minus):
+    rows = [[1.0, 2.0, 3.0], [4.0], [5.0, 6.0]]
+    f = lambda x, y: 2 * x - y
+    assert nd.reduce(minus, rows, axis=1).tolist() == [left_fold(f, row) for row in rows]
+    assert nd.reduce(minus, rows, axis=-1, identity=10).tolist() == [left_fold(f, row, 10.0) for row in rows]
+    assert nd.reduce(minus, rows).tolist() == left_fold(f, sum(rows, []))
+    dense = np.arange(24.0).reshape(2, 3, 4)
+    for axis in range(3):
+        expected = np.apply_along_axis(lambda row: left_fold(f, row.tolist()), axis, dense)
+        assert nd.reduce(minus, dense, axis=axis).tolist() == expected.tolist()
+    assert nd.reduce(minus, [[], [1.0]], axis=1, identity=0).tolist() == [0.0, -1.0]
+    assert nd.reduce(minus, [1, 2]).tolist() == 0.0                      # integers are converted
+    hypot = nd.from_c("double hypot(double, double)", "libm.so.6")
+    assert nd.reduce(hypot, [[3.0, 4.0], [5.0]], axis=1).tolist() == [5.0, 5.0]
+    assert nd.reduce(nd.from_ufunc(np.bitwise_xor), nd.array([[5, 3], [7]], type="strided * var * int64"), axis=1).tolist() == [6, 7]
+    assert nd.reduce(minus, nd.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]], type="strided * var * 2 * float64"), axis=2).tolist() == [[0.0, 2.0], [4.0]]
+
+
+def test_what_cannot_fold(minus):
+    with pytest.raises(ValueError, match=r"reduce: minus: a row is empty, and there is no identity at index \(1,\)"):
+        nd.reduce(minus, [[1.0], []], axis=1)
+    with pytest.raises(TypeError, match="has to take two numbers and give one of the first one's type"):
+        nd.reduce(nd.callable(lambda x, y: x < y, "(float64, float64) -> bool"), [1.0, 2.0])
+    with pytest.raises(TypeError, match="takes 1 operand, not 2"):
+        nd.reduce(nd.callable(lambda x: x, "(float64) -> float64"), [1.0])
+    with pytest.raises(IndexError, match="axis 3 is out of bounds"):
+        nd.reduce(minus, [1.0], axis=3)
+    with pytest.raises(TypeError, match="takes numbers, not string"):
+        nd.reduce(minus, ["a"])
+    with pytest.raises(ZeroDivisionError):
+        nd.reduce(nd.callable(lambda x, y: x // y, "(int64, int64) -> int64"), [[1, 2], [3, 0]], axis=1)

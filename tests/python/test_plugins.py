@@ -43,7 +43,7 @@ static intptr_t make_same(const deferred_ckernel *self, ckernel_builder_struct *
 
 static inline deferred_ckernel kernel_named(const char *name) {
   deferred_ckernel k = {sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id, 0, name,
-                        "(int32) -> int32", "Its operand.", NULL, make_same, NULL, NULL};
+                        "(int32) -> int32", "Its operand.", NULL, make_same, NULL, NULL, NULL};
   return k;
 }
 static deferred_ckernel kernel, other;
@@ -339,15 +339,15 @@ WRONG = {
     "no_signature": ("kernel.signature = NULL;", "it has no signature"),
     "bad_signature": ('kernel.signature = "(int33) -> int32";', 'unrecognized data type "int33"'),
     "no_arrow": ('kernel.signature = "int32";', "is not of the form"),
-    "array_signature": ('kernel.signature = "(var * int32) -> int32";', "no scalar"),
-    "many_operands": (f'kernel.signature = "({", ".join(["int8"] * 9)}) -> int8";', "has 9 operands; 1 to 8 can"),
-    "many_results": (f'kernel.signature = "(int8) -> ({", ".join(["int8"] * 9)})";', "has 9 results; 1 to 8 can"),
+    "array_signature": ('kernel.signature = "(var * int32) -> int32";', "takes the core prototype"),
+    "many_operands": (f'kernel.signature = "({", ".join(["int8"] * 9)}) -> int8";', "has 9 operands; a kernel has 1 to 8"),
+    "many_results": (f'kernel.signature = "(int8) -> ({", ".join(["int8"] * 9)})";', "has 9 results; a kernel has up to 8"),
     "unknown_flag": ("kernel.flags = 4096;", "flags 4096 have one that this library does not know"),
     "two_layouts": ("kernel.flags = dynd_callable_c_layout | dynd_callable_f_layout;", "C layout and F layout at once"),
     "bad_prototype": ("kernel.prototype = 12;", "unknown prototype 12"),
     "no_name": ("kernel.name = NULL;", "it has no name"),
     "no_identifier": ('kernel.name = "a-b";', "not an identifier"),
-    "name_of_operation": ('kernel.name = "add";', "add: the name is taken"),
+    "name_of_operation": ('kernel.name = "add";', "cannot be added to an operation of the library"),
     "name_of_reduction": ('kernel.name = "sum";', "sum: the name is taken"),
     "name_of_function": ('kernel.name = "load";', "load: the name is taken"),
     "name_of_python": ('kernel.name = "__class__";', "not an identifier that begins with a letter"),
@@ -467,7 +467,7 @@ def test_another_plug_in_has_the_name(triple, tmp_path):
           return h->register_kernel(h, &kernel);
         }""",
     )
-    with pytest.raises(ValueError, match="triple: a kernel of that name is registered already, by .*libtriple.so"):
+    with pytest.raises(TypeError, match="triple: .* is ambiguous with .*, which it has already, from .*libtriple.so"):
         nd.load(library)
     assert nd.triple([1]).tolist() == [3]
 

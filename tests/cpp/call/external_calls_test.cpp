@@ -9,7 +9,7 @@
 
 #include "dynd/array/block.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/call/lift.h"
+#include "dynd/call/callable.h"
 #include "dynd/eval/threads.h"
 #include "fixture.h"
 #include "kernel_of.h"
@@ -52,7 +52,7 @@ nd::array doubles_apart(intptr_t count, intptr_t stride, intptr_t odd) {
 }
 
 TEST(ExternalCalls, EveryElementIsAligned) {
-  nd::lifted call = nd::lift(*kernel_of<doubled>());
+  nd::callable call = nd::callable(*kernel_of<doubled>());
   for (intptr_t stride : {8, 9, 12, 16, 20, 28}) { // packed records have strides such as 12
     for (intptr_t odd : {0, 1, 4}) {
       EXPECT_EQ(text(call(doubles_apart(5, stride, odd))), "[0.0, 2.0, 4.0, 6.0, 8.0]") << stride << ", " << odd;
@@ -90,7 +90,7 @@ TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
   the_interpreter.interrupted = [] { return waiting > 0; };
   bool cancelled = false;
   try {
-    nd::lift (*kernel_of<polls>())(ramp("8000000 * float64"));
+    nd::callable (*kernel_of<polls>())(ramp("8000000 * float64"));
   } catch (const error &e) {
     cancelled = e.kind() == error_kind::cancelled;
   }

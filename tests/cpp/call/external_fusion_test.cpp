@@ -44,7 +44,7 @@ double half(double x) noexcept { return x / 2; }
 // ---- lazy or eager --------------------------------------------------------------------------------------------------
 
 TEST(LazyExternalKernel, PureAndTotalIsLazy) {
-  nd::lifted f = nd::lift(nd::make_kernel("half", half, dynd_callable_pure));
+  nd::callable f = nd::callable(nd::make_kernel("half", half, dynd_callable_pure));
   nd::array a = ramp(large), result = f(a);
   EXPECT_TRUE(is_lazy(result));
   EXPECT_EQ(result->values().owner, nullptr) << "without memory before it is looked at";
@@ -58,7 +58,7 @@ TEST(LazyExternalKernel, PureAndTotalIsLazy) {
 TEST(LazyExternalKernel, AllOthersAreEager) {
   nd::array a = ramp(large);
   auto lazy = [&](uint32_t flags) {
-    return is_lazy(nd::lift(nd::make_kernel(
+    return is_lazy(nd::callable(nd::make_kernel(
         "twice", [](double x) { return 2 * x; }, flags))(a));
   };
   EXPECT_TRUE(lazy(dynd_callable_pure | dynd_callable_total));
@@ -67,7 +67,7 @@ TEST(LazyExternalKernel, AllOthersAreEager) {
   EXPECT_FALSE(lazy(dynd_callable_pure)) << "it may fail";
   EXPECT_FALSE(lazy(dynd_callable_total)) << "it may see more than its operands";
   EXPECT_FALSE(lazy(dynd_callable_pure | dynd_callable_total | dynd_callable_one_thread));
-  nd::lifted two = nd::lift(nd::make_kernel(
+  nd::callable two = nd::callable(nd::make_kernel(
       "two", [](double x) { return std::pair(x, -x); }, dynd_callable_pure | dynd_callable_total));
   for (const nd::array &result : two.call_all({&a, 1})) {
     EXPECT_FALSE(is_lazy(result)) << "several results";
@@ -79,7 +79,7 @@ TEST(LazyExternalKernel, IsCalledWhenItIsLookedAtAndOnce) {
   calls = 0;
   auto counts = [](double x) noexcept { return calls++, x; };
   nd::array a = ramp(large);
-  nd::array result = nd::lift(nd::make_kernel("counts", counts, dynd_callable_pure))(a);
+  nd::array result = nd::callable(nd::make_kernel("counts", counts, dynd_callable_pure))(a);
   EXPECT_EQ(calls, 0);
   EXPECT_EQ(bits(result), bits(a));
   EXPECT_EQ(calls, 10000);
@@ -88,7 +88,7 @@ TEST(LazyExternalKernel, IsCalledWhenItIsLookedAtAndOnce) {
 }
 
 TEST(LazyExternalKernel, FusesWithWhatIsBelowAndAbove) {
-  nd::lifted f = nd::lift(nd::make_kernel("half", half, dynd_callable_pure));
+  nd::callable f = nd::callable(nd::make_kernel("half", half, dynd_callable_pure));
   nd::array a = ramp(large), b = ramp(large);
   auto compute = [&] { return f(f(a + b) * 3.0) - a; };
   nd::array result;
@@ -112,14 +112,14 @@ TEST(LazyExternalKernel, IsKeptAliveByItsArray) {
   nd::array a = ramp(large), result;
   {
     auto times = [shared](double x) noexcept { return x * *shared; };
-    result = nd::lift(nd::make_kernel("times", times, dynd_callable_pure))(a);
+    result = nd::callable(nd::make_kernel("times", times, dynd_callable_pure))(a);
   }
   EXPECT_EQ(shared.use_count(), 2) << "the array has it";
   EXPECT_EQ(bits(result), bits(at_once([&] { return a * 3.0; })));
   EXPECT_EQ(shared.use_count(), 1) << "and lets go of it when the values are there";
   {
     auto times = [shared](double x) noexcept { return x * *shared; };
-    nd::array dropped = nd::lift(nd::make_kernel("times", std::move(times), dynd_callable_pure))(a);
+    nd::array dropped = nd::callable(nd::make_kernel("times", std::move(times), dynd_callable_pure))(a);
     EXPECT_EQ(shared.use_count(), 2);
   }
   EXPECT_EQ(shared.use_count(), 1) << "or when it is dropped";
@@ -134,10 +134,10 @@ double weighted(double a, double b, double c, double d, double e, double f, doub
 }
 
 TEST(SeveralExternalKernels, OfEightOperandsAndEightResultsInOneProgram) {
-  nd::lifted w = nd::lift(nd::make_kernel("weighted", weighted, dynd_callable_pure));
-  nd::lifted rotate =
-      nd::lift(nd::make_kernel("rotate", [](double a, double b, double c, double d, double e, double f, double g,
-                                            double h) { return std::tuple(b, c, d, e, f, g, h, a); }));
+  nd::callable w = nd::callable(nd::make_kernel("weighted", weighted, dynd_callable_pure));
+  nd::callable rotate =
+      nd::callable(nd::make_kernel("rotate", [](double a, double b, double c, double d, double e, double f, double g,
+                                                double h) { return std::tuple(b, c, d, e, f, g, h, a); }));
   for (const char *shape : {"100 * 100 * ", "9000 * var * "}) {
     nd::array x = ramp(shape + std::string("float64")), i = ramp(shape + std::string("int32"));
     auto operands = [&] {
@@ -161,11 +161,11 @@ TEST(SeveralExternalKernels, OfEightOperandsAndEightResultsInOneProgram) {
 }
 
 TEST(SeveralExternalKernels, MoreThanOnePassTakes) {
-  nd::lifted w = nd::lift(nd::make_kernel("weighted", weighted, dynd_callable_pure));
-  nd::lifted mean = nd::lift(nd::make_kernel(
+  nd::callable w = nd::callable(nd::make_kernel("weighted", weighted, dynd_callable_pure));
+  nd::callable mean = nd::callable(nd::make_kernel(
       "mean", [](double a, double b) noexcept { return (a + b) / 2; }, dynd_callable_pure));
   nd::array x = ramp(large);
-  auto chain = [&](const nd::lifted &f, int length, bool many) {
+  auto chain = [&](const nd::callable &f, int length, bool many) {
     nd::array y = x;
     for (int k = 0; k < length; k++) {
       y = many ? f(y, x, 1.0, y, x, 2.0, x, y) * 0.01 : f(y, x);
@@ -179,8 +179,8 @@ TEST(SeveralExternalKernels, MoreThanOnePassTakes) {
 }
 
 TEST(SeveralExternalKernels, AFailureOfOneAboveIsItsOwn) {
-  nd::lifted f = nd::lift(nd::make_kernel("half", half, dynd_callable_pure));
-  nd::lifted positive = nd::lift(nd::make_kernel("positive", [](double x) {
+  nd::callable f = nd::callable(nd::make_kernel("half", half, dynd_callable_pure));
+  nd::callable positive = nd::callable(nd::make_kernel("positive", [](double x) {
     return x >= 0 ? x : throw std::domain_error("a number below zero, which is refused");
   }));
   nd::array a = ramp(large);
@@ -221,6 +221,7 @@ struct run_recorder {
               return end;
             },
             nullptr,
+            nullptr,
             nullptr};
   }
 };
@@ -232,14 +233,14 @@ TEST(ExternalKernelOfMissingValues, IsCalledOnRunsOfValidElements) {
   for (uint32_t flags : {uint32_t(0), uint32_t(dynd_callable_pure), pure_and_total, uint32_t(dynd_callable_harmless)}) {
     careful.flags = flags;
     run_recorder::runs = "";
-    nd::array result = nd::lift(careful)(a, b);
+    nd::array result = nd::callable(careful)(a, b);
     EXPECT_EQ(text(result), "[None, 1.0, None, None, 4.0, None, 6.0, 7.0, None]");
     EXPECT_EQ(type_text(result), "9 * ?float64");
     EXPECT_EQ(run_recorder::runs, "1 1 2 ") << flags;
   }
   run_recorder::runs = "";
   nd::array rows = parse("3 * var * ?float64", "[[1, null], [], [null, 4, 5]]");
-  EXPECT_EQ(text(nd::lift(careful)(rows, 1.0)), "[[0.0, None], [], [None, 3.0, 4.0]]");
+  EXPECT_EQ(text(nd::callable(careful)(rows, 1.0)), "[[0.0, None], [], [None, 3.0, 4.0]]");
   EXPECT_EQ(run_recorder::runs.substr(0, 4), "1 2 ");
 }
 
@@ -247,7 +248,7 @@ TEST(ExternalKernelOfMissingValues, HarmlessIsCalledOnAll) {
   deferred_ckernel harmless = run_recorder::kernel(pure_and_total | dynd_callable_harmless);
   run_recorder::runs = "";
   nd::array a = parse("5 * ?float64", "[1, null, 3, null, 5]");
-  EXPECT_EQ(text(nd::lift(harmless)(a, 1.0)), "[0.0, None, 2.0, None, 4.0]");
+  EXPECT_EQ(text(nd::callable(harmless)(a, 1.0)), "[0.0, None, 2.0, None, 4.0]");
   EXPECT_EQ(run_recorder::runs, "5 ");
 }
 
@@ -255,7 +256,7 @@ TEST(ExternalKernelOfMissingValues, IsLazyAndFusesToo) {
   nd::array numbers = ramp(large), some = nd::where(nd::less(numbers, 5000.0), numbers, parse("?float64", "null"));
   ASSERT_EQ(type_text(some), "100 * 100 * ?float64");
   some.eval();
-  nd::lifted f = nd::lift(nd::make_kernel("half", half, dynd_callable_pure));
+  nd::callable f = nd::callable(nd::make_kernel("half", half, dynd_callable_pure));
   nd::array result = f(some + 1.0) * 2.0;
   EXPECT_TRUE(is_lazy(result));
   EXPECT_EQ(text(result), text(at_once([&] { return some + 1.0; })));
@@ -264,7 +265,7 @@ TEST(ExternalKernelOfMissingValues, IsLazyAndFusesToo) {
 
 TEST(ExternalKernelOfMissingValues, AFailureIsThatOfAValidElement) {
   auto root = [](double x) { return x > 0 ? x : throw std::domain_error("not above zero"); };
-  nd::lifted f = nd::lift(nd::make_kernel("root", root));
+  nd::callable f = nd::callable(nd::make_kernel("root", root));
   EXPECT_EQ(text(f(parse("3 * ?float64", "[1, null, 3]"))), "[1.0, None, 3.0]") << "nothing is asked of a missing one";
   EXPECT_EQ(failure([&] { f(parse("2 * var * ?float64", "[[1, null], [2, null, -1, -2]]")); }),
             "value: root: not above zero at index (1, 2)");

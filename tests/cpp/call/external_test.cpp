@@ -49,7 +49,8 @@ int32_t call_single(const deferred_ckernel &kernel, int32_t value) {
                     text,
                     sizeof(text),
                     assign_error_fractional,
-                    0};
+                    0,
+                    nullptr};
   EXPECT_GT(kernel.instantiate(&kernel, &builder, 0, &bind), 0);
   auto function = reinterpret_cast<expr_single_operation_t>(builder.root()->function);
   int32_t result = 0;
@@ -74,7 +75,8 @@ std::vector<int32_t> call_strided(const deferred_ckernel &kernel, std::vector<in
                     text,
                     sizeof(text),
                     assign_error_fractional,
-                    0};
+                    0,
+                    nullptr};
   EXPECT_GT(kernel.instantiate(&kernel, &builder, 0, &bind), 0);
   auto function = reinterpret_cast<expr_strided_operation_t>(builder.root()->function);
   std::vector<int32_t> result(values.size());
@@ -187,7 +189,8 @@ struct constant_multiply : multiply_data {
               static_cast<multiply_data *>(this),
               instantiate_multiply,
               [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners++; },
-              [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners--; }};
+              [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners--; },
+              nullptr};
   }
 };
 
@@ -251,6 +254,7 @@ deferred_ckernel make(const char *name, const char *signature, uint32_t prototyp
         return status ? status : end;
       },
       nullptr,
+      nullptr,
       nullptr};
 }
 
@@ -294,7 +298,8 @@ TEST(ExternalKernel, WhatCannotBeLiftedIsSaid) {
   EXPECT_EQ(refused(make("p", "int32", unary_operation_funcproto_id, function)),
             "type: p: signature \"int32\" is not of the form (T, ...) -> R");
   EXPECT_EQ(refused(make("p", "(3 * int32) -> int32", unary_operation_funcproto_id, function)),
-            "type: p: signature \"(3 * int32) -> int32\" has an operand that is no scalar: 3 * int32");
+            "type: p: signature \"(3 * int32) -> int32\" has core dimensions or operands that are written: that takes "
+            "the core prototype");
   deferred_ckernel unwilling = make("p", "(int32) -> int32", unary_operation_funcproto_id, function);
   unwilling.instantiate = [](const deferred_ckernel *, ckernel_builder_struct *, intptr_t,
                              const dynd_bind *bind) -> intptr_t {

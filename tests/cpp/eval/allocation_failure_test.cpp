@@ -1,19 +1,25 @@
 // Every allocation fails in turn, of what is in no table: the levels of a kernel, lazy arrays, errors, external kernels
 // together. Each is a line in allocation_failure.def.
 #include <new>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "allocations.h"
 #include "dynd/array/view.h"
 #include "dynd/call/composed.h"
 #include "dynd/call/creation.h"
+#include "dynd/call/fold.h"
 #include "dynd/call/functions.h"
+#include "dynd/call/linear.h"
 #include "dynd/call/selection.h"
 #include "dynd/call/structure.h"
 #include "dynd/call/wrap.h"
+#include "dynd/call/wrap_core.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/row_functions.h"
+#include "dynd/type/pattern.h"
 #include "eval/allocation_scenarios.h"
 
 namespace dynd::testing {
@@ -102,7 +108,32 @@ result held(const nd::array &a, const nd::array &b) {
 /// A function that is wrapped, lifted, called and forgotten.
 template <class F, class... A> result lifted(F f, const A &...operands) {
   const nd::array all[] = {operands...};
-  return all_of(nd::lift(nd::make_kernel("lambda", f, dynd_callable_pure)).call_all(all));
+  return all_of(nd::callable(nd::make_kernel("lambda", f, dynd_callable_pure)).call_all(all));
+}
+
+/// Kernels with core dimensions: rows to rows of the same lengths, and to one number each.
+result core_rows(const nd::array &a) {
+  auto running = [](std::span<double> to, std::span<const double> from) {
+    std::partial_sum(from.begin(), from.end(), to.begin());
+  };
+  auto dot = [](std::span<const double> x, std::span<const double> y, const nd::given_keywords &k) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), k.get<double>("start"));
+  };
+  nd::callable product(nd::make_kernel("dot", "(N * float64, N * float64, *, start: float64 = 1) -> float64", dot));
+  nd::array sums = nd::callable(nd::make_kernel("running", "(N * float64) -> N * float64", running))(a);
+  return {sums, product(a, sums)};
+}
+
+nd::array folded(const nd::array &a) {
+  return nd::fold(nd::callable(nd::make_kernel("minus", [](double x, double y) { return 2 * x - y; })), a, -1,
+                  nd::array(0));
+}
+
+/// A pattern that is matched and put together again: the type of an array like `a`.
+nd::array matched(const nd::array &a) {
+  ndt::type pattern("Dims... * N * Float T");
+  ndt::type same = ndt::substitute(pattern, ndt::match(a.type(), pattern));
+  return same == a.type() ? a : nd::array();
 }
 
 nd::array negated(const nd::array &a) { return nd::call(samples[unary_operation_funcproto_id], {&a, 1}); }
@@ -121,7 +152,7 @@ nd::array negated_lazily(const nd::array &a) {
 result several_external(const nd::array &a) {
   nd::array x = negated_lazily(a + a), y = negated_lazily(x * 0.5);
   const nd::array operands[] = {x, y - a, negated_lazily(y), a};
-  return all_of(nd::lift(samples[multi_operation_funcproto_id]).call_all(operands));
+  return all_of(nd::callable(samples[multi_operation_funcproto_id]).call_all(operands));
 }
 
 // ---- the scenarios ------------------------------------------------------------------------------------------------

@@ -234,7 +234,7 @@ TEST(AllocationFailure, EveryConversionUnderEveryMode) {
 
 TEST(AllocationFailure, EveryRegisteredKernel) {
   for (const deferred_ckernel &k : samples) {
-    if (!nd::find_kernel(k.name)) {
+    if (!nd::find_callable(k.name)) {
       nd::register_kernel(nd::kernel(k));
     }
   }
@@ -243,16 +243,16 @@ TEST(AllocationFailure, EveryRegisteredKernel) {
       nd::load(file.path());
     }
   }
-  for (const nd::registered_kernel &k : nd::kernels()) {
-    const external_types &types = k.function.types();
+  for (const nd::callable &f : nd::callables()) {
+    const ndt::type signature = f.signatures()[0];
     for (const layout &l : layouts) {
-      scenario s = {k.name + ", " + l.name, any, {}, {}, true};
-      for (int i = 0; i < types.nsources; i++) {
-        s.operands.push_back(laid_out(l, size_t(i), types.type[types.noutputs + i]));
+      scenario s = {f.name() + ", " + l.name, any, {}, {}, true};
+      for (int i = 0; i < signature->nfields; i++) {
+        s.operands.push_back(laid_out(l, size_t(i), signature->fields[i].type->scalar));
       }
-      s.run = [&](const arrays &x) { return all_of(nd::lift(k.function.deferred()).call_all(x)); }; // built anew
+      s.run = [&](const arrays &x) { return all_of(nd::callable(f.kernels()[0]).call_all(x)); }; // built anew
       expect_to_survive(s);
-      ASSERT_FALSE(HasFatalFailure()) << k.name;
+      ASSERT_FALSE(HasFatalFailure()) << f.name();
     }
   }
 }

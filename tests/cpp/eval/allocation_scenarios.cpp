@@ -120,7 +120,8 @@ template <class F> deferred_ckernel sample(uint32_t prototype, const char *name,
           reinterpret_cast<void *>(function),
           make_sample,
           [](const deferred_ckernel *) { external_owners++; },
-          [](const deferred_ckernel *) { external_owners--; }};
+          [](const deferred_ckernel *) { external_owners--; },
+          nullptr};
 }
 
 } // namespace

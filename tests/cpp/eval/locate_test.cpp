@@ -216,7 +216,7 @@ TEST(LocateFailure, ExternalCodeIsRunElementByElement) {
 
 TEST(LocateFailure, ExternalCodeThatDoesNotFailAgainHasNoPlace) {
   moody_kernel moody;
-  nd::lifted f = nd::lift(moody.kernel);
+  nd::callable f = nd::callable(moody.kernel);
   for (const char *type : {"4 * 5 * int64", "4 * var * int64"}) {
     bool first = true;
     moody.fails = [&](int64_t) { return std::exchange(first, false); };

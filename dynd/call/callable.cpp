@@ -1,0 +1,525 @@
+#include "dynd/call/callable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+
+#include "dynd/array/cursor.h"
+#include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
+#include "dynd/call/resolve.h"
+#include "dynd/ops/parse.h"
+#include "dynd/type/utf8.h"
+
+namespace dynd::nd {
+
+namespace {
+
+[[noreturn]] void refuse(const deferred_ckernel &kernel, const std::string &why) {
+  fail(error_kind::type, std::string(kernel.name ? kernel.name : "kernel") + ": " + why);
+}
+
+/// A function on scalars, with its kernel for small calls.
+struct resolved_function : external_function {
+  nd::kernel function;
+  std::mutex building;
+  std::atomic<bool> built = false;
+  ckernel_builder built_leaf; // made when it is first called
+
+  explicit resolved_function(nd::kernel k) : function(std::move(k)) {
+    refs = 1;
+    destroy = [](counted *self) noexcept { delete static_cast<resolved_function *>(self); };
+    kernel = function.get();
+  }
+  ~resolved_function() {
+    with_interpreter locked(needs_lock());
+    built_leaf.reset();
+  }
+  bool needs_lock() const { return has(dynd_callable_python_lock); }
+
+  // A thread waits for another that builds without the interpreter's lock, which the other may need.
+  void build() {
+    if (built.load(std::memory_order_acquire)) {
+      return;
+    }
+    without_interpreter unlocked;
+    std::lock_guard turn(building);
+    if (!built.load(std::memory_order_relaxed)) {
+      with_interpreter locked(needs_lock());
+      built_leaf.reset(); // of an attempt that failed
+      make_external(built_leaf, 0, *this);
+      leaf = &built_leaf;
+      built.store(true, std::memory_order_release);
+    }
+  }
+};
+
+void check_lock(const deferred_ckernel &kernel) {
+  if ((kernel.flags & dynd_callable_python_lock) && !the_interpreter.enter) {
+    refuse(kernel, "needs Python's lock, and the Python package is not loaded");
+  }
+}
+
+// ---- keywords -------------------------------------------------------------------------------------------------------
+
+// The default of a keyword, from its canonical text.
+void read_default(const type_field &f, keyword_values::value &to) {
+  std::string_view text = f.value;
+  const type_data *t = f.type->kind == type_kind::option ? f.type->element : f.type;
+  if (f.type->kind == type_kind::option && text == "None") {
+    to.missing = true;
+  } else if (t->kind == type_kind::string) {
+    to.is_text = true;
+    to.text = ndt::type("{" + std::string(text) + ": int8}")->fields[0].name; // a quoted name is read as text is
+  } else {
+    parse_scalar(text, t->scalar, error_mode::nocheck, to.number); // it was read when the signature was
+  }
+}
+
+void read_given(const kernel &k, const type_field &f, const array &given, keyword_values::value &to) {
+  auto wrong = [&](const std::string &why) {
+    fail(error_kind::type, std::string(k->name) + ": keyword " + f.name + " " + why);
+  };
+  if (!given || given.ndim() != 0) {
+    wrong("is one value, not " + (given ? std::string(given.type().str()) : "nothing"));
+  }
+  const type_data *t = f.type->kind == type_kind::option ? f.type->element : f.type;
+  const type_data *own = given->type->dtype;
+  materialize(given.get());
+  if (own->kind == type_kind::option) {
+    to.missing = given->streams()[0].address[0] == 0;
+    if (to.missing && f.type->kind != type_kind::option) {
+      wrong("is missing, and its type is " + std::string(f.type->text));
+    }
+    own = own->element;
+  }
+  bool text = t->kind == type_kind::string;
+  if (!to.missing && (text ? own->kind != type_kind::string : own->kind != type_kind::scalar)) {
+    wrong("is " + std::string(own->text) + ", not " + f.type->text);
+  }
+  if (to.missing) {
+    return;
+  }
+  bool to_bool = !text && t->scalar == scalar_id::bool_, from_bool = !text && own->scalar == scalar_id::bool_;
+  if (!text && to_bool != from_bool) {
+    wrong("is " + std::string(own->text) + ", not " + f.type->text);
+  }
+  if (text) {
+    to.is_text = true;
+    array plain(copy_values(given.get(), access_mode::immutable, ndt::make_string()));
+    char *room[2];
+    to.text = cursor(*plain.get(), room).text();
+    return;
+  }
+  try {
+    array converted(copy_values(given.get(), access_mode::immutable, ndt::type(t)));
+    std::memcpy(to.number, converted->values().address, converted->item_size());
+  } catch (const error &e) {
+    fail(e.kind(), std::string(k->name) + ": keyword " + f.name + ": " + e.what());
+  }
+}
+
+std::shared_ptr<const keyword_values> read_keywords(const overload &o, std::span<const keyword> given) {
+  const std::vector<type_field> &all = o.signature.keywords;
+  for (const keyword &k : given) {
+    if (std::none_of(all.begin(), all.end(), [&](const type_field &f) { return k.name == f.name; })) {
+      refuse(*o.function, "has no keyword " + k.name + "; it is " + std::string(o.signature.type.str()));
+    }
+  }
+  auto made = std::make_shared<keyword_values>();
+  for (const type_field &f : all) {
+    keyword_values::value value;
+    value.name = f.name;
+    value.type = f.type->text;
+    auto own = std::find_if(given.begin(), given.end(), [&](const keyword &k) { return k.name == f.name; });
+    if (own != given.end()) {
+      read_given(o.function, f, own->value, value);
+    } else if (f.value) {
+      read_default(f, value);
+    } else {
+      refuse(*o.function, std::string("keyword ") + f.name + " is missing; it has no default");
+    }
+    made->all.push_back(std::move(value));
+  }
+  return made;
+}
+
+// ---- core dimensions ------------------------------------------------------------------------------------------------
+
+class core_maker {
+public:
+  core_maker(const resolution &found, array_block *const *blocks, std::shared_ptr<const keyword_values> keywords)
+      : found_(found), signature_(found.chosen->signature), blocks_(blocks), own_(std::make_unique<core_function>()),
+        made_(*own_) {
+    made_.keywords = std::move(keywords);
+  }
+
+  /// Whether it is the same for all calls of these types.
+  bool depends_on_types_alone() const { return !reads_values_ && signature_.keywords.empty(); }
+
+  std::unique_ptr<core_function> make() {
+    made_.kernel = found_.chosen->function.get();
+    made_.noutputs = int(signature_.results.size());
+    for (bool fixed : {false, true}) { // sizes that are in the signature come last
+      for (const core_pattern &p : signature_.operands) {
+        add_sizes(p, fixed, false);
+      }
+      for (const core_pattern &p : signature_.results) {
+        add_sizes(p, fixed, true);
+      }
+    }
+    for (const core_pattern &p : signature_.results) {
+      made_.operands.push_back({ndt::substitute(p.dtype, found_.bound), sizes_of_[&p], false, -1});
+    }
+    for (size_t i = 0; i < signature_.operands.size(); i++) {
+      const core_pattern &p = signature_.operands[i];
+      made_.operands.push_back({found_.operands[i], sizes_of_[&p], p.inout, int(i)});
+    }
+    return std::move(own_);
+  }
+
+private:
+  void add_sizes(const core_pattern &p, bool fixed, bool result) {
+    std::vector<int8_t> &own = sizes_of_[&p];
+    own.resize(p.dims.size());
+    for (size_t d = 0; d < p.dims.size(); d++) {
+      if ((p.dims[d].kind == type_kind::fixed_dim) == fixed) {
+        own[d] = size_for(p.dims[d], result);
+      }
+    }
+  }
+
+  int8_t size_for(const ndt::dimension &d, bool result) {
+    auto same = [&](const core_size &s) { return s.name == d.name && d.kind == type_kind::dim_variable; };
+    auto known = std::find_if(made_.sizes.begin(), made_.sizes.end(), same);
+    if (known != made_.sizes.end()) {
+      return int8_t(known - made_.sizes.begin());
+    }
+    if (made_.sizes.size() == max_core_sizes) {
+      refuse(*made_.kernel, "has more than " + std::to_string(max_core_sizes) + " sizes");
+    }
+    core_size size{d.str(), d.kind == type_kind::fixed_dim ? d.size : -1, result && d.kind == type_kind::var_dim};
+    if (result && d.kind == type_kind::dim_variable) {
+      size.fixed = given_size(d.name);
+    }
+    made_.sizes.push_back(size);
+    return int8_t(made_.sizes.size() - 1);
+  }
+
+  // Of a dimension of the result that is named for a keyword or for an operand of one value.
+  intptr_t given_size(const std::string &name) {
+    reads_values_ = true;
+    array value;
+    for (const keyword_values::value &v : made_.keywords->all) {
+      if (v.name == name && !v.missing) {
+        value = scalar_of(ndt::type(v.type).dtype()->scalar, v.number);
+      }
+    }
+    for (size_t i = 0; i < signature_.operands.size(); i++) {
+      if (signature_.operands[i].name == name) {
+        if (blocks_[i]->ndim != 0) {
+          refuse(*made_.kernel, name + " is a size of the result: one value, not " + blocks_[i]->type->text);
+        }
+        value = array(ref<array_block>::share(blocks_[i]));
+      }
+    }
+    if (!value) {
+      refuse(*made_.kernel, name + " is a size of the result, and is missing");
+    }
+    array number(copy_values(value.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
+    int64_t size = *number.data<int64_t>();
+    if (size < 0) {
+      fail(error_kind::value,
+           std::string(made_.kernel->name) + ": " + name + " is a size of the result, and is " + std::to_string(size));
+    }
+    return size;
+  }
+
+  const resolution &found_;
+  const kernel_signature &signature_;
+  array_block *const *blocks_;
+  std::unique_ptr<core_function> own_;
+  core_function &made_;
+  bool reads_values_ = false;
+  std::map<const core_pattern *, std::vector<int8_t>> sizes_of_;
+};
+
+// An overload that was added to an operation, for elements that are no numbers.
+callable_state *added_to[op_count];
+
+bool call_added(op_id op, const call_operands &operands, ref<array_block> *results) {
+  callable_state *state = __atomic_load_n(&added_to[size_t(op)], __ATOMIC_ACQUIRE);
+  const resolution *found = state ? try_resolve(*state, operands.block, operands.count) : nullptr;
+  if (found) {
+    call_resolved(*found, operands.block, operands.count, {}, results);
+  }
+  return found;
+}
+
+callable_state &checked(const ref<callable_state> &state) {
+  if (!state) { // find_callable gives an empty one for a name that there is not
+    fail(error_kind::type, "call: there is no callable");
+  }
+  return *state;
+}
+
+// As many as a kernel can have; with more the call is refused before they are read.
+struct block_list {
+  array_block *block[max_external_sources];
+  int count;
+};
+
+// The operands in their order, those that were given by name included; `left` are the keywords.
+block_list place(callable_state &state, std::span<const array> operands, std::span<const keyword> given,
+                 std::vector<keyword> &left) {
+  block_list list{{}, int(operands.size())};
+  for (size_t i = 0; i < std::min(operands.size(), size_t(max_external_sources)); i++) {
+    list.block[i] = operands[i].get();
+  }
+  if (given.empty()) {
+    return list;
+  }
+  std::lock_guard lock(state.mutex);
+  for (const std::unique_ptr<overload> &o : state.overloads) {
+    const std::vector<core_pattern> &wanted = o->signature.operands;
+    block_list tried = list;
+    left.clear();
+    for (size_t i = operands.size(); i < wanted.size(); i++) {
+      for (const keyword &k : given) {
+        if (!wanted[i].name.empty() && k.name == wanted[i].name && k.value) {
+          tried.block[tried.count++] = k.value.get();
+        }
+      }
+    }
+    for (const keyword &k : given) {
+      if (std::none_of(wanted.begin() + long(std::min(operands.size(), wanted.size())), wanted.end(),
+                       [&](const core_pattern &p) { return p.name == k.name; })) {
+        left.push_back(k);
+      }
+    }
+    if (size_t(tried.count) == wanted.size()) {
+      return tried;
+    }
+  }
+  left.assign(given.begin(), given.end());
+  return list;
+}
+
+int call_state(callable_state &state, std::span<const array> operands, std::span<const keyword> given,
+               ref<array_block> *results) {
+  std::vector<keyword> keywords;
+  block_list list = place(state, operands, given, keywords);
+  if (state.op) {
+    if (!keywords.empty()) {
+      fail(error_kind::type, state.name + ": has no keyword " + keywords[0].name);
+    }
+    evaluate(*state.op, {list.block, list.count}, results);
+    return operation_of(*state.op).noutputs;
+  }
+  return call_resolved(resolve(state, list.block, list.count), list.block, list.count, keywords, results);
+}
+
+} // namespace
+
+ref<external_function> scalar_function(const resolution &found, std::shared_ptr<const keyword_values> keywords) {
+  const kernel_signature &signature = found.chosen->signature;
+  auto made = ref<external_function>::adopt(new resolved_function(found.chosen->function));
+  made->keywords = std::move(keywords);
+  made->types.noutputs = int(signature.results.size());
+  made->types.nsources = int(signature.operands.size());
+  scalar_id *type = made->types.type;
+  for (const core_pattern &p : signature.results) {
+    *type++ = ndt::substitute(p.dtype, found.bound)->scalar;
+  }
+  for (ndt::type operand : found.operands) {
+    *type++ = operand->scalar;
+  }
+  return made;
+}
+
+int call_resolved(const resolution &found, array_block *const *blocks, int count, std::span<const keyword> given,
+                  ref<array_block> *results) {
+  const overload &o = *found.chosen;
+  check_lock(*o.function);
+  with_interpreter locked(o.function->flags & dynd_callable_python_lock);
+  if (const core_function *core = given.empty() ? found.core.load(std::memory_order_acquire) : nullptr) {
+    evaluate(*core, {blocks, count}, results);
+    return int(o.signature.results.size());
+  }
+  ref<external_function> function = found.scalar;
+  std::shared_ptr<const keyword_values> keywords;
+  if (!function || !given.empty()) {
+    keywords = read_keywords(o, given);
+  }
+  auto is_scalar = [](ndt::type t) { return t->kind == type_kind::scalar; };
+  if (!function && o.signature.is_scalar() && o.function->prototype != core_operation_funcproto_id &&
+      std::all_of(found.operands.begin(), found.operands.end(), is_scalar)) {
+    function = scalar_function(found, keywords);
+  }
+  if (function) {
+    static_cast<resolved_function &>(*function).build();
+    evaluate(*function, {blocks, count}, results);
+  } else {
+    core_maker maker(found, blocks, std::move(keywords));
+    std::unique_ptr<core_function> made = maker.make();
+    const core_function *shared = made.get(), *before = nullptr;
+    if (maker.depends_on_types_alone()) {
+      shared = found.core.compare_exchange_strong(before, shared, std::memory_order_acq_rel) ? made.release() : before;
+    }
+    evaluate(*shared, {blocks, count}, results);
+  }
+  return int(o.signature.results.size());
+}
+
+// Reads only the fields that a struct of that size has.
+void check_kernel(const deferred_ckernel &kernel) {
+  if (kernel.version != DYND_ABI_VERSION) {
+    fail(error_kind::type, "kernel: made for version " + std::to_string(kernel.version) +
+                               " of the ABI, this library has version " + std::to_string(DYND_ABI_VERSION));
+  }
+  if (kernel.size < sizeof(deferred_ckernel)) {
+    fail(error_kind::type, "kernel: its struct says that it has " + std::to_string(kernel.size) +
+                               " bytes, a deferred_ckernel has " + std::to_string(sizeof(deferred_ckernel)));
+  }
+  if (!kernel.name || !*kernel.name) {
+    refuse(kernel, "it has no name");
+  }
+  if (!kernel.signature) {
+    refuse(kernel, "it has no signature");
+  }
+  for (const char *text : {kernel.name, kernel.signature, kernel.doc}) {
+    if (text && !is_utf8(text)) {
+      refuse(kernel, "name, signature and documentation must be UTF-8");
+    }
+  }
+  if (!kernel.instantiate) {
+    refuse(kernel, "instantiate is NULL");
+  }
+  if (!kernel.retain != !kernel.release) {
+    refuse(kernel, "retain and release must both be there, or neither");
+  }
+  constexpr uint32_t both_layouts = dynd_callable_c_layout | dynd_callable_f_layout;
+  if (kernel.flags >= 2 * dynd_callable_strided_predicate) {
+    refuse(kernel, "flags " + std::to_string(kernel.flags) + " have one that this library does not know");
+  }
+  if ((kernel.flags & both_layouts) == both_layouts) {
+    refuse(kernel, "wants C layout and F layout at once");
+  }
+  if (kernel.prototype > core_operation_funcproto_id) {
+    refuse(kernel, "unknown prototype " + std::to_string(kernel.prototype));
+  }
+  if ((kernel.flags & dynd_callable_strided_predicate) && kernel.prototype != binary_predicate_funcproto_id) {
+    refuse(kernel, "has the flag of a strided predicate, and is none");
+  }
+}
+
+// ---- the handle -----------------------------------------------------------------------------------------------------
+
+callable::callable() = default;
+callable::callable(ref<callable_state> state) : state_(std::move(state)) {}
+callable::callable(const callable &) = default;
+callable::callable(callable &&) noexcept = default;
+callable &callable::operator=(callable other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+callable::~callable() = default;
+
+callable::callable(std::string name, std::string doc)
+    : state_(ref<callable_state>::adopt(new callable_state(std::move(name), std::move(doc)))) {}
+
+callable::callable(kernel k) {
+  if (!k) {
+    fail(error_kind::type, "callable: there is no kernel");
+  }
+  check_kernel(*k);
+  *this = callable(std::string(k->name), k->doc ? k->doc : "");
+  add(k);
+}
+
+callable::callable(const deferred_ckernel &deferred) {
+  check_kernel(deferred); // before anything of it is called
+  *this = callable(kernel(deferred));
+}
+
+void callable::add(const kernel &k) const {
+  check_kernel(*k);
+  callable_state &state = checked(state_);
+  auto made = std::make_unique<overload>(overload{k, read_signature(*k)});
+  std::lock_guard lock(state.mutex);
+  check_overload(state, *made);
+  state.retired.reserve(state.retired.size() + state.resolved.size());
+  state.overloads.push_back(std::move(made));
+  state.recent.store(nullptr, std::memory_order_release); // another overload may fit better now
+  std::move(state.resolved.begin(), state.resolved.end(), std::back_inserter(state.retired));
+  state.resolved.clear();
+  if (state.op) {
+    __atomic_store_n(&added_to[size_t(*state.op)], &state, __ATOMIC_RELEASE);
+    call_added_overload = call_added;
+  }
+}
+
+std::vector<array> callable::call_all(std::span<const array> operands, std::span<const keyword> keywords) const {
+  ref<array_block> results[max_external_outputs];
+  int count = call_state(checked(state_), operands, keywords, results);
+  std::vector<array> all;
+  for (int o = 0; o < count; o++) {
+    all.emplace_back(std::move(results[o]));
+  }
+  return all;
+}
+
+array callable::call(std::span<const array> operands, std::span<const keyword> keywords) const {
+  std::vector<array> all = call_all(operands, keywords);
+  if (all.size() != 1) {
+    fail(error_kind::type, name() + ": has " + (all.empty() ? "no result" : "several results") + ": use call_all");
+  }
+  return std::move(all[0]);
+}
+
+int callable::call_into(array_block *const *operands, int count, ref<array_block> *results) const {
+  callable_state &state = checked(state_);
+  if (state.op) {
+    evaluate(*state.op, {operands, count}, results);
+    return operation_of(*state.op).noutputs;
+  }
+  return call_resolved(resolve(state, operands, count), operands, count, {}, results);
+}
+
+array callable::call_blocks(std::initializer_list<array_block *> operands) const {
+  ref<array_block> results[max_external_outputs];
+  int noutputs = call_into(operands.begin(), int(operands.size()), results);
+  if (noutputs != 1) {
+    fail(error_kind::type, name() + ": has " + (noutputs ? "several results" : "no result") + ": use call_all");
+  }
+  return array(std::move(results[0]));
+}
+
+const std::string &callable::name() const { return checked(state_).name; }
+const std::string &callable::doc() const { return checked(state_).doc; }
+
+std::vector<ndt::type> callable::signatures() const {
+  callable_state &state = checked(state_);
+  std::vector<ndt::type> all;
+  if (state.op) {
+    all = signatures_of(*state.op);
+  }
+  std::lock_guard lock(state.mutex);
+  for (const std::unique_ptr<overload> &o : state.overloads) {
+    all.push_back(o->signature.type);
+  }
+  return all;
+}
+
+std::vector<kernel> callable::kernels() const {
+  callable_state &state = checked(state_);
+  std::lock_guard lock(state.mutex);
+  std::vector<kernel> all;
+  for (const std::unique_ptr<overload> &o : state.overloads) {
+    all.push_back(o->function);
+  }
+  return all;
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,174 @@
+#include "dynd/call/fold.h"
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/resolve.h"
+#include "dynd/eval/scan.h"
+#include "dynd/eval/space.h"
+#include "dynd/kernel/level.h"
+
+namespace dynd::nd {
+
+namespace {
+
+/// A kernel (N * T) -> T that has the folded one as its child.
+struct fold_kernel : deferred_ckernel {
+  std::string name_text, signature_text;
+  ref<external_function> function;
+  size_t item;
+  bool has_identity = false;
+  alignas(16) char identity[max_scalar_size] = {};
+  std::atomic<intptr_t> refs{1};
+
+  static fold_kernel *of(const deferred_ckernel *self) {
+    return const_cast<fold_kernel *>(static_cast<const fold_kernel *>(self));
+  }
+};
+
+struct fold_leaf {
+  ckernel_prefix base;
+  const fold_kernel *owner; // lives as long as the kernel does
+  intptr_t stride;
+
+  const ckernel_prefix *child() const { return &(this + 1)->base; }
+};
+
+int fold_rows(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *leaf = reinterpret_cast<const fold_leaf *>(self);
+  const fold_kernel &f = *leaf->owner;
+  for (size_t i = 0; i < call->count; i++) {
+    alignas(16) char value[2][max_scalar_size]; // the result of a step is the next one's operand
+    char *at = dynd_core_data(call, 1, i);
+    intptr_t size = dynd_core_size(call, 0, i), j = f.has_identity ? 0 : 1;
+    int now = 0;
+    if (!f.has_identity && size == 0) {
+      fail_element(frame, i);
+      return report(frame, dynd_error_value, "a row is empty, and there is no identity");
+    }
+    std::memcpy(value[0], f.has_identity ? f.identity : at, f.item);
+    for (; j < size; j++, now = 1 - now) {
+      char *const streams[] = {value[1 - now], value[now], at + j * leaf->stride};
+      if (int status = call_strided(leaf->child(), streams, no_stride, 1, frame)) {
+        fail_element(frame, i);
+        return status;
+      }
+    }
+    std::memcpy(dynd_core_data(call, 0, i), value[now], f.item);
+  }
+  return dynd_ok;
+}
+
+intptr_t make_fold(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *bind) {
+  const fold_kernel *f = fold_kernel::of(self);
+  auto &builder = static_cast<ckernel_builder &>(*out); // only the library makes this kernel
+  try {
+    size_t begin = size_t(offset) + sizeof(fold_leaf);
+    builder.ensure_capacity(begin);
+    auto *leaf = builder.get_at<fold_leaf>(size_t(offset));
+    leaf->base.destructor = [](ckernel_prefix *made) {
+      destroy_child(&(reinterpret_cast<fold_leaf *>(made) + 1)->base);
+    };
+    leaf->owner = f;
+    leaf->stride = bind->arrmeta[1]->stride[0];
+    leaf->base.set_function(fold_rows);
+    return intptr_t(make_external(builder, begin, *f->function));
+  } catch (const error &e) {
+    std::snprintf(bind->error, bind->error_size, "%s", e.what());
+    return int(e.kind());
+  } catch (...) {
+    return dynd_error_memory;
+  }
+}
+
+// The overload of f for two operands of the type; what it takes first it has to give.
+const resolution &resolve_fold(const callable &f, const type_data *element) {
+  if (element->kind != type_kind::scalar) {
+    fail(error_kind::type, "reduce: takes numbers, not " + std::string(element->text));
+  }
+  alignas(16) const char zero[max_scalar_size] = {};
+  array sample = scalar_of(element->scalar, zero);
+  array_block *blocks[] = {sample.get(), sample.get()};
+  const resolution &found = resolve(*f.state(), blocks, 2);
+  if (!found.scalar || found.scalar->types.noutputs != 1 ||
+      found.scalar->types.type[0] != found.scalar->types.type[1]) {
+    fail(error_kind::type, "reduce: " + f.name() + " has to take two numbers and give one of the first one's type, " +
+                               std::string(found.chosen->signature.type.str()) + " does not");
+  }
+  return found;
+}
+
+kernel make_kernel_of(const callable &f, const resolution &found, const array &identity) {
+  auto *made = new fold_kernel{};
+  kernel owner = kernel::adopt(made);
+  const external_types &types = found.scalar->types;
+  made->name_text = "reduce: " + f.name();
+  made->signature_text =
+      std::string("(N * ") + scalar_name[size_t(types.type[2])] + ") -> " + scalar_name[size_t(types.type[0])];
+  made->function = found.scalar;
+  made->item = scalar_size[size_t(types.type[0])];
+  if (identity) {
+    array value(copy_values(identity.get(), access_mode::immutable, ndt::make_scalar(types.type[0])));
+    made->has_identity = true;
+    std::memcpy(made->identity, value->values().address, made->item);
+  } else if (types.type[0] != types.type[2]) {
+    fail(error_kind::type, "reduce: " + f.name() + " takes two types; give an identity of the first one");
+  }
+  deferred_ckernel &base = *made;
+  base = {sizeof(deferred_ckernel),
+          DYND_ABI_VERSION,
+          core_operation_funcproto_id,
+          found.chosen->function->flags & (dynd_callable_one_thread | dynd_callable_python_lock),
+          made->name_text.c_str(),
+          made->signature_text.c_str(),
+          nullptr,
+          nullptr,
+          make_fold,
+          [](const deferred_ckernel *self) { fold_kernel::of(self)->refs.fetch_add(1, std::memory_order_relaxed); },
+          [](const deferred_ckernel *self) {
+            if (fold_kernel::of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+              delete fold_kernel::of(self);
+            }
+          },
+          nullptr};
+  return owner;
+}
+
+// The axis as the last one.
+array with_axis_last(const array &a, int axis) {
+  int own = axis < 0 ? axis + a.ndim() : axis;
+  if (own < 0 || own >= a.ndim()) {
+    fail(error_kind::index, "reduce: axis " + std::to_string(axis) + " is out of bounds for an array of " +
+                                std::to_string(a.ndim()) + " dimensions");
+  }
+  if (own == a.ndim() - 1) {
+    return a;
+  }
+  if (a->type->var_count) {
+    return array(move_axis_inside("reduce", a.get(), own, a.ndim() - 1));
+  }
+  std::vector<int> axes(size_t(a.ndim()));
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.erase(axes.begin() + own);
+  axes.push_back(own);
+  return transposed(a, axes);
+}
+
+} // namespace
+
+array fold(const callable &f, const array &a, std::optional<int> axis, const array &identity) {
+  if (identity && identity.ndim() > 0) {
+    fail(error_kind::type, "reduce: identity must be one value");
+  }
+  const type_data *element = a->type->dtype;
+  element = element->kind == type_kind::option ? element->element : element;
+  kernel folded = make_kernel_of(f, resolve_fold(f, element), identity);
+  array rows = axis ? with_axis_last(a, *axis) : array(as_one_row(a.get()));
+  return callable(folded)(rows);
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,425 @@
+#include "dynd/call/linear.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/blas.h"
+#include "dynd/eval/evaluate.h"
+
+namespace dynd::nd {
+
+namespace {
+
+using axis_list = std::vector<int>;
+using size_list = std::vector<intptr_t>;
+
+// The same elements with other sizes and strides, all in bytes of a's memory.
+array strided_view(const array &a, const size_list &sizes, const size_list &strides) {
+  if (sizes.size() > size_t(max_ndim)) {
+    fail(error_kind::value, "more than " + std::to_string(max_ndim) + " dimensions");
+  }
+  ndt::type type(a->type->dtype);
+  for (size_t d = 0; d < sizes.size(); d++) {
+    type = ndt::make_strided_dim(type);
+  }
+  ref<array_block> view = new_block(type.get(), a->access, a->flags & flag_ours);
+  std::copy(sizes.begin(), sizes.end(), view->size());
+  std::copy(strides.begin(), strides.end(), view->value_strides());
+  view->streams()[0] = shared_stream(*a.get(), 0);
+  note_density(*view);
+  return array(std::move(view));
+}
+
+// An array that strides describe: its values are there, and its elements are numbers without rows.
+array as_strided(const char *name, const array &a) {
+  if (a->type->var_count || a->type->dtype->kind != type_kind::scalar) {
+    fail(error_kind::type, std::string(name) + ": takes strided arrays of numbers, not " + std::string(a.type().str()));
+  }
+  array ready = a;
+  ready.eval();
+  return ready;
+}
+
+// The axes of each group become one axis; a view where strides allow it, else a copy.
+array merged(const array &a, const std::vector<axis_list> &groups) {
+  for (bool copied : {false, true}) {
+    axis_list order;
+    for (const axis_list &group : groups) {
+      order.insert(order.end(), group.begin(), group.end());
+    }
+    array from = transposed(a, order);
+    if (copied) {
+      from = array(copy_values(from.get(), access_mode::immutable));
+    }
+    size_list sizes, strides;
+    int next = 0;
+    bool fits = true;
+    for (const axis_list &group : groups) {
+      intptr_t size = 1, stride = intptr_t(from->item_size());
+      for (int d = next + int(group.size()) - 1; d >= next; d--) {
+        if (from.size(d) == 1) {
+          continue;
+        }
+        intptr_t own = from->value_strides()[d];
+        fits = fits && (size == 1 || own == stride * size);
+        stride = size == 1 ? own : stride;
+        if (__builtin_mul_overflow(size, from.size(d), &size)) {
+          fail(error_kind::memory, "the array is too large");
+        }
+      }
+      next += int(group.size());
+      sizes.push_back(size);
+      strides.push_back(stride);
+    }
+    if (fits || copied) {
+      return strided_view(from, sizes, strides);
+    }
+  }
+  return a;
+}
+
+// A dense array with other sizes, as many elements.
+array reshaped(const array &a, const size_list &sizes) {
+  array dense = a->flags & flag_dense ? a : array(copy_values(a.get(), access_mode::immutable));
+  size_list strides(sizes.size());
+  intptr_t stride = intptr_t(dense->item_size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= sizes[d];
+  }
+  return strided_view(dense, sizes, strides);
+}
+
+array product(const array &a, const array &b) {
+  bool half = a->has_scalars() && b->has_scalars() && promote(a->scalar(), b->scalar()) == scalar_id::float16;
+  blas_threads allowed(a.ndim() <= 2 && b.ndim() <= 2); // else the blocks are on our threads
+  if (!half) {
+    return matmul_kernel()(a, b);
+  }
+  ndt::type single = ndt::make_scalar(scalar_id::float32);
+  array x(copy_values(a.get(), access_mode::immutable, single)),
+      y(copy_values(b.get(), access_mode::immutable, single));
+  return array(copy_values(matmul_kernel()(x, y).get(), access_mode::immutable, ndt::make_scalar(scalar_id::float16),
+                           error_mode::nocheck));
+}
+
+array without_axis(const array &a, bool last) {
+  index all, zero, rest;
+  all.kind = index::ellipsis;
+  zero.kind = index::integer;
+  rest.kind = index::slice;
+  const index before_last[] = {all, zero, rest};
+  return at(a, std::span(before_last, last ? 2 : 3));
+}
+
+} // namespace
+
+array matmul(const array &a, const array &b) {
+  if (a.ndim() == 0 || b.ndim() == 0) {
+    fail(error_kind::type, "matmul: operands have at least one dimension; for numbers use multiply");
+  }
+  array x = a.ndim() == 1 ? with_unit_axis(a, 0) : a, y = b.ndim() == 1 ? with_unit_axis(b, 1) : b;
+  array result = product(x, y);
+  if (b.ndim() == 1) {
+    result = without_axis(result, true);
+  }
+  if (a.ndim() == 1) {
+    result = without_axis(result, b.ndim() == 1);
+  }
+  return result;
+}
+
+array tensordot(const array &left, const array &right, std::span<const int> a_axes, std::span<const int> b_axes) {
+  array a = as_strided("tensordot", left), b = as_strided("tensordot", right);
+  if (a_axes.size() != b_axes.size()) {
+    fail(error_kind::value,
+         "tensordot: " + std::to_string(a_axes.size()) + " axes of a and " + std::to_string(b_axes.size()) + " of b");
+  }
+  auto checked = [](const array &x, std::span<const int> given, axis_list &summed) {
+    std::vector<bool> used(size_t(x.ndim()));
+    for (int axis : given) {
+      int own = axis < 0 ? axis + x.ndim() : axis;
+      if (own < 0 || own >= x.ndim()) {
+        fail(error_kind::index, "tensordot: axis " + std::to_string(axis) + " is out of bounds for an array of " +
+                                    std::to_string(x.ndim()) + " dimensions");
+      }
+      if (used[size_t(own)]) {
+        fail(error_kind::value, "tensordot: axis " + std::to_string(axis) + " is there twice");
+      }
+      used[size_t(own)] = true;
+      summed.push_back(own);
+    }
+    axis_list kept;
+    for (int d = 0; d < x.ndim(); d++) {
+      if (!used[size_t(d)]) {
+        kept.push_back(d);
+      }
+    }
+    return kept;
+  };
+  axis_list a_summed, b_summed, a_kept = checked(a, a_axes, a_summed), b_kept = checked(b, b_axes, b_summed);
+  size_list sizes;
+  for (size_t i = 0; i < a_summed.size(); i++) {
+    if (a.size(a_summed[i]) != b.size(b_summed[i])) {
+      fail(error_kind::broadcast, "tensordot: axis " + std::to_string(a_axes[i]) + " of a has size " +
+                                      std::to_string(a.size(a_summed[i])) + ", axis " + std::to_string(b_axes[i]) +
+                                      " of b " + std::to_string(b.size(b_summed[i])));
+    }
+  }
+  for (int d : a_kept) {
+    sizes.push_back(a.size(d));
+  }
+  for (int d : b_kept) {
+    sizes.push_back(b.size(d));
+  }
+  return reshaped(product(merged(a, {a_kept, a_summed}), merged(b, {b_summed, b_kept})), sizes);
+}
+
+// ---- einsum ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// An operand with a label for each axis. Letters are themselves; the axes of an ellipsis, from the last on, are -1,
+/// -2.
+struct labelled {
+  array a;
+  std::vector<int> labels;
+
+  int axis_of(int label) const {
+    auto found = std::find(labels.begin(), labels.end(), label);
+    return found == labels.end() ? -1 : int(found - labels.begin());
+  }
+};
+
+class summation {
+public:
+  summation(std::string_view text, std::span<const array> operands) : text_(text), operands_(operands) { parse(); }
+
+  array run() {
+    labelled all = prepared(0);
+    for (size_t i = 1; i < operands_.size(); i++) {
+      all = combined(all, prepared(i), i + 1);
+    }
+    all = without_others(all, {}, operands_.size());
+    axis_list order;
+    for (int label : output_) {
+      int axis = all.axis_of(label);
+      if (axis < 0) { // all operands have size 1 there
+        refuse("the result has no size for a label");
+      }
+      order.push_back(axis);
+    }
+    return transposed(all.a, order);
+  }
+
+private:
+  [[noreturn]] void refuse(const std::string &why, error_kind kind = error_kind::value) const {
+    fail(kind, "einsum: " + why + ": \"" + std::string(text_) + "\"");
+  }
+
+  void parse() {
+    std::string compact;
+    for (char c : text_) {
+      if (c != ' ') {
+        compact += c;
+      }
+    }
+    size_t arrow = compact.find("->");
+    std::vector<std::string> terms(1);
+    for (char c : compact.substr(0, arrow)) {
+      if (c == ',') {
+        terms.emplace_back();
+      } else {
+        terms.back() += c;
+      }
+    }
+    if (terms.size() != operands_.size()) {
+      refuse(std::to_string(operands_.size()) + " operands for the subscripts of " + std::to_string(terms.size()));
+    }
+    for (size_t i = 0; i < terms.size(); i++) {
+      given_.push_back(labels_of(terms[i], operands_[i].ndim()));
+      note_sizes(i);
+    }
+    output_ = arrow == compact.npos ? implicit_output() : explicit_output(compact.substr(arrow + 2));
+  }
+
+  // `ndim` is that of the operand; of the result -1: its ellipsis has the axes that any operand's has.
+  std::vector<int> labels_of(const std::string &term, int ndim) {
+    std::vector<int> labels;
+    size_t dots = term.find("...");
+    int nletters = int(term.size()) - (dots == term.npos ? 0 : 3);
+    int hidden = dots == term.npos ? 0 : ndim < 0 ? nellipsis_ : ndim - nletters;
+    if (ndim >= 0 && (hidden < 0 || nletters + hidden != ndim)) {
+      refuse("an operand of " + std::to_string(ndim) + " dimensions has the subscripts " + term);
+    }
+    for (size_t i = 0; i < term.size(); i++) {
+      if (i == dots) {
+        for (int d = hidden; d > 0; d--) {
+          labels.push_back(-d);
+        }
+        i += 2;
+      } else if ((term[i] | 32) < 'a' || (term[i] | 32) > 'z') {
+        refuse(std::string("subscripts are letters, not '") + term[i] + "'");
+      } else {
+        labels.push_back(term[i]);
+      }
+    }
+    nellipsis_ = std::max(nellipsis_, hidden);
+    return labels;
+  }
+
+  // A size of 1 stretches.
+  void note_sizes(size_t i) {
+    for (size_t d = 0; d < given_[i].size(); d++) {
+      intptr_t own = operands_[i]->is_var(int(d)) ? -1 : operands_[i].size(int(d));
+      if (own < 0) {
+        refuse("takes strided arrays of numbers, not " + std::string(operands_[i].type().str()), error_kind::type);
+      }
+      auto [known, added] = size_.try_emplace(given_[i][d], own);
+      if (!added && known->second != own && known->second != 1 && own != 1) {
+        refuse("a label has the sizes " + std::to_string(known->second) + " and " + std::to_string(own) +
+                   " in operand " + std::to_string(i),
+               error_kind::broadcast);
+      }
+      known->second = known->second == 1 ? own : known->second;
+    }
+  }
+
+  std::vector<int> implicit_output() const {
+    std::map<int, int> count;
+    for (const std::vector<int> &labels : given_) {
+      for (int label : labels) {
+        count[label]++;
+      }
+    }
+    std::vector<int> output;
+    for (auto [label, n] : count) { // the ellipsis is first, letters are in order
+      if (label < 0 || n == 1) {
+        output.push_back(label);
+      }
+    }
+    return output;
+  }
+
+  std::vector<int> explicit_output(const std::string &term) {
+    std::vector<int> output = labels_of(term, -1);
+    for (size_t i = 0; i < output.size(); i++) {
+      if (!size_.count(output[i])) {
+        refuse(std::string("the result has a label that no operand has: ") + char(output[i]));
+      }
+      if (std::count(output.begin(), output.end(), output[i]) > 1) {
+        refuse(std::string("the result has a label twice: ") + char(output[i]));
+      }
+    }
+    return output;
+  }
+
+  // Diagonals taken; axes of size 1 that would stretch are gone.
+  labelled prepared(size_t i) const {
+    array a = as_strided("einsum", operands_[i]);
+    std::vector<int> labels;
+    size_list sizes, strides;
+    for (size_t d = 0; d < given_[i].size(); d++) {
+      int label = given_[i][d];
+      intptr_t own = a.size(int(d)), stride = a->value_strides()[d];
+      if (own == 1 && size_.at(label) != 1) {
+        continue;
+      }
+      auto known = std::find(labels.begin(), labels.end(), label);
+      if (known != labels.end()) {
+        strides[size_t(known - labels.begin())] += stride;
+        continue;
+      }
+      labels.push_back(label);
+      sizes.push_back(own);
+      strides.push_back(stride);
+    }
+    return {strided_view(a, sizes, strides), labels};
+  }
+
+  // Whether the result or an operand from `next` on has the label.
+  bool is_needed(int label, size_t next) const {
+    auto has = [&](const std::vector<int> &labels) { return std::count(labels.begin(), labels.end(), label) > 0; };
+    return has(output_) || std::any_of(given_.begin() + long(next), given_.end(), has);
+  }
+
+  // Summed over the axes whose labels are in nothing else. In the operand's type, as all of einsum is.
+  labelled without_others(const labelled &x, const std::vector<int> &other, size_t next) const {
+    axis_list summed;
+    std::vector<int> kept;
+    for (size_t d = 0; d < x.labels.size(); d++) {
+      bool needed = is_needed(x.labels[d], next) || std::count(other.begin(), other.end(), x.labels[d]);
+      needed ? kept.push_back(x.labels[d]) : summed.push_back(int(d));
+    }
+    if (summed.empty()) {
+      return x;
+    }
+    array total(evaluate(aggregate_id::sum, x.a.get(), false, reduced_axes(summed.data(), int(summed.size()))));
+    ndt::type own(x.a->type->dtype);
+    return {array(copy_values(total.get(), access_mode::immutable, own, error_mode::nocheck)), kept};
+  }
+
+  labelled combined(const labelled &left, const labelled &right, size_t next) const {
+    labelled x = without_others(left, right.labels, next), y = without_others(right, left.labels, next);
+    axis_list x_batch, y_batch, x_summed, y_summed, x_free, y_free;
+    std::vector<int> labels;
+    size_list sizes;
+    auto add = [&](const labelled &from, int axis) {
+      labels.push_back(from.labels[size_t(axis)]);
+      sizes.push_back(from.a.size(axis));
+    };
+    for (size_t d = 0; d < x.labels.size(); d++) {
+      int other = y.axis_of(x.labels[d]);
+      if (other < 0) {
+        x_free.push_back(int(d));
+      } else if (is_needed(x.labels[d], next)) {
+        x_batch.push_back(int(d));
+        y_batch.push_back(other);
+        add(x, int(d));
+      } else {
+        x_summed.push_back(int(d));
+        y_summed.push_back(other);
+      }
+    }
+    for (int d : x_free) {
+      add(x, d);
+    }
+    for (size_t d = 0; d < y.labels.size(); d++) {
+      if (x.axis_of(y.labels[d]) < 0) {
+        y_free.push_back(int(d));
+        add(y, int(d));
+      }
+    }
+    std::vector<axis_list> x_groups, y_groups;
+    for (size_t i = 0; i < x_batch.size(); i++) {
+      x_groups.push_back({x_batch[i]});
+      y_groups.push_back({y_batch[i]});
+    }
+    x_groups.insert(x_groups.end(), {x_free, x_summed});
+    y_groups.insert(y_groups.end(), {y_summed, y_free});
+    return {reshaped(product(merged(x.a, x_groups), merged(y.a, y_groups)), sizes), labels};
+  }
+
+  std::string_view text_;
+  std::span<const array> operands_;
+  std::vector<std::vector<int>> given_; // the labels of each operand
+  std::vector<int> output_;
+  std::map<int, intptr_t> size_; // of each label
+  int nellipsis_ = 0;
+};
+
+} // namespace
+
+array einsum(std::string_view subscripts, std::span<const array> operands) {
+  if (operands.empty()) {
+    fail(error_kind::type, "einsum: there are no operands");
+  }
+  return summation(subscripts, operands).run();
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,75 @@
+// Resolution: which overload of a callable takes given operands, and what they are converted to. It depends on the
+// types of the elements and the numbers of dimensions alone, so it is found once for each.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dynd/call/callable.h"
+#include "dynd/call/signature.h"
+#include "dynd/eval/core_call.h"
+#include "dynd/eval/evaluate.h"
+
+namespace dynd::nd {
+
+struct overload {
+  kernel function;
+  kernel_signature signature;
+};
+
+/// How good an overload fits.
+enum class fit { exact, lossless, like_numpy, none };
+
+/// An overload for given types.
+struct resolution {
+  int count = 0;
+  uint64_t key[max_external_sources]; ///< of each operand: its element type and number of dimensions
+  const overload *chosen = nullptr;
+  ndt::bindings bound;             ///< the type variables
+  std::vector<ndt::type> operands; ///< what the elements are converted to
+  ref<external_function> scalar;   ///< where it is a kernel on scalars without keywords
+  /// Where it is another kernel, and its sizes depend on the operands' alone; made by the first call.
+  mutable std::atomic<const core_function *> core = nullptr;
+
+  resolution() = default;
+  resolution(const resolution &) = delete;
+  resolution &operator=(const resolution &) = delete;
+  ~resolution() { delete core.load(std::memory_order_acquire); }
+};
+
+struct callable_state : counted {
+  std::string name, doc;
+  std::string library;     ///< the plug-in that brought it, empty where there is none
+  std::optional<op_id> op; ///< an operation of the library: the overloads are those that were added to it
+  std::mutex mutex;        ///< guards what follows; what they point to stays
+  std::vector<std::unique_ptr<overload>> overloads;
+  std::vector<std::unique_ptr<resolution>> resolved;
+  std::vector<std::unique_ptr<resolution>> retired; ///< from before the last overload; other threads may be using them
+  std::atomic<const resolution *> recent = nullptr;
+
+  callable_state(std::string name, std::string doc);
+};
+
+/// Whether an overload may be added; the caller holds the mutex. Otherwise a type error.
+void check_overload(const callable_state &state, const overload &added);
+
+/// The overload for these operands; an error that lists the candidates where there is none.
+const resolution &resolve(callable_state &state, array_block *const *blocks, int count);
+/// The same, or null.
+const resolution *try_resolve(callable_state &state, array_block *const *blocks, int count);
+
+/// A function on scalars for a resolution; `keywords` may be null.
+ref<external_function> scalar_function(const resolution &found, std::shared_ptr<const keyword_values> keywords);
+
+/// Calls the chosen overload. Returns how many results there are.
+int call_resolved(const resolution &found, array_block *const *blocks, int count, std::span<const keyword> keywords,
+                  ref<array_block> *results);
+
+/// What an operation of the library takes, as patterns: one for each family of types.
+std::vector<ndt::type> signatures_of(op_id op);
+
+} // namespace dynd::nd

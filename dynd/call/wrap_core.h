@@ -1,0 +1,334 @@
+// Wrapping functions on spans and views: a C++ function becomes a kernel with core dimensions.
+//
+//   nd::kernel dot = nd::make_kernel("dot", "(N * float64, N * float64) -> float64",
+//       [](std::span<const double> a, std::span<const double> b) { return std::inner_product(...); });
+//   nd::kernel scale = nd::make_kernel("scale", "(M * N * float64, *, factor: float64 = 2) -> M * N * float64",
+//       [](nd::view<double, 2> to, nd::view<const double, 2> from, const nd::given_keywords &k) { ... });
+//
+// The parameters are the operands in the order of the kernel: destinations, then sources. A core block is a std::span
+// (one dimension without gaps) or a view (any strides); without core dimensions a source is a number, and a destination
+// a reference. Where the only result is a number, the function may return it instead. A last parameter may take the
+// keywords. Types and numbers of dimensions are compared with the signature. Exceptions are errors, as in wrap.h.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "dynd/call/signature.h"
+#include "dynd/call/wrap.h"
+
+namespace dynd::nd {
+
+/// A block of N dimensions: sizes, and strides in bytes.
+template <class T, int N> struct view {
+  T *data;
+  std::array<intptr_t, N> size, stride;
+
+  template <class... Index> T &operator()(Index... i) const {
+    static_assert(sizeof...(Index) == N, "view: an index for each dimension");
+    const intptr_t at[] = {intptr_t(i)...};
+    intptr_t offset = 0;
+    for (int d = 0; d < N; d++) {
+      offset += at[d] * stride[size_t(d)];
+    }
+    using bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
+    return *reinterpret_cast<T *>(reinterpret_cast<bytes *>(data) + offset);
+  }
+};
+
+/// The keywords of a call, by name.
+class given_keywords {
+public:
+  explicit given_keywords(const dynd_bind &bind) {
+    for (uint32_t i = 0; i < bind.nkeywords; i++) {
+      const dynd_keyword &k = bind.keyword[i];
+      keyword_values::value v;
+      v.name = k.name;
+      v.type = k.type;
+      v.missing = !k.value;
+      ndt::type type(k.type);
+      const type_data *t = type->kind == type_kind::option ? type->element : type.get();
+      v.is_text = t->kind == type_kind::string;
+      if (k.value && v.is_text) {
+        v.text = static_cast<const char *>(k.value);
+      } else if (k.value) {
+        std::memcpy(v.number, k.value, scalar_size[size_t(t->scalar)]);
+      }
+      all_.all.push_back(std::move(v));
+    }
+  }
+
+  bool is_missing(std::string_view name) const { return find(name).missing; }
+  const std::string &text(std::string_view name) const { return find(name).text; }
+  /// A number of just that type; a type error where the signature has another.
+  template <class T> T get(std::string_view name) const {
+    const keyword_values::value &v = find(name);
+    std::string_view type = v.type;
+    if (type.substr(type[0] == '?') != detail::name_of<T>()) {
+      fail(error_kind::type, "keyword " + v.name + " is " + v.type + ", not " + detail::name_of<T>());
+    }
+    return detail::read<T>(v.number);
+  }
+
+private:
+  const keyword_values::value &find(std::string_view name) const {
+    for (const keyword_values::value &v : all_.all) {
+      if (v.name == name) {
+        return v;
+      }
+    }
+    fail(error_kind::type, "there is no keyword " + std::string(name));
+  }
+  keyword_values all_;
+};
+
+namespace detail {
+
+// How a parameter of the function is made of a block.
+template <class P> struct core_parameter { // a number
+  using element = std::remove_cvref_t<P>;
+  static constexpr int ndim = 0;
+  static constexpr bool is_written = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>;
+  static constexpr bool needs_order = false;
+  static P make(char *at, const intptr_t *, const intptr_t *) {
+    if constexpr (is_written) {
+      return *reinterpret_cast<element *>(at);
+    } else if constexpr (std::is_reference_v<P>) {
+      return *reinterpret_cast<const element *>(at);
+    } else {
+      return read<element>(at);
+    }
+  }
+};
+template <class T> struct core_parameter<std::span<T>> {
+  using element = std::remove_const_t<T>;
+  static constexpr int ndim = 1;
+  static constexpr bool is_written = !std::is_const_v<T>, needs_order = true;
+  static std::span<T> make(char *at, const intptr_t *size, const intptr_t *) {
+    return {reinterpret_cast<T *>(at), size_t(size[0])};
+  }
+};
+template <class T, int N> struct core_parameter<view<T, N>> {
+  using element = std::remove_const_t<T>;
+  static constexpr int ndim = N;
+  static constexpr bool is_written = !std::is_const_v<T>, needs_order = false;
+  static view<T, N> make(char *at, const intptr_t *size, const intptr_t *stride) {
+    view<T, N> made;
+    made.data = reinterpret_cast<T *>(at);
+    std::copy_n(size, N, made.size.begin());
+    std::copy_n(stride, N, made.stride.begin());
+    return made;
+  }
+};
+
+// The parameters as they were written, not decayed.
+template <class F> struct core_traits : core_traits<decltype(&F::operator())> {};
+template <class R, class... A> struct core_traits<R (*)(A...)> {
+  using result = R;
+  using parameters = std::tuple<A...>;
+};
+template <class R, class... A> struct core_traits<R (*)(A...) noexcept> : core_traits<R (*)(A...)> {};
+template <class C, class R, class... A> struct core_traits<R (C::*)(A...) const> : core_traits<R (*)(A...)> {};
+template <class C, class R, class... A> struct core_traits<R (C::*)(A...) const noexcept> : core_traits<R (*)(A...)> {};
+
+/// The function's kind-independent part: names, counting, and what a call has for each operand.
+struct core_wrapped : deferred_ckernel {
+  std::string name_text, signature_text, doc_text;
+  std::vector<std::vector<int>> sizes; // size_numbers
+  std::atomic<intptr_t> refs{1};
+  static constexpr size_t max_core = 4; // dimensions of a block
+
+  struct leaf {
+    ckernel_prefix base;
+    const core_wrapped *owner;
+    const given_keywords *keywords; // owned
+    intptr_t stride[max_external_operands][max_core];
+  };
+
+  static core_wrapped *of(const deferred_ckernel *self) {
+    return const_cast<core_wrapped *>(static_cast<const core_wrapped *>(self));
+  }
+
+  static intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                            const dynd_bind *bind) {
+    intptr_t end = offset + intptr_t(sizeof(leaf));
+    if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+      return dynd_error_memory;
+    }
+    auto *made = reinterpret_cast<leaf *>(out->data + offset);
+    try {
+      made->keywords = new given_keywords(*bind);
+    } catch (...) {
+      return dynd_error_memory;
+    }
+    made->base.destructor = [](ckernel_prefix *own) { delete reinterpret_cast<leaf *>(own)->keywords; };
+    made->base.function = of(self)->run;
+    made->owner = of(self);
+    for (uint32_t o = 0; o < bind->noperands; o++) {
+      const dynd_arrmeta *meta = bind->arrmeta[o];
+      std::copy_n(meta ? meta->stride : nullptr, meta ? meta->ndim : 0, made->stride[o]);
+    }
+    return end;
+  }
+
+  static void retain_self(const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); }
+  static void release_self(const deferred_ckernel *self) {
+    core_wrapped *own = of(self);
+    if (own->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      own->destroy(own);
+    }
+  }
+
+  void *run = nullptr; // a core_operation_t
+  void (*destroy)(core_wrapped *self) = nullptr;
+};
+
+template <class F> struct core_function_of : core_wrapped {
+  using result = typename core_traits<F>::result;
+  using written = typename core_traits<F>::parameters;
+  static constexpr size_t nwritten = std::tuple_size_v<written>;
+  template <size_t I> using parameter = std::tuple_element_t<I, written>;
+  static constexpr bool takes_keywords = [] {
+    if constexpr (nwritten > 0) {
+      return std::is_same_v<std::remove_cvref_t<parameter<nwritten - 1>>, given_keywords>;
+    } else {
+      return false;
+    }
+  }();
+  static constexpr bool returns = !std::is_void_v<result>;
+  static constexpr size_t nparameters = nwritten - takes_keywords;
+  static constexpr size_t noperands = nparameters + returns;
+  using all = std::make_index_sequence<nparameters>;
+
+  F function;
+
+  core_function_of(std::string name, std::string signature, F f, uint32_t flags, std::string doc)
+      : function(std::move(f)) {
+    name_text = std::move(name);
+    signature_text = std::move(signature);
+    doc_text = std::move(doc);
+    run = reinterpret_cast<void *>(call);
+    deferred_ckernel &base = *this;
+    base = {sizeof(deferred_ckernel),
+            DYND_ABI_VERSION,
+            core_operation_funcproto_id,
+            flags | (needs_order(all()) ? uint32_t(dynd_callable_c_layout) : 0),
+            name_text.c_str(),
+            signature_text.c_str(),
+            doc_text.c_str(),
+            nullptr,
+            make_leaf,
+            retain_self,
+            release_self,
+            nullptr};
+    destroy = [](core_wrapped *self) { delete static_cast<core_function_of *>(self); };
+    kernel_signature parts = read_signature(*this);
+    check(parts, all());
+    sizes = size_numbers(parts);
+  }
+
+private:
+  template <size_t... I> static constexpr bool needs_order(std::index_sequence<I...>) {
+    return (core_parameter<parameter<I>>::needs_order || ... || false);
+  }
+
+  template <size_t... I> void check(const kernel_signature &parts, std::index_sequence<I...>) {
+    std::vector<const core_pattern *> wanted;
+    for (const core_pattern &p : parts.results) {
+      wanted.push_back(&p);
+    }
+    for (const core_pattern &p : parts.operands) {
+      wanted.push_back(&p);
+    }
+    if (wanted.size() != noperands || (returns && parts.results.size() != 1)) {
+      wrong("has " + std::to_string(wanted.size()) + " operands and results, the function " +
+            std::to_string(noperands));
+    }
+    if constexpr (returns) {
+      compare(*wanted[0], name_of<result>(), 0, true, 0, true);
+    }
+    (compare(*wanted[I + returns], name_of<typename core_parameter<parameter<I>>::element>(),
+             core_parameter<parameter<I>>::ndim, core_parameter<parameter<I>>::is_written, I + returns,
+             I + returns < parts.results.size()),
+     ...);
+  }
+
+  void compare(const core_pattern &p, const char *type, int ndim, bool is_written, size_t i, bool result_of_it) {
+    std::string where = "operand " + std::to_string(i);
+    if (p.dtype.str() != type || int(p.dims.size()) != ndim) {
+      wrong("says that " + where + " has " + std::to_string(p.dims.size()) + " dimensions of " +
+            std::string(p.dtype.str()) + ", the function takes " + std::to_string(ndim) + " of " + type);
+    }
+    if (is_written != (result_of_it || p.inout)) {
+      wrong("says that " + where + (is_written ? " is not written" : " is written") +
+            ", the function says the opposite");
+    }
+    if (p.dims.size() > max_core) {
+      wrong("has more than " + std::to_string(max_core) + " core dimensions");
+    }
+  }
+
+  [[noreturn]] void wrong(const std::string &why) const {
+    fail(error_kind::type, name_text + ": signature \"" + signature_text + "\" " + why);
+  }
+
+  static int call(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
+    auto *made = reinterpret_cast<const leaf *>(self);
+    size_t i = 0;
+    try {
+      for (; i < call->count; i++) {
+        call_one(*made, *call, i, all());
+      }
+    } catch (const error &e) {
+      fail_element(frame, i);
+      return report(frame, int(e.kind()), "%s", e.what());
+    } catch (const std::exception &e) {
+      fail_element(frame, i);
+      return report(frame, dynd_error_value, "%s", e.what());
+    } catch (...) {
+      fail_element(frame, i);
+      return report(frame, dynd_error_value, "an exception of unknown type");
+    }
+    return dynd_ok;
+  }
+
+  template <size_t... I>
+  static void call_one(const leaf &made, const dynd_core_call &call, size_t i, std::index_sequence<I...>) {
+    const auto &self = static_cast<const core_function_of &>(*made.owner);
+    auto argument = [&]<size_t P>(std::integral_constant<size_t, P>) -> parameter<P> {
+      constexpr size_t o = P + returns;
+      intptr_t size[max_core];
+      for (size_t d = 0; d < self.sizes[o].size(); d++) {
+        int s = self.sizes[o][d];
+        size[d] = s < 0 ? -2 - s : dynd_core_size(&call, s, i);
+      }
+      return core_parameter<parameter<P>>::make(dynd_core_data(&call, int(o), i), size, made.stride[o]);
+    };
+    auto run = [&]() -> result {
+      if constexpr (takes_keywords) {
+        return self.function(argument(std::integral_constant<size_t, I>())..., *made.keywords);
+      } else {
+        return self.function(argument(std::integral_constant<size_t, I>())...);
+      }
+    };
+    if constexpr (returns) {
+      put(dynd_core_data(&call, 0, i), run());
+    } else {
+      run();
+    }
+  }
+};
+
+} // namespace detail
+
+/// A kernel from a function on spans, views and numbers, with a signature that says its core dimensions.
+template <class F>
+kernel make_kernel(std::string name, std::string signature, F function, uint32_t flags = 0, std::string doc = "") {
+  return kernel::adopt(new detail::core_function_of<F>(std::move(name), std::move(signature), std::move(function),
+                                                       flags, std::move(doc)));
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,49 @@
+#include "dynd/eval/c_layout.h"
+
+#include <algorithm>
+
+namespace dynd {
+
+namespace {
+
+void add_fields(const type_data *type, intptr_t at, c_layout &all) {
+  if (type->kind == type_kind::scalar) {
+    all.offset.push_back(at);
+    return;
+  }
+  intptr_t inside = 0;
+  for (int i = 0; i < type->nfields; i++) {
+    c_layout own = c_layout_of(type->fields[i].type);
+    inside = (inside + own.alignment - 1) / own.alignment * own.alignment;
+    add_fields(type->fields[i].type, at + inside, all);
+    inside += own.size;
+  }
+}
+
+} // namespace
+
+c_layout c_layout_of(const type_data *dtype) {
+  c_layout all;
+  if (dtype->kind == type_kind::scalar) {
+    all.size = scalar_size[size_t(dtype->scalar)];
+    all.alignment = all.size / intptr_t(component_count(dtype->scalar));
+  }
+  for (int i = 0; i < dtype->nfields; i++) {
+    c_layout own = c_layout_of(dtype->fields[i].type);
+    all.alignment = std::max(all.alignment, own.alignment);
+    all.size = (all.size + own.alignment - 1) / own.alignment * own.alignment + own.size;
+  }
+  all.size = (all.size + all.alignment - 1) / all.alignment * all.alignment;
+  add_fields(dtype, 0, all);
+  return all;
+}
+
+bool has_c_layout(const type_data *dtype) {
+  if (dtype->kind != type_kind::struct_ && dtype->kind != type_kind::tuple) {
+    return dtype->kind == type_kind::scalar;
+  }
+  return std::all_of(dtype->fields, dtype->fields + dtype->nfields,
+                     [](const type_field &f) { return has_c_layout(f.type); });
+}
+
+} // namespace dynd

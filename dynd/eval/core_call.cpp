@@ -1,0 +1,588 @@
+#include "dynd/eval/core_call.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "dynd/array/rows.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/assign_rows.h"
+#include "dynd/eval/direct.h"
+#include "dynd/eval/run.h"
+#include "dynd/eval/task.h"
+#include "dynd/memory/buffer.h"
+
+namespace dynd {
+
+namespace {
+
+class core_call {
+public:
+  core_call(const core_function &f, const call_operands &operands)
+      : f_(f), given_(operands), how_(thread_settings()), noperands_(int(f.operands.size())) {}
+
+  void run(ref<array_block> *results) {
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      prepare(o);
+    }
+    check_overlap();
+    find_space();
+    find_sizes();
+    measure();
+    for (int o = 0; o < f_.noutputs; o++) {
+      block_[o] = new_output(o, bound_);
+    }
+    call();
+    for (int o = 0; o < f_.noutputs; o++) {
+      results[o] = is_made(o) ? shortened(o) : block_[o];
+    }
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      if (written_back_[o]) {
+        assign(written_back_[o].get(), block_[o].get());
+      }
+    }
+  }
+
+private:
+  const char *name() const { return f_.kernel->name; }
+  const core_operand &core(int o) const { return f_.operands[size_t(o)]; }
+  int ncore(int o) const { return int(core(o).sizes.size()); }
+  int outer(int o) const { return o < f_.noutputs ? shape_.ndim : block_[o]->ndim - ncore(o); }
+  std::string label(int o) const { return "operand " + std::to_string(core(o).parameter); }
+  bool is_ragged(int o) const { return ncore(o) > 0 && block_[o]->is_var(outer(o)); }
+  bool is_made(int o) const { return ncore(o) > 0 && f_.sizes[size_t(core(o).sizes[0])].made; }
+
+  [[noreturn]] void refuse(error_kind kind, const std::string &why) const {
+    fail(kind, std::string(name()) + ": " + why);
+  }
+
+  // ---- the operands ----------------------------------------------------------------------------------------------
+
+  // Ready, of the type, and laid out in memory as the kernel wants it.
+  void prepare(int o) {
+    array_block *given = given_.block[core(o).parameter];
+    materialize(given);
+    block_[o] = ref<array_block>::share(given);
+    if (given->ndim < ncore(o)) {
+      refuse(error_kind::type, label(o) + " has " + std::to_string(given->ndim) + " dimensions, and the kernel takes " +
+                                   std::to_string(ncore(o)) + ": " + f_.kernel->signature);
+    }
+    if (core(o).inout) {
+      check_writable(o);
+    } else if (given->type->dtype != core(o).dtype.get()) {
+      block_[o] = converted(o, given);
+    }
+    for (int d = 1; d < ncore(o); d++) {
+      if (block_[o]->is_var(outer(o) + d)) {
+        refuse(error_kind::broadcast, label(o) + ": its core dimension " + size_name(core(o).sizes[size_t(d)]) +
+                                          " is ragged inside of another core dimension");
+      }
+    }
+    if (!is_usable(o)) {
+      written_back_[o] = core(o).inout ? block_[o] : ref<array_block>();
+      block_[o] = laid_out(o);
+    }
+  }
+
+  // A value that is missing has no place in a core block.
+  ref<array_block> converted(int o, array_block *given) const {
+    try {
+      return copy_values(given, access_mode::immutable, core(o).dtype);
+    } catch (const error &e) {
+      bool option = given->type->dtype->kind == type_kind::option && e.kind() == error_kind::overflow;
+      fail(option ? error_kind::value : e.kind(),
+           std::string(name()) + ": " + label(o) + (option ? " has a missing value: " : ": ") + e.what());
+    }
+  }
+
+  void check_writable(int o) const {
+    const array_block &given = *block_[o];
+    if (given.type->dtype != core(o).dtype.get()) {
+      refuse(error_kind::type, label(o) + " is read and written, and has elements of type " + given.type->dtype->text +
+                                   ", not " + core(o).dtype->text);
+    }
+    if (given.access != access_mode::readwrite) {
+      refuse(error_kind::type, label(o) + " is read and written, and the array cannot be written: make it with "
+                                          "access='rw'");
+    }
+  }
+
+  // Aligned, a struct's fields as in C, and in the order that the flags want.
+  bool is_usable(int o) const {
+    const array_block &block = *block_[o];
+    int first = block.type->var_count, own_ndim = block.ndim;
+    c_layout layout = c_layout_of(core(o).dtype.get());
+    const stream *streams = block.streams();
+    uintptr_t bits = 0;
+    for (size_t s = 0; s < layout.offset.size(); s++) {
+      bits |= uintptr_t(streams[first + int(s)].address - streams[first].address - layout.offset[s]) << 8; // not zero
+      for (int d = 0; d < own_ndim; d++) {
+        bits |= uintptr_t(block.strides(first + int(s))[d]) & uintptr_t(layout.alignment - 1);
+        bits |= uintptr_t(block.strides(first + int(s))[d] != block.strides(first)[d]) << 8;
+      }
+    }
+    bits |= reinterpret_cast<uintptr_t>(streams[first].address) & uintptr_t(layout.alignment - 1);
+    return bits == 0 && has_order(o, layout.size);
+  }
+
+  bool has_order(int o, intptr_t item) const {
+    bool c = f_.has(dynd_callable_c_layout), f = f_.has(dynd_callable_f_layout);
+    const intptr_t *stride = block_[o]->strides(block_[o]->type->var_count), *size = block_[o]->size();
+    for (int i = 0; i < ncore(o) && (c || f); i++) {
+      int d = outer(o) + (c ? ncore(o) - 1 - i : i);
+      if (size[d] != 1 && stride[d] != item) {
+        return false;
+      }
+      item *= size[d] < 0 ? 1 : size[d];
+    }
+    return true;
+  }
+
+  ref<array_block> laid_out(int o) const {
+    space whole;
+    broadcast_space(name(), {block_[o].get()}, whole);
+    start_rows_at_zero({block_[o].get()}, whole);
+    ref<array_block> copy = new_laid_out(whole, o, outer(o));
+    copy->access = access_mode::readwrite;
+    assign(copy.get(), block_[o].get());
+    return copy;
+  }
+
+  // An array over that space, the last axes of which are the core dimensions of operand o.
+  ref<array_block> new_laid_out(const space &whole, int o, int nouter) const {
+    axis_order order;
+    if (f_.has(dynd_callable_f_layout) && ncore(o) > 1) {
+      if (whole.nvar > 0) {
+        refuse(error_kind::type, "ragged arrays have no core blocks in F order");
+      }
+      order.c_order = false;
+      for (int d = 0; d < whole.ndim; d++) {
+        order.axis[d] = int8_t(d < nouter ? d : whole.ndim - 1 - (d - nouter));
+      }
+    }
+    ndt::type dtype = core(o).dtype;
+    if (dtype->kind == type_kind::scalar) {
+      return new_result(whole, dtype, is_made(o), order);
+    }
+    ref<array_block> made = new_lazy_result(whole, dtype, 0, order);
+    c_layout layout = c_layout_of(dtype.get());
+    size_t count = value_bytes(whole, ndt::make_scalar(scalar_id::bool_)), bytes;
+    if (__builtin_mul_overflow(count, size_t(layout.size), &bytes)) {
+      refuse(error_kind::memory, "the result is too large");
+    }
+    ref<buffer> memory = allocate_buffer(bytes);
+    std::memset(memory->data, 0, bytes);
+    for (size_t s = 0; s < layout.offset.size(); s++) {
+      int at = whole.nvar + int(s);
+      intptr_t item = intptr_t(stream_item(dtype.get(), int(s)));
+      retain(memory.get());
+      made->streams()[at] = {memory->data + layout.offset[s], memory.get(), slot_kind::none};
+      for (int d = 0; d < whole.ndim; d++) {
+        made->strides(at)[d] = made->strides(at)[d] / item * layout.size;
+      }
+    }
+    return made;
+  }
+
+  // What is written must not be read as another operand.
+  void check_overlap() {
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      for (int other = f_.noutputs; core(o).inout && other < noperands_; other++) {
+        if (other == o || !may_write_to(*block_[o], *block_[other])) {
+          continue;
+        }
+        if (core(other).inout) {
+          refuse(error_kind::value, label(o) + " and " + label(other) + " are written and share memory");
+        }
+        block_[other] = copy_values(block_[other].get(), access_mode::immutable);
+        if (!is_usable(other)) {
+          block_[other] = laid_out(other);
+        }
+      }
+    }
+  }
+
+  // ---- the space and the sizes -----------------------------------------------------------------------------------
+
+  space_operands outer_operands() const {
+    space_operands list;
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      list.push_back({block_[o].get(), outer(o)});
+    }
+    return list;
+  }
+
+  // The elements of results are counted from the first row on.
+  void start_rows_at_zero(const space_operands &operands, space &shape) const {
+    if (shape.nvar > 0 && shape.slots.back().run.first() != 0) {
+      make_slots(shape, measure_rows(name(), operands, shape));
+    }
+  }
+
+  void find_space() {
+    broadcast_space(name(), outer_operands(), shape_);
+    start_rows_at_zero(outer_operands(), shape_);
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      if (!core(o).inout) {
+        continue;
+      }
+      bool whole = outer(o) == shape_.ndim;
+      for (int d = 0; d < shape_.ndim && whole; d++) {
+        whole = block_[o]->size()[d] == shape_.size[d] && (block_[o]->size()[d] <= 1 || !stretches(o, d));
+      }
+      if (!whole) {
+        refuse(error_kind::broadcast, label(o) + " is read and written, and would be stretched from " +
+                                          space_text({block_[o].get(), outer(o)}));
+      }
+    }
+  }
+
+  bool stretches(int o, int d) const {
+    return !block_[o]->is_var(d) && block_[o]->strides(block_[o]->type->var_count)[d] == 0 &&
+           block_[o]->type->var_count == 0;
+  }
+
+  std::string size_name(int s) const { return f_.sizes[size_t(s)].name; }
+
+  // The sizes that are the same for all outer elements; the others are -1.
+  void find_sizes() {
+    int from[max_core_sizes];
+    for (size_t s = 0; s < f_.sizes.size(); s++) {
+      size_[s] = f_.sizes[s].fixed;
+      from[s] = -1;
+    }
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      for (int d = 0; d < ncore(o); d++) {
+        size_t s = size_t(core(o).sizes[size_t(d)]);
+        intptr_t own = block_[o]->size()[outer(o) + d];
+        if (own < 0) {
+          ragged_[s] = true;
+          continue;
+        }
+        if (size_[s] >= 0 && size_[s] != own) {
+          std::string before = from[s] < 0 ? " is " + std::to_string(size_[s])
+                                           : " is " + std::to_string(size_[s]) + " in " + label(from[s]);
+          refuse(error_kind::broadcast, size_name(int(s)) + before + " and " + std::to_string(own) + " in " + label(o));
+        }
+        size_[s] = own;
+        from[s] = o;
+      }
+    }
+  }
+
+  bool is_used_by_output(int s) const {
+    for (int o = 0; o < f_.noutputs; o++) {
+      if (std::count(core(o).sizes.begin(), core(o).sizes.end(), s)) {
+        return true;
+      }
+    }
+    return std::any_of(f_.sizes.begin(), f_.sizes.end(), [](const core_size &size) { return size.made; });
+  }
+
+  // Compares the rows that must be equally long, and finds the sizes that results need.
+  void measure() {
+    int nragged = 0, checked = 0;
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      nragged += is_ragged(o);
+      checked += is_ragged(o) && size_[core(o).sizes[0]] >= 0;
+    }
+    if (!checked && nragged > 0 && take_equal_rows()) {
+      return find_bounds();
+    }
+    std::vector<int> wanted;
+    for (size_t s = 0; s < f_.sizes.size(); s++) {
+      bool used = size_[s] < 0 && is_used_by_output(int(s));
+      bool first = wanted.empty() && (nragged >= 2 || checked); // a task has an output, which has its whole space
+      if (ragged_[s] && (used || first)) {
+        wanted.push_back(int(s));
+        measured_[s] = new_result(shape_, ndt::make_scalar(scalar_id::int64));
+      }
+    }
+    if (!wanted.empty()) {
+      run_measure(wanted);
+    }
+    find_bounds();
+  }
+
+  // Where the operands that are ragged have the same rows over the whole space, their lengths are in the offsets; that
+  // they are the same is known, or is found once for two buffers.
+  bool take_equal_rows() {
+    for (size_t s = 0; s < f_.sizes.size(); s++) {
+      offsets_run first;
+      counted *owner = nullptr;
+      for (int o = f_.noutputs; o < noperands_ && ragged_[s]; o++) {
+        if (!is_ragged(o) || core(o).sizes[0] != int(s)) {
+          continue;
+        }
+        const array_block &block = *block_[o];
+        int slots = block.slot_stream(outer(o));
+        bool whole = outer(o) == shape_.ndim && std::equal(shape_.size, shape_.size + shape_.ndim, block.size());
+        offsets_run run = whole ? rows_of(block, slots) : offsets_run();
+        if (!run || (first && !same_row_lengths(first, owner, run, block.streams()[slots].owner))) {
+          return false;
+        }
+        first = first ? first : run;
+        owner = block.streams()[slots].owner;
+      }
+      if (first && is_used_by_output(int(s))) {
+        measured_[s] = new_result(shape_, ndt::make_scalar(scalar_id::int64));
+        for (intptr_t i = 0; i < first.rows; i++) {
+          numbers(measured_[s])[i] = first[i + 1] - first[i];
+        }
+      }
+    }
+    return true;
+  }
+
+  void run_measure(const std::vector<int> &wanted) {
+    task t;
+    start_task(t);
+    for (int s : wanted) {
+      t.add_operand(space_operand(measured_[s].get(), shape_.ndim));
+    }
+    t.noutputs = int(wanted.size());
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      t.add_operand(space_operand(block_[o].get(), outer(o)));
+    }
+    t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
+                 std::vector<explained_level> *levels) {
+      core_stream streams[max_core_operands] = {};
+      int written[max_core_sizes];
+      std::fill_n(written, max_core_sizes, -1);
+      for (size_t i = 0; i < wanted.size(); i++) {
+        written[wanted[i]] = operands[i].stream();
+      }
+      for (int o = f_.noutputs; o < noperands_; o++) {
+        streams[o] = stream_of(operands[wanted.size() + size_t(o - f_.noutputs)], ncore(o));
+      }
+      size_t end = make_core_measure(out, offset, f_, streams, size_, written);
+      if (levels) {
+        levels->push_back({offset, end - offset, "sizes of core dimensions"});
+      }
+      return end;
+    };
+    run_named(t);
+  }
+
+  void run_named(task &t) const {
+    lower(t);
+    try {
+      run_task(t);
+    } catch (const error &e) {
+      refuse(e.kind(), e.what());
+    }
+  }
+
+  // How many elements a kernel that says so itself will make at most, for each outer element.
+  void find_bounds() {
+    for (int o = 0; o < f_.noutputs; o++) {
+      if (!is_made(o)) {
+        continue;
+      }
+      ref<array_block> bound = new_result(shape_, ndt::make_scalar(scalar_id::int64));
+      size_t count = value_bytes(shape_, ndt::make_scalar(scalar_id::bool_));
+      const char *no_types[max_core_operands] = {};
+      external_bind bind(*f_.kernel, no_types, nullptr, 0, f_.keywords.get());
+      for (size_t i = 0; i < count; i++) {
+        int64_t sizes[max_core_sizes];
+        for (size_t s = 0; s < f_.sizes.size(); s++) {
+          sizes[s] = measured_[s] ? numbers(measured_[s])[i] : size_[s];
+        }
+        int64_t most = f_.kernel->output_bound(f_.kernel, &bind.get(), sizes, o);
+        if (most < 0) {
+          refuse(kind_of(most), "output_bound failed");
+        }
+        numbers(bound)[i] = most;
+      }
+      bound_[o] = std::move(bound);
+    }
+  }
+
+  // Of an int64 array over the space that is in C order.
+  static int64_t *numbers(const ref<array_block> &sizes) {
+    return reinterpret_cast<int64_t *>(sizes->values().address);
+  }
+
+  // ---- the results -----------------------------------------------------------------------------------------------
+
+  // With rows of `made` elements where the kernel says it.
+  ref<array_block> new_output(int o, const ref<array_block> *made) const {
+    space whole = shape_;
+    const core_operand &own = core(o);
+    std::vector<std::vector<int64_t>> offsets;
+    const ref<array_block> *rows = nullptr;
+    for (size_t d = 0; d < own.sizes.size(); d++) {
+      int s = own.sizes[d];
+      bool varies = is_made(o) ? d == 0 : size_[s] < 0;
+      if (varies && d > 0) {
+        refuse(error_kind::broadcast,
+               size_name(s) + " differs between rows, and is not the first dimension of the result");
+      }
+      if (whole.ndim == max_ndim) {
+        refuse(error_kind::value, "more than " + std::to_string(max_ndim) + " dimensions");
+      }
+      rows = varies ? is_made(o) ? &made[o] : &measured_[s] : rows;
+      whole.size[whole.ndim] = varies ? -1 : size_[s];
+      whole.fixed[whole.ndim] = false;
+      whole.slot_index[whole.ndim] = int8_t(varies ? whole.nvar++ : 0);
+      whole.ndim++;
+    }
+    for (space_slots &slots : whole.slots) {
+      std::fill(slots.stride + shape_.ndim, slots.stride + whole.ndim, 0);
+    }
+    if (rows) {
+      if (shape_.nvar) {
+        offsets = measure_rows(name(), outer_operands(), shape_);
+      }
+      offsets.push_back(running_sum(numbers(*rows), value_bytes(shape_, ndt::make_scalar(scalar_id::bool_))));
+      make_slots(whole, offsets);
+    }
+    return new_laid_out(whole, o, shape_.ndim);
+  }
+
+  std::vector<int64_t> running_sum(const int64_t *sizes, size_t count) const {
+    std::vector<int64_t> offsets(count + 1);
+    for (size_t i = 0; i < count; i++) {
+      if (__builtin_add_overflow(offsets[i], sizes[i], &offsets[i + 1])) {
+        refuse(error_kind::memory, "the result is too large");
+      }
+    }
+    return offsets;
+  }
+
+  // The rows of an output that the kernel has made, without the room that was left.
+  ref<array_block> shortened(int o) const {
+    ref<array_block> result = new_output(o, made_);
+    size_t count = value_bytes(shape_, ndt::make_scalar(scalar_id::bool_));
+    intptr_t each = c_layout_of(core(o).dtype.get()).size;
+    for (size_t d = 1; d < core(o).sizes.size(); d++) {
+      each *= size_[core(o).sizes[d]];
+    }
+    const char *from = block_[o]->streams()[shape_.nvar + 1].address;
+    char *to = result->streams()[shape_.nvar + 1].address;
+    for (size_t i = 0; i < count; i++) {
+      std::memcpy(to, from, size_t(numbers(made_[o])[i] * each));
+      to += numbers(made_[o])[i] * each;
+      from += numbers(bound_[o])[i] * each;
+    }
+    return result;
+  }
+
+  // ---- the kernel ------------------------------------------------------------------------------------------------
+
+  void start_task(task &t) {
+    t.name = name();
+    t.how = how_;
+    t.shape = shape_;
+    t.keep_lock = f_.has(dynd_callable_python_lock);
+    t.one_thread = t.keep_lock || f_.has(dynd_callable_one_thread);
+    for (size_t s = 0; s < f_.sizes.size(); s++) {
+      intptr_t size = size_[s] >= 0 ? size_[s] : 8; // of ragged rows a guess
+      t.each = std::min<intptr_t>(t.each * std::max<intptr_t>(1, std::min<intptr_t>(size, 1 << 20)), intptr_t(1) << 30);
+    }
+  }
+
+  static core_stream stream_of(const kernel_operand &operand, int ncore) {
+    core_stream found;
+    found.stream = operand.stream();
+    if (ncore > 0 && operand.type()->kind == type_kind::var_dim) {
+      found.slots = found.stream++;
+      found.kind = operand.slots();
+      found.step = operand.meta->step[operand.part.stream];
+      found.unit = operand.stride(operand.part.stream + 1, operand.part.dim);
+    }
+    return found;
+  }
+
+  void call() {
+    task t;
+    start_task(t);
+    int at[max_core_operands]; // of each operand of the function among those of the task
+    std::vector<int> made_at;
+    auto add = [&](int o) {
+      at[o] = t.operands.size();
+      t.add_operand(space_operand(block_[o].get(), outer(o)));
+    };
+    for (int o = 0; o < f_.noutputs; o++) {
+      add(o);
+      if (is_made(o)) {
+        made_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
+        made_at.push_back(t.operands.size());
+        t.add_operand(space_operand(made_[o].get(), shape_.ndim));
+      }
+    }
+    for (bool inout : {true, false}) { // what is written comes first
+      for (int o = f_.noutputs; o < noperands_; o++) {
+        if (core(o).inout == inout) {
+          add(o);
+        }
+      }
+      t.noutputs = inout ? t.operands.size() : t.noutputs;
+    }
+    t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
+                 std::vector<explained_level> *levels) {
+      size_t end = make_leaf(out, offset, operands, at, made_at);
+      if (levels) {
+        levels->push_back({offset, end - offset, std::string(name()) + " " + f_.kernel->signature});
+      }
+      return end;
+    };
+    run_named(t);
+  }
+
+  size_t make_leaf(ckernel_builder &out, size_t offset, const kernel_operand *operands, const int *at,
+                   const std::vector<int> &made_at) const {
+    core_stream streams[max_core_operands];
+    dynd_arrmeta metas[max_core_operands];
+    const dynd_arrmeta *arrmeta[max_core_operands];
+    intptr_t dim_size[max_core_operands][max_ndim], stride[max_core_operands][max_ndim];
+    static const uint32_t no_slots = dynd_slots_none;
+    static const int32_t one = 1;
+    for (int o = 0; o < noperands_; o++) {
+      const kernel_operand &own = operands[at[o]];
+      streams[o] = stream_of(own, ncore(o));
+      int values = own.part.stream + (streams[o].slots >= 0);
+      for (int d = 0; d < ncore(o); d++) {
+        int s = core(o).sizes[size_t(d)];
+        dim_size[o][d] = is_made(o) && d == 0 ? -1 : size_[s];
+        stride[o][d] = own.stride(values, own.part.dim + d);
+      }
+      metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ncore(o)), 1,
+                  dim_size[o],          stride[o],        &no_slots,          &one};
+      arrmeta[o] = ncore(o) ? &metas[o] : nullptr;
+    }
+    std::vector<int> made;
+    for (int m : made_at) {
+      made.push_back(operands[m].stream());
+    }
+    return make_core(out, offset, f_, streams, arrmeta, size_, made);
+  }
+
+  const core_function &f_;
+  const call_operands &given_;
+  settings how_;
+  int noperands_;
+  space shape_;
+  intptr_t size_[max_core_sizes];
+  bool ragged_[max_core_sizes] = {};
+  ref<array_block> block_[max_core_operands];        // outputs and sources as the kernel gets them
+  ref<array_block> written_back_[max_core_operands]; // what copies of operands that are written go back to
+  ref<array_block> measured_[max_core_sizes];        // int64 over the space: sizes that differ
+  ref<array_block> bound_[max_core_operands], made_[max_core_operands]; // of outputs whose sizes the kernel says
+};
+
+} // namespace
+
+void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results) {
+  direct_failure failure;
+  if (try_direct(function, operands, thread_settings(), results, failure)) {
+    return;
+  }
+  core_call(function, operands).run(results);
+  if (failure.status) { // it failed the first time, and not again
+    fail(kind_of(failure.status),
+         std::string(function.kernel->name) + ": " + (failure.text[0] ? failure.text : "failed"));
+  }
+}
+
+} // namespace dynd

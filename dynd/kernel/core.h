@@ -1,0 +1,76 @@
+// A kernel with core dimensions as a kernel level: every call gets the core blocks of many outer elements.
+//
+// The level turns streams into what dynd_core_call says: where a core block is a ragged row, its slots are read for a
+// batch of outer elements, so that the kernel sees addresses and sizes only.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "dynd/base/counted.h"
+#include "dynd/kernel/external.h"
+#include "dynd/kernel/operand.h"
+
+namespace dynd {
+
+inline constexpr int max_core_operands = max_external_operands, max_core_sizes = 16;
+
+/// An operand of a core kernel, from its signature with the types put in.
+struct core_operand {
+  ndt::type dtype;           ///< a scalar, or a struct or tuple of scalars, as C has it in memory
+  std::vector<int8_t> sizes; ///< of each core dimension, outermost first: which of core_function::sizes it has
+  bool inout = false;
+  int parameter = -1; ///< of a source: its number among the operands of the call
+};
+
+/// A size: of a variable, of a `var` dimension, or a number.
+struct core_size {
+  std::string name;    ///< for messages
+  intptr_t fixed = -1; ///< what it must be, where the signature or a keyword says it
+  bool made = false;   ///< the kernel says it: a `var` destination
+};
+
+/// A kernel for one outer element at a time, whose sizes come with the call.
+struct core_direct {
+  std::vector<intptr_t> strides; ///< of all core dimensions of all operands, in their order
+  ckernel_builder kernel;
+};
+
+/// A deferred kernel of the core prototype (or any other, of operands that are no scalars), for given types.
+struct core_function : counted {
+  const deferred_ckernel *kernel = nullptr;
+  int noutputs = 0;                   ///< without those that are read and written
+  std::vector<core_operand> operands; ///< outputs, then sources
+  std::vector<core_size> sizes;
+  std::shared_ptr<const keyword_values> keywords;
+  /// The kernel of small calls, for the strides of the first one; null before there was any.
+  mutable std::atomic<const core_direct *> direct = nullptr;
+
+  core_function() = default;
+  core_function(const core_function &) = delete;
+  core_function &operator=(const core_function &) = delete;
+  ~core_function();
+  bool has(uint32_t flags) const { return (kernel->flags & flags) == flags; }
+};
+
+/// Where an operand is among the streams of the call, and its core dimensions.
+struct core_stream {
+  int stream;     ///< its values, of a struct those of the first field
+  int slots = -1; ///< where its first core dimension is ragged: the stream of the slots
+  slot_kind kind = slot_kind::none;
+  int32_t step = 1;
+  intptr_t unit = 0; ///< bytes from an element of that dimension to the next
+};
+
+/// Puts the level at `offset`, and the kernel behind it. `size` has the sizes, -1 where they differ; `made` the streams
+/// of the int64 arrays that take what the kernel has made, one for each such size.
+size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, const core_stream *streams,
+                 const dynd_arrmeta *const *arrmeta, const intptr_t *size, const std::vector<int> &made);
+
+/// A level that compares the sizes which operands have for the same name, and writes those that differ between outer
+/// elements. `wanted` has the size where it is the same for all, else -1; `written` the stream for each size, or -1.
+size_t make_core_measure(ckernel_builder &out, size_t offset, const core_function &f, const core_stream *streams,
+                         const intptr_t *wanted, const int *written);
+
+} // namespace dynd

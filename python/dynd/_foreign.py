@@ -1,0 +1,311 @@
+"""Functions from elsewhere as callables: Python functions, C functions, Numba's, NumPy's ufuncs."""
+import ctypes
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from dynd import _dynd, ndt
+
+# What C calls the scalar types, and how ctypes does.
+C_TYPES = {
+    "bool": ("_Bool", ctypes.c_bool), "int8": ("int8_t", ctypes.c_int8), "int16": ("int16_t", ctypes.c_int16),
+    "int32": ("int32_t", ctypes.c_int32), "int64": ("int64_t", ctypes.c_int64), "uint8": ("uint8_t", ctypes.c_uint8),
+    "uint16": ("uint16_t", ctypes.c_uint16), "uint32": ("uint32_t", ctypes.c_uint32),
+    "uint64": ("uint64_t", ctypes.c_uint64), "float32": ("float", ctypes.c_float),
+    "float64": ("double", ctypes.c_double), "complex64": ("float _Complex", None),
+    "complex128": ("double _Complex", None),
+}
+
+# The types of prototypes, their words sorted.
+PROTOTYPE_TYPES = {
+    "_Bool": "bool", "bool": "bool", "char": "int8", "char signed": "int8", "char unsigned": "uint8",
+    "double": "float64", "float": "float32", "_Complex float": "complex64", "_Complex double": "complex128",
+    "complex float": "complex64", "complex double": "complex128", "intptr_t": "int64", "uintptr_t": "uint64",
+    "size_t": "uint64", "ssize_t": "int64", "ptrdiff_t": "int64",
+    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{" ".join(sorted(words.split())): name for name, spellings in {
+        "int16": ["short", "short int", "signed short", "signed short int"],
+        "uint16": ["unsigned short", "unsigned short int"],
+        "int32": ["int", "signed", "signed int"], "uint32": ["unsigned", "unsigned int"],
+        "int64": ["long", "long int", "signed long", "signed long int", "long long", "long long int",
+                  "signed long long", "signed long long int"],
+        "uint64": ["unsigned long", "unsigned long int", "unsigned long long", "unsigned long long int"],
+    }.items() for words in spellings},
+}
+
+PURE, TOTAL, ONE_THREAD = 1, 2, 16  # deferred_ckernel_flags
+
+WRAPPER = """\
+#include <complex.h>
+#include "dynd/abi/callable.h"
+
+typedef {result} (*function_t)({types});
+
+typedef struct {{
+  deferred_ckernel base;
+  long refs;
+  char text[];
+}} wrapped;
+
+typedef struct {{
+  ckernel_prefix base;
+  function_t function;
+}} leaf;
+
+static int run(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *stride, size_t count,
+               const ckernel_prefix *self, dynd_frame *frame) {{
+  function_t function = ((const leaf *)self)->function;
+  (void)frame;
+  for (size_t i = 0; i < count; i++)
+    *({result} *)(dst + (intptr_t)i * dst_stride) = function({arguments});
+  return dynd_ok;
+}}
+
+static intptr_t instantiate(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                            const dynd_bind *bind) {{
+  intptr_t end = offset + (intptr_t)sizeof(leaf);
+  (void)bind;
+  if (ckernel_builder_ensure_capacity_leaf(out, (size_t)end) != dynd_ok)
+    return dynd_error_memory;
+  ((leaf *)(out->data + offset))->base.function = (void *)run;
+  ((leaf *)(out->data + offset))->function = (function_t)self->data_ptr;
+  return end;
+}}
+
+static void retain(const deferred_ckernel *self) {{ __atomic_fetch_add(&((wrapped *)self)->refs, 1, __ATOMIC_RELAXED); }}
+static void release(const deferred_ckernel *self) {{
+  if (__atomic_sub_fetch(&((wrapped *)self)->refs, 1, __ATOMIC_ACQ_REL) == 0)
+    free((void *)self);
+}}
+
+const deferred_ckernel *dynd_wrap(void *address, const char *name, const char *signature, uint32_t flags) {{
+  size_t first = strlen(name) + 1, second = strlen(signature) + 1;
+  wrapped *made = (wrapped *)calloc(1, sizeof(wrapped) + first + second);
+  if (!made)
+    return NULL;
+  memcpy(made->text, name, first);
+  memcpy(made->text + first, signature, second);
+  made->refs = 1;
+  made->base = (deferred_ckernel){{sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id, flags,
+                                  made->text, made->text + first, NULL, address, instantiate, retain, release, NULL}};
+  return &made->base;
+}}
+"""
+
+_kept = {}  # wrappers by their source, and the libraries of functions: both stay
+
+
+def _headers():
+    package = pathlib.Path(__file__).parent
+    return package / "include" if (package / "include").exists() else package.resolve().parents[1]
+
+
+def _compiler():
+    return shutil.which(os.environ.get("CC") or "cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+def _cache():
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dynd"
+
+
+def _compiled(source, compiler):
+    """The library of a wrapper, from the cache or compiled now."""
+    headers = _headers()
+    abi = b"".join((headers / "dynd" / "abi" / name).read_bytes() for name in ("kernel.h", "callable.h"))
+    key = hashlib.sha256(source.encode() + abi + compiler.encode()).hexdigest()[:32]
+    target = _cache() / f"{key}.so"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            (pathlib.Path(folder) / "wrapper.c").write_text(source)
+            made = subprocess.run([compiler, "-std=gnu11", "-O2", "-shared", "-fPIC", "-I", str(headers), "-o",
+                                   f"{folder}/wrapper.so", f"{folder}/wrapper.c"], capture_output=True, text=True)
+            if made.returncode:
+                raise RuntimeError(f"from_address: the wrapper does not compile:\n{made.stderr}")
+            os.replace(f"{folder}/wrapper.so", target)
+    return ctypes.CDLL(str(target))
+
+
+def _scalar_signature(caller, signature):
+    """The names of the types of the operands and of the result."""
+    signature = ndt.type(signature)
+    operands = [str(p[1]) for p in signature.parameters]
+    result = str(signature.result)
+    for name in [*operands, result]:
+        if name not in C_TYPES:
+            raise TypeError(f"{caller}: a C function by its address takes and gives one number each, not {name}: {signature}")
+    return signature, operands, result
+
+
+def from_address(address, signature, *, name="function", doc="", pure=False, threads=True):
+    """A C function by its address, with a signature of scalars, as a callable.
+
+    A loop for the signature is compiled once with the system's C compiler, and kept in the user's cache; without a
+    compiler ctypes calls the function. The address has to stay valid. pure: the result depends on the operands only,
+    so that it may be lazy. threads: it may be called on several threads at once.
+
+    >>> nd.from_address(ctypes.cast(libm.hypot, ctypes.c_void_p).value, "(float64, float64) -> float64")
+    """
+    signature, operands, result = _scalar_signature("from_address", signature)
+    if isinstance(address, bool) or not isinstance(address, int) or address <= 0:
+        raise TypeError(f"from_address: expected an address, not {address!r}")
+    compiler = _compiler()
+    if compiler is None:
+        return _by_ctypes(address, signature, operands, result, name, doc)
+    types = [C_TYPES[t][0] for t in operands]
+    arguments = ", ".join(f"*(const {t} *)(src[{i}] + (intptr_t)i * stride[{i}])" for i, t in enumerate(types))
+    source = WRAPPER.format(result=C_TYPES[result][0], types=", ".join(types), arguments=arguments)
+    library = _kept.get(source) or _kept.setdefault(source, _compiled(source, compiler))
+    made = _dynd.new_callable(name, doc)
+    make = ctypes.cast(library.dynd_wrap, ctypes.c_void_p).value
+    flags = TOTAL | (PURE if pure else 0) | (0 if threads else ONE_THREAD)
+    _dynd.add_wrapped(made, make, address, name, str(signature), flags)
+    return made
+
+
+def _by_ctypes(address, signature, operands, result, name, doc):
+    kinds = [C_TYPES[t][1] for t in [result, *operands]]
+    if None in kinds:
+        raise RuntimeError(f"from_address: complex numbers take a C compiler, and there is none: {signature}")
+    return _dynd.python_callable(name, str(signature), ctypes.CFUNCTYPE(*kinds)(address), doc)
+
+
+def _prototype_type(text, prototype):
+    words = sorted(w for w in re.findall(r"\w+|\S", text) if w not in ("const", "volatile", "restrict", "register"))
+    found = PROTOTYPE_TYPES.get(" ".join(words))
+    if found is None:
+        raise TypeError(f"from_c: there is no type for {text.strip()!r} in {prototype!r}")
+    return found
+
+
+def _parse_prototype(prototype):
+    """(name, types of the operands, type of the result)."""
+    found = re.fullmatch(r"\s*(?:extern\s+)?(?P<result>[\w\s*]+?)\s*\b(?P<name>[A-Za-z_]\w*)\s*\((?P<arguments>[^()]*)\)\s*;?\s*",
+                         prototype)
+    if not found:
+        raise ValueError(f"from_c: expected a prototype as 'double hypot(double, double)', not {prototype!r}")
+    arguments = found["arguments"].strip()
+    if arguments in ("", "void"):
+        raise TypeError(f"from_c: a function without operands cannot be applied to arrays: {prototype!r}")
+    operands = []
+    for argument in arguments.split(","):
+        words = re.findall(r"\w+|\S", argument)
+        known = {w for t in PROTOTYPE_TYPES for w in t.split()} | {"const", "volatile", "register"}
+        named = len(words) > 1 and words[-1].isidentifier() and words[-1] not in known  # the parameter's name
+        operands.append(_prototype_type(" ".join(words[:-1] if named else words), prototype))
+    return found["name"], operands, _prototype_type(found["result"], prototype)
+
+
+def from_c(prototype, library=None, *, doc="", pure=False, threads=True):
+    """A function of a shared library, by its C prototype.
+
+    library: a file, the name of a library of the system, or None for the functions of this process.
+
+    >>> nd.from_c("double hypot(double, double)", "libm.so.6")([[3.0, 5.0], [8.0]], [[4.0], [15.0]])
+    nd.array([[5.0, 6.4031242374328485], [17.0]], type="strided * var * float64")
+    """
+    name, operands, result = _parse_prototype(prototype)
+    key = os.fspath(library) if library is not None else None
+    try:
+        opened = _kept.get(("library", key)) or _kept.setdefault(("library", key), ctypes.CDLL(key))
+    except OSError as e:
+        raise ValueError(f"from_c: the library {key!r} cannot be loaded: {e}") from None
+    try:
+        function = getattr(opened, name)
+    except AttributeError:
+        raise ValueError(f"from_c: there is no function {name!r} in {key or 'this process'}") from None
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    return from_address(address, f"({', '.join(operands)}) -> {result}", name=name, doc=doc or prototype, pure=pure,
+                        threads=threads)
+
+
+# NumPy's characters for types; C has two names for some.
+UFUNC_TYPES = {"?": "bool", "b": "int8", "B": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32",
+               "l": "int64", "L": "uint64", "q": "int64", "Q": "uint64", "e": "float16", "f": "float32", "d": "float64",
+               "F": "complex64", "D": "complex128"}
+
+
+def _core_dims(ufunc):
+    """The core dimensions of each operand and result as texts, from '(m,n?),(n?)->(m)'."""
+    if not getattr(ufunc, "signature", None):
+        return [""] * ufunc.nargs
+    dims = []
+    for group in re.findall(r"\(([^()]*)\)", ufunc.signature):
+        names = [n.strip().rstrip("?") for n in group.split(",") if n.strip()]
+        if any(n[0].isdigit() or n.endswith("|1") for n in names):
+            raise TypeError(f"from_ufunc: {ufunc.__name__} has core dimensions that cannot be taken: {ufunc.signature}")
+        dims.append("".join(f"{n[0].upper()}{n[1:]} * " for n in names))
+    return dims
+
+
+def from_ufunc(ufunc):
+    """A ufunc or gufunc of NumPy, SciPy or Numba as a callable: its own compiled loops, called on rows and blocks.
+
+    Every loop for types of the library is an overload. It runs on the calling thread.
+
+    >>> nd.from_ufunc(np.ldexp)([[1.0, 2.0], [3.0]], [[1], [2]])
+    nd.array([[2.0, 4.0], [12.0]], type="strided * var * float64")
+    """
+    numpy = sys.modules.get("numpy")
+    ufunc = getattr(ufunc, "ufunc", ufunc)
+    if numpy is None or not isinstance(ufunc, numpy.ufunc):
+        raise TypeError(f"from_ufunc: expected a ufunc, not {ufunc!r}")
+    dims = _core_dims(ufunc)
+    name = re.sub(r"\W", "_", ufunc.__name__)
+    made = _dynd.new_callable(name, (ufunc.__doc__ or "").strip())
+    for index, types in enumerate(ufunc.types):
+        kinds = types.replace("->", "")
+        if any(k not in UFUNC_TYPES for k in kinds):
+            continue
+        parts = [d + UFUNC_TYPES[k] for d, k in zip(dims, kinds)]
+        results = parts[ufunc.nin:]
+        signature = f"({', '.join(parts[:ufunc.nin])}) -> {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
+        _dynd.add_ufunc_loop(made, ufunc, index, signature)
+    if not made.signatures:
+        raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types)}")
+    return made
+
+
+def _numba_signature(function):
+    signature = function._sig
+    return f"({', '.join(str(a) for a in signature.args)}) -> {signature.return_type}"
+
+
+def callable(function, signature=None, *, name=None, doc=None, numba=False):
+    """A callable: a name, documentation and overloads, each with a signature (docs/datashape.md).
+
+    callable("add")                                the operation or kernel of that name, or a new one without overloads
+    callable(f, "(float64) -> float64")            a Python function, called for every element
+    callable(f, "(N * float64) -> float64")        the same for every row, which it gets as an array
+    callable(f)                                    a function of @numba.cfunc, called by its address
+    callable(f, "(float64) -> float64", numba=True)    a Python function that Numba compiles
+
+    >>> nd.callable(lambda x, y: x if x > y else y, "(float64, float64) -> float64")([[1.0, 5.0], [2.0]], 3.0)
+    nd.array([[3.0, 5.0], [3.0]], type="strided * var * float64")
+    """
+    if isinstance(function, str):
+        if signature is not None:
+            raise TypeError("callable: a name alone has no signature; add overloads with .add(function, signature)")
+        return _dynd.find_callable(function) or _dynd.new_callable(function, doc or "")
+    if hasattr(function, "signatures") and hasattr(function, "add") and signature is None:
+        return function
+    name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
+    doc = doc or (getattr(function, "__doc__", "") or "").strip()
+    if numba:
+        import numba as compiler
+        _, operands, result = _scalar_signature("callable", signature)
+        function = compiler.cfunc(f"{result}({', '.join(operands)})")(function)
+    if hasattr(function, "address") and hasattr(function, "_sig"):
+        made = from_address(function.address, signature or _numba_signature(function), name=name, doc=doc, pure=True)
+        made.compiled = function  # it owns the code at the address
+        return made
+    if not hasattr(function, "__call__"):
+        raise TypeError(f"callable: expected a name or a function, not {function!r}")
+    if signature is None:
+        raise TypeError("callable: a Python function takes a signature, as '(float64) -> float64'")
+    return _dynd.python_callable(name, str(ndt.type(signature)), function, doc)

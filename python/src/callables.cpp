@@ -1,0 +1,317 @@
+// Callables as Python objects: operations of the library, kernels of plug-ins, and functions from elsewhere.
+#include "values.h"
+
+#include <structmember.h>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+
+#include "dynd/call/registry.h"
+#include "dynd/call/resolve.h"
+#include "dynd/kernel/external.h"
+#include "foreign.h"
+
+namespace binding {
+
+namespace {
+
+struct callable_object {
+  PyObject_HEAD vectorcallfunc call;
+  operation_function operation; // what an operation of the library is called by, else null
+  nd::callable *function;
+  PyObject *doc, *text_signature, *dict;
+};
+
+PyTypeObject *callable_type = nullptr;
+
+callable_object *object_of(PyObject *self) { return reinterpret_cast<callable_object *>(self); }
+const nd::callable &function_of(PyObject *self) { return *object_of(self)->function; }
+
+// ---- calling --------------------------------------------------------------------------------------------------------
+
+// What a Python number takes its type from: the operand's type where there is one overload that says it, else that of
+// an array among the arguments.
+nd::array like_for(const nd::callable &f, Py_ssize_t i, const nd::array *other) {
+  const std::vector<ndt::type> all = f.signatures();
+  if (all.size() == 1 && i < all[0]->nfields) {
+    const type_data *wanted = all[0]->fields[i].type->dtype;
+    if (wanted->kind == type_kind::scalar) {
+      alignas(16) const char zero[max_scalar_size] = {};
+      return nd::scalar_of(wanted->scalar, zero);
+    }
+  }
+  return other ? *other : nd::array();
+}
+
+PyObject *wrap_all(std::vector<nd::array> results) {
+  if (results.size() == 1) {
+    return wrap(std::move(results[0]));
+  }
+  if (results.empty()) {
+    Py_RETURN_NONE;
+  }
+  nb::object all = steal(PyTuple_New(Py_ssize_t(results.size())));
+  for (size_t i = 0; i < results.size(); i++) {
+    PyTuple_SET_ITEM(all.ptr(), Py_ssize_t(i), wrap(std::move(results[i])));
+  }
+  return all.release().ptr();
+}
+
+struct python_arguments {
+  std::vector<nd::array> operands;
+  std::vector<nd::keyword> keywords;
+
+  python_arguments(const nd::callable &f, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+    const nd::array *other = nullptr;
+    for (Py_ssize_t i = 0; i < count && !other; i++) {
+      other = is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+      nd::array like = is_array(arguments[i]) ? nd::array() : like_for(f, i, other);
+      operands.push_back(to_operand(arguments[i], like ? &like : nullptr, f.name().c_str()));
+    }
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+      std::string name(utf8_of(PyTuple_GET_ITEM(names, i), {}));
+      PyObject *value = arguments[count + i];
+      keywords.push_back(
+          {name, value == Py_None ? missing_value(scalar_id::bool_) : to_operand(value, nullptr, f.name().c_str())});
+    }
+  }
+};
+
+PyObject *call_callable(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
+  callable_object *object = object_of(self);
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (object->operation && !names) {
+    return object->operation(nullptr, arguments, count);
+  }
+  python_error_scope errors;
+  try {
+    if (!names && count <= max_external_sources && std::all_of(arguments, arguments + count, is_array)) {
+      array_block *blocks[max_external_sources];
+      ref<array_block> results[max_external_outputs];
+      for (Py_ssize_t i = 0; i < count; i++) {
+        blocks[i] = unwrap(arguments[i]).get();
+      }
+      int made = object->function->call_into(blocks, int(count), results);
+      if (made == 1) [[likely]] {
+        return wrap(std::move(results[0]));
+      }
+      return wrap_all(std::vector<nd::array>(std::move_iterator(results), std::move_iterator(results + made)));
+    }
+    python_arguments given(*object->function, arguments, count, names);
+    return wrap_all(object->function->call_all(given.operands, given.keywords));
+  } catch (...) {
+    return errors.raise();
+  }
+}
+
+// ---- the object -----------------------------------------------------------------------------------------------------
+
+// "triple(a, /)\n--\n\nThree times the value." is the line of the signature, and the text.
+void set_text(callable_object *self, const std::string &text) {
+  size_t line = text.find("\n--\n\n"), begin = text.find('(');
+  std::string signature = line == text.npos ? "(*operands, **keywords)" : text.substr(begin, line - begin);
+  self->text_signature = PyUnicode_FromString(signature.c_str());
+  self->doc = PyUnicode_FromString(text.c_str() + (line == text.npos ? 0 : line + 5));
+}
+
+// "x, w, /, *, ddof=1"
+std::string parameters_text(const nd::callable &f) {
+  std::vector<ndt::type> all = f.signatures();
+  if (all.size() != 1) {
+    return "*operands, **keywords";
+  }
+  std::string text;
+  int nparameters = all[0]->nfields - all[0]->nkeywords;
+  for (int i = 0; i < nparameters; i++) {
+    const char *name = all[0]->fields[i].name;
+    text += (i ? ", " : "") + (name ? std::string(name) : std::string(1, char('a' + i)));
+  }
+  text += ", /";
+  for (int i = nparameters; i < all[0]->nfields; i++) {
+    const type_field &f = all[0]->fields[i];
+    text += std::string(i == nparameters ? ", *" : "") + ", " + f.name + (f.value ? "=" + std::string(f.value) : "");
+  }
+  return text;
+}
+
+std::string document(const nd::callable &f) {
+  std::string text = f.name() + "(" + parameters_text(f) + ")\n--\n\n" +
+                     (f.doc().empty() ? "A kernel without documentation." : f.doc()) + "\n\n";
+  for (ndt::type signature : f.signatures()) {
+    text += std::string(signature.str()) + "\n";
+  }
+  text +=
+      "\nDimensions outside of those in the signature may be strided or ragged and broadcast together. Runs at once.\n";
+  return text + (f.state()->library.empty() ? "" : "From the plug-in " + f.state()->library + "\n");
+}
+
+void destroy_callable(PyObject *self) {
+  callable_object *object = object_of(self);
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  delete object->function;
+  Py_XDECREF(object->doc);
+  Py_XDECREF(object->text_signature);
+  Py_XDECREF(object->dict);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse_callable(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(object_of(self)->dict);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+PyObject *shown(PyObject *self) { return PyUnicode_FromFormat("<callable %s>", function_of(self).name().c_str()); }
+
+// help() takes what is a descriptor without __set__ for a function.
+PyObject *bind_to_nothing(PyObject *self, PyObject *, PyObject *) { return Py_NewRef(self); }
+
+PyObject *signatures_of(PyObject *self, void *) {
+  return guarded([&] {
+    nb::list all;
+    for (ndt::type signature : function_of(self).signatures()) {
+      all.append(signature);
+    }
+    return all.release().ptr();
+  });
+}
+
+PyObject *doc_of(PyObject *self, void *) {
+  callable_object *object = object_of(self);
+  if (object->operation) {
+    return Py_NewRef(object->doc);
+  }
+  return guarded([&] { // overloads may have been added
+    std::string text = document(*object->function);
+    return PyUnicode_FromString(text.c_str() + text.find("\n--\n\n") + 5);
+  });
+}
+
+PyObject *text_signature_of(PyObject *self, void *) {
+  callable_object *object = object_of(self);
+  return object->operation ? Py_NewRef(object->text_signature)
+                           : PyUnicode_FromFormat("(%s)", parameters_text(*object->function).c_str());
+}
+
+PyObject *name_of(PyObject *self, void *) { return PyUnicode_FromString(function_of(self).name().c_str()); }
+PyObject *module_of(PyObject *, void *) { return PyUnicode_FromString("dynd.nd"); }
+
+// pickle finds it by its name.
+PyObject *reduced(PyObject *self, PyObject *) { return name_of(self, nullptr); }
+
+// f.add(g): the overloads of g, or a Python function with a signature, or the kernel that a capsule holds.
+PyObject *add_overload(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  return guarded([&]() -> PyObject * {
+    const nd::callable *other = count == 1 ? callable_in(arguments[0]) : nullptr;
+    if (other) {
+      std::vector<nd::kernel> all = other->kernels();
+      if (all.empty()) {
+        throw error(error_kind::type, "add: " + other->name() + " has no kernels of its own");
+      }
+      for (const nd::kernel &k : all) {
+        function_of(self).add(k);
+      }
+    } else if (count == 2 && PyCallable_Check(arguments[0]) && PyUnicode_Check(arguments[1])) {
+      function_of(self).add(python_kernel(function_of(self).name(), utf8_of(arguments[1], {}), arguments[0], ""));
+    } else {
+      throw error(error_kind::type, "add: expected a callable, or a Python function and a signature");
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef callable_methods[] = {{"__reduce__", reduced, METH_NOARGS, nullptr},
+                                  {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(add_overload)),
+                                   METH_FASTCALL,
+                                   "add($self, function, signature=None, /)\n--\n\nAdds the overloads of another "
+                                   "callable, or a Python function with a "
+                                   "signature.\nAn overload that takes the same operands as another one is refused."},
+                                  {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef callable_attributes[] = {
+    {"signatures", signatures_of, nullptr, "What it takes and gives: an ndt.type for each overload.", nullptr},
+    {"__doc__", doc_of, nullptr, nullptr, nullptr},
+    {"__text_signature__", text_signature_of, nullptr, nullptr, nullptr},
+    {"__name__", name_of, nullptr, nullptr, nullptr},
+    {"__qualname__", name_of, nullptr, nullptr, nullptr},
+    {"__module__", module_of, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef callable_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(callable_object, call), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(callable_object, dict), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyTypeObject *make_callable_type() {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(destroy_callable)},
+                         {Py_tp_traverse, reinterpret_cast<void *>(traverse_callable)},
+                         {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+                         {Py_tp_repr, reinterpret_cast<void *>(shown)},
+                         {Py_tp_descr_get, reinterpret_cast<void *>(bind_to_nothing)},
+                         {Py_tp_methods, callable_methods},
+                         {Py_tp_getset, callable_attributes},
+                         {Py_tp_members, callable_members},
+                         {0, nullptr}};
+  PyType_Spec spec = {
+      "dynd.nd.callable_type", sizeof(callable_object), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  return reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
+}
+
+nb::object callable_of_name(const std::string &name) {
+  nd::callable found = nd::find_callable(name);
+  return found ? new_callable(found, document(found)) : nb::none();
+}
+
+} // namespace
+
+nb::object new_callable(const nd::callable &function, const std::string &text, operation_function call) {
+  if (!callable_type && !(callable_type = make_callable_type())) {
+    throw nb::python_error();
+  }
+  nb::object made = steal(callable_type->tp_alloc(callable_type, 0));
+  callable_object *object = object_of(made.ptr());
+  object->call = call_callable;
+  object->operation = call;
+  object->function = new nd::callable(function);
+  set_text(object, text);
+  if (!object->doc || !object->text_signature) {
+    throw nb::python_error();
+  }
+  return made;
+}
+
+const nd::callable *callable_in(PyObject *object) {
+  return Py_TYPE(object) == callable_type ? &function_of(object) : nullptr;
+}
+
+void add_callables(nb::module_ &m) {
+  m.def(
+      "load", [](const std::string &path) { return nd::load(path); }, nb::arg("path"));
+  m.def("reserve_names", nd::reserve_names, nb::arg("names"));
+  m.def("find_callable", callable_of_name, nb::arg("name"));
+  m.def("new_callable", [](const std::string &name, const std::string &doc) {
+    nd::callable made(name, doc);
+    return new_callable(made, document(made));
+  });
+  m.def("callables", [] {
+    nb::list rows;
+    for (const nd::callable &f : nd::callables()) {
+      for (ndt::type signature : f.signatures()) {
+        rows.append(nb::make_tuple(f.name(), f.doc(), std::string(signature.str())));
+      }
+    }
+    return rows;
+  });
+}
+
+} // namespace binding

@@ -1,0 +1,531 @@
+#include "foreign.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "dynd/array/layout.h"
+#include "dynd/call/blas.h"
+#include "dynd/call/linear.h"
+#include "dynd/call/signature.h"
+#include "dynd/eval/core_call.h"
+#include "dynd/kernel/level.h"
+#include "values.h"
+
+namespace binding {
+
+namespace {
+
+thread_local python_error_scope *current_scope = nullptr;
+
+/// A counted deferred kernel that keeps a Python object alive.
+struct python_owner : deferred_ckernel {
+  std::string name_text, signature_text, doc_text;
+  PyObject *object;
+  std::atomic<intptr_t> refs{1};
+
+  python_owner(std::string name, std::string signature, std::string doc, PyObject *kept)
+      : deferred_ckernel{}, name_text(std::move(name)), signature_text(std::move(signature)), doc_text(std::move(doc)),
+        object(Py_NewRef(kept)) {
+    size = sizeof(deferred_ckernel);
+    version = DYND_ABI_VERSION;
+    flags = dynd_callable_python_lock;
+    this->name = name_text.c_str();
+    this->signature = signature_text.c_str();
+    this->doc = doc_text.c_str();
+    retain = [](const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); };
+    release = [](const deferred_ckernel *self) { // with Python's lock or without
+      if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        PyGILState_STATE state = PyGILState_Ensure();
+        delete of(self);
+        PyGILState_Release(state);
+      }
+    };
+  }
+  virtual ~python_owner() { Py_DECREF(object); }
+
+  static python_owner *of(const deferred_ckernel *self) {
+    return const_cast<python_owner *>(static_cast<const python_owner *>(self));
+  }
+};
+
+/// The exception that is set becomes the error of the call.
+int report_exception(dynd_frame *frame) {
+  PyObject *type = PyErr_Occurred();
+  int status = PyErr_GivenExceptionMatches(type, PyExc_TypeError)       ? dynd_error_type
+               : PyErr_GivenExceptionMatches(type, PyExc_OverflowError) ? dynd_error_overflow
+               : PyErr_GivenExceptionMatches(type, PyExc_IndexError)    ? dynd_error_index
+               : PyErr_GivenExceptionMatches(type, PyExc_MemoryError)   ? dynd_error_memory
+                                                                        : dynd_error_value;
+  std::string text = reinterpret_cast<PyTypeObject *>(type)->tp_name;
+  python_error_scope::keep();
+  return report(frame, status, "%s in the Python function", text.c_str());
+}
+
+// ---- Python functions -----------------------------------------------------------------------------------------------
+
+/// An operand of a Python function: an element, or a core block, whose sizes come with the call.
+struct python_operand {
+  const type_data *dtype;
+  int ndim;
+  intptr_t stride[max_ndim];
+};
+
+struct python_leaf {
+  ckernel_prefix base;
+  const python_owner *owner;
+  PyObject *keywords; // null where there are none
+  std::vector<python_operand> *operands;
+  int noutputs;
+};
+
+void destroy_leaf(ckernel_prefix *self) {
+  auto *leaf = reinterpret_cast<python_leaf *>(self);
+  Py_XDECREF(leaf->keywords);
+  delete leaf->operands;
+}
+
+// Calls f with the address of every element of a block in C order.
+template <class F> void for_each_element(const python_operand &o, char *at, const intptr_t *size, int dim, F &f) {
+  if (dim == o.ndim) {
+    f(at);
+    return;
+  }
+  for (intptr_t i = 0; i < size[dim]; i++) {
+    for_each_element(o, at + i * o.stride[dim], size, dim + 1, f);
+  }
+}
+
+nb::object element_object(const type_data *type, const char *at) {
+  if (type->kind == type_kind::scalar) {
+    return steal(to_list(nd::scalar_of(type->scalar, at)));
+  }
+  nb::list fields;
+  c_layout layout = c_layout_of(type);
+  for (int i = 0; i < type->nfields; i++) {
+    fields.append(element_object(type->fields[i].type, at + layout.offset[type->fields[i].stream]));
+  }
+  return nb::tuple(fields);
+}
+
+ndt::type block_type(const python_operand &o) {
+  ndt::type type(o.dtype);
+  for (int d = 0; d < o.ndim; d++) {
+    type = ndt::make_strided_dim(type);
+  }
+  return type;
+}
+
+// A copy: the function may keep it.
+nb::object block_object(const python_operand &o, char *at, const intptr_t *size, bool writable) {
+  if (o.ndim == 0) {
+    return element_object(o.dtype, at);
+  }
+  nd::array copy(new_dense(block_type(o).get(), size, writable ? access_mode::readwrite : access_mode::immutable));
+  char *to = copy->values().address;
+  size_t item = copy->item_size();
+  auto take = [&](char *from) {
+    std::memcpy(to, from, item);
+    to += item;
+  };
+  for_each_element(o, at, size, 0, take);
+  return steal(wrap(copy));
+}
+
+void store(const python_operand &o, char *to, const intptr_t *size, nb::handle value, const char *name) {
+  if (o.ndim == 0) {
+    nd::array made = from_python(value.ptr(), ndt::type(o.dtype), access_mode::immutable, {}, error_mode::fractional);
+    c_layout layout = c_layout_of(o.dtype);
+    for (size_t s = 0; s < layout.offset.size(); s++) {
+      std::memcpy(to + layout.offset[s], made->streams()[s].address, stream_item(o.dtype, int(s)));
+    }
+    return;
+  }
+  nd::array given = to_operand(value.ptr(), nullptr, name);
+  nd::array made(copy_values(given.get(), access_mode::immutable, ndt::type(o.dtype)));
+  bool fits = made.ndim() == o.ndim && made->type->var_count == 0;
+  std::string wanted;
+  for (int d = 0; d < o.ndim; d++) {
+    fits = fits && made.size(d) == size[d];
+    wanted += (d ? ", " : "") + std::to_string(size[d]);
+  }
+  if (!fits) {
+    throw error(error_kind::broadcast, "the Python function gave " + std::string(given.type().str()) +
+                                           ", where the result has shape (" + wanted + (o.ndim == 1 ? ",)" : ")"));
+  }
+  const char *from = made->values().address;
+  size_t item = made->item_size();
+  auto put = [&](char *at) {
+    std::memcpy(at, from, item);
+    from += item;
+  };
+  for_each_element(o, to, size, 0, put);
+}
+
+// One call of the function; the addresses are those of the operands' elements or blocks.
+void call_function(const python_leaf &leaf, char *const *at, const intptr_t (*size)[max_ndim], const bool *inout) {
+  const std::vector<python_operand> &all = *leaf.operands;
+  int nsources = int(all.size()) - leaf.noutputs, nwritten = 0;
+  nb::object arguments = steal(PyTuple_New(nsources));
+  for (int i = 0; i < nsources; i++) {
+    int o = leaf.noutputs + i;
+    nwritten += inout[o];
+    PyTuple_SET_ITEM(arguments.ptr(), i, block_object(all[size_t(o)], at[o], size[o], inout[o]).release().ptr());
+  }
+  nb::object result = steal(PyObject_Call(leaf.owner->object, arguments.ptr(), leaf.keywords));
+  if (leaf.noutputs > 1 && (!PyTuple_Check(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != leaf.noutputs)) {
+    throw error(error_kind::type, "the Python function must give a tuple of " + std::to_string(leaf.noutputs) +
+                                      " results, not " + nb::repr(result).c_str());
+  }
+  for (int o = 0; o < leaf.noutputs; o++) {
+    nb::handle value = leaf.noutputs > 1 ? nb::handle(PyTuple_GET_ITEM(result.ptr(), o)) : nb::handle(result);
+    store(all[size_t(o)], at[o], size[o], value, leaf.owner->name);
+  }
+  for (int i = 0; i < nsources; i++) {
+    if (inout[leaf.noutputs + i]) {
+      int o = leaf.noutputs + i;
+      store(all[size_t(o)], at[o], size[o], nb::handle(PyTuple_GET_ITEM(arguments.ptr(), i)), leaf.owner->name);
+    }
+  }
+}
+
+template <class Call> int guarded_call(dynd_frame *frame, size_t index, Call call) {
+  try {
+    call();
+    return dynd_ok;
+  } catch (nb::python_error &e) {
+    e.restore();
+    fail_element(frame, index);
+    return report_exception(frame);
+  } catch (const error &e) {
+    fail_element(frame, index);
+    return report(frame, int(e.kind()), "%s", e.what());
+  } catch (...) {
+    return report(frame, dynd_error_memory, "no memory");
+  }
+}
+
+int python_strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                   dynd_frame *frame) {
+  auto *leaf = reinterpret_cast<const python_leaf *>(self);
+  const bool none[max_external_operands] = {};
+  const intptr_t no_sizes[max_external_operands][max_ndim] = {};
+  for (size_t i = 0; i < count; i++) {
+    char *at[max_external_operands];
+    for (size_t o = 0; o < leaf->operands->size(); o++) {
+      at[o] = data[o] + intptr_t(i) * stride[o];
+    }
+    if (int status = guarded_call(frame, i, [&] { call_function(*leaf, at, no_sizes, none); })) {
+      return status;
+    }
+  }
+  return dynd_ok;
+}
+
+/// A Python function with its signature: which size each core dimension has.
+struct python_function : python_owner {
+  std::vector<std::vector<int>> sizes; // of each operand, outputs first; -2 - n: the number n itself
+  std::vector<char> inout;
+  size_t nresults;
+
+  python_function(std::string name, std::string signature, std::string doc, PyObject *kept)
+      : python_owner(std::move(name), std::move(signature), std::move(doc), kept) {}
+};
+
+int python_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *leaf = reinterpret_cast<const python_leaf *>(self);
+  auto *function = static_cast<const python_function *>(leaf->owner);
+  bool inout[max_external_operands];
+  for (size_t i = 0; i < call->count; i++) {
+    char *at[max_external_operands];
+    intptr_t size[max_external_operands][max_ndim];
+    for (size_t o = 0; o < leaf->operands->size(); o++) {
+      at[o] = dynd_core_data(call, int(o), i);
+      inout[o] = function->inout[o];
+      for (size_t d = 0; d < function->sizes[o].size(); d++) {
+        int s = function->sizes[o][d];
+        size[o][d] = s < 0 ? -2 - s : dynd_core_size(call, s, i);
+      }
+    }
+    if (int status = guarded_call(frame, i, [&] { call_function(*leaf, at, size, inout); })) {
+      return status;
+    }
+  }
+  return dynd_ok;
+}
+
+nb::object keyword_object(const dynd_keyword &k) {
+  if (!k.value) {
+    return nb::none();
+  }
+  ndt::type type(k.type);
+  const type_data *t = type->kind == type_kind::option ? type->element : type.get();
+  return t->kind == type_kind::string ? nb::object(nb::str(static_cast<const char *>(k.value)))
+                                      : element_object(t, static_cast<const char *>(k.value));
+}
+
+intptr_t instantiate_python(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                            const dynd_bind *bind) {
+  intptr_t end = offset + intptr_t(sizeof(python_leaf));
+  if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+    return dynd_error_memory;
+  }
+  auto *leaf = reinterpret_cast<python_leaf *>(out->data + offset);
+  auto *function = static_cast<const python_function *>(python_owner::of(self));
+  try {
+    auto operands = std::make_unique<std::vector<python_operand>>();
+    for (uint32_t o = 0; o < bind->noperands; o++) {
+      const dynd_arrmeta *meta = bind->arrmeta[o];
+      python_operand made{ndt::type(bind->type[o])->dtype, meta ? int(meta->ndim) : 0, {}};
+      std::copy_n(meta ? meta->stride : nullptr, made.ndim, made.stride);
+      operands->push_back(made);
+    }
+    if (bind->nkeywords) {
+      nb::dict keywords;
+      for (uint32_t i = 0; i < bind->nkeywords; i++) {
+        keywords[bind->keyword[i].name] = keyword_object(bind->keyword[i]);
+      }
+      leaf->keywords = keywords.release().ptr();
+    }
+    leaf->operands = operands.release();
+  } catch (const std::exception &e) {
+    std::snprintf(bind->error, bind->error_size, "%s", e.what());
+    return dynd_error_value;
+  }
+  leaf->base.destructor = destroy_leaf;
+  leaf->owner = function;
+  leaf->noutputs = int(function->nresults);
+  leaf->base.function = self->prototype == core_operation_funcproto_id ? reinterpret_cast<void *>(python_core)
+                                                                       : reinterpret_cast<void *>(python_strided);
+  return end;
+}
+
+// ---- NumPy's ufuncs -------------------------------------------------------------------------------------------------
+
+using ufunc_loop = void (*)(char **arguments, const intptr_t *dimensions, const intptr_t *steps, void *data);
+
+/// The beginning of NumPy's PyUFuncObject, which is part of its C interface.
+struct numpy_ufunc {
+  PyObject_HEAD int nin, nout, nargs, identity;
+  ufunc_loop *functions;
+  void *const *data;
+  int ntypes;
+};
+
+struct ufunc_owner : python_owner {
+  using python_owner::python_owner;
+  ufunc_loop loop;
+  void *loop_data;
+  int nin, nout;
+};
+
+struct ufunc_leaf {
+  ckernel_prefix base;
+  const ufunc_owner *owner;
+  int nsizes, ncore;
+  intptr_t core_stride[max_external_operands * 4]; // inputs first, as NumPy has them
+};
+
+int after_batch(dynd_frame *frame) { return PyErr_Occurred() ? report_exception(frame) : int(dynd_ok); }
+
+int ufunc_strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                  dynd_frame *frame) {
+  const ufunc_owner *f = reinterpret_cast<const ufunc_leaf *>(self)->owner;
+  char *arguments[max_external_operands];
+  intptr_t steps[max_external_operands], n = intptr_t(count);
+  for (int o = 0; o < f->nin + f->nout; o++) { // inputs, then outputs
+    int own = o < f->nin ? f->nout + o : o - f->nin;
+    arguments[o] = data[own];
+    steps[o] = stride[own];
+  }
+  f->loop(arguments, &n, steps, f->loop_data);
+  return after_batch(frame);
+}
+
+int ufunc_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
+  auto *leaf = reinterpret_cast<const ufunc_leaf *>(self);
+  const ufunc_owner *f = leaf->owner;
+  int nargs = f->nin + f->nout;
+  intptr_t steps[max_external_operands * 5], dimensions[max_external_operands + 1];
+  std::copy_n(leaf->core_stride, leaf->ncore, steps + nargs);
+  bool ragged = false;
+  for (int o = 0; o < nargs; o++) {
+    ragged |= call->row[o] != nullptr;
+  }
+  size_t together = ragged ? 1 : call->count;
+  for (size_t i = 0; i < call->count; i += together) {
+    char *arguments[max_external_operands];
+    for (int o = 0; o < nargs; o++) {
+      int own = o < f->nin ? f->nout + o : o - f->nin;
+      arguments[o] = dynd_core_data(call, own, i);
+      steps[o] = ragged ? 0 : call->stride[own];
+    }
+    dimensions[0] = intptr_t(together);
+    for (int s = 0; s < leaf->nsizes; s++) {
+      dimensions[s + 1] = dynd_core_size(call, s, i);
+    }
+    f->loop(arguments, dimensions, steps, f->loop_data);
+    if (int status = after_batch(frame)) {
+      return status;
+    }
+  }
+  return dynd_ok;
+}
+
+intptr_t instantiate_ufunc(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                           const dynd_bind *bind) {
+  intptr_t end = offset + intptr_t(sizeof(ufunc_leaf));
+  if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+    return dynd_error_memory;
+  }
+  auto *leaf = reinterpret_cast<ufunc_leaf *>(out->data + offset);
+  auto *f = static_cast<const ufunc_owner *>(python_owner::of(self));
+  leaf->owner = f;
+  bool core = self->prototype == core_operation_funcproto_id;
+  leaf->base.function = core ? reinterpret_cast<void *>(ufunc_core) : reinterpret_cast<void *>(ufunc_strided);
+  for (int o = 0; core && o < f->nin + f->nout; o++) {
+    const dynd_arrmeta *meta = bind->arrmeta[o < f->nin ? f->nout + o : o - f->nin];
+    for (uint32_t d = 0; meta && d < meta->ndim; d++) {
+      leaf->core_stride[leaf->ncore++] = meta->stride[d];
+    }
+  }
+  leaf->nsizes = int(ndt::variables(ndt::type(self->signature)).size());
+  return end;
+}
+
+nd::kernel ufunc_kernel(nb::object ufunc, int index, const std::string &name, const std::string &signature,
+                        const std::string &doc) {
+  auto *own = reinterpret_cast<const numpy_ufunc *>(ufunc.ptr());
+  if (index < 0 || index >= own->ntypes || !own->functions[index]) {
+    return nd::kernel();
+  }
+  auto *made = new ufunc_owner(name, signature, doc, ufunc.ptr());
+  made->loop = own->functions[index];
+  made->loop_data = own->data ? own->data[index] : nullptr;
+  made->nin = own->nin;
+  made->nout = own->nout;
+  made->prototype = signature.find('*') == signature.npos ? multi_operation_funcproto_id : core_operation_funcproto_id;
+  made->instantiate = instantiate_ufunc;
+  return nd::kernel::adopt(made);
+}
+
+} // namespace
+
+python_error_scope::python_error_scope() : outer_(std::exchange(current_scope, this)) {}
+
+python_error_scope::~python_error_scope() {
+  current_scope = outer_;
+  Py_XDECREF(exception_);
+}
+
+void python_error_scope::keep() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) {
+    PyException_SetTraceback(value, trace);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  if (!current_scope) {
+    Py_XDECREF(value);
+    return;
+  }
+  Py_XDECREF(std::exchange(current_scope->exception_, value));
+}
+
+PyObject *python_error_scope::raise() {
+  if (!exception_) {
+    return raise_current();
+  }
+  std::string note;
+  try {
+    throw;
+  } catch (const std::exception &e) {
+    note = e.what();
+  } catch (...) {
+  }
+  PyObject *added = PyObject_CallMethod(exception_, "add_note", "s", note.c_str());
+  if (!added) {
+    PyErr_Clear();
+  }
+  Py_XDECREF(added);
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception_)), exception_);
+  return nullptr;
+}
+
+nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function,
+                         const std::string &doc) {
+  auto *made = new python_function(name, std::string(signature), doc, function);
+  nd::kernel owner = nd::kernel::adopt(made);
+  made->instantiate = instantiate_python;
+  made->prototype = core_operation_funcproto_id;
+  kernel_signature parts = read_signature(*made);
+  made->prototype = parts.is_scalar() ? multi_operation_funcproto_id : core_operation_funcproto_id;
+  made->nresults = parts.results.size();
+  for (const core_pattern &p : parts.operands) {
+    if (!p.dims.empty() && p.dtype->nfields) {
+      throw error(error_kind::type, name + ": a Python function takes core dimensions of numbers, not of structs");
+    }
+  }
+  made->sizes = size_numbers(parts);
+  made->inout.assign(parts.results.size(), 0);
+  for (const core_pattern &p : parts.operands) {
+    made->inout.push_back(p.inout);
+  }
+  return owner;
+}
+
+void add_foreign(nb::module_ &m) {
+  auto operand = [](nb::handle object, const char *name) { return to_operand(object.ptr(), nullptr, name); };
+  m.def("matmul", [=](nb::object a, nb::object b) { // .none() would hide what is wrong with None
+    return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul"))));
+  });
+  m.def("tensordot", [=](nb::object a, nb::object b, const std::vector<int> &a_axes, const std::vector<int> &b_axes) {
+    return steal(wrap(nd::tensordot(operand(a, "tensordot"), operand(b, "tensordot"), a_axes, b_axes)));
+  });
+  m.def("einsum", [=](const std::string &subscripts, nb::tuple operands) {
+    std::vector<nd::array> all;
+    for (nb::handle object : operands) {
+      all.push_back(operand(object, "einsum"));
+    }
+    return steal(wrap(nd::einsum(subscripts, all)));
+  });
+  m.def("add_blas_path", nd::add_blas_path);
+  m.def("blas_library", nd::blas_library);
+  m.def("python_callable",
+        [](const std::string &name, const std::string &signature, nb::object function, const std::string &doc) {
+          nd::callable made(python_kernel(name, signature, function.ptr(), doc));
+          return new_callable(made, "");
+        });
+  m.def("add_ufunc_loop", [](nb::object target, nb::object ufunc, int index, const std::string &signature) {
+    const nd::callable *f = callable_in(target.ptr());
+    nd::kernel loop = ufunc_kernel(ufunc, index, f->name(), signature, f->doc());
+    if (!loop) {
+      return false;
+    }
+    try {
+      f->add(loop);
+    } catch (const error &) { // another loop has the same types: C has several names for some
+      return false;
+    }
+    return true;
+  });
+  m.def("add_wrapped", [](nb::object target, size_t make, size_t address, const std::string &name,
+                          const std::string &signature, uint32_t flags) {
+    using maker = const deferred_ckernel *(*)(void *address, const char *name, const char *signature, uint32_t flags);
+    const deferred_ckernel *made =
+        reinterpret_cast<maker>(make)(reinterpret_cast<void *>(address), name.c_str(), signature.c_str(), flags);
+    if (!made) {
+      throw std::bad_alloc();
+    }
+    callable_in(target.ptr())->add(nd::kernel::adopt(made));
+  });
+}
+
+} // namespace binding

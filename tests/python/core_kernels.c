@@ -1,0 +1,190 @@
+/* Kernels with core dimensions for test_core_dims.py: one of each kind of signature. */
+#include "dynd/abi/plugin.h"
+#include <math.h>
+#include <stdio.h>
+
+/* The strides of the core dimensions of every operand, as bind->arrmeta has them; and a number from a keyword. */
+typedef struct {
+  ckernel_prefix base;
+  intptr_t stride[4][2];
+  int64_t k;
+  char type[24];
+} core_kernel;
+
+static intptr_t make(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                     const dynd_bind *bind) {
+  intptr_t end = offset + (intptr_t)sizeof(core_kernel);
+  if (ckernel_builder_ensure_capacity_leaf(out, (size_t)end) != dynd_ok)
+    return dynd_error_memory;
+  core_kernel *made = (core_kernel *)(void *)(out->data + offset);
+  for (uint32_t o = 0; o < bind->noperands; o++)
+    for (uint32_t d = 0; bind->arrmeta[o] && d < bind->arrmeta[o]->ndim; d++)
+      made->stride[o][d] = bind->arrmeta[o]->stride[d];
+  const void *k = dynd_bind_keyword(bind, "k");
+  made->k = k ? *(const int64_t *)k : -1;
+  snprintf(made->type, sizeof(made->type), "%s", bind->type[0]);
+  made->base.function = self->data_ptr;
+  return end;
+}
+
+#define AT(type, pointer) (*(type *)(void *)(pointer))
+#define CORE(name)                                                                                                     \
+  static int name(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {                         \
+    const core_kernel *k = (const core_kernel *)(const void *)self;                                                    \
+    (void)k, (void)frame;                                                                                              \
+    for (size_t i = 0; i < call->count; i++) {
+#define END                                                                                                            \
+  }                                                                                                                    \
+  return dynd_ok;                                                                                                      \
+  }
+
+CORE(dot)
+const char *a = dynd_core_data(call, 1, i), *b = dynd_core_data(call, 2, i);
+double sum = 0;
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++)
+  sum += AT(const double, a + j * k->stride[1][0]) * AT(const double, b + j * k->stride[2][0]);
+AT(double, dynd_core_data(call, 0, i)) = sum;
+END
+
+CORE(product)
+intptr_t m = dynd_core_size(call, 0, i), inner = dynd_core_size(call, 1, i), n = dynd_core_size(call, 2, i);
+char *c = dynd_core_data(call, 0, i), *a = dynd_core_data(call, 1, i), *b = dynd_core_data(call, 2, i);
+for (intptr_t x = 0; x < m; x++)
+  for (intptr_t y = 0; y < n; y++) {
+    double sum = 0;
+    for (intptr_t z = 0; z < inner; z++)
+      sum += AT(double, a + x * k->stride[1][0] + z * k->stride[1][1]) *
+             AT(double, b + z * k->stride[2][0] + y * k->stride[2][1]);
+    AT(double, c + x * k->stride[0][0] + y * k->stride[0][1]) = sum;
+  }
+END
+
+CORE(largest)
+intptr_t n = dynd_core_size(call, 0, i), best = 0;
+const char *a = dynd_core_data(call, 2, i);
+if (n == 0) {
+  snprintf(frame->text, sizeof(frame->text), "nothing is largest of nothing");
+  return dynd_error_value;
+}
+for (intptr_t j = 1; j < n; j++)
+  if (AT(const double, a + j * k->stride[2][0]) > AT(const double, a + best * k->stride[2][0]))
+    best = j;
+AT(double, dynd_core_data(call, 0, i)) = AT(const double, a + best * k->stride[2][0]);
+AT(int64_t, dynd_core_data(call, 1, i)) = best;
+END
+
+CORE(first)
+intptr_t n = dynd_core_size(call, 0, i), wanted = dynd_core_size(call, 1, i);
+if (wanted != k->k)
+  return dynd_error_internal;
+for (intptr_t j = 0; j < wanted; j++)
+  AT(double, dynd_core_data(call, 0, i) +
+                 j * k->stride[0][0]) = j < n ? AT(const double, dynd_core_data(call, 1, i) + j * k->stride[1][0]) : -1;
+END
+
+CORE(positive)
+intptr_t made = 0;
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++) {
+  double value = AT(const double, dynd_core_data(call, 1, i) + j * k->stride[1][0]);
+  if (value > 0)
+    AT(double, dynd_core_data(call, 0, i) + made++ * k->stride[0][0]) = value;
+}
+call->made[0][i] = made;
+END
+
+    static int64_t
+    as_many(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes, int destination) {
+  (void)self, (void)bind, (void)destination;
+  return sizes[0];
+}
+
+CORE(liar)
+call->made[0][i] = dynd_core_size(call, 0, i) + 1;
+END CORE(silent)
+END static int64_t no_bound(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes,
+                            int destination) {
+  (void)self, (void)bind, (void)sizes, (void)destination;
+  return dynd_error_value;
+}
+
+CORE(scale)
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++)
+  AT(double, dynd_core_data(call, 1, i) + j * k->stride[1][0]) *= AT(const double, dynd_core_data(call, 0, i));
+END
+
+CORE(running)
+double real = 0;
+int64_t whole = 0;
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++) {
+  char *to = dynd_core_data(call, 0, i) + j * k->stride[0][0];
+  const char *from = dynd_core_data(call, 1, i) + j * k->stride[1][0];
+  if (strstr(k->type, "float64"))
+    AT(double, to) = real += AT(const double, from);
+  else if (strstr(k->type, "int64"))
+    AT(int64_t, to) = whole += AT(const int64_t, from);
+  else
+    return dynd_error_type;
+}
+END
+
+/* These read the whole block at once: C order and F order are what their flags say. */
+CORE(weigh_c)
+intptr_t m = dynd_core_size(call, 0, i), n = dynd_core_size(call, 1, i);
+double sum = 0;
+for (intptr_t j = 0; j < m * n; j++)
+  sum += (double)(j + 1) * ((const double *)(void *)dynd_core_data(call, 1, i))[j];
+AT(double, dynd_core_data(call, 0, i)) = sum;
+END
+
+CORE(sum3)
+double sum = 0;
+for (intptr_t j = 0; j < 3; j++)
+  sum += AT(const double, dynd_core_data(call, 1, i) + j * k->stride[1][0]);
+AT(double, dynd_core_data(call, 0, i)) = sum;
+END
+
+    typedef struct {
+  int16_t re, im;
+} small_complex;
+
+static int add_small(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *stride, size_t count,
+                     const ckernel_prefix *self, dynd_frame *frame) {
+  (void)self, (void)frame;
+  for (size_t i = 0; i < count; i++) {
+    const small_complex *a = (const void *)(src[0] + (intptr_t)i * stride[0]),
+                        *b = (const void *)(src[1] + (intptr_t)i * stride[1]);
+    *(small_complex *)(void *)(dst + (intptr_t)i * dst_stride) =
+        (small_complex){(int16_t)(a->re + b->re), (int16_t)(a->im + b->im)};
+  }
+  return dynd_ok;
+}
+
+#define KERNEL(prototype, flags, name, signature, function, bound)                                                     \
+  {                                                                                                                    \
+    sizeof(deferred_ckernel), DYND_ABI_VERSION, prototype, flags, name, signature, NULL, (void *)function, make, NULL, \
+        NULL, bound                                                                                                    \
+  }
+static const deferred_ckernel kernels[] = {
+    KERNEL(4, 3, "core_dot", "(N * float64, N * float64) -> float64", dot, NULL),
+    KERNEL(4, 3, "core_matmul", "(M * K * float64, K * N * float64) -> M * N * float64", product, NULL),
+    KERNEL(4, 1, "core_largest", "(N * float64) -> (float64, int64)", largest, NULL),
+    KERNEL(4, 3, "core_first", "(N * float64, *, k: int64 = 2) -> k * float64", first, NULL),
+    KERNEL(4, 3, "core_positive", "(N * float64) -> var * float64", positive, as_many),
+    KERNEL(4, 3, "core_liar", "(N * float64) -> var * float64", liar, as_many),
+    KERNEL(4, 3, "core_silent", "(N * float64) -> var * float64", silent, as_many),
+    KERNEL(4, 3, "core_no_bound", "(N * float64) -> var * float64", positive, no_bound),
+    KERNEL(4, 0, "core_scale", "(f: float64, x: inout N * float64) -> void", scale, NULL),
+    KERNEL(4, 3, "core_running", "(N * T) -> N * T", running, NULL),
+    KERNEL(4, 3 | 64, "core_weigh_c", "(M * N * float64) -> float64", weigh_c, NULL),
+    KERNEL(4, 3 | 128, "core_weigh_f", "(M * N * float64) -> float64", weigh_c, NULL),
+    KERNEL(4, 3, "core_sum3", "(3 * float64) -> float64", sum3, NULL),
+    KERNEL(4, 3, "core_sum3", "(var * int64) -> int64", running, NULL),
+    KERNEL(1, 3, "add", "({re: int16, im: int16}, {re: int16, im: int16}) -> {re: int16, im: int16}", add_small, NULL),
+};
+
+int dynd_plugin_init(const dynd_host *host) {
+  for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+    if (host->register_kernel(host, &kernels[i]) != dynd_ok)
+      return dynd_error_value;
+  return dynd_ok;
+}

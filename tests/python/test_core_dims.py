@@ -1,0 +1,273 @@
+"""Kernels with core dimensions, over every layout, against plain Python and NumPy."""
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from dynd import nd, ndt
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels(tmp_path_factory):
+    library = tmp_path_factory.mktemp("core") / "core.so"
+    source = Path(__file__).with_name("core_kernels.c")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-I",
+                    str(ROOT), "-o", str(library), str(source), "-lm"], check=True)
+    return nd.load(library)
+
+
+rows_of_numbers = st.lists(st.lists(st.integers(-9, 9).map(float), max_size=5), min_size=1, max_size=6)
+
+
+def ragged(rows):
+    return nd.array(rows, type="strided * var * float64")
+
+
+def layouts(values):
+    """The same values in several layouts."""
+    a = np.array(values, dtype=float)
+    big = np.zeros([2 * n + 1 for n in a.shape])
+    view = big[tuple(slice(1, None, 2) for _ in a.shape)]
+    view[...] = a
+    backwards = np.array(a[..., ::-1])[..., ::-1]
+    packed = np.zeros(a.shape, dtype=[("pad", "u1"), ("x", "f8")])
+    packed["x"] = a
+    return [nd.array(a), nd.asarray(a), nd.asarray(view), nd.asarray(backwards), nd.asarray(np.asfortranarray(a)),
+            nd.asarray(packed)["x"]]
+
+
+# ---- (N * T, N * T) -> T --------------------------------------------------------------------------------------------
+
+@given(rows_of_numbers)
+@settings(deadline=None)
+def test_dot_of_ragged_rows(rows):
+    expected = [sum(x * x for x in row) for row in rows]
+    a = ragged(rows)
+    assert nd.core_dot(a, a).tolist() == expected
+    assert nd.core_dot(a, ragged(rows)).tolist() == expected       # equal rows, other offsets
+    assert nd.core_dot(a[::-1], a[::-1]).tolist() == expected[::-1]
+    assert nd.core_dot(a[:, ::-1], a).tolist() == [sum(x * y for x, y in zip(r, r[::-1])) for r in rows]
+    assert nd.core_dot(a[1:], a[1:]).tolist() == expected[1:]
+
+
+def test_dot_of_every_layout():
+    x, y = np.arange(12.0).reshape(3, 4), np.arange(12.0, 24).reshape(3, 4)
+    for a in layouts(x):
+        for b in layouts(y):
+            assert nd.core_dot(a, b).tolist() == (x * y).sum(axis=1).tolist()
+            assert nd.core_dot(a, b[0]).tolist() == (x * y[0]).sum(axis=1).tolist()     # outer dimensions broadcast
+    assert nd.core_dot(x[0], y[0]).tolist() == (x[0] * y[0]).sum()
+    assert nd.core_dot(x[:, None], y[None]).tolist() == (x @ y.T).tolist()
+    assert nd.core_dot([1, 2], [3.5, 4]).tolist() == 11.5                          # integers convert
+
+
+def test_dot_of_strided_with_ragged():
+    a = ragged([[1, 2, 3], [4, 5, 6]])
+    assert nd.core_dot(a, [1.0, 0.0, 2.0]).tolist() == [7.0, 16.0]
+    assert nd.core_dot(nd.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]), a).tolist() == [6.0, 30.0]
+
+
+def test_dot_of_rows_inside_of_rows():
+    a = nd.array([[[1.0, 2.0], [3.0]], [], [[4.0, 5.0, 6.0]]])
+    assert nd.core_dot(a, a).tolist() == [[5.0, 9.0], [], [77.0]]
+
+
+@pytest.mark.parametrize("rows", [[1.0, 2.0], [[1.0], [2.0, 3.0]]])
+def test_sizes_that_disagree_name_both(rows):
+    with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand 0 and 3 in operand 1"):
+        nd.core_dot([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand \d and 1 in operand \d at index \(1,\)"):
+        nd.core_dot(ragged([[1], [2, 3]]), ragged([[1], [2]]))
+    with pytest.raises(ValueError, match=r"core_dot: operand 1 has a row of 1 where N is 2 at index \(0,\)"):
+        nd.core_dot([1.0, 2.0], ragged([[1], [2, 3]]))
+    with pytest.raises(TypeError, match=r"core_dot: operand 1 has 0 dimensions, and 1 are core dimensions"):
+        nd.core_dot([1.0], 2.0)
+    with pytest.raises(ValueError, match="broadcast"):
+        nd.core_dot(np.ones((2, 3)), np.ones((4, 3)))
+
+
+def test_a_core_dimension_never_stretches():
+    with pytest.raises(ValueError, match="N is 1 in operand 0 and 3 in operand 1"):
+        nd.core_dot([1.0], [1.0, 2.0, 3.0])
+
+
+def test_a_missing_value_in_a_core_dimension_is_an_error():
+    assert nd.core_dot(nd.array([1.0, 2.0], type="strided * ?float64"), [1.0, 1.0]).tolist() == 3.0
+    with pytest.raises(ValueError, match="missing"):
+        nd.core_dot(nd.array([1.0, None]), [1.0, 1.0])
+
+
+def test_dot_on_threads():
+    rng = np.random.default_rng(3)
+    x = rng.integers(-5, 5, (300_000, 3)).astype(float)
+    assert np.array_equal(np.asarray(nd.core_dot(x, x)), (x * x).sum(axis=1))
+    lengths = rng.integers(0, 6, 300_000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    content = rng.integers(-5, 5, offsets[-1]).astype(float)
+    a = nd.from_offsets(offsets, content)
+    sums = np.concatenate([[0.0], np.cumsum(content * content)])
+    assert np.array_equal(np.asarray(nd.core_dot(a, a)), sums[offsets[1:]] - sums[offsets[:-1]])
+    narrow = nd.from_offsets(offsets.astype(np.int32), content)
+    assert np.array_equal(np.asarray(nd.core_dot(narrow, a)), sums[offsets[1:]] - sums[offsets[:-1]])
+
+
+# ---- (M * K * T, K * N * T) -> M * N * T ----------------------------------------------------------------------------
+
+def test_matmul_of_every_layout():
+    x, y = np.arange(24.0).reshape(2, 3, 4), np.arange(40.0).reshape(2, 4, 5)
+    for a in layouts(x):
+        for b in layouts(y):
+            assert nd.core_matmul(a, b).tolist() == (x @ y).tolist()
+            assert nd.core_matmul(a, b[0]).tolist() == (x @ y[0]).tolist()
+    with pytest.raises(ValueError, match="K is 4 in operand 0 and 3 in operand 1"):
+        nd.core_matmul(x[0], x[0])
+
+
+def test_matmul_with_ragged_first_dimension():
+    a = nd.array([[[1.0, 2.0]], [], [[3.0, 4.0], [5.0, 6.0]]], type="strided * var * 2 * float64")
+    b = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    expected = [[[1.0, 2.0, 3.0]], [], [[3.0, 4.0, 7.0], [5.0, 6.0, 11.0]]]
+    result = nd.core_matmul(a, b)
+    assert result.tolist() == expected and str(result.type) == "strided * var * strided * float64"
+    with pytest.raises(ValueError, match="is ragged inside of another core dimension"):
+        nd.core_matmul(nd.array([[[1.0], [2.0, 3.0]]]), b)
+
+
+# ---- results of other shapes ----------------------------------------------------------------------------------------
+
+def test_several_results():
+    best, where = nd.core_largest(ragged([[1, 3, 2], [5]]))
+    assert best.tolist() == [3.0, 5.0] and where.tolist() == [1, 0] and where.type == "strided * int64"
+    with pytest.raises(ValueError, match=r"core_largest: nothing is largest of nothing at index \(1,\)"):
+        nd.core_largest(ragged([[1], [], [2]]))
+
+
+def test_a_size_from_a_keyword():
+    a = ragged([[1, 2, 3], [], [4]])
+    assert nd.core_first(a).tolist() == [[1.0, 2.0], [-1.0, -1.0], [4.0, -1.0]]
+    assert nd.core_first(a, k=1).tolist() == [[1.0], [-1.0], [4.0]]
+    assert nd.core_first(a, k=0).tolist() == [[], [], []]
+    assert nd.core_first(a, k=nd.array(3)).type == "strided * strided * float64"
+    for bad, kind in [(dict(k=-1), ValueError), (dict(k=1.5), ValueError), (dict(k="x"), TypeError), (dict(k=None), TypeError),
+                      (dict(n=1), TypeError), (dict(k=[1]), TypeError), (dict(k=True), TypeError)]:
+        with pytest.raises(kind, match="core_first"):
+            nd.core_first(a, **bad)
+
+
+@given(rows_of_numbers)
+@settings(deadline=None)
+def test_rows_that_the_kernel_makes(rows):
+    expected = [[x for x in row if x > 0] for row in rows]
+    result = nd.core_positive(ragged(rows))
+    assert result.tolist() == expected and result.type == "strided * var * float64"
+    assert nd.core_positive(ragged(rows)[::-1]).tolist() == expected[::-1]
+    assert (result + 1).tolist() == [[x + 1 for x in row] for row in expected]
+    assert nd.core_positive(nd.array([rows, rows], type="strided * strided * var * float64")).tolist() == [expected] * 2
+
+
+def test_rows_from_dense_arrays():
+    assert nd.core_positive([1.0, -1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert nd.core_positive(np.array([[1.0, -1.0], [0.0, 0.0], [3.0, 4.0]])).tolist() == [[1.0], [], [3.0, 4.0]]
+    assert nd.core_positive(np.zeros((0, 3))).tolist() == []
+
+
+def test_a_kernel_that_makes_what_it_did_not_announce():
+    with pytest.raises(RuntimeError, match=r"core_liar: the kernel made 3 elements, where it had announced at most 2"):
+        nd.core_liar([[1.0, 2.0]])
+    with pytest.raises(RuntimeError, match="core_silent: the kernel made -1 elements"):
+        nd.core_silent([1.0])
+    with pytest.raises(ValueError, match="core_no_bound: output_bound failed"):
+        nd.core_no_bound([1.0])
+
+
+@given(rows_of_numbers)
+@settings(deadline=None)
+def test_rows_like_the_operand(rows):
+    expected = [np.cumsum(row).tolist() for row in rows]
+    assert nd.core_running(ragged(rows)).tolist() == expected
+    whole = nd.core_running(nd.array([[int(x) for x in row] for row in rows], type="strided * var * int64"))
+    assert whole.tolist() == expected and whole.type == "strided * var * int64"
+    with pytest.raises(TypeError):
+        nd.core_running(nd.array([[True]]))
+
+
+# ---- read and written -----------------------------------------------------------------------------------------------
+
+def test_an_operand_that_is_written():
+    x = nd.array([[1.0, 2.0], [3.0, 4.0]], access="rw")
+    assert nd.core_scale([2.0, 3.0], x) is None and x.tolist() == [[2.0, 4.0], [9.0, 12.0]]
+    nd.core_scale(2, x[:, ::-1][:, :1])
+    assert x.tolist() == [[2.0, 8.0], [9.0, 24.0]]
+    nd.core_scale(0.5, x=x)
+    assert x.tolist() == [[1.0, 4.0], [4.5, 12.0]]
+    packed = np.zeros(3, dtype=[("pad", "u1"), ("x", "f8")])       # not aligned: by way of a copy
+    packed["x"] = [1, 2, 3]
+    nd.core_scale(10, nd.asarray(packed)["x"])
+    assert packed["x"].tolist() == [10, 20, 30]
+
+
+def test_an_operand_that_cannot_be_written():
+    with pytest.raises(TypeError, match="operand 1 is read and written, and the array cannot be written"):
+        nd.core_scale(2.0, nd.array([1.0]))
+    with pytest.raises(TypeError, match="does not convert to float64"):
+        nd.core_scale(2.0, nd.array([1], access="rw"))
+    with pytest.raises(ValueError, match="operand 1 is read and written, and would be stretched"):
+        nd.core_scale([2.0, 3.0], nd.array([1.0], access="rw"))
+
+
+def test_what_is_written_may_be_read_too():
+    x = nd.array([2.0, 3.0], access="rw")
+    nd.core_scale(x[1], x)
+    assert x.tolist() == [6.0, 9.0]
+
+
+# ---- layout flags ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name, order", [("core_weigh_c", "C"), ("core_weigh_f", "F")])
+def test_layout_flags(name, order):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    expected = [float((np.arange(1, 13) * block.ravel(order)).sum()) for block in x]
+    for a in layouts(x):
+        assert getattr(nd, name)(a).tolist() == expected
+        assert getattr(nd, name)(a[1]).tolist() == expected[1]
+    assert getattr(nd, name)(nd.asarray(x.transpose(0, 2, 1).copy().transpose(0, 2, 1))).tolist() == expected
+
+
+# ---- overloads ------------------------------------------------------------------------------------------------------
+
+def test_overloads_of_core_kernels():
+    assert [str(s) for s in nd.core_sum3.signatures] == ["(3 * float64) -> float64", "(var * int64) -> int64"]
+    assert nd.core_sum3(np.ones((2, 3))).tolist() == [3.0, 3.0]
+    with pytest.raises(ValueError, match="core_sum3: 3 is 3 and 2 in operand 0"):
+        nd.core_sum3(np.ones((2, 2)))
+    with pytest.raises(TypeError) as caught:
+        nd.core_sum3(nd.array(["a"]))
+    assert "(3 * float64) -> float64: operand 0" in str(caught.value) and "(var * int64) -> int64: operand 0" in str(caught.value)
+
+
+def test_an_overload_of_an_operation_for_a_struct():
+    a = nd.array([(1, 2), (3, 4)], type="{re: int16, im: int16}")
+    b = nd.array([[(10, 20)], [(30, 40), (50, 60)]], type="strided * var * {re: int16, im: int16}")
+    assert (a + a).tolist() == [{"re": 2, "im": 4}, {"re": 6, "im": 8}]
+    assert nd.add(b, a[0]).tolist() == [[{"re": 11, "im": 22}], [{"re": 31, "im": 42}, {"re": 51, "im": 62}]]
+    numpy = np.array([(1, 2), (5, 6)], dtype=[("re", "i2"), ("im", "i2")])
+    assert (nd.asarray(numpy) + a).tolist() == [{"re": 2, "im": 4}, {"re": 8, "im": 10}]
+    assert "({re: int16, im: int16}, {re: int16, im: int16}) -> {re: int16, im: int16}" in map(str, nd.add.signatures)
+    assert (nd.array([1, 2]) + 1).tolist() == [2, 3]
+    with pytest.raises(TypeError):
+        a + 1
+    with pytest.raises(TypeError):
+        a - a
+
+
+def test_explain_and_trace():
+    rows = ragged([[1], [2, 3]])
+    text = str(nd.explain(nd.core_dot, rows, rows))
+    assert "core_dot (N * float64, N * float64) -> float64" in text and "sizes of core dimensions" not in text
+    assert "sizes of core dimensions" in str(nd.explain(nd.core_dot, ragged([[1], [2]]), [1.0]))     # rows are compared
+    assert nd.trace(nd.core_dot, rows, rows).calls

@@ -1,0 +1,349 @@
+"""Functions from elsewhere: Python, C, Numba, NumPy's ufuncs. Values against the function itself; what is wrong is said."""
+import ctypes
+import gc
+import inspect
+import pickle
+import pydoc
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+from dynd import _foreign, nd, ndt
+
+ROWS = [[1.0, 5.0], [], [2.0]]
+
+
+# ---- Python functions -----------------------------------------------------------------------------------------------
+
+def test_a_python_function_for_every_element():
+    larger = nd.callable(lambda x, y: x if x > y else y, "(float64, float64) -> float64", name="larger", doc="The larger.")
+    assert larger(ROWS, 3.0).tolist() == [[3.0, 5.0], [], [3.0]]
+    assert larger(np.arange(6.0).reshape(2, 3).T, 2.5).tolist() == np.maximum(np.arange(6.0).reshape(2, 3).T, 2.5).tolist()
+    assert larger(1, 2).tolist() == 2.0
+    assert larger(nd.array([1.0, None]), 0.0).tolist() == [1.0, None]            # it is not called for what is missing
+    assert larger.__name__ == "larger" and "The larger." in larger.__doc__
+    assert str(inspect.signature(larger)) == "(a, b, /)" and "larger(a, b, /)" in pydoc.plain(pydoc.render_doc(larger))
+    assert [str(s) for s in larger.signatures] == ["(float64, float64) -> float64"]
+
+
+@pytest.mark.parametrize("kind, value", [("bool", True), ("int8", -7), ("uint64", 2 ** 63), ("float32", 1.5),
+                                         ("complex128", 1 + 2j), ("float16", 0.25)])
+def test_types_of_python_functions(kind, value):
+    same = nd.callable(lambda x: x, f"({kind}) -> {kind}")
+    assert same(nd.array([value], type=kind)).tolist() == [value]
+    assert same(nd.array([value], type=kind)).type == f"strided * {kind}"
+
+
+def test_a_python_function_for_every_row():
+    seen = []
+    total = nd.callable(lambda row: seen.append(row) or sum(row.tolist()), "(N * float64) -> float64")
+    assert total(ROWS).tolist() == [6.0, 0.0, 2.0]
+    assert [row.tolist() for row in seen] == ROWS                              # it may keep them
+    assert total(np.ones((2, 2, 3))).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    reverse = nd.callable(lambda row: row[::-1], "(N * float64) -> N * float64")
+    assert reverse(ROWS).tolist() == [row[::-1] for row in ROWS]
+    assert nd.callable(np.linalg.inv, "(N * N * float64) -> N * N * float64")(np.eye(2) * 4).tolist() == [[0.25, 0], [0, 0.25]]
+    both = nd.callable(lambda row: (len(row), row.tolist()[:2]), "(N * float64) -> (int64, 2 * float64)")
+    counts, firsts = both([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert counts.tolist() == [3, 3] and firsts.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+
+
+def test_a_python_function_with_keywords():
+    f = nd.callable(lambda row, *, k, tag="": [x * k for x in row.tolist()] + [len(tag)] * 0,
+                    '(N * float64, *, k: int64 = 2, tag: string = "a b") -> N * float64')
+    assert f([1.0, 2.0]).tolist() == [2.0, 4.0] and f([1.0, 2.0], k=5, tag="x").tolist() == [5.0, 10.0]
+    seen = []
+    nd.callable(lambda x, **given: seen.append(given) or x,
+                '(int32, *, a: ?float64 = None, b: bool = True, c: string = "x\\ny") -> int32')(1)
+    assert seen == [{"a": None, "b": True, "c": "x\ny"}]
+
+
+def test_a_python_function_that_writes():
+    def scale(f, x):
+        x[...] = x * f
+    x = nd.array([[1.0, 2.0], [3.0, 4.0]], access="rw")
+    assert nd.callable(scale, "(f: float64, x: inout N * float64) -> void")([2.0, 3.0], x) is None
+    assert x.tolist() == [[2.0, 4.0], [9.0, 12.0]]
+
+
+def test_structs_in_python_functions():
+    swap = nd.callable(lambda p: (p[1], p[0]), "({x: int32, y: float64}) -> {a: float64, b: int32}")
+    a = nd.array([(1, 2.5), (3, 4.5)], type="{x: int32, y: float64}")
+    assert swap(a).tolist() == [{"a": 2.5, "b": 1}, {"a": 4.5, "b": 3}]
+
+
+@pytest.mark.parametrize("rows, index", [([1, 2, 0, 4, 0], "(2,)"), ([[1], [2, 0]], "(1, 1)"), (0, None)])
+def test_an_exception_is_passed_on_with_its_index(rows, index):
+    inverse = nd.callable(lambda x: 1 // x, "(int64) -> int64", name="inverse")
+    with pytest.raises(ZeroDivisionError) as caught:
+        inverse(rows)
+    notes = getattr(caught.value, "__notes__", [""])
+    assert index is None or (notes[0].startswith("inverse: ") and notes[0].endswith(f"at index {index}"))
+
+
+class Odd(Exception):
+    pass
+
+
+def test_exceptions_of_any_kind():
+    def fails(row):
+        raise Odd("not today")
+    for signature in ("(N * float64) -> float64", "(float64) -> float64"):
+        with pytest.raises(Odd, match="not today"):
+            nd.callable(fails, signature)([1.0])
+    with pytest.raises(TypeError, match="takes 1 positional argument|takes 1"):
+        nd.callable(lambda x: x, "(float64, float64) -> float64")(1.0, 2.0)
+    with pytest.raises((TypeError, ValueError)):
+        nd.callable(lambda x: "text", "(float64) -> float64")(1.0)
+    with pytest.raises((ValueError, OverflowError), match="1.5"):
+        nd.callable(lambda x: 1.5, "(int64) -> int64")(1)
+    with pytest.raises(ValueError, match=r"gave strided \* float64, where the result has shape \(2,\)"):
+        nd.callable(lambda x: [1.0], "(N * float64) -> N * float64")([1.0, 2.0])
+    with pytest.raises(TypeError, match="must give a tuple of 2 results"):
+        nd.callable(lambda x: 1.0, "(float64) -> (float64, float64)")(1.0)
+
+
+def test_a_failed_call_leaves_the_next_one_alone():
+    f = nd.callable(lambda x: 1 // x, "(int64) -> int64")
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            f([1, 0])
+        assert f([1, 1]).tolist() == [1, 1]
+    assert sys.exc_info() == (None, None, None)
+
+
+def test_python_functions_on_python_threads():
+    f = nd.callable(lambda x: x + 1, "(int64) -> int64")
+    results = []
+    def work():
+        results.append(f(np.arange(2000)).tolist() == list(range(1, 2001)))
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert results == [True] * 4
+
+
+def test_nothing_is_kept_alive():
+    def f(x):
+        return x
+    made = nd.callable(f, "(float64) -> float64")
+    made([1.0])
+    alive = weakref.ref(f)
+    del f, made
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize("signature", ["(N * T) -> M * T", "float64", "(string) -> float64", "(float64 -> float64",
+                                       "(N * float64) -> var * float64", "() -> float64", "(T, ...) -> T"])
+def test_signatures_that_a_function_cannot_have(signature):
+    with pytest.raises(TypeError):
+        nd.callable(lambda *x: 1.0, signature)
+
+
+def test_what_is_no_function():
+    with pytest.raises(TypeError, match="expected a name or a function"):
+        nd.callable(3, "(float64) -> float64")
+    with pytest.raises(TypeError, match="takes a signature"):
+        nd.callable(len)
+    with pytest.raises(TypeError, match="a name alone has no signature"):
+        nd.callable("add", "(float64) -> float64")
+
+
+# ---- overloads ------------------------------------------------------------------------------------------------------
+
+def test_callables_by_name_and_overloads():
+    assert nd.callable("add")(1, 2).tolist() == 3 and nd.callable(nd.add) is nd.add
+    f = nd.callable("fresh", doc="Its documentation.")
+    assert f.signatures == [] and f.__name__ == "fresh"
+    with pytest.raises(TypeError, match="fresh: it has no overloads"):
+        f(1)
+    f.add(lambda x: x + 1, "(int32) -> int32")
+    f.add(lambda x: x * 2, "(float64) -> float64")
+    f.add(nd.callable(lambda row: len(row), "(N * int8) -> int64"))
+    assert f(1).tolist() == 2 and f(1.5).tolist() == 3.0
+    assert f(nd.array([1, 2, 3], type="int8")).tolist() == 3          # more core dimensions are more specific
+    assert "(float64) -> float64" in f.__doc__ and "Its documentation." in f.__doc__
+    with pytest.raises(TypeError, match="ambiguous"):
+        f.add(lambda x: x, "(int32) -> float64")
+    with pytest.raises(TypeError) as caught:
+        f("text")
+    assert str(caught.value).count("\n") == 3 and "no overload takes (string)" in str(caught.value)
+    with pytest.raises(TypeError, match="expected a callable, or a Python function and a signature"):
+        f.add(3)
+    with pytest.raises(TypeError, match="has no kernels of its own"):
+        f.add(nd.multiply)
+
+
+def test_operations_are_callables():
+    assert [str(s) for s in nd.add.signatures] == ["(Number T, T) -> T"] or len(nd.add.signatures) > 1
+    assert repr(nd.multiply) == "<callable multiply>" and pickle.loads(pickle.dumps(nd.multiply)) is nd.multiply
+    assert str(inspect.signature(nd.multiply)) == "(a, b, /)" and "multiply(a, b, /)" in pydoc.plain(pydoc.render_doc(nd.multiply))
+    with pytest.raises(TypeError, match="multiply: has no keyword x"):
+        nd.multiply(1, 2, x=3)
+    for entry in nd.operations():
+        for signature in nd.callable(entry.name).signatures:
+            assert ndt.type(str(signature)) == signature
+
+
+# ---- C --------------------------------------------------------------------------------------------------------------
+
+def test_a_function_of_a_library():
+    hypot = nd.from_c("double hypot(double, double)", "libm.so.6")
+    assert hypot([[3.0, 5.0], [8.0]], [[4.0], [15.0]]).tolist() == [[5.0, np.hypot(5, 4)], [17.0]]
+    assert hypot(3, 4).tolist() == 5.0 and str(hypot.signatures[0]) == "(float64, float64) -> float64"
+    assert nd.from_c("extern float fabsf(float x);", "libm.so.6")(nd.array([-1.5], type="float32")).tolist() == [1.5]
+    assert nd.from_c("int abs(int)")([[-3, 4], [-5]]).tolist() == [[3, 4], [5]]
+    assert nd.from_c("long long llabs(const long long value)")([-2 ** 40]).tolist() == [2 ** 40]
+    assert nd.from_c("double _Complex cexp(double complex z)", "libm.so.6")([0j]).tolist() == [1 + 0j]
+    assert nd.from_c("unsigned int htonl(uint32_t)")(nd.array([1], type="uint32")).tolist() == [1 << 24]
+    large = nd.from_c("double fabs(double)", "libm.so.6")(-np.arange(300_000.0))
+    assert np.array_equal(np.asarray(large), np.arange(300_000.0))
+
+
+@pytest.mark.parametrize("prototype, kind, message", [
+    ("double hypot(double, double", ValueError, "expected a prototype"), ("hypot", ValueError, "expected a prototype"),
+    ("double frexp(double, int *)", TypeError, r"no type for 'int \*'"), ("struct tm f(int)", TypeError, "no type for 'struct tm'"),
+    ("long double fabsl(long double)", TypeError, "no type for 'long double'"), ("double f(void)", TypeError, "without operands"),
+    ("void abort(int)", TypeError, "no type for 'void'"), ("int printf(const char *, ...)", TypeError, "no type for"),
+    ("double no_such_function(double)", ValueError, "there is no function 'no_such_function'"),
+])
+def test_prototypes_that_cannot_be_taken(prototype, kind, message):
+    with pytest.raises(kind, match=f"from_c: .*{message}"):
+        nd.from_c(prototype, "libm.so.6")
+
+
+def test_a_library_that_is_not_there():
+    with pytest.raises(ValueError, match="from_c: the library 'libnone.so.7' cannot be loaded"):
+        nd.from_c("double f(double)", "libnone.so.7")
+
+
+def test_an_address():
+    libm = ctypes.CDLL("libm.so.6")
+    address = ctypes.cast(libm.cbrt, ctypes.c_void_p).value
+    cbrt = nd.from_address(address, "(float64) -> float64", name="cbrt", doc="The cube root.", pure=True)
+    libm.cbrt.restype, libm.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
+    assert cbrt(ROWS).tolist() == [[libm.cbrt(x) for x in row] for row in ROWS] and "The cube root." in cbrt.__doc__
+    for bad in (0, -1, "x", None, True):
+        with pytest.raises(TypeError, match="expected an address"):
+            nd.from_address(bad, "(float64) -> float64")
+    for signature in ("(N * float64) -> float64", "(float64) -> (float64, float64)", "(string) -> float64", "(float16) -> float16"):
+        with pytest.raises(TypeError, match="takes and gives one number each"):
+            nd.from_address(address, signature)
+
+
+def test_without_a_compiler(monkeypatch):
+    monkeypatch.setattr(_foreign, "_compiler", lambda: None)
+    assert nd.from_c("double hypot(double, double)", "libm.so.6")([3.0, 5.0], [4.0, 12.0]).tolist() == [5.0, 13.0]
+    with pytest.raises(RuntimeError, match="complex numbers take a C compiler"):
+        nd.from_c("double _Complex csqrt(double _Complex)", "libm.so.6")
+
+
+def test_wrappers_are_compiled_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(_foreign, "_kept", {})
+    nd.from_c("double hypot(double, double)", "libm.so.6")
+    nd.from_c("double atan2(double, double)", "libm.so.6")
+    assert len(list((tmp_path / "dynd").glob("*.so"))) == 1
+    monkeypatch.setattr(_foreign, "_kept", {})
+    monkeypatch.setattr(_foreign.subprocess, "run", None)              # a second process finds it
+    assert nd.from_c("double atan2(double, double)", "libm.so.6")(0.0, 1.0).tolist() == 0.0
+
+
+# ---- Numba ----------------------------------------------------------------------------------------------------------
+
+def test_numba():
+    numba = pytest.importorskip("numba")
+
+    @numba.cfunc("float64(float64, int64)")
+    def power(x, n):
+        return x ** n
+    f = nd.callable(power)
+    assert str(f.signatures[0]) == "(float64, int64) -> float64"
+    assert f(ROWS, 2).tolist() == [[x ** 2 for x in row] for row in ROWS]
+    del power
+    gc.collect()
+    assert f(3.0, 2).tolist() == 9.0
+    g = nd.callable(lambda x, y: x - y, "(float64, float64) -> float64", numba=True)
+    assert g(ROWS, 1).tolist() == [[x - 1 for x in row] for row in ROWS]
+
+    @numba.vectorize(["float64(float64, float64)", "int64(int64, int64)"])
+    def difference(x, y):
+        return x - y
+    h = nd.from_ufunc(difference)
+    assert h(ROWS, 1.0).tolist() == [[x - 1 for x in row] for row in ROWS]
+
+    @numba.guvectorize(["(float64[:], float64[:])"], "(n)->(n)")
+    def reversed_row(x, out):
+        for i in range(len(x)):
+            out[i] = x[len(x) - 1 - i]
+    assert nd.from_ufunc(reversed_row)(ROWS).tolist() == [row[::-1] for row in ROWS]
+
+
+# ---- ufuncs ---------------------------------------------------------------------------------------------------------
+
+UFUNCS = sorted(name for name, f in vars(np).items() if isinstance(f, np.ufunc) and f.signature is None)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_every_ufunc_gives_what_numpy_gives(name):
+    ufunc = getattr(np, name)
+    loops = [t for t in ufunc.types if all(k in _foreign.UFUNC_TYPES for k in t.replace("->", ""))]
+    if not loops:
+        with pytest.raises(TypeError, match="has no loop for types of this library"):
+            nd.from_ufunc(ufunc)
+        return
+    f = nd.from_ufunc(ufunc)
+    rng = np.random.default_rng(5)
+    for loop in loops:
+        inputs = loop.split("->")[0]
+        operands = [rng.integers(1, 5, (3, 4)).astype(np.dtype(k)) for k in inputs]
+        rows = [nd.from_offsets([0, 5, 5, 12], np.ravel(x)) for x in operands]
+        with np.errstate(all="ignore"):
+            expected = ufunc(*operands, signature=loop)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for arguments, shaped in ((operands, lambda x: x), (rows, None)):
+            results = f(*arguments)
+            results = results if isinstance(results, tuple) else (results,)
+            assert len(results) == len(expected)
+            for result, wanted in zip(results, expected):
+                flat = np.asarray(result).ravel() if shaped else np.concatenate([np.asarray(row) for row in result])
+                assert str(result.type.dtype) == _foreign.UFUNC_TYPES[wanted.dtype.char], loop
+                assert np.array_equal(flat, wanted.ravel(), equal_nan=wanted.dtype.kind in "fc"), (loop, flat, wanted)
+
+
+def test_gufuncs():
+    x, y = np.arange(24.0).reshape(2, 3, 4), np.arange(40.0).reshape(2, 4, 5)
+    f = nd.from_ufunc(np.matmul)
+    assert f(x, y).tolist() == (x @ y).tolist() and f(x.astype("int32"), y.astype("int32")).type == "strided * strided * strided * int32"
+    assert f(nd.asarray(x.transpose(0, 2, 1)), y[:, :3]).tolist() == (x.transpose(0, 2, 1) @ y[:, :3]).tolist()
+    if hasattr(np, "vecdot"):
+        dot = nd.from_ufunc(np.vecdot)
+        assert dot(ROWS, ROWS).tolist() == [26.0, 0.0, 4.0]
+    inv = nd.from_ufunc(np.linalg._umath_linalg.inv)
+    assert np.allclose(np.asarray(inv(np.eye(3) * [[[2.0]], [[4.0]]])), np.linalg.inv(np.eye(3) * [[[2.0]], [[4.0]]]))
+    det = nd.from_ufunc(np.linalg._umath_linalg.det)
+    assert np.allclose(np.asarray(det(np.eye(3) * 2)), 8.0)
+
+
+def test_ufuncs_of_strided_operands():
+    f, a = nd.from_ufunc(np.add), np.arange(24.0).reshape(4, 6)
+    assert f(a.T, a.T[:, ::-1]).tolist() == (a.T + a.T[:, ::-1]).tolist()
+    assert f(a[::2, ::-3], 1).tolist() == (a[::2, ::-3] + 1).tolist()
+    assert f(np.arange(300_000.0), 1.0).tolist()[-1] == 300_000.0
+    assert f(nd.array([1.0, None]), 1.0).tolist() == [2.0, None]
+
+
+def test_errors_of_ufuncs():
+    power = nd.from_ufunc(np.power)
+    with pytest.raises(ValueError, match="Integers to negative integer powers"):
+        power(nd.array([2, 3], type="int64"), nd.array([-1, -1], type="int64"))
+    assert power(2, 3).tolist() == 8
+    with pytest.raises(TypeError, match="no overload takes"):
+        nd.from_ufunc(np.add)("a", "b")
+    for bad in (len, 3, None):
+        with pytest.raises(TypeError, match="expected a ufunc"):
+            nd.from_ufunc(bad)

@@ -1,0 +1,159 @@
+"""matmul, @, tensordot and einsum against NumPy, for every type, layout and ragged outer dimensions."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from dynd import _dynd, nd
+
+TYPES = ["int8", "uint8", "int16", "uint32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+def numbers(shape, kind="float64", seed=1):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-3, 4, shape) if not kind.startswith("u") else rng.integers(0, 4, shape)
+    imaginary = rng.integers(-3, 4, shape) * 1j if kind.startswith("c") else 0
+    return np.asarray(values + imaginary).astype(kind)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("m, k, n", [(2, 3, 4), (1, 1, 1), (1, 5, 1), (5, 1, 3), (20, 30, 25), (0, 3, 2), (2, 0, 3), (2, 3, 0)])
+def test_matmul_of_every_type(kind, m, k, n):
+    a, b = numbers((m, k), kind), numbers((k, n), kind, 2)
+    result = nd.matmul(a, b)
+    assert np.array_equal(np.asarray(result), a @ b) and str(result.type.dtype) == kind
+    assert np.array_equal(np.asarray(nd.asarray(a) @ b), a @ b) and np.array_equal(np.asarray(a @ nd.asarray(b)), a @ b)
+
+
+def layouts(x):
+    big = np.zeros([2 * s + 1 for s in x.shape], x.dtype)
+    big[tuple(slice(1, None, 2) for _ in x.shape)] = x
+    wide = np.zeros(x.shape[:-1] + (x.shape[-1] + 3,), x.dtype)
+    wide[..., :x.shape[-1]] = x
+    return [x, np.asfortranarray(x), big[tuple(slice(1, None, 2) for _ in x.shape)], x[..., ::-1].copy()[..., ::-1],
+            x.T.copy().T, wide[..., :x.shape[-1]]]
+
+
+@pytest.mark.parametrize("shape", [((2, 3), (3, 4)), ((20, 30), (30, 17)), ((3, 20, 30), (30, 17)), ((2, 1, 3, 4), (5, 4, 2)),
+                                   ((1, 20), (20, 30)), ((30, 20), (20, 1))])
+@pytest.mark.parametrize("kind", ["float64", "complex64", "int32"])
+def test_matmul_of_every_layout(shape, kind):
+    a, b = numbers(shape[0], kind), numbers(shape[1], kind, 2)
+    for x in layouts(a):
+        for y in layouts(b):
+            assert np.array_equal(np.asarray(nd.asarray(x) @ nd.asarray(y)), a @ b)
+
+
+def test_vectors_and_broadcasting():
+    m, v = numbers((3, 3)), numbers(3)
+    for a, b in [(m, v), (v, m), (v, v), (numbers((4, 3, 3)), v), (v, numbers((4, 3, 3))), (numbers((1, 3, 3)), numbers((4, 3, 2)))]:
+        assert np.array_equal(np.asarray(nd.matmul(a, b)), a @ b)
+    assert np.array_equal(np.asarray(nd.matmul(np.broadcast_to(m, (2, 3, 3)), m)), np.broadcast_to(m, (2, 3, 3)) @ m)
+    assert np.array_equal(np.asarray(nd.matmul(np.full((20, 20), 2.0), np.broadcast_to(1.0, (20, 20)))), np.full((20, 20), 40.0))
+    assert nd.matmul([[1, 2]], [[1.5], [2.5]]).tolist() == [[6.5]]
+
+
+def test_ragged_outer_dimensions():
+    blocks = [[numbers((2, 3), seed=i * 7 + j) for j in range(length)] for i, length in enumerate([2, 0, 3])]
+    a = nd.array([[x.tolist() for x in row] for row in blocks], type="strided * var * 2 * 3 * float64")
+    b = numbers((3, 4))
+    assert nd.matmul(a, b).tolist() == [[(x @ b).tolist() for x in row] for row in blocks]
+    per_row = numbers((3, 1, 3, 4))
+    assert nd.matmul(a, per_row).tolist() == [[(x @ y[0]).tolist() for x in row] for row, y in zip(blocks, per_row)]
+
+
+def test_many_blocks_on_threads():
+    a, b = numbers((300, 20, 30)), numbers((300, 30, 10))
+    assert np.array_equal(np.asarray(nd.matmul(a, b)), a @ b)
+    a, b = numbers((100_000, 2, 2)), numbers((100_000, 2, 2))
+    assert np.array_equal(np.asarray(nd.matmul(a, b)), a @ b)
+
+
+@pytest.mark.parametrize("a, b, kind, message", [
+    ([[1.0, 2.0]], [[1.0]], ValueError, "matmul: K is 2 in operand 0 and 1 in operand 1"),
+    (np.ones((2, 3, 3)), np.ones((4, 3, 3)), ValueError, "matmul: cannot broadcast"),
+    (1.0, [1.0], TypeError, "matmul: operands have at least one dimension"),
+    ([[True]], [[True]], TypeError, "bool"), ([["a"]], [[1.0]], TypeError, "string"),
+    ([[1.0, None]], [[1.0], [2.0]], ValueError, "missing"),
+])
+def test_what_matmul_refuses(a, b, kind, message):
+    with pytest.raises(kind, match=message):
+        nd.matmul(a, b)
+
+
+def test_without_blas():
+    code = ("from dynd import nd, _dynd; import numpy as np; a = np.arange(900.0).reshape(30, 30); "
+            "assert np.array_equal(np.asarray(nd.matmul(a, a)), a @ a) and _dynd.blas_library() == ''")
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "DYND_BLAS": ""}, check=True)
+
+
+def test_a_blas_is_found():
+    assert "blas" in _dynd.blas_library()
+
+
+# ---- tensordot ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("a, b, axes", [((2, 3, 4), (3, 4, 5), 2), ((2, 3), (4, 5), 0), ((2, 3, 4), (4, 3, 2), ([0, 1], [2, 1])),
+                                        ((2, 3), (3, 2), ([1, 0], [0, 1])), ((2, 3), (3,), 1), ((5, 6), (6, 7), ([-1], [-2])),
+                                        ((2, 3), (4, 3), (1, 1)), ((0, 3), (3, 2), 1)])
+@pytest.mark.parametrize("kind", ["float64", "int32", "complex128"])
+def test_tensordot(a, b, axes, kind):
+    x, y = numbers(a, kind), numbers(b, kind, 2)
+    for own, other in zip(layouts(x), layouts(y)):
+        assert np.array_equal(np.asarray(nd.tensordot(own, other, axes)), np.tensordot(x, y, axes))
+
+
+@pytest.mark.parametrize("axes, kind, message", [
+    (1, ValueError, "axis -1 of a has size 3, axis 0 of b 2"), (([0], [0, 1]), ValueError, "1 axes of a and 2 of b"),
+    (([5], [0]), IndexError, "axis 5 is out of bounds"), (([0, 0], [0, 1]), ValueError, "axis 0 is there twice"),
+    (-1, ValueError, "must not be negative"), ("x", ValueError, "not enough values"), (None, TypeError, "must be an integer or a pair")])
+def test_what_tensordot_refuses(axes, kind, message):
+    with pytest.raises(kind, match=message):
+        nd.tensordot(np.ones((2, 3)), np.ones((2, 3)), axes)
+
+
+# ---- einsum ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("subscripts, shapes", [
+    ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,jk", [(2, 3), (3, 4)]), ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]), ("ij->i", [(2, 3)]),
+    ("ii->i", [(3, 3)]), ("ii", [(3, 3)]), ("i,j->ij", [(2,), (3,)]), ("i,i", [(4,), (4,)]), ("bij,bjk->bik", [(2, 3, 4), (2, 4, 5)]),
+    ("...ij,...jk->...ik", [(2, 3, 4), (4, 5)]), ("...ij,jk", [(2, 6, 3, 4), (4, 5)]), ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)]),
+    ("ijk,jil->kl", [(2, 3, 4), (3, 2, 5)]), ("i...->...", [(2, 3)]), ("ab,bc,ca->", [(2, 3), (3, 4), (4, 2)]),
+    ("ij,ij->ij", [(2, 3), (2, 3)]), ("ijj->i", [(2, 3, 3)]), (" i j , j k -> i k ", [(2, 3), (3, 4)]), ("ij,j->i", [(2, 3), (1,)]),
+    ("i,j,k->kji", [(2,), (3,), (4,)]), ("aB,Bc->ca", [(2, 3), (3, 2)]), ("ij,k->i", [(2, 3), (4,)]), ("->", [()]), (",->", [(), ()])])
+@pytest.mark.parametrize("kind", ["float64", "int8", "complex64"])
+def test_einsum(subscripts, shapes, kind):
+    operands = [numbers(shape, kind, i) for i, shape in enumerate(shapes)]
+    result = nd.einsum(subscripts, *operands)
+    expected = np.einsum(subscripts, *operands)
+    assert np.array_equal(np.asarray(result), expected) and str(result.type.dtype) == kind
+    if all(operand.ndim for operand in operands):
+        views = [layouts(operand)[2] for operand in operands]
+        assert np.array_equal(np.asarray(nd.einsum(subscripts, *views)), expected)
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_einsum_of_random_subscripts(data):
+    sizes = dict(zip("abcde", data.draw(st.lists(st.integers(1, 3), min_size=5, max_size=5))))
+    terms = data.draw(st.lists(st.text("abcde", min_size=1, max_size=4), min_size=1, max_size=3))
+    used = sorted(set("".join(terms)))
+    output = "".join(data.draw(st.permutations(used)))[:data.draw(st.integers(0, len(used)))]
+    operands = [numbers(tuple(sizes[c] for c in term), seed=i) for i, term in enumerate(terms)]
+    text = ",".join(terms) + "->" + output
+    assert np.array_equal(np.asarray(nd.einsum(text, *operands)), np.einsum(text, *operands)), text
+
+
+@pytest.mark.parametrize("subscripts, operands, kind, message", [
+    ("ij,jk->ik", [np.ones((2, 3))], ValueError, "1 operands for the subscripts of 2"),
+    ("ij->ik", [np.ones((2, 3))], ValueError, "a label that no operand has: k"), ("ij->ii", [np.ones((2, 3))], ValueError, "a label twice: i"),
+    ("ij", [np.ones(3)], ValueError, "an operand of 1 dimensions has the subscripts ij"), ("i1", [np.ones((2, 2))], ValueError, "letters"),
+    ("i,i", [np.ones(2), np.ones(3)], ValueError, "a label has the sizes 2 and 3 in operand 1"),
+    ("ij", [[[1.0], [2.0, 3.0]]], TypeError, "takes strided arrays of numbers"), (3, [np.ones(2)], TypeError, "expected subscripts"),
+    ("i", [], TypeError, "there are no operands"), ("i", [["a"]], TypeError, "takes strided arrays of numbers")])
+def test_what_einsum_refuses(subscripts, operands, kind, message):
+    with pytest.raises(kind, match=message):
+        nd.einsum(subscripts, *operands)
