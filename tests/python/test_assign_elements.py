@@ -327,3 +327,34 @@ def test_rows_that_got_their_length_from_a_refused_assignment_have_none(type, re
     assert rows.tolist() == [[], []]
     rows[...] = fits
     assert rows.tolist() == nd.array(fits, type=type).tolist()
+
+
+def wholes(nested):
+    return [x for inner in nested for x in wholes(inner)] if isinstance(nested, list) else [tuple(nested.values())]
+
+
+@pytest.mark.parametrize("layout", ["strided", "rows", "short rows", "long rows", "transposed"])
+@pytest.mark.parametrize("failing", ["x", "y", "z"])
+def test_structs_of_numbers_are_old_or_new_as_a_whole(layout, failing):
+    """Each number is a step of one program: where one is refused, the element's others are not stored either."""
+    shape = {"strided": (700,), "rows": (300,), "short rows": (240, 3), "long rows": (3, 240), "transposed": (90, 70)}[layout]
+    source = np.zeros(shape, dtype=[("x", "i4"), ("y", "i4"), ("z", "f8")])
+    for name in "xyz":
+        source[name] = 1
+    source[failing].flat[source.size // 2] = 300
+    source = source.T if layout == "transposed" else source
+    values = nd.asarray(source)
+    type = "{x: int8, y: int8, z: int8}"
+    if layout == "rows":
+        offsets = np.append(np.arange(0, 300, 7), 300)
+        values = nd.from_offsets(offsets, values)
+        target = nd.array([[(0, 0, 0)] * int(n) for n in np.diff(offsets)], type=f"strided * var * {type}", access="rw")
+    else:
+        target = nd.empty(" * ".join(map(str, source.shape)) + f" * {type}")
+        target[...] = nd.array((0, 0, 0), type=type)
+    with pytest.raises(OverflowError, match=f'value 300.* to int8 at index .*"{failing}"'):
+        nd.assign(target, values)
+    elements = wholes(target.tolist())
+    assert set(elements) <= {(0, 0, 0), (1, 1, 1)}
+    refused = wholes(values.tolist())
+    assert all(element == (0, 0, 0) for element, value in zip(elements, refused) if 300 in value)
