@@ -426,15 +426,17 @@ def test_elements_of_other_sizes_in_the_same_memory(to, source):
 
 
 @pytest.mark.parametrize("shift", [1, 2, 7])
-def test_rows_over_content_that_is_shifted(shift):
+@pytest.mark.parametrize("to_type", ["f8", "i8", "f4"])
+def test_rows_over_content_that_is_shifted(to_type, shift):
     """The rows are elsewhere, the content begins elsewhere, and still they share memory."""
+    offsets = np.array([0, 4, 20, 40])
     for to, source in ((shift, 0), (0, shift)):
         memory = np.arange(40.0 + shift)
-        offsets = np.array([0, 4, 20, 40])
-        rows = [nd.from_offsets(offsets.copy(), nd.asarray(memory[begin : begin + 40])) for begin in (to, source)]
-        expected = memory[source : source + 40].copy()
+        from_numpy, to_numpy = memory[source : source + 40], memory[to : to + 40].view(to_type)[:40]
+        expected = from_numpy.copy()
+        rows = [nd.from_offsets(offsets.copy(), nd.asarray(content)) for content in (to_numpy, from_numpy)]
         nd.assign(*rows)
-        assert memory[to : to + 40].tolist() == expected.tolist()
+        assert to_numpy.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
