@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <string>
 
@@ -103,8 +104,7 @@ const resolution &resolve_fold(const callable &f, const type_data *element) {
 }
 
 kernel make_kernel_of(const callable &f, const resolution &found, const array &identity) {
-  auto *made = new fold_kernel{};
-  kernel owner = kernel::adopt(made);
+  auto made = std::make_unique<fold_kernel>();
   const external_types &types = found.scalar->types;
   made->name_text = "reduce: " + f.name();
   made->signature_text =
@@ -135,7 +135,7 @@ kernel make_kernel_of(const callable &f, const resolution &found, const array &i
             }
           },
           nullptr};
-  return owner;
+  return kernel::adopt(made.release());
 }
 
 // The axis as the last one.
