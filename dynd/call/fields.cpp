@@ -54,6 +54,20 @@ bool have_same_rows(const array &a, const array &like, int ndim) {
   return same;
 }
 
+// Whether an array that is compact has the sizes and the rows of a space, whose rows follow each other.
+bool has_rows_of(const array &a, const space &shape) {
+  bool same = a.ndim() == shape.ndim;
+  for (int d = 0; d < shape.ndim && same; d++) {
+    same = a.size(d) == shape.size[d];
+    if (same && shape.is_var(d)) {
+      int s = a->slot_stream(d);
+      const space_slots &slots = shape.slots[size_t(shape.slot_index[d])];
+      same = same_row_lengths(slots.run, slots.owner.get(), rows_of(*a.get(), s), a->streams()[s].owner);
+    }
+  }
+  return same;
+}
+
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
 array broadcast_places(const array &whole, const space &shape) {
   intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
@@ -89,19 +103,14 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
   if (!std::all_of(shape.slots.begin(), shape.slots.end(), [](const space_slots &s) { return bool(s.run); })) {
     make_slots(shape, measure_rows(name, operands, shape));
   }
-  array like;
   for (array &a : evaluated) {
-    array whole = compact(a, a.ndim() - 1);
-    if (!like) {
-      like = compact(broadcast_places(whole, shape), shape.ndim - 1);
-    }
-    if (whole.ndim() == shape.ndim && have_same_rows(whole, like, shape.ndim)) {
-      a = whole;
+    a = compact(a, a.ndim() - 1);
+    if (has_rows_of(a, shape)) {
       continue;
     }
-    array places = compact(broadcast_places(whole, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
-    array list = gather(name, list_of(whole, whole.ndim() - 1), {values_of<int64_t>(start), nullptr, start.size(0)});
-    a = assemble(places, shape.ndim, {}, list);
+    array places = compact(broadcast_places(a, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
+    list_places at = {values_of<int64_t>(start), nullptr, start.size(0)};
+    a = assemble(places, shape.ndim, {}, gather(name, list_of(a, a.ndim() - 1), at));
   }
   return evaluated;
 }

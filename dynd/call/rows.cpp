@@ -65,6 +65,26 @@ array int_list(const char *name, const char *what, const array &a) {
   return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
 }
 
+[[noreturn]] void fail_large(const char *name) {
+  fail(error_kind::memory, std::string(name) + ": the result is too large");
+}
+
+intptr_t checked_sum(const char *name, intptr_t a, intptr_t b) {
+  intptr_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) {
+    fail_large(name);
+  }
+  return sum;
+}
+
+intptr_t checked_product(const char *name, intptr_t a, intptr_t b) {
+  intptr_t product;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    fail_large(name);
+  }
+  return product;
+}
+
 void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
   if (value < 0) {
     fail(error_kind::value,
@@ -355,7 +375,7 @@ array repeat(const array &a, const array &repeats, std::optional<int> axis) {
   bool one_size = !parts.is_var() && !(in_rows && n != 1);
   intptr_t size = 0;
   for (intptr_t i = 0; one_size && i < parts.whole.size(parts.axis); i++) {
-    size += times[n == 1 ? 0 : i];
+    size = checked_sum("repeat", size, times[n == 1 ? 0 : i]);
   }
   return one_size ? assemble(parts.whole, parts.axis, {size}, taken) : assemble(parts.whole, parts.axis, {rows}, taken);
 }
@@ -367,22 +387,18 @@ array tile_axis(const array &a, intptr_t times, int axis) {
     return a;
   }
   axis_parts parts("tile", a, axis);
-  row_offsets rows = offsets_of("tile", parts.rows.count, [&](intptr_t r) {
-    int64_t length;
-    if (__builtin_mul_overflow(parts.rows.length(r), times, &length)) {
-      fail(error_kind::memory, "tile: the result is too large");
-    }
-    return length;
-  });
-  intptr_t count = parts.rows.count * times;
+  row_offsets rows = offsets_of("tile", parts.rows.count,
+                                [&](intptr_t r) { return checked_product("tile", parts.rows.length(r), times); });
+  intptr_t count = checked_product("tile", parts.rows.count, times);
   place_buffer start(count);
   for (intptr_t i = 0; i < count; i++) {
     start.fill()[i] = parts.rows.at[i / times];
   }
   row_offsets runs = offsets_of("tile", count, [&](intptr_t i) { return parts.rows.length(i / times); });
   array taken = gather("tile", parts.list(), {start.data(), runs.at, count});
-  return parts.is_var() ? assemble(parts.whole, parts.axis, {rows}, taken)
-                        : assemble(parts.whole, parts.axis, {parts.whole.size(parts.axis) * times}, taken);
+  return parts.is_var()
+             ? assemble(parts.whole, parts.axis, {rows}, taken)
+             : assemble(parts.whole, parts.axis, {checked_product("tile", parts.whole.size(parts.axis), times)}, taken);
 }
 
 } // namespace

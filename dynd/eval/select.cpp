@@ -162,12 +162,12 @@ public:
 
   point_selection(const nd::array &base, const index_expression &e)
       : base_(base), axis_(e.axis()), shown_axis_(e.first_axis) {
-    int axis = axis_;
     for (const selector &s : e.arrays) {
       if (!s.array) {
         arrays_.push_back(nd::array(int64_t(s.plain.at)));
       } else if (is_mask(s.array)) {
-        check_mask(compact(base, axis + int(arrays_.size()) + s.array.ndim() - 1), s.array, axis + int(arrays_.size()));
+        int first = axis_ + int(arrays_.size());
+        check_mask(compact(base, first + s.array.ndim() - 1), s.array, first);
         std::vector<nd::array> along = as_indices(s.array);
         arrays_.insert(arrays_.end(), along.begin(), along.end());
       } else {
@@ -399,8 +399,9 @@ selected find_selected(const nd::array &base, const index_expression &e) {
     s.base = s.like = axes.whole;
     s.axis = axes.last;
     s.keep = axes.last;
-    s.start = axes.bits().positions("index");
-    s.dims.push_back(axes.bits().rows("index", rows_at(s.base, s.axis)));
+    mask_bits bits = axes.bits();
+    s.start = bits.positions("index");
+    s.dims.push_back(bits.rows("index", rows_at(s.base, s.axis)));
     return s;
   }
   case group_kind::row_index:
