@@ -505,7 +505,7 @@ TEST(Wrap, NeedsPythonsLock) {
     nd::callable f = nd::callable(nd::make_kernel("note", note, dynd_callable_python_lock));
     EXPECT_EQ(failure([&] { f(small); }), "type: note: needs Python's lock, and the Python package is not loaded");
     fake_interpreter host;
-    for (const nd::array &a : {small, large, rows, large + large}) {
+    for (const nd::array &a : {small, ramp("100000 * int32"), large, rows, large + large}) { // with and without a task
       f(a);
       EXPECT_EQ(fake_interpreter::depth, 0) << "given back";
     }
