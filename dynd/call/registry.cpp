@@ -1,6 +1,7 @@
 #include "dynd/call/registry.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,12 +31,24 @@ struct registry {
   std::vector<callable> callables;
   std::vector<library> libraries;
   std::set<std::string, std::less<>> reserved;
+  // One plug-in is loaded at a time, so that a library that two threads load is loaded once. The plug-in's code runs
+  // under this lock, and may wait for the interpreter's.
+  std::recursive_mutex loading;
 };
 
-// Leaked: kernels may be called while statics are being destroyed.
+// Leaked: kernels may be called while statics are being destroyed. A fork waits for what is registered, but not for a
+// plug-in that is being loaded, which may wait for the thread that forks: the child has no thread that loads it.
 registry &the_registry() {
-  static auto *made = new registry;
-  return *made;
+  static auto *instance = [] {
+    auto *made = new registry;
+    pthread_atfork([] { the_registry().mutex.lock(); }, [] { the_registry().mutex.unlock(); },
+                   [] {
+                     new (&the_registry().loading) std::recursive_mutex;
+                     the_registry().mutex.unlock();
+                   });
+    return made;
+  }();
+  return *instance;
 }
 
 // Names that begin with an underscore belong to the language: no Python function may be `__class__`.
@@ -204,13 +217,10 @@ void run_init(const library_handle &handle, loading &now) {
 } // namespace
 
 std::vector<std::string> load(const std::string &path) {
-  // One at a time, so that a library that two threads load is loaded once. The plug-in's code runs here, and may wait
-  // for the interpreter's lock.
-  static std::recursive_mutex one_at_a_time;
-  without_interpreter unlocked;
-  std::lock_guard turn(one_at_a_time);
-  library_handle handle = open_library(path);
   registry &all = the_registry();
+  without_interpreter unlocked;
+  std::lock_guard turn(all.loading);
+  library_handle handle = open_library(path);
   {
     std::lock_guard lock(all.mutex);
     for (const library &other : all.libraries) {

@@ -429,10 +429,10 @@ def test_elements_of_other_sizes_in_the_same_memory(to, source):
 @pytest.mark.parametrize("to_type", ["f8", "i8", "f4"])
 def test_rows_over_content_that_is_shifted(to_type, shift):
     """The rows are elsewhere, the content begins elsewhere, and still they share memory."""
-    offsets = np.array([0, 4, 20, 40])
+    offsets = np.array([0, 4, 1200, 2000])
     for to, source in ((shift, 0), (0, shift)):
-        memory = np.arange(40.0 + shift)
-        from_numpy, to_numpy = memory[source : source + 40], memory[to : to + 40].view(to_type)[:40]
+        memory = np.arange(2000.0 + shift)
+        from_numpy, to_numpy = memory[source : source + 2000], memory[to : to + 2000].view(to_type)[:2000]
         expected = from_numpy.copy()
         rows = [nd.from_offsets(offsets.copy(), nd.asarray(content)) for content in (to_numpy, from_numpy)]
         nd.assign(*rows)

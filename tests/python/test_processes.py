@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+from test_plugins import ROOT, build
+
 BEGIN = """
 import math, os, signal, sys, threading, time
 import numpy as np
@@ -120,5 +122,19 @@ def test_a_fork_inside_of_an_evaluation_leaves_it_claimed():
         timer.start()
         a.eval()
         sys.exit(codes != [0])
+        """
+    )
+
+
+def test_a_child_loads_and_finds_plugins_while_the_parents_threads_do(tmp_path):
+    """Loading gives up Python's lock, so that another thread may fork in the middle of it."""
+    run(
+        f"""
+        path = {str(build(tmp_path, "libtriple", (ROOT / "examples/plugin_triple.c").read_text(), ""))!r}
+        nd.load(path)
+        for _ in range(3):
+            in_thread(lambda: nd.load(path))
+        child = lambda: nd.load(path) == ["triple"] and nd.triple([1, 2]).tolist() == [3, 6]
+        sys.exit(any(in_child(child) for _ in range(50)))
         """
     )

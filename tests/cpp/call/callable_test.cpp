@@ -1,7 +1,9 @@
 // Lifting: every prototype over every layout, wrapped C++ functions, what errors say, who owns what.
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <future>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -505,7 +507,7 @@ TEST(Wrap, NeedsPythonsLock) {
     nd::callable f = nd::callable(nd::make_kernel("note", note, dynd_callable_python_lock));
     EXPECT_EQ(failure([&] { f(small); }), "type: note: needs Python's lock, and the Python package is not loaded");
     fake_interpreter host;
-    for (const nd::array &a : {small, large, rows, large + large}) {
+    for (const nd::array &a : {small, ramp("100000 * int32"), large, rows, large + large}) { // with and without a task
       f(a);
       EXPECT_EQ(fake_interpreter::depth, 0) << "given back";
     }
@@ -519,6 +521,76 @@ TEST(Wrap, NeedsPythonsLock) {
   set_num_threads(before);
   EXPECT_GT(calls, 500);
   EXPECT_EQ(wrong, 0);
+}
+
+// A host whose lock is one.
+struct locking_interpreter {
+  static inline std::mutex lock;
+  static inline thread_local int depth = 0;
+  interpreter_hooks before = the_interpreter;
+  locking_interpreter() {
+    the_interpreter.let_go = []() -> void * {
+      if (!depth) {
+        return nullptr;
+      }
+      auto *state = reinterpret_cast<void *>(intptr_t(std::exchange(depth, 0)));
+      lock.unlock();
+      return state;
+    };
+    the_interpreter.take_back = [](void *state) {
+      lock.lock();
+      depth = int(reinterpret_cast<intptr_t>(state));
+    };
+    the_interpreter.enter = [] {
+      if (!depth) {
+        lock.lock();
+      }
+      return depth++;
+    };
+    the_interpreter.leave = [](int outside) {
+      depth = outside;
+      if (!depth) {
+        lock.unlock();
+      }
+    };
+  }
+  ~locking_interpreter() { the_interpreter = before; }
+};
+
+// While a kernel is made the host may let other threads run, as Python does. These must not wait for the kernel with
+// the host's lock, which the thread that makes it wants back.
+TEST(Wrap, ThreadsWaitForAKernelThatIsMadeWithoutTheLock) {
+  static nd::kernel same = nd::make_kernel("same", [](int32_t x) { return x; });
+  static deferred_ckernel slow = *same;
+  slow.flags = dynd_callable_python_lock;
+  slow.retain = slow.release = nullptr;
+  slow.instantiate = [](const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *bind) {
+    without_interpreter others;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return same->instantiate(same.get(), out, offset, bind);
+  };
+  locking_interpreter host;
+  nd::callable f = nd::callable(nd::kernel(slow));
+  std::vector<std::future<bool>> right;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; t++) {
+    std::promise<bool> found;
+    right.push_back(found.get_future());
+    threads.emplace_back([f, found = std::move(found)]() mutable {
+      with_interpreter locked;
+      found.set_value(text(f(parse("2 * int32", "[1, 2]"))) == "[1, 2]");
+    });
+  }
+  for (std::future<bool> &one : right) {
+    bool done = one.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    EXPECT_TRUE(done && one.get());
+    if (!done) { // they wait for each other, for ever
+      std::_Exit(1);
+    }
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
 }
 
 TEST(Wrap, ManyThreadsCallOneKernel) {
