@@ -292,7 +292,7 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         if signature is not None:
             raise TypeError("callable: a name alone has no signature; add overloads with .add(function, signature)")
         return _dynd.find_callable(function) or _dynd.new_callable(function, doc or "")
-    if hasattr(function, "signatures") and hasattr(function, "add") and signature is None:
+    if isinstance(function, type(_dynd.add)) and signature is None:
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
     doc = doc or (getattr(function, "__doc__", "") or "").strip()
