@@ -147,16 +147,18 @@ private:
 } // namespace
 
 void add_kernels(nb::module_ &m) {
-  nb::class_<built_kernel>(m, "kernel",
-                           "kernel(callable, types): the kernel that an overload makes for operands of these scalar types,\n"
-                           "as a piece of memory that begins with a function. Calling it on buffers, results first, calls\n"
-                           "that function once.\n\n>>> k = nd.kernel(nd.triple, ['int32'])\n"
-                           ">>> k(result, np.arange(3, dtype='int32'))")
+  nb::class_<built_kernel>(
+      m, "kernel",
+      "kernel(callable, types): the kernel that an overload makes for operands of these scalar types,\n"
+      "as a piece of memory that begins with a function. Calling it on buffers, results first, calls\n"
+      "that function once.\n\n>>> k = nd.kernel(nd.triple, ['int32'])\n"
+      ">>> k(result, np.arange(3, dtype='int32'))")
       .def("__init__",
            [](built_kernel *self, nb::object function, nb::sequence types) {
              const nd::callable *f = callable_in(function.ptr());
              if (!f) {
-               throw error(error_kind::type, std::string("kernel: expected a callable, not ") + nb::repr(function).c_str());
+               throw error(error_kind::type,
+                           std::string("kernel: expected a callable, not ") + nb::repr(function).c_str());
              }
              std::vector<ndt::type> operands;
              for (nb::handle type : types) {
