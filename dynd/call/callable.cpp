@@ -456,7 +456,7 @@ void callable::add(const kernel &k) const {
   state.resolved.clear();
   if (state.op) {
     __atomic_store_n(&added_to[size_t(*state.op)], &state, __ATOMIC_RELEASE);
-    call_added_overload = call_added;
+    call_added_overload.store(call_added, std::memory_order_release);
   }
 }
 

@@ -78,7 +78,8 @@ struct gather_kernel : deferred_ckernel {
               if (of_kernel(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
                 delete of_kernel(self);
               }
-            }};
+            },
+            nullptr};
   }
 
 private:

@@ -307,7 +307,7 @@ bool fills_elements(op_id op, const call_operands &operands) {
 
 } // namespace
 
-bool (*call_added_overload)(op_id op, const call_operands &operands, ref<array_block> *results) = nullptr;
+std::atomic<added_overload_t> call_added_overload = nullptr;
 
 number_operand::number_operand(const char *operation, array_block *operand, bool last)
     : block(operand), last_use(last) {
@@ -325,7 +325,8 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
   if (try_direct(op, operands, how, results)) [[likely]] {
     return;
   }
-  if (call_added_overload && has_other_elements(operands) && call_added_overload(op, operands, results)) {
+  added_overload_t added = call_added_overload.load(std::memory_order_acquire);
+  if (added && has_other_elements(operands) && added(op, operands, results)) {
     return;
   }
   if (compares_elements(op, operands)) {

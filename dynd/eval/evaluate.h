@@ -5,6 +5,7 @@
 // may be lazy; everything else runs at once and absorbs the lazy operations below it.
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "dynd/array/array.h"
@@ -33,7 +34,8 @@ inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
 
 /// Calls an overload that was added to an operation, for elements that are no numbers; false where none fits. call/
 /// sets it when there is one: this layer does not know callables.
-extern bool (*call_added_overload)(op_id op, const call_operands &operands, ref<array_block> *results);
+using added_overload_t = bool (*)(op_id op, const call_operands &operands, ref<array_block> *results);
+extern std::atomic<added_overload_t> call_added_overload;
 
 /// dst = op(dst, other) without memory for the result. False, and nothing has happened, where a value may be refused,
 /// or where the result is not what dst holds, or reads what it has written: then the result is assigned. When it is

@@ -97,7 +97,7 @@ const deferred_ckernel *dynd_wrap(void *address, const char *name, const char *s
 }}
 """
 
-_kept = {}  # wrappers by their source, and the libraries of functions: both stay
+_kept = {}  # wrappers by their source, the libraries of functions, and what Numba has compiled: all stay
 
 
 def _headers():
@@ -292,7 +292,7 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         if signature is not None:
             raise TypeError("callable: a name alone has no signature; add overloads with .add(function, signature)")
         return _dynd.find_callable(function) or _dynd.new_callable(function, doc or "")
-    if hasattr(function, "signatures") and hasattr(function, "add") and signature is None:
+    if isinstance(function, type(_dynd.add)) and signature is None:
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
     doc = doc or (getattr(function, "__doc__", "") or "").strip()
@@ -302,7 +302,7 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         function = compiler.cfunc(f"{result}({', '.join(operands)})")(function)
     if hasattr(function, "address") and hasattr(function, "_sig"):
         made = from_address(function.address, signature or _numba_signature(function), name=name, doc=doc, pure=True)
-        made.compiled = function  # it owns the code at the address
+        _kept["numba", function.address] = function  # it owns the code, and lazy arrays may outlive the callable
         return made
     if not hasattr(function, "__call__"):
         raise TypeError(f"callable: expected a name or a function, not {function!r}")

@@ -9,7 +9,7 @@ import keyword
 import os
 
 from dynd import _dynd
-from dynd._dynd import array, assign, num_threads, set_num_threads, trim_memory, type_of, vecdot
+from dynd._dynd import array, assign, kernel, num_threads, set_num_threads, trim_memory, type_of, vecdot
 
 from dynd._structure import *  # its __all__
 
