@@ -175,6 +175,7 @@ void add_conversions(nb::module_ &m);
 void add_pickle(nb::module_ &m);
 void add_scans(nb::module_ &m);
 void add_creation(nb::module_ &m);
+void add_order(nb::module_ &m);
 void add_structure(nb::module_ &m);
 
 } // namespace binding

@@ -113,5 +113,6 @@ NB_MODULE(_dynd, m) {
   add_pickle(m);
   add_scans(m);
   add_creation(m);
+  add_order(m);
   add_structure(m);
 }

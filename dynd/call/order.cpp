@@ -1,0 +1,182 @@
+#include "dynd/call/order.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/order_rows.h"
+#include "dynd/call/structure.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/select.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// Positions within rows become places in the list.
+void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions) {
+  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      for (int64_t i = rows.at[r]; i < rows.at[r + 1]; i++) {
+        positions[i] += rows.at[r];
+      }
+    }
+  });
+}
+
+array sorted_list(const char *name, const array &list, const row_offsets &rows, bool descending) {
+  ordered_kind kind(name, list);
+  if (kind.number && !kind.option) {
+    return sorted_numbers(name, dense_numbers(list, kind), *kind.number, rows, descending);
+  }
+  place_buffer places(list.size(0));
+  argsort_rows(name, order_keys(name, list, descending), rows, places.fill());
+  add_row_starts(name, rows, places.fill());
+  return gather(name, list, {places.data(), nullptr, places.size()});
+}
+
+} // namespace
+
+array sort(const array &a, int axis, bool descending) {
+  ordered_kind("sort", a);
+  innermost_axis inner("sort", a, axis);
+  array list = inner.list();
+  if (list.size(0) == 0) {
+    return inner.own;
+  }
+  return inner.restored("sort", sorted_list("sort", list, inner.rows(), descending));
+}
+
+array argsort(const array &a, int axis, bool descending) {
+  ordered_kind("argsort", a);
+  innermost_axis inner("argsort", a, axis);
+  array list = inner.list(), positions = new_list<int64_t>(list.size(0));
+  if (list.size(0) > 0) {
+    argsort_rows("argsort", order_keys("argsort", list, descending), inner.rows(), values_of<int64_t>(positions));
+  }
+  return inner.restored("argsort", positions);
+}
+
+array is_sorted(const array &a, int axis, bool descending) {
+  ordered_kind("is_sorted", a);
+  innermost_axis inner("is_sorted", a, axis);
+  order_keys keys("is_sorted", inner.list(), descending);
+  row_offsets rows = inner.rows();
+  array found = new_list<bool>(rows.count);
+  bool *to = values_of<bool>(found);
+  in_pieces_of_rows("is_sorted", rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = true;
+      for (int64_t i = rows.at[r] + 1; to[r] && i < rows.at[r + 1]; i++) {
+        to[r] = order_keys::compare(keys, i - 1, keys, i) <= 0;
+      }
+    }
+  });
+  return assemble(inner.moved, a.ndim() - 1, {}, found);
+}
+
+array top_k(const array &a, intptr_t k, int axis) {
+  ordered_kind("top_k", a);
+  array whole = one_size_outside(a);
+  int along = checked_axis("top_k", whole, axis);
+  if (k < 0) {
+    fail(error_kind::value, "top_k: k is negative: " + std::to_string(k));
+  }
+  if (!whole->is_var(along) && k > whole.size(along)) {
+    fail(error_kind::value, "top_k: k is " + std::to_string(k) + ", but axis " + std::to_string(along) + " has size " +
+                                std::to_string(whole.size(along)));
+  }
+  std::vector<index> slices(size_t(along), index{index::slice, 0, {}, {}, {}});
+  slices.push_back({index::slice, 0, 0, k, {}});
+  return compact_copy(at(sort(whole, along, true), slices));
+}
+
+// ---- search ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The list with numbers of the type that both have values of.
+array promoted(const array &list, const ordered_kind &own, const ordered_kind &other) {
+  if (!own.number || !other.number || (*own.number == *other.number && !own.swapped)) {
+    return list;
+  }
+  ndt::type type = number_type(promote(*own.number, *other.number), own.option);
+  return array(copy_values(list.get(), access_mode::immutable, type, error_mode::nocheck));
+}
+
+int64_t place_in_row(const order_keys &sorted, int64_t first, int64_t size, const order_keys &values, int64_t value,
+                     bool right) {
+  int64_t begin = first;
+  while (size > 0) {
+    int64_t half = size / 2;
+    int order = order_keys::compare(sorted, begin + half, values, value);
+    bool before = right ? order <= 0 : order < 0;
+    begin += before ? half + 1 : 0;
+    size = before ? size - half - 1 : half;
+  }
+  return begin - first;
+}
+
+// Row r of the values is searched in row r of what is sorted; where that is one row, all are.
+void check_rows(const array &sorted, const array &values, intptr_t rows, intptr_t of_values) {
+  if (sorted.ndim() != values.ndim()) {
+    fail(error_kind::value, "searchsorted: values of " + std::to_string(values.ndim()) +
+                                " dimension(s) in rows of an array of " + std::to_string(sorted.ndim()));
+  }
+  array outside[] = {num(sorted), num(values)};
+  array own[] = {compact(outside[0], sorted.ndim() - 2), compact(outside[1], sorted.ndim() - 2)};
+  bool same = rows == of_values;
+  for (int d = 0; same && d < sorted.ndim() - 1; d++) {
+    row_offsets one = rows_at(own[0], d), other = rows_at(own[1], d);
+    same = one.count == other.count && std::equal(one.at, one.at + one.count + 1, other.at);
+  }
+  if (!same) {
+    fail(error_kind::value, "searchsorted: the values have other rows outside of their last axis than the array");
+  }
+}
+
+} // namespace
+
+array searchsorted(const array &sorted, const array &values, bool right) {
+  ordered_kind kind("searchsorted", sorted), of_values("searchsorted", values);
+  if (bool(kind.number) != bool(of_values.number) || sorted.ndim() == 0) {
+    fail(error_kind::type, "searchsorted: " + std::string(values.type().dtype().str()) + " in " +
+                               std::string(sorted.type().str()));
+  }
+  array whole = compact(sorted, sorted.ndim() - 1), from = compact(values, values.ndim() - 1);
+  row_offsets rows = rows_at(whole, sorted.ndim() - 1);
+  array list = list_of(from, values.ndim() - 1);
+  bool one_row = sorted.ndim() == 1;
+  if (!one_row) {
+    check_rows(whole, from, rows.count, rows_at(from, values.ndim() - 1).count);
+  }
+  order_keys keys("searchsorted", promoted(list_of(whole, sorted.ndim() - 1), kind, of_values), false, true);
+  order_keys wanted("searchsorted", promoted(list, of_values, kind), false, true);
+  array found = new_list<int64_t>(list.size(0));
+  int64_t *to = values_of<int64_t>(found);
+  auto find = [&](int64_t i, intptr_t r) {
+    to[i] = place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);
+  };
+  if (one_row) {
+    in_pieces("searchsorted", list.size(0), [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        find(i, 0);
+      }
+    });
+  } else {
+    row_offsets own = rows_at(from, values.ndim() - 1);
+    in_pieces_of_rows("searchsorted", own.at, own.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        for (int64_t i = own.at[r]; i < own.at[r + 1]; i++) {
+          find(i, r);
+        }
+      }
+    });
+  }
+  return values.ndim() ? assemble(from, values.ndim(), {}, found) : at(found, 0);
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,159 @@
+"""Functions of order, against NumPy and plain lists: every kind of number and text, NaN, signed zeros, missing values."""
+
+import doctest
+import math
+import random
+
+import dynd._order
+import numpy as np
+import pytest
+from dynd import nd
+from hypothesis import given, settings
+from ragged_values import map_rows, nested
+from strategies import SOME, random_values, seeds
+
+NUMBERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("name", dynd._order.__all__)
+def test_the_examples_of_the_documentation(name):
+    test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
+    result = doctest.DocTestRunner(verbose=False).run(test)
+    assert result.attempted > 0 and result.failed == 0
+
+
+def rank(x):
+    """A tuple in the order of the elements."""
+    if x is None:
+        return (2,)
+    if isinstance(x, float):
+        return (1,) if math.isnan(x) else (0, x, math.copysign(1, x))
+    return (0, x.encode() if isinstance(x, str) else x)
+
+
+def positions(row, descending):
+    last = [i for group in (1, 2) for i, x in enumerate(row) if rank(x)[0] == group]
+    first = [i for i, x in enumerate(row) if rank(x)[0] == 0]
+    first.sort(key=lambda i: rank(row[i]), reverse=descending)  # with reverse, too, equal ones keep their order
+    return first + last
+
+
+def drawn(seed):
+    rng = random.Random(seed)
+    element = rng.choice(NUMBERS + ["string", "bytes"])
+    missing = rng.random() < 0.4
+
+    def make(rng):
+        if missing and rng.random() < 0.3:
+            return None
+        if element == "string":
+            return rng.choice(["", "a", "ab", "abcdefgh", "abcdefghi", "abcdefgha", "ä", "abcdefgh\0", "Z"])
+        if element == "bytes":
+            return rng.choice([b"", b"\0", b"a", b"\xff", b"abcdefgh\0", b"abcdefgh"])
+        return random_values(rng, element, 1)[0]
+
+    dims = [rng.randint(0, 4)] + [rng.choice(["var", "var", 2, 3]) for _ in range(rng.randint(0, 2))]
+    if rng.random() < 0.3:
+        dims = [rng.choice([30, 400])]  # the loops of longer rows
+    values = nested(rng, dims, make)
+    a = nd.array(values, type=" * ".join(map(str, dims)) + " * " + "?" * missing + element)
+    return rng, values, a, rng.random() < 0.5
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_rows_against_lists(seed):
+    rng, values, a, descending = drawn(seed)
+    inner = a.ndim - 1
+    order = map_rows(values, inner, lambda row: positions(row, descending))
+    expected = map_rows(values, inner, lambda row: [row[i] for i in positions(row, descending)])
+    found = nd.sort(a, descending=descending)
+    assert repr(found.tolist()) == repr(expected) and found.type.dtype == a.type.dtype
+    assert nd.argsort(a, descending=descending).tolist() == order
+    sorted_ = map_rows(order, inner, lambda row: True)
+    assert nd.is_sorted(found, descending=descending).tolist() == sorted_
+    already = map_rows(values, inner, lambda row: [rank(row[i]) for i in positions(row, descending)] == list(map(rank, row)))
+    assert nd.is_sorted(a, descending=descending).tolist() == already
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_top_k_against_lists(seed):
+    rng, values, a, _ = drawn(seed)
+    k = rng.randint(0, 3)
+    if k > a.shape[0] and a.ndim == 1 or any(s is not None and s >= 0 and s < k for s in a.shape[-1:] if isinstance(s, int)):
+        with pytest.raises(ValueError, match="top_k: k is"):
+            nd.top_k(a, k)
+        return
+    expected = map_rows(values, a.ndim - 1, lambda row: [row[i] for i in positions(row, True)][:k])
+    assert repr(nd.top_k(a, k).tolist()) == repr(expected)
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_any_axis_against_numpy(seed):
+    rng = random.Random(seed)
+    shape = [rng.randint(0, 4) for _ in range(rng.randint(1, 3))]
+    x = np.array([rng.randint(-3, 3) for _ in range(math.prod(shape))], "int64").reshape(shape)
+    x = x.T if rng.random() < 0.3 else x
+    axis = rng.randrange(-x.ndim, x.ndim)
+    assert np.array_equal(np.asarray(nd.sort(nd.asarray(x), axis)), np.sort(x, axis))
+    assert np.array_equal(np.asarray(nd.argsort(nd.asarray(x), axis)), np.argsort(x, axis, kind="stable"))
+
+
+def test_an_axis_outside_of_rows():
+    a = nd.array([[["b", "x"], ["c"]], [["a", "y"], ["a"]]])
+    assert nd.sort(a, axis=0).tolist() == [[["a", "x"], ["a"]], [["b", "y"], ["c"]]]
+    assert nd.argsort(a, axis=0).tolist() == [[[1, 0], [1]], [[0, 1], [0]]]
+    assert nd.is_sorted(a, axis=0).tolist() == [[False, True], [False]]
+    with pytest.raises(ValueError, match="sort: rows along axis 0 must be equally long below it: lengths 2 and 1"):
+        nd.sort([[1, 2], [3]], axis=0)
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_searchsorted_against_numpy(seed):
+    rng = random.Random(seed)
+    scalar, other = rng.choice(NUMBERS[1:]), rng.choice(NUMBERS[1:])
+    x = np.sort(np.array(random_values(rng, scalar, rng.randint(0, 9)), scalar))
+    v = np.array(random_values(rng, other, rng.randint(0, 9)), other)
+    if {scalar, other} & {"uint64", "int64"} and scalar != other or "float16" in (scalar, other) and scalar != other:
+        v = v.astype(scalar) if np.can_cast(other, scalar) else x.copy()
+    for side in ("left", "right"):
+        found = nd.searchsorted(nd.array(x), nd.array(v), side)
+        assert np.array_equal(np.asarray(found), np.searchsorted(x, v, side))
+
+
+def test_large_rows_and_threads():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(300_000)
+    x[::1000] = np.nan
+    lengths = rng.poisson(7, 40_000)
+    v = rng.integers(-5, 5, lengths.sum())
+    rows = nd.unflatten(nd.array(v), nd.array(lengths))
+    expected = v[np.lexsort((v, np.repeat(np.arange(40_000), lengths)))]
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            assert np.array_equal(np.asarray(nd.sort(nd.array(x))), np.sort(x), equal_nan=True)
+            assert np.array_equal(np.asarray(nd.argsort(nd.array(x))), np.argsort(x, kind="stable"))
+            assert np.array_equal(np.asarray(nd.flatten(nd.sort(rows))), expected)
+    finally:
+        nd.set_num_threads(before)
+
+
+def test_bad_input():
+    for f in (nd.sort, nd.argsort, nd.is_sorted):
+        with pytest.raises(TypeError, match="elements of type complex128 have no order"):
+            f([1j])
+        with pytest.raises(IndexError):
+            f([1, 2], axis=1)
+    with pytest.raises(ValueError, match="top_k: k is 3, but axis 0 has size 2"):
+        nd.top_k([1, 2], 3)
+    with pytest.raises(ValueError, match="top_k: k is negative: -1"):
+        nd.top_k([1, 2], -1)
+    with pytest.raises(ValueError, match="side must be 'left' or 'right', not 'up'"):
+        nd.searchsorted([1, 2], [1], side="up")
+    with pytest.raises(ValueError, match="other rows outside"):
+        nd.searchsorted([[1], [2, 3]], [[1]])
