@@ -143,8 +143,8 @@ void check_rows(const array &sorted, const array &values, intptr_t rows, intptr_
 array searchsorted(const array &sorted, const array &values, bool right) {
   ordered_kind kind("searchsorted", sorted), of_values("searchsorted", values);
   if (bool(kind.number) != bool(of_values.number) || sorted.ndim() == 0) {
-    fail(error_kind::type, "searchsorted: " + std::string(values.type().dtype().str()) + " in " +
-                               std::string(sorted.type().str()));
+    fail(error_kind::type,
+         "searchsorted: " + std::string(values.type().dtype().str()) + " in " + std::string(sorted.type().str()));
   }
   array whole = compact(sorted, sorted.ndim() - 1), from = compact(values, values.ndim() - 1);
   row_offsets rows = rows_at(whole, sorted.ndim() - 1);
@@ -157,9 +157,7 @@ array searchsorted(const array &sorted, const array &values, bool right) {
   order_keys wanted("searchsorted", promoted(list, of_values, kind), false, true);
   array found = new_list<int64_t>(list.size(0));
   int64_t *to = values_of<int64_t>(found);
-  auto find = [&](int64_t i, intptr_t r) {
-    to[i] = place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);
-  };
+  auto find = [&](int64_t i, intptr_t r) { to[i] = place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right); };
   if (one_row) {
     in_pieces("searchsorted", list.size(0), [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {

@@ -159,8 +159,7 @@ ordered_kind::ordered_kind(const char *name, const array &a) {
 
 array dense_numbers(const array &list, const ordered_kind &kind) {
   if (kind.swapped || list->value_strides()[0] != intptr_t(list->item_size())) {
-    return array(
-        copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
+    return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
   }
   return list;
 }

@@ -18,8 +18,8 @@ enum class key_kind { unsigned_integer, signed_integer, floating };
 template <class U, key_kind kind, int mantissa = 0> struct number_code {
   using bits = U;
   static constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
-  static constexpr U payload = U((U(1) << mantissa) - 1);   // also the number of NaNs with a sign
-  static constexpr U infinity = U(~payload & U(~sign));     // its bits
+  static constexpr U payload = U((U(1) << mantissa) - 1);      // also the number of NaNs with a sign
+  static constexpr U infinity = U(~payload & U(~sign));        // its bits
   static constexpr U largest = U((infinity | sign) - payload); // the code of inf
 
   static U encode(U value, bool descending) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
+#include "dynd/kernel/chain_choice.h"
 #include "dynd/kernel/chain_kernel.h"
 #include "dynd/ops/logic.h"
 #include "dynd/plan/tile.h"
@@ -45,9 +46,7 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p) {
-    choose_steps();
-  }
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p), chosen_(p, layout) {}
 
   size_t build() {
     find_last_reads();
@@ -132,60 +131,15 @@ private:
                        [&](const program_output &o) { return !o.reduced && o.reg == reg; });
   }
   bool is_reduced(uint8_t reg) const {
-    bool joined = reg == terms_.reg || reg == terms_.other || reg == terms_.valid;
-    return joined || std::any_of(p_.output, p_.output + p_.noutputs,
-                                 [&](const program_output &o) { return o.reduced && o.reg == reg; });
-  }
-
-  // Which steps of the program are steps of the chain: all but those that the sum's own loop does too, a product that
-  // is only added up, and what makes 0 of missing elements.
-  void choose_steps() {
-    for (int i = 0; i < p_.nsteps; i++) {
-      chosen_[nsteps_++] = uint8_t(i);
-    }
-    bool external =
-        std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::external; });
-    if (!reduces_ || stages_.count || p_.noutputs > 1 || external) {
-      return;
-    }
-    const program_output &o = p_.output[0];
-    const reduce_functions &functions = isa().reduce(o.reduction, p_.type[o.reg]);
-    bool in_rows = layout_.kind != chain_kind::columns && layout_.kind != chain_kind::small_rows;
-    terms_.reg = o.reg;
-    const program_step *fill = functions.valid.lanes && in_rows ? only_used_step(o.reg) : nullptr;
-    if (fill && fill->fills) {
-      terms_.valid = fill->reads[0];
-      terms_.reg = fill->reads[1];
-      leave_out(fill);
-    }
-    const program_step *product = functions.products.lanes ? only_used_step(terms_.reg) : nullptr;
-    if (product && product->op == arithmetic::product) {
-      terms_.other = product->reads[1];
-      terms_.reg = product->reads[0];
-      leave_out(product);
-    }
-  }
-  // The step that computes a register which no chosen step reads.
-  const program_step *only_used_step(uint8_t reg) const {
-    const program_step *found = nullptr;
-    bool read = false;
-    for (int n = 0; n < nsteps_; n++) {
-      const program_step &step = p_.steps[chosen_[n]];
-      p_.for_reads(step, [&](uint8_t r) { read |= r == reg; });
-      bool computes = step.kind == step_kind::operation && step.nwrites == 1 && step.writes[0] == reg;
-      found = computes && step.valid == no_register ? &step : found;
-    }
-    return read ? nullptr : found;
-  }
-  void leave_out(const program_step *step) {
-    nsteps_ = int(std::remove(chosen_, chosen_ + nsteps_, uint8_t(step - p_.steps)) - chosen_);
+    return chosen_.terms.uses(reg) || std::any_of(p_.output, p_.output + p_.noutputs,
+                                                  [&](const program_output &o) { return o.reduced && o.reg == reg; });
   }
 
   // The last step that reads each register; a register's scratch can be used again after it.
   void find_last_reads() {
     std::fill_n(last_read_, p_.nregisters, -1);
-    for (int i = 0; i < nsteps_; i++) {
-      p_.for_reads(p_.steps[chosen_[i]], [&](uint8_t reg) { last_read_[reg] = i; });
+    for (int i = 0; i < chosen_.count; i++) {
+      chosen_.for_reads(i, [&](uint8_t reg) { last_read_[reg] = i; });
     }
   }
 
@@ -231,9 +185,9 @@ private:
     k->nstages = stages_.count;
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
-    k->nsteps = uint8_t(nsteps_);
+    k->nsteps = uint8_t(chosen_.count);
     k->whole_constant = false;
-    k->whole_calls = nsteps_ == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
+    k->whole_calls = chosen_.count == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
     return end;
   }
 
@@ -255,10 +209,10 @@ private:
         const program_output &o = p_.output[i];
         *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
                       where.stream,
-                      terms_.reg == no_register ? reg : terms_.reg,
+                      chosen_.terms.reg == no_register ? reg : chosen_.terms.reg,
                       log2,
-                      terms_.other,
-                      terms_.valid,
+                      chosen_.terms.other,
+                      chosen_.terms.valid,
                       o.empty_fails};
       } else {
         port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
@@ -278,7 +232,7 @@ private:
     }
     int log2 = log2_size(p_.type[reg]), until = std::max(last_read_[reg], step);
     if (is_reduced(reg)) {
-      until = nsteps_;
+      until = chosen_.count;
     }
     // Of columns, many rows of a reduced register are computed before they are reduced: it has its own.
     bool own = is_reduced(reg) && layout_.kind == chain_kind::columns;
@@ -297,12 +251,15 @@ private:
     auto *step = part<chain_step>(k->steps);
     auto *details = part<step_details>(k->details);
     auto size_of = [&](uint8_t reg) { return reg == no_register ? uint8_t(0) : scalar_size[size_t(p_.type[reg])]; };
-    for (int i = 0; i < nsteps_; i++) {
-      const program_step &from = p_.steps[chosen_[i]];
+    for (int i = 0; i < chosen_.count; i++) {
+      const chosen_step &chosen = chosen_.steps[i];
+      const program_step &from = p_.steps[chosen.step];
       bool external = from.kind == step_kind::external;
-      auto reads = [&](int n) { return !external && n < from.nreads ? from.reads[n] : no_register; };
+      auto reads = [&](int n) {
+        return chosen.is_pair ? chosen.reads[n] : !external && n < from.nreads ? from.reads[n] : no_register;
+      };
       auto writes = [&](int n) { return !external && n < from.nwrites ? from.writes[n] : no_register; };
-      step[i] = {{external ? nullptr : loop_of(from)},
+      step[i] = {{external ? nullptr : loop_of(chosen)},
                  reads(0),
                  reads(1),
                  reads(2),
@@ -362,9 +319,13 @@ private:
   }
 
   // With streaming stores where the step's result leaves the cache and nothing else reads it.
-  batch_fn loop_of(const program_step &step) {
+  batch_fn loop_of(const chosen_step &chosen) {
+    const program_step &step = p_.steps[chosen.step];
     bool streams = layout_.streaming && !reduces_ && !kernel()->stores_late && step.nwrites == 1 &&
                    step.valid == no_register && is_stored(step.writes[0]) && last_read_[step.writes[0]] < 0;
+    if (chosen.is_pair) {
+      return streams ? chosen.pair.stream : chosen.pair.loop;
+    }
     batch_fn stream = streams ? p_.stream_loop_of(step) : nullptr;
     batch_fn loop = stream ? stream : p_.loop_of(step, constant_operand(step));
     kernel()->whole_constant |= !stream && loop != p_.loop_of(step);
@@ -453,11 +414,7 @@ private:
   const chain_layout &layout_;
   bool reduces_;
   stage_plan stages_;
-  int nsteps_ = 0; // of the chain
-  uint8_t chosen_[max_steps];
-  struct {
-    uint8_t reg = no_register, other = no_register, valid = no_register;
-  } terms_; // of the only output, if that is reduced: see reduced_output
+  step_choice chosen_;
   int last_read_[max_registers];
   struct used_scratch {
     uint32_t scratch;

@@ -1,6 +1,6 @@
 // The leaf of an evaluation over scalars: a chain runs a program over batches of elements.
 //
-// Batches are small (64 elements, 128 where whole rows are collected, 256 where they are ragged), so that temporaries
+// Batches are small (64 elements, 128 of many steps or whole rows, 256 of ragged rows), so that temporaries
 // stay in the L1 cache and all streams advance together: measured, that makes the interpreter equal to the hand-fused
 // loop outside the cache and 1.2 times it inside; batches of 1,000 cost 1.4 to 2 times. What is not contiguous is
 // fetched into scratch first.

@@ -18,6 +18,7 @@ struct isa_table {
   const scan_loops *scans[8];            ///< by scan_id
   const fetch_loops *fetches;
   const select_loops *selections;
+  const pair_loops *pairs;
   const operation_loops *operations[256]; ///< by op_id
 
   /// Null where the operation does not compute in that type.
@@ -29,6 +30,10 @@ struct isa_table {
   /// With streaming stores (loops.h); null for two outputs, and where the operation can fail.
   batch_fn stream_loop(op_id op, scalar_id computation) const {
     return operations[size_t(op)]->stream[size_t(computation)];
+  }
+  /// Of float32 or float64; one: the third operand is one value.
+  const pair_functions &pair(pair_first first, pair_second second, scalar_id type, bool one) const {
+    return pairs->functions[size_t(first)][size_t(second)][type == scalar_id::float64][one];
   }
   /// Null for operations that do not compare.
   batch_fn mixed_loop(op_id op, mixed_pair pair) const { return operations[size_t(op)]->mixed[size_t(pair)]; }

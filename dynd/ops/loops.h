@@ -156,6 +156,21 @@ struct operation_loops {
   batch_fn mixed[mixed_pair_count];
 };
 
+/// What is done with two operands, and then with the result and a third: second(first(a, b), c). Of `_one`, the operand
+/// a is one value, of which only element 0 is read.
+enum class pair_first : uint8_t { add, add_one, subtract, multiply, multiply_one };
+enum class pair_second : uint8_t { add, subtract, subtract_from, multiply, divide, divide_into, square };
+inline constexpr size_t pair_first_count = 5, pair_second_count = 7;
+
+struct pair_functions {
+  batch_fn loop, stream; ///< stream: with streaming stores, as above
+};
+
+/// Two operations in one loop: of float32, of float64; where c is one value.
+struct pair_loops {
+  pair_functions functions[pair_first_count][pair_second_count][2][2];
+};
+
 struct conversion_loops {
   batch_fn plain[scalar_count][scalar_count]; ///< [to][from], unchecked; to == from copies
   /// [mode][to][from]; the unchecked one where there is nothing to check. Of up to 512 elements with a bad one among

@@ -1,0 +1,56 @@
+// Which steps of a program are steps of a chain. The others are done by the loop of another one, and what they give is
+// never stored: a product that is only added up, what makes 0 of missing elements before a sum, and the first of two
+// operations on floating-point numbers that are done in one loop.
+#pragma once
+
+#include <optional>
+
+#include "dynd/kernel/chain.h"
+
+namespace dynd::chain {
+
+struct chosen_step {
+  uint8_t step; // of the program
+  bool is_pair;
+  uint8_t nreads, reads[3]; // of a pair: of both, without what is between them
+  pair_functions pair;
+};
+
+// What a sum adds up, of a program whose only output is a reduction.
+struct sum_terms {
+  uint8_t reg = no_register, other = no_register, valid = no_register; // see reduced_output
+
+  bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
+};
+
+class step_choice {
+public:
+  step_choice(const program &p, const chain_layout &layout);
+
+  int count = 0;
+  chosen_step steps[max_steps];
+  sum_terms terms;
+
+  /// Calls f(register) for all that step i reads.
+  template <class F> void for_reads(int i, F f) const {
+    if (steps[i].is_pair) {
+      std::for_each_n(steps[i].reads, steps[i].nreads, f);
+    } else {
+      p_.for_reads(p_.steps[steps[i].step], f);
+    }
+  }
+
+private:
+  void look_at_registers(const chain_layout &layout);
+  void leave_to_sum(const chain_layout &layout);
+  bool join(chosen_step &second, int operand);
+  const program_step *only_summed(uint8_t reg) const;
+
+  const program &p_;
+  int reads_[max_registers] = {};    // how often each register is read, or leaves the program
+  uint8_t writer_[max_registers];    // the step that writes it
+  bool one_value_[max_registers] = {}; // a source that does not change in a call
+  bool left_out_[max_steps] = {};
+};
+
+} // namespace dynd::chain

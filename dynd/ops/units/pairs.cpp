@@ -1,0 +1,20 @@
+// Pairs of operations, for one ISA level, by the expressions of arithmetic.def.
+#include "dynd/ops/isa_unit.inc"
+
+#include "dynd/ops/isa_operations.inc"
+
+namespace dynd {
+namespace {
+#include "dynd/ops/arithmetic.def"
+} // namespace
+} // namespace dynd
+#undef DYND_OPERATION
+
+#include "dynd/ops/isa_stream.inc"
+
+#include "dynd/ops/isa_pairs.inc"
+
+namespace dynd::detail {
+extern const pair_loops DYND_OF_LEVEL(pairs);
+constinit const pair_loops DYND_OF_LEVEL(pairs) = make_pairs();
+} // namespace dynd::detail
