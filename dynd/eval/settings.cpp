@@ -18,7 +18,10 @@ __attribute__((tls_model("initial-exec"))) thread_local settings of_this_thread;
 } // namespace
 
 settings &thread_settings() {
-  of_this_thread.direct = direct_enabled.load(std::memory_order_relaxed);
+  bool direct = direct_enabled.load(std::memory_order_relaxed);
+  if (of_this_thread.direct != direct) { // a byte just written would delay who copies the whole
+    of_this_thread.direct = direct;
+  }
   return of_this_thread;
 }
 

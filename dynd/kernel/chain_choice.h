@@ -47,8 +47,8 @@ private:
   const program_step *only_summed(uint8_t reg) const;
 
   const program &p_;
-  int reads_[max_registers] = {};    // how often each register is read, or leaves the program
-  uint8_t writer_[max_registers];    // the step that writes it
+  int reads_[max_registers] = {};      // how often each register is read, or leaves the program
+  uint8_t writer_[max_registers];      // the step that writes it
   bool one_value_[max_registers] = {}; // a source that does not change in a call
   bool left_out_[max_steps] = {};
 };

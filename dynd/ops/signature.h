@@ -20,12 +20,18 @@ enum class type_set : uint8_t {
   bits ///< integers and bool
 };
 
-constexpr bool is_in(type_set set, scalar_id id) {
+// A bit for each number_kind, for each set. (In is_in, g++ would build the table in every call.)
+constexpr auto kinds_of_set = [] {
   constexpr unsigned boolean = 1, unsigned_integer = 2, signed_integer = 4, floating = 8, complex = 16;
   constexpr unsigned integer = unsigned_integer | signed_integer, any = boolean | integer | floating | complex;
-  constexpr unsigned kinds[] = {any,      any & ~complex, any & ~boolean, integer | floating, floating | complex,
-                                floating, integer,        signed_integer, integer | boolean};
-  return kinds[size_t(set)] >> unsigned(scalar_kind[size_t(id)]) & 1;
+  struct {
+    unsigned bits[9];
+  } table = {{any, any & ~complex, any & ~boolean, integer | floating, floating | complex, floating, integer,
+              signed_integer, integer | boolean}};
+  return table;
+}();
+constexpr bool is_in(type_set set, scalar_id id) {
+  return kinds_of_set.bits[size_t(set)] >> unsigned(scalar_kind[size_t(id)]) & 1;
 }
 static_assert(unsigned(number_kind::boolean) == 0 && unsigned(number_kind::unsigned_integer) == 1 &&
               unsigned(number_kind::signed_integer) == 2 && unsigned(number_kind::floating) == 3 &&

@@ -195,7 +195,7 @@ bool is_of_family(const type_data *type, type_family family);
 int path_ndim(const type_data *type);
 
 /// Elements that programs compute with, numbers: scalars, in either order of bytes, that may be missing.
-struct element_kind {
+struct alignas(4) element_kind { // copied as one word
   scalar_id scalar;
   bool option, swapped;
 };

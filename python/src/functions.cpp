@@ -269,6 +269,12 @@ void add_array_methods() {
       "type", [](nb::handle self) { return unwrap(self.ptr()).type(); }, "The type, as nd.type_of gives it.");
   property(
       "ndim", [](nb::handle self) { return unwrap(self.ptr()).ndim(); }, "Number of dimensions.");
+  property(
+      "dtype", [](nb::handle self) { return ndt::type(unwrap(self.ptr())->type->dtype); },
+      "The type of the elements, without the dimensions.");
+  property(
+      "size", [](nb::handle self) { return unwrap(self.ptr()).element_count(); },
+      "Number of elements, of ragged rows too.");
   property("shape", shape_of, "Sizes of the dimensions; None where rows differ.");
   property(
       "access",
