@@ -160,7 +160,7 @@ def test_dtype_and_size():
     ragged = nd.array([[1.5], [], [2.5, 3.5]])
     assert (str(ragged.dtype), ragged.size, ragged[2].size) == ("float64", 3, 2)
     assert (str(nd.zeros((2, 3), dtype="?int16").dtype), nd.zeros((2, 3)).size, nd.array(1).size) == ("?int16", 6, 1)
-    assert str(nd.array([{"x": 1}]).dtype) == "{x: int64}"
+    assert str(nd.array([{"x": 1}]).dtype) == "{x: int32}"
 
 
 def test_shape_and_ndim():
