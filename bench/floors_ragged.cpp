@@ -75,6 +75,16 @@ void max_plain(const work &w) {
   }
 }
 
+void dot_plain(const work &w) {
+  for (int64_t r = 0; r < w.rows; ++r) {
+    double sum = 0;
+    for (int64_t i = w.offsets[r]; i < w.offsets[r + 1]; ++i) {
+      sum += w.in[0][i] * w.in[1][i];
+    }
+    w.out[r] = sum;
+  }
+}
+
 void fused_sum_plain(const work &w) {
   for (int64_t r = 0; r < w.rows; ++r) {
     double sum = 0;
@@ -242,6 +252,17 @@ struct content_values {
   template <int ahead> void fetch(int64_t i) const { prefetch<ahead>(a + i); }
 };
 
+struct product_values { // a * b
+  const double *a, *b;
+  template <class Op> __m512d get(int64_t i, __mmask8 m, int64_t) const {
+    return _mm512_mul_pd(_mm512_maskz_loadu_pd(m, a + i), _mm512_maskz_loadu_pd(m, b + i));
+  }
+  template <int ahead> void fetch(int64_t i) const {
+    prefetch<ahead>(a + i);
+    prefetch<ahead>(b + i);
+  }
+};
+
 struct fused_values { // a * b + row
   const double *a, *b, *row;
   template <class Op> __m512d get(int64_t i, __mmask8 m, int64_t r) const {
@@ -296,6 +317,9 @@ template <int vectors, int ahead> void max_masked(const work &w) {
 template <int vectors, int ahead> void fused_sum_masked(const work &w) {
   reduce_rows<sum_of, vectors, ahead>(w, fused_values{w.in[0], w.in[1], w.in[2]});
 }
+template <int vectors, int ahead> void dot_masked(const work &w) {
+  reduce_rows<sum_of, vectors, ahead>(w, product_values{w.in[0], w.in[1]});
+}
 
 #endif
 
@@ -307,6 +331,7 @@ constexpr loop loops[] = {
     {"row running sum/over 8", running_sum_over<8>},
     {"row max/plain", max_plain},
     {"row fused sum/plain", fused_sum_plain},
+    {"row dot/plain", dot_plain},
 #if defined(__AVX512F__)
     {"row multiply/masked 1", multiply_masked<1, 0>},
     {"row multiply/masked 2", multiply_masked<2, 0>},
@@ -324,6 +349,10 @@ constexpr loop loops[] = {
     {"row max/masked 2", max_masked<2, 0>},
     {"row max/masked 1 prefetch", max_masked<1, 512>},
     {"row max/masked 2 prefetch", max_masked<2, 512>},
+    {"row dot/masked 1", dot_masked<1, 0>},
+    {"row dot/masked 2", dot_masked<2, 0>},
+    {"row dot/masked 1 prefetch", dot_masked<1, 512>},
+    {"row dot/masked 2 prefetch", dot_masked<2, 512>},
     {"row fused sum/masked 1", fused_sum_masked<1, 0>},
     {"row fused sum/masked 2", fused_sum_masked<2, 0>},
     {"row fused sum/masked 1 prefetch", fused_sum_masked<1, 512>},

@@ -69,6 +69,14 @@ template <int W, store_kind kind> void polynomial(const work &w) {
   });
 }
 
+void call_hypot(const work &w) { // of the C library, a call for each element
+  double (*volatile function)(double, double) = ::hypot;
+  double (*f)(double, double) = function;
+  for (int64_t i = 0; i < w.rows; ++i) {
+    w.out[i] = f(w.in[0][i], w.in[1][i]);
+  }
+}
+
 template <int W, store_kind kind> void fill(const work &w) {
   flat<W, kind>(w, [value = w.in[0][0]]<int V>(int64_t) { return repeat<V>(value); });
 }
@@ -213,6 +221,7 @@ constexpr loop loops[] = {
     {"fused/widest", fused_flat<widest, regular>},
     {"fused/256 stream", fused_flat<4, stream>},
     {"fused/widest stream", fused_flat<widest, stream>},
+    {"libm hypot/plain", call_hypot},
     {"polynomial/256", polynomial<4, regular>},
     {"polynomial/widest", polynomial<widest, regular>},
     {"polynomial/256 stream", polynomial<4, stream>},
