@@ -15,7 +15,8 @@ enum deferred_ckernel_prototype {
   expr_operation_funcproto_id = 1,   /* expr_single_operation_t, expr_strided_operation_t */
   binary_predicate_funcproto_id = 2, /* binary_single_predicate_t, binary_strided_predicate_t */
   multi_operation_funcproto_id = 3,  /* multi_single_operation_t, multi_strided_operation_t */
-  core_operation_funcproto_id = 4    /* core_operation_t: core dimensions, and operands that are read and written */
+  core_operation_funcproto_id = 4,   /* core_operation_t: core dimensions, and operands that are read and written */
+  reduction_funcproto_id = 5         /* no kernel: data_ptr is a dynd_reduction, instantiate is NULL */
 };
 
 /* What the engine may do with it, and what it must do. No flag is a promise the author has not made; a kernel with a
@@ -69,10 +70,11 @@ typedef struct dynd_keyword {
   const void *value; /* a number of that type; of a string the text, zero-terminated; of ?T NULL where it is missing */
 } dynd_keyword;
 
-/* One call of a kernel with core dimensions: `count` outer elements, each with a core block in every operand. A core
- * block begins at dynd_core_data(call, operand, i); the strides inside of it are in bind->arrmeta, the same for all.
- * The sizes are dynd_core_size(call, s, i): those of the variables in the order in which the signature first names them
- * (a `var` is a size of its own each time). The caller owns all of it, for the time of the call. */
+/* One call of a kernel with core dimensions: `count` outer elements, each with a core block in every operand. A struct
+ * is in memory as in C, and a ?T as struct { uint8_t is_there; T value; }. A core block begins at dynd_core_data(call,
+ * operand, i); the strides inside of it are in bind->arrmeta, the same for all. The sizes are dynd_core_size(call, s,
+ * i): those of the variables in the order in which the signature first names them (a `var` is a size of its own each
+ * time). The caller owns all of it, for the time of the call. */
 typedef struct dynd_core_call {
   uint32_t size, version;
   size_t count;
@@ -95,6 +97,23 @@ static inline intptr_t dynd_core_size(const dynd_core_call *call, int size, size
 }
 
 typedef int (*core_operation_t)(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame);
+
+/* A reduction of rows, "(N * float64) -> float64" or of several rows side by side, in four functions over a state of
+ * the author's own: `state_size` bytes, aligned to 64. A row longer than dynd_reduction_piece elements is accumulated
+ * in pieces of that size, each with a state of its own, which are combined from the first to the last. Functions give
+ * dynd_ok or a negative dynd_status, and may be called on several threads at once, for different states. */
+enum { dynd_reduction_piece = 65536 };
+typedef struct dynd_reduction {
+  uint32_t size, version;
+  size_t state_size;
+  void (*initialise)(void *state);
+  /* The next `count` elements of every operand: element i of operand s is at values[s] + i * stride[s]. count may be 0
+   */
+  int (*accumulate)(void *state, const char *const *values, const intptr_t *stride, size_t count, dynd_frame *frame);
+  /* Adds what `later` has, whose elements come right after those of `state`. NULL: rows are not cut */
+  int (*combine)(void *state, const void *later, dynd_frame *frame);
+  int (*finish)(void *state, char *dst, dynd_frame *frame);
+} dynd_reduction;
 
 /* What a deferred kernel is instantiated for. Operands: destinations first, then sources. The caller owns all of it,
  * until instantiate returns; a kernel copies what it needs. */

@@ -8,6 +8,7 @@
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/call/reduction.h"
 #include "dynd/call/resolve.h"
 #include "dynd/ops/parse.h"
 #include "dynd/type/utf8.h"
@@ -393,8 +394,8 @@ void check_kernel(const deferred_ckernel &kernel) {
       refuse(kernel, "name, signature and documentation must be UTF-8");
     }
   }
-  if (!kernel.instantiate) {
-    refuse(kernel, "instantiate is NULL");
+  if (!kernel.instantiate != (kernel.prototype == reduction_funcproto_id)) {
+    refuse(kernel, kernel.instantiate ? "a reduction has no instantiate" : "instantiate is NULL");
   }
   if (!kernel.retain != !kernel.release) {
     refuse(kernel, "retain and release must both be there, or neither");
@@ -406,7 +407,7 @@ void check_kernel(const deferred_ckernel &kernel) {
   if ((kernel.flags & both_layouts) == both_layouts) {
     refuse(kernel, "wants C layout and F layout at once");
   }
-  if (kernel.prototype > core_operation_funcproto_id) {
+  if (kernel.prototype > reduction_funcproto_id) {
     refuse(kernel, "unknown prototype " + std::to_string(kernel.prototype));
   }
   if ((kernel.flags & dynd_callable_strided_predicate) && kernel.prototype != binary_predicate_funcproto_id) {
@@ -443,10 +444,15 @@ callable::callable(const deferred_ckernel &deferred) {
   *this = callable(kernel(deferred));
 }
 
+overload make_overload(const kernel &k) {
+  kernel own = k->prototype == reduction_funcproto_id ? reduction_kernel(k) : k;
+  return {own, read_signature(*own)};
+}
+
 void callable::add(const kernel &k) const {
   check_kernel(*k);
   callable_state &state = checked(state_);
-  auto made = std::make_unique<overload>(overload{k, read_signature(*k)});
+  auto made = std::make_unique<overload>(make_overload(k));
   std::lock_guard lock(state.mutex);
   check_overload(state, *made);
   state.retired.reserve(state.retired.size() + state.resolved.size());

@@ -138,6 +138,13 @@ kernel make_kernel_of(const callable &f, const resolution &found, const array &i
   return kernel::adopt(made.release());
 }
 
+bool takes_one_row(const callable &f) {
+  callable_state &state = *f.state();
+  std::lock_guard lock(state.mutex);
+  return !state.overloads.empty() && state.overloads[0]->signature.operands.size() == 1 &&
+         state.overloads[0]->signature.operands[0].dims.size() == 1;
+}
+
 // The axis as the last one.
 array with_axis_last(const array &a, int axis) {
   int own = axis < 0 ? axis + a.ndim() : axis;
@@ -164,10 +171,16 @@ array fold(const callable &f, const array &a, std::optional<int> axis, const arr
   if (identity && identity.ndim() > 0) {
     fail(error_kind::type, "reduce: identity must be one value");
   }
+  array rows = axis ? with_axis_last(a, *axis) : array(as_one_row(a.get()));
+  if (takes_one_row(f)) {
+    if (identity) {
+      fail(error_kind::type, "reduce: " + f.name() + " takes whole rows, and no identity");
+    }
+    return f(rows);
+  }
   const type_data *element = a->type->dtype;
   element = element->kind == type_kind::option ? element->element : element;
   kernel folded = make_kernel_of(f, resolve_fold(f, element), identity);
-  array rows = axis ? with_axis_last(a, *axis) : array(as_one_row(a.get()));
   return callable(folded)(rows);
 }
 

@@ -141,7 +141,7 @@ int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noe
       fail(error_kind::type, "register_kernel got NULL");
     }
     check_kernel(*offered); // before anything of it is called
-    overload made{kernel(*offered), read_signature(*offered)};
+    overload made = make_overload(kernel(*offered));
     for (const overload &other : now->kernels) {
       signature_order order = compare(made.signature, other.signature);
       bool same_name = std::string_view(other.function->name) == offered->name;
@@ -257,10 +257,10 @@ std::vector<std::string> load(const std::string &path) {
 
 void register_kernel(const kernel &k) {
   check_kernel(*k);
-  overload made{k, read_signature(*k)};
+  overload made = make_overload(k);
   std::lock_guard lock(the_registry().mutex);
   check_offer(the_registry(), made);
-  add_offer(the_registry(), k, "");
+  add_offer(the_registry(), made.function, "");
 }
 
 callable find_callable(std::string_view name) {

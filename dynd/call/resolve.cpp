@@ -37,6 +37,14 @@ const type_data *element_of(const array_block *block) {
   return t;
 }
 
+bool may_miss(const array_block *block) {
+  const type_data *t = block->type->dtype;
+  while (t->kind == type_kind::pointer || t->kind == type_kind::byteswap) {
+    t = t->element;
+  }
+  return t->kind == type_kind::option;
+}
+
 class candidate {
 public:
   explicit candidate(const overload &o) : overload_(o), operands_(o.signature.operands) {}
@@ -85,7 +93,7 @@ private:
 
   // Collects what the type variables have to hold.
   fit gather(const type_data *own, int i, resolution &found) {
-    const ndt::type &dtype = operands_[size_t(i)].dtype;
+    ndt::type dtype = value_pattern(i);
     if (dtype->kind != type_kind::variable) {
       return fit::exact;
     }
@@ -132,9 +140,28 @@ private:
     return ndt::type();
   }
 
-  // What the operand is converted to.
-  fit settle(const type_data *own, int i, resolution &found) {
+  bool takes_missing(int i) const { return operands_[size_t(i)].dtype->kind == type_kind::option; }
+  ndt::type value_pattern(int i) const {
     const ndt::type &dtype = operands_[size_t(i)].dtype;
+    return takes_missing(i) ? ndt::type(dtype->element) : dtype;
+  }
+
+  // What the operand is converted to. A kernel that takes what may be missing is second best for what may not, and the
+  // other way round.
+  fit settle(const type_data *own, int i, resolution &found) {
+    fit how = settle_value(own, i, found);
+    ndt::type &to = found.operands[size_t(i)];
+    to = to && takes_missing(i) ? ndt::make_option(to) : to;
+    if (how == fit::none || takes_missing(i) == may_miss(blocks_[i])) {
+      return how;
+    }
+    return operands_[size_t(i)].inout ? no(label(i) + " is read and written, and has elements of type " +
+                                           blocks_[i]->type->dtype->text + "; it takes " + takes())
+                                      : std::max(how, fit::lossless);
+  }
+
+  fit settle_value(const type_data *own, int i, resolution &found) {
+    ndt::type dtype = value_pattern(i);
     if (dtype->kind == type_kind::family) {
       found.operands[size_t(i)] = ndt::type(own);
       return is_of_family(own, dtype->family) && has_c_layout(own)

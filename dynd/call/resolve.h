@@ -20,6 +20,8 @@ struct overload {
   kernel function;
   kernel_signature signature;
 };
+/// A checked kernel (check_kernel) as an overload; what is wrong with its signature is a type error.
+overload make_overload(const kernel &k);
 
 /// How good an overload fits.
 enum class fit { exact, lossless, like_numpy, none };

@@ -10,6 +10,9 @@ namespace dynd {
 
 namespace {
 
+// The type of the values that are there.
+const type_data *value_of(const type_data *t) { return t->kind == type_kind::option ? t->element : t; }
+
 class reader {
 public:
   explicit reader(const deferred_ckernel &kernel) : kernel_(kernel) {}
@@ -68,10 +71,11 @@ private:
       made.dims.push_back(ndt::dimension_of(t));
     }
     made.dtype = ndt::type(t);
-    bool symbol = t->kind == type_kind::variable || (t->kind == type_kind::family && !result);
+    const type_data *value = value_of(t);
+    bool symbol = value->kind == type_kind::variable || (value->kind == type_kind::family && !result);
     if (!symbol && (t->abstract || !has_c_layout(t))) {
       wrong(std::string("has an operand that a kernel cannot have: ") + type->text +
-            " (its elements are scalars, structs and tuples of scalars, or a variable)");
+            " (its elements are scalars, which may be missing, structs and tuples of scalars, or a variable)");
     }
     return made;
   }
@@ -129,8 +133,8 @@ private:
         names.push_back(d.name);
       }
     }
-    if (p.dtype->kind == type_kind::variable) {
-      names.emplace_back(p.dtype->name);
+    if (const type_data *value = value_of(p.dtype.get()); value->kind == type_kind::variable) {
+      names.emplace_back(value->name);
     }
   }
 
@@ -141,6 +145,11 @@ private:
     uint32_t prototype = kernel_.prototype;
     if (prototype == core_operation_funcproto_id) {
       return;
+    }
+    auto may_miss = [](const core_pattern &p) { return p.dtype->kind == type_kind::option; };
+    if (std::any_of(made.operands.begin(), made.operands.end(), may_miss) ||
+        std::any_of(made.results.begin(), made.results.end(), may_miss)) {
+      wrong("has values that may be missing: that takes the core prototype");
     }
     if (core) {
       wrong("has core dimensions or operands that are written: that takes the core prototype");
@@ -173,7 +182,7 @@ bool is_inside(type_family a, type_family b) {
          (b == type_family::real && a >= type_family::integer && a <= type_family::floating);
 }
 
-signature_order compare_elements(ndt::type a, ndt::type b) {
+signature_order compare_values(ndt::type a, ndt::type b) {
   if (!is_symbol(a) && !is_symbol(b)) {
     return a == b ? signature_order::same : signature_order::apart;
   }
@@ -188,6 +197,17 @@ signature_order compare_elements(ndt::type a, ndt::type b) {
          : below        ? signature_order::less
          : above        ? signature_order::greater
                         : signature_order::apart;
+}
+
+// What cannot be missing is more specific.
+signature_order compare_elements(ndt::type a, ndt::type b) {
+  signature_order order = compare_values(ndt::type(value_of(a.get())), ndt::type(value_of(b.get())));
+  bool first = a->kind == type_kind::option, second = b->kind == type_kind::option;
+  if (first == second || order == signature_order::apart) {
+    return order;
+  }
+  signature_order own = first ? signature_order::greater : signature_order::less;
+  return order == signature_order::same || order == own ? own : signature_order::unclear;
 }
 
 } // namespace

@@ -24,6 +24,13 @@ void add_fields(const type_data *type, intptr_t at, c_layout &all) {
 
 c_layout c_layout_of(const type_data *dtype) {
   c_layout all;
+  if (dtype->kind == type_kind::option) {
+    c_layout value = c_layout_of(dtype->element);
+    all.alignment = value.alignment;
+    all.size = value.alignment + value.size;
+    all.offset = {0, value.alignment};
+    return all;
+  }
   if (dtype->kind == type_kind::scalar) {
     all.size = scalar_size[size_t(dtype->scalar)];
     all.alignment = all.size / intptr_t(component_count(dtype->scalar));
@@ -40,10 +47,11 @@ c_layout c_layout_of(const type_data *dtype) {
 
 bool has_c_layout(const type_data *dtype) {
   if (dtype->kind != type_kind::struct_ && dtype->kind != type_kind::tuple) {
-    return dtype->kind == type_kind::scalar;
+    const type_data *value = dtype->kind == type_kind::option ? dtype->element : dtype;
+    return value->kind == type_kind::scalar;
   }
   return std::all_of(dtype->fields, dtype->fields + dtype->nfields,
-                     [](const type_field &f) { return has_c_layout(f.type); });
+                     [](const type_field &f) { return f.type->kind != type_kind::option && has_c_layout(f.type); });
 }
 
 } // namespace dynd

@@ -105,8 +105,11 @@ nb::object element_object(const type_data *type, const char *at) {
   if (type->kind == type_kind::scalar) {
     return steal(to_list(nd::scalar_of(type->scalar, at)));
   }
-  nb::list fields;
   c_layout layout = c_layout_of(type);
+  if (type->kind == type_kind::option) {
+    return at[0] ? element_object(type->element, at + layout.offset[1]) : nb::none();
+  }
+  nb::list fields;
   for (int i = 0; i < type->nfields; i++) {
     fields.append(element_object(type->fields[i].type, at + layout.offset[type->fields[i].stream]));
   }
@@ -126,14 +129,17 @@ nb::object block_object(const python_operand &o, char *at, const intptr_t *size,
   if (o.ndim == 0) {
     return element_object(o.dtype, at);
   }
-  nd::array copy(new_dense(block_type(o).get(), size, writable ? access_mode::readwrite : access_mode::immutable));
-  char *to = copy->values().address;
-  size_t item = copy->item_size();
-  auto take = [&](char *from) {
-    std::memcpy(to, from, item);
-    to += item;
-  };
-  for_each_element(o, at, size, 0, take);
+  nd::array copy = nd::empty(block_type(o), size, writable ? access_mode::readwrite : access_mode::immutable);
+  c_layout layout = c_layout_of(o.dtype);
+  for (size_t s = 0; s < layout.offset.size(); s++) {
+    char *to = copy->streams()[s].address;
+    size_t item = stream_item(o.dtype, int(s));
+    auto take = [&](char *from) {
+      std::memcpy(to, from + layout.offset[s], item);
+      to += item;
+    };
+    for_each_element(o, at, size, 0, take);
+  }
   return steal(wrap(copy));
 }
 
@@ -158,13 +164,16 @@ void store(const python_operand &o, char *to, const intptr_t *size, nb::handle v
     throw error(error_kind::broadcast, "the Python function gave " + std::string(given.type().str()) +
                                            ", where the result has shape (" + wanted + (o.ndim == 1 ? ",)" : ")"));
   }
-  const char *from = made->values().address;
-  size_t item = made->item_size();
-  auto put = [&](char *at) {
-    std::memcpy(at, from, item);
-    from += item;
-  };
-  for_each_element(o, to, size, 0, put);
+  c_layout layout = c_layout_of(o.dtype);
+  for (size_t s = 0; s < layout.offset.size(); s++) {
+    const char *from = made->streams()[s].address;
+    size_t item = stream_item(o.dtype, int(s));
+    auto put = [&](char *at) {
+      std::memcpy(at + layout.offset[s], from, item);
+      from += item;
+    };
+    for_each_element(o, to, size, 0, put);
+  }
 }
 
 // One call of the function; the addresses are those of the operands' elements or blocks.

@@ -159,6 +159,79 @@ static int add_small(char *dst, intptr_t dst_stride, const char *const *src, con
   return dynd_ok;
 }
 
+/* ?T: a byte that says whether the value is there, and the value. */
+typedef struct {
+  uint8_t is_there;
+  double value;
+} maybe;
+
+CORE(present_sum)
+const char *x = dynd_core_data(call, 1, i);
+maybe *to = (maybe *)(void *)dynd_core_data(call, 0, i);
+to->is_there = 0;
+to->value = 0;
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++, x += k->stride[1][0])
+  if (AT(const maybe, x).is_there) {
+    to->is_there = 1;
+    to->value += AT(const maybe, x).value;
+  }
+END
+
+    /* A reduction: mean and spread of the weighted values, and how many pieces were joined. */
+    typedef struct {
+  double sum, weight;
+  int64_t pieces;
+} mean_state;
+static void start_mean(void *state) { *(mean_state *)state = (mean_state){0, 0, 1}; }
+static int add_values(void *state, const char *const *values, const intptr_t *stride, size_t count, dynd_frame *frame) {
+  mean_state *s = state;
+  const char *x = values[0], *w = values[1];
+  for (size_t i = 0; i < count; i++, x += stride[0], w += stride[1]) {
+    if (AT(const int32_t, w) < 0) {
+      snprintf(frame->text, sizeof(frame->text), "a weight is negative");
+      return dynd_error_value;
+    }
+    s->sum += AT(const double, x) * AT(const int32_t, w);
+    s->weight += AT(const int32_t, w);
+  }
+  return dynd_ok;
+}
+static int join_means(void *state, const void *later, dynd_frame *frame) {
+  mean_state *s = state;
+  const mean_state *l = later;
+  (void)frame;
+  s->sum += l->sum;
+  s->weight += l->weight;
+  s->pieces += l->pieces;
+  return dynd_ok;
+}
+static int end_mean(void *state, char *dst, dynd_frame *frame) {
+  (void)frame;
+  AT(double, dst) = ((mean_state *)state)->sum / ((mean_state *)state)->weight;
+  return dynd_ok;
+}
+static int count_pieces(void *state, char *dst, dynd_frame *frame) {
+  (void)frame;
+  AT(int64_t, dst) = ((mean_state *)state)->pieces;
+  return dynd_ok;
+}
+static int skip_values(void *state, const char *const *values, const intptr_t *stride, size_t count,
+                       dynd_frame *frame) {
+  (void)state, (void)values, (void)stride, (void)count, (void)frame;
+  return dynd_ok;
+}
+static dynd_reduction weighted = {
+    sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, add_values, join_means, end_mean};
+static dynd_reduction pieces = {
+    sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, skip_values, join_means, count_pieces};
+static dynd_reduction uncut = {
+    sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, skip_values, NULL, count_pieces};
+
+#define REDUCTION(name, signature, functions)                                                                          \
+  {                                                                                                                    \
+    sizeof(deferred_ckernel), DYND_ABI_VERSION, reduction_funcproto_id, 1, name, signature, NULL, functions, NULL,     \
+        NULL, NULL, NULL                                                                                               \
+  }
 #define KERNEL(prototype, flags, name, signature, function, bound)                                                     \
   {                                                                                                                    \
     sizeof(deferred_ckernel), DYND_ABI_VERSION, prototype, flags, name, signature, NULL, (void *)function, make, NULL, \
@@ -179,6 +252,10 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 3 | 128, "core_weigh_f", "(M * N * float64) -> float64", weigh_c, NULL),
     KERNEL(4, 3, "core_sum3", "(3 * float64) -> float64", sum3, NULL),
     KERNEL(4, 3, "core_sum3", "(var * int64) -> int64", running, NULL),
+    KERNEL(4, 3, "core_present", "(N * ?float64) -> ?float64", present_sum, NULL),
+    REDUCTION("core_weighted", "(N * float64, N * int32) -> float64", &weighted),
+    REDUCTION("core_pieces", "(N * float64) -> int64", &pieces),
+    REDUCTION("core_uncut", "(N * float64) -> int64", &uncut),
     KERNEL(1, 3, "add", "({re: int16, im: int16}, {re: int16, im: int16}) -> {re: int16, im: int16}", add_small, NULL),
 };
 

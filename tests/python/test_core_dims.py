@@ -271,3 +271,72 @@ def test_explain_and_trace():
     assert "core_dot (N * float64, N * float64) -> float64" in text and "sizes of core dimensions" not in text
     assert "sizes of core dimensions" in str(nd.explain(nd.core_dot, ragged([[1], [2]]), [1.0]))     # rows are compared
     assert nd.trace(nd.core_dot, rows, rows).calls
+
+
+maybe = st.one_of(st.none(), st.integers(-9, 9).map(float))
+
+
+def present_sum(row):
+    there = [x for x in row if x is not None]
+    return sum(there) if there else None
+
+
+@given(st.lists(st.lists(maybe, max_size=5), min_size=1, max_size=6))
+def test_missing_values_for_a_kernel_that_takes_them(rows):
+    a = nd.array(rows, type="strided * var * ?float64")
+    assert nd.core_present(a).tolist() == [present_sum(row) for row in rows]
+    wide = [row + [None] * (5 - len(row)) for row in rows]
+    dense = nd.array(wide, type="strided * strided * ?float64")
+    assert nd.core_present(dense).tolist() == [present_sum(row) for row in rows]
+    assert nd.core_present(dense[:, ::-2]).tolist() == [present_sum(row[::-2]) for row in wide]
+    plain = nd.callable(lambda x: present_sum(x.tolist()), "(N * ?float64) -> ?float64")
+    assert plain(a).tolist() == [present_sum(row) for row in rows]
+
+
+def test_what_may_be_missing_and_what_may_not():
+    assert nd.core_present([1.0, 2.0]).tolist() == 3.0
+    assert nd.core_present([1, None]).tolist() == 1.0
+    f = nd.callable("kind")
+    f.add(nd.callable(lambda x: 1, "(N * float64) -> int64"))
+    f.add(nd.callable(lambda x: 2, "(N * ?float64) -> int64"))
+    assert (f([1.0]).tolist(), f([1.0, None]).tolist(), f([[1.0], [None]]).tolist()) == (1, 2, [2, 2])
+    either = nd.callable(lambda x: -1 if x is None else x + 1, "(?int64) -> int64")
+    assert either([1, None, 3]).tolist() == [2, -1, 4]
+    reverse = nd.callable(lambda x: x.tolist()[::-1], "(N * ?T) -> N * ?T")
+    assert reverse([[1.5, None], [2.5]]).tolist() == [[None, 1.5], [2.5]]
+    assert str(reverse([1, 2]).type) == "strided * ?int32"
+
+
+@settings(max_examples=40)
+@given(rows_of_numbers)
+def test_a_reduction_of_a_plug_in(rows):
+    rows = [row + [1.0] for row in rows]
+    weights = [[i % 3 + 1 for i in range(len(row))] for row in rows]
+    expected = [sum(x * w for x, w in zip(r, s)) / sum(s) for r, s in zip(rows, weights)]
+    w = nd.array(weights, type="strided * var * int32")
+    assert nd.core_weighted(ragged(rows), w).tolist() == expected
+    assert nd.core_weighted(ragged(rows)[::-1], w[::-1]).tolist() == expected[::-1]
+
+
+def test_pieces_of_long_rows():
+    for length, count in [(0, 1), (1, 1), (65536, 1), (65537, 2), (200_000, 4)]:
+        assert nd.core_pieces(np.zeros((2, length))).tolist() == [count] * 2
+        assert nd.core_uncut(np.zeros(length)).tolist() == 1
+    x = np.random.default_rng(1).random(300_000)
+    assert abs(nd.core_weighted(x, np.ones(x.size, "int32")).tolist() - x.mean()) < 1e-12
+
+
+def test_reduce_by_a_reduction_along_an_axis():
+    x = np.zeros((3, 70_000))
+    assert nd.reduce(nd.core_pieces, x, axis=1).tolist() == [2, 2, 2]
+    assert nd.reduce(nd.core_pieces, x.T, axis=0).tolist() == [2, 2, 2]
+    assert nd.reduce(nd.core_pieces, x).tolist() == 4
+    with pytest.raises(TypeError, match="no identity"):
+        nd.reduce(nd.core_pieces, x, identity=0)
+
+
+def test_a_reduction_that_fails():
+    with pytest.raises(ValueError, match=r"negative.*\(1"):
+        nd.core_weighted([[1.0], [2.0]], nd.array([[1], [-1]], type="strided * strided * int32"))
+    with pytest.raises(ValueError, match="N is 2.*3"):
+        nd.core_weighted([1.0, 2.0], [1, 2, 3])
