@@ -14,42 +14,36 @@ namespace dynd::nd {
 enum class key_kind { unsigned_integer, signed_integer, floating };
 
 /// The code of a number of that many bits: an unsigned integer, each number's own, so that numbers can be sorted as
-/// their codes and made of these again. Floating-point numbers: -inf is 0, NaNs are beyond all others.
+/// their codes and made of these again. NaNs have no code that is in order.
 template <class U, key_kind kind, int mantissa = 0> struct number_code {
   using bits = U;
   static constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
-  static constexpr U payload = U((U(1) << mantissa) - 1);   // also the number of NaNs with a sign
-  static constexpr U infinity = U(~payload & U(~sign));     // its bits
-  static constexpr U largest = U((infinity | sign) - payload); // the code of inf
+  static constexpr U infinity = U(U(~sign) & ~((U(1) << mantissa) - 1)); // its bits
+
+  static bool is_nan(U value) { return kind == key_kind::floating && U(value & U(~sign)) > infinity; }
 
   static U encode(U value, bool descending) {
-    U code;
-    if constexpr (kind == key_kind::floating) {
-      code = U((value ^ (value & sign ? U(~U(0)) : sign)) - payload);
-      return descending && code <= largest ? U(largest - code) : code;
-    } else {
-      code = kind == key_kind::signed_integer ? U(value ^ sign) : value;
-      return descending ? U(~code) : code;
-    }
+    U flipped = kind == key_kind::floating         ? U(value ^ (value & sign ? U(~U(0)) : sign))
+                : kind == key_kind::signed_integer ? U(value ^ sign)
+                                                   : value;
+    return descending ? U(~flipped) : flipped;
   }
 
   static U decode(U code, bool descending) {
-    if constexpr (kind == key_kind::floating) {
-      U plain = U((descending && code <= largest ? U(largest - code) : code) + payload);
-      return U(plain ^ (plain & sign ? sign : U(~U(0))));
-    } else {
-      U plain = descending ? U(~code) : code;
-      return kind == key_kind::signed_integer ? U(plain ^ sign) : plain;
-    }
+    U flipped = descending ? U(~code) : code;
+    return kind == key_kind::floating         ? U(flipped ^ (flipped & sign ? sign : U(~U(0))))
+           : kind == key_kind::signed_integer ? U(flipped ^ sign)
+                                              : flipped;
   }
 
-  /// As 64 bits, equal for all NaNs; and for both zeros, where that is asked.
+  /// As 64 bits, equal for all NaNs, which are the last; and for both zeros, where that is asked.
   static uint64_t key(U value, bool descending, bool one_zero) {
     if constexpr (kind == key_kind::floating) {
-      U code = encode(one_zero && value == sign ? U(0) : value, descending);
-      return code > largest ? ~uint64_t(0) : uint64_t(code);
+      if (is_nan(value)) {
+        return ~uint64_t(0);
+      }
     }
-    return encode(value, descending);
+    return encode(kind == key_kind::floating && one_zero && value == sign ? U(0) : value, descending);
   }
 };
 
