@@ -84,8 +84,9 @@ private:
 };
 
 // Adds the elements begin .. end up, each to its bin.
-template <class T> void add_up(const number_rows &from, const number_rows *weights, const bin_edges &edges, int64_t begin,
-                               int64_t end, T *to) {
+template <class T>
+void add_up(const number_rows &from, const number_rows *weights, const bin_edges &edges, int64_t begin, int64_t end,
+            T *to) {
   for (int64_t i = begin; i < end; i++) {
     intptr_t bin = from.is_there(i) ? edges.find(from[i]) : -1;
     if (bin >= 0 && !weights) {
@@ -99,7 +100,8 @@ template <class T> void add_up(const number_rows &from, const number_rows *weigh
 // One long row: blocks of it are added up by themselves, then block by block. Where blocks end depends on nothing but
 // the number of elements and bins, so the sums do not depend on the threads.
 template <class T>
-void add_up_long_row(const number_rows &from, const number_rows *weights, const bin_edges &edges, int64_t count, T *to) {
+void add_up_long_row(const number_rows &from, const number_rows *weights, const bin_edges &edges, int64_t count,
+                     T *to) {
   int64_t size = std::max<int64_t>(8 * work_piece, 16 * edges.bins()), blocks = (count + size - 1) / size;
   array sums = new_list<T>(blocks * edges.bins());
   T *all = values_of<T>(sums);
@@ -119,8 +121,7 @@ void add_up_long_row(const number_rows &from, const number_rows *weights, const 
   }
 }
 
-template <class T>
-array counts_of_rows(const number_rows &from, const number_rows *weights, const bin_edges &edges) {
+template <class T> array counts_of_rows(const number_rows &from, const number_rows *weights, const bin_edges &edges) {
   row_offsets rows = from.inner.rows();
   intptr_t total, bins = edges.bins();
   if (__builtin_mul_overflow(rows.count, bins, &total) || total > (intptr_t(1) << 60)) {
@@ -205,8 +206,8 @@ histogram_counts histogram(const array &a, intptr_t bins, std::optional<std::pai
   number_rows from(a, axis, scalar_id::float64);
   auto [first, last] = range ? *range : whole_range(from);
   if (!(first <= last && std::isfinite(last - first))) {
-    fail(error_kind::value, "histogram: a range must rise and be finite, not from " + text_of(first) + " to " +
-                                text_of(last));
+    fail(error_kind::value,
+         "histogram: a range must rise and be finite, not from " + text_of(first) + " to " + text_of(last));
   }
   if (first == last) {
     first -= 0.5;

@@ -88,8 +88,8 @@ void check_order(const char *name, const array &a, const std::vector<std::string
     return check_type(name, dtype);
   }
   if (dtype->kind != type_kind::struct_) {
-    fail(error_kind::type, std::string(name) + ": only structs are ordered by fields, not " +
-                               std::string(a.type().dtype().str()));
+    fail(error_kind::type,
+         std::string(name) + ": only structs are ordered by fields, not " + std::string(a.type().dtype().str()));
   }
   for (const std::string &field : by) {
     check_type(name, dtype->fields[ordered_field(name, dtype, field).number].type);
@@ -99,8 +99,7 @@ void check_order(const char *name, const array &a, const std::vector<std::string
 array dense_numbers(const array &list, const ordered_kind &kind) {
   materialize(list.get());
   if (kind.swapped || list->value_strides()[0] != intptr_t(list->item_size())) {
-    return array(
-        copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
+    return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
   }
   return list;
 }

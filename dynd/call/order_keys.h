@@ -15,7 +15,7 @@ namespace dynd::nd {
 /// How elements are ordered.
 struct ordering {
   bool descending = false;
-  bool one_zero = false;           ///< -0.0 and 0.0 are equal
+  bool one_zero = false;            ///< -0.0 and 0.0 are equal
   std::vector<std::string> by = {}; ///< of structs: names of fields, "-x" for the reverse order; none are all fields
 };
 

@@ -35,9 +35,7 @@ quantile_place between(double at, int64_t n) {
   return at < 0 ? quantile_place{0, 0} : quantile_place{int64_t(below), at - below};
 }
 
-quantile_place one_element(double at, int64_t n) {
-  return {int64_t(std::clamp(at, 0.0, double(n - 1))), 0};
-}
+quantile_place one_element(double at, int64_t n) { return {int64_t(std::clamp(at, 0.0, double(n - 1))), 0}; }
 
 // As in NumPy: n * q + (alpha + q * (1 - alpha - beta)) - 1.
 quantile_place fitted(double q, int64_t n, double alpha, double beta) {
@@ -222,7 +220,8 @@ array nans(intptr_t count) {
 // Results of the rows in the type and shape they are wanted in.
 array finished(const quantile_rows &from, const array &a, std::optional<int> axis, bool keepdims, array found) {
   if (from.result() != scalar_id::float64) {
-    found = array(copy_values(found.get(), access_mode::immutable, ndt::make_scalar(from.result()), error_mode::nocheck));
+    found =
+        array(copy_values(found.get(), access_mode::immutable, ndt::make_scalar(from.result()), error_mode::nocheck));
   }
   found = assemble(from.inner.moved, from.inner.moved.ndim() - 1, {}, found);
   if (keepdims && axis) {

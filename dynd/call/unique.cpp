@@ -99,9 +99,7 @@ private:
     with_code(scalar, [&](auto code) {
       using bits = typename decltype(code)::bits;
       const auto *values = reinterpret_cast<const bits *>(address);
-      mark(to, [&](intptr_t i) {
-        return code.key(values[i - 1], false, true) != code.key(values[i], false, true);
-      });
+      mark(to, [&](intptr_t i) { return code.key(values[i - 1], false, true) != code.key(values[i], false, true); });
     });
   }
 
