@@ -5,7 +5,8 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/order_rows.h"
+#include "dynd/call/innermost_axis.h"
+#include "dynd/call/sort_rows.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
@@ -27,43 +28,45 @@ void add_row_starts(const char *name, const row_offsets &rows, int64_t *position
   });
 }
 
-array sorted_list(const char *name, const array &list, const row_offsets &rows, bool descending) {
-  ordered_kind kind(name, list);
-  if (kind.number && !kind.option) {
-    return sorted_numbers(name, dense_numbers(list, kind), *kind.number, rows, descending);
+array sorted_list(const char *name, const array &list, const row_offsets &rows, const ordering &order) {
+  element_kind kind;
+  if (find_element_kind(list->type->dtype, kind) && !kind.option) {
+    ordered_kind numbers(name, list);
+    return sorted_numbers(name, dense_numbers(list, numbers), kind.scalar, rows, order.descending);
   }
   place_buffer places(list.size(0));
-  argsort_rows(name, order_keys(name, list, descending), rows, places.fill());
+  argsort_rows(name, order_keys(name, list, order), rows, places.fill());
   add_row_starts(name, rows, places.fill());
   return gather(name, list, {places.data(), nullptr, places.size()});
 }
 
 } // namespace
 
-array sort(const array &a, int axis, bool descending) {
-  ordered_kind("sort", a);
+array sort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
+  check_order("sort", a, by);
   innermost_axis inner("sort", a, axis);
   array list = inner.list();
   if (list.size(0) == 0) {
     return inner.own;
   }
-  return inner.restored("sort", sorted_list("sort", list, inner.rows(), descending));
+  return inner.restored("sort", sorted_list("sort", list, inner.rows(), {.descending = descending, .by = by}));
 }
 
-array argsort(const array &a, int axis, bool descending) {
-  ordered_kind("argsort", a);
+array argsort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
+  check_order("argsort", a, by);
   innermost_axis inner("argsort", a, axis);
   array list = inner.list(), positions = new_list<int64_t>(list.size(0));
   if (list.size(0) > 0) {
-    argsort_rows("argsort", order_keys("argsort", list, descending), inner.rows(), values_of<int64_t>(positions));
+    order_keys keys("argsort", list, {.descending = descending, .by = by});
+    argsort_rows("argsort", keys, inner.rows(), values_of<int64_t>(positions));
   }
   return inner.restored("argsort", positions);
 }
 
-array is_sorted(const array &a, int axis, bool descending) {
-  ordered_kind("is_sorted", a);
+array is_sorted(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
+  check_order("is_sorted", a, by);
   innermost_axis inner("is_sorted", a, axis);
-  order_keys keys("is_sorted", inner.list(), descending);
+  order_keys keys("is_sorted", inner.list(), {.descending = descending, .by = by});
   row_offsets rows = inner.rows();
   array found = new_list<bool>(rows.count);
   bool *to = values_of<bool>(found);
@@ -78,8 +81,8 @@ array is_sorted(const array &a, int axis, bool descending) {
   return assemble(inner.moved, a.ndim() - 1, {}, found);
 }
 
-array top_k(const array &a, intptr_t k, int axis) {
-  ordered_kind("top_k", a);
+array top_k(const array &a, intptr_t k, int axis, const std::vector<std::string> &by) {
+  check_order("top_k", a, by);
   array whole = one_size_outside(a);
   int along = checked_axis("top_k", whole, axis);
   if (k < 0) {
@@ -91,7 +94,7 @@ array top_k(const array &a, intptr_t k, int axis) {
   }
   std::vector<index> slices(size_t(along), index{index::slice, 0, {}, {}, {}});
   slices.push_back({index::slice, 0, 0, k, {}});
-  return compact_copy(at(sort(whole, along, true), slices));
+  return compact_copy(at(sort(whole, along, true, by), slices));
 }
 
 // ---- search ---------------------------------------------------------------------------------------------------------
@@ -153,8 +156,8 @@ array searchsorted(const array &sorted, const array &values, bool right) {
   if (!one_row) {
     check_rows(whole, from, rows.count, rows_at(from, values.ndim() - 1).count);
   }
-  order_keys keys("searchsorted", promoted(list_of(whole, sorted.ndim() - 1), kind, of_values), false, true);
-  order_keys wanted("searchsorted", promoted(list, of_values, kind), false, true);
+  order_keys keys("searchsorted", promoted(list_of(whole, sorted.ndim() - 1), kind, of_values), {.one_zero = true});
+  order_keys wanted("searchsorted", promoted(list, of_values, kind), {.one_zero = true});
   array found = new_list<int64_t>(list.size(0));
   int64_t *to = values_of<int64_t>(found);
   auto find = [&](int64_t i, intptr_t r) { to[i] = place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right); };

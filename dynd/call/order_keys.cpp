@@ -1,0 +1,210 @@
+#include "dynd/call/order_keys.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/sort_codes.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+// ---- which elements have an order -----------------------------------------------------------------------------------
+
+namespace {
+
+bool has_fields(const type_data *type) { return type->kind == type_kind::struct_ || type->kind == type_kind::tuple; }
+
+// False where a type is neither number nor text.
+bool find_ordered_kind(const type_data *dtype, bool &option, bool &swapped, std::optional<scalar_id> &number) {
+  element_kind kind;
+  if (find_element_kind(dtype, kind)) {
+    option = kind.option;
+    swapped = kind.swapped;
+    number = kind.scalar;
+    return !is_complex(kind.scalar);
+  }
+  option = dtype->kind == type_kind::option;
+  const type_data *inside = option ? dtype->element : dtype;
+  return inside->kind == type_kind::string || inside->kind == type_kind::bytes;
+}
+
+void check_type(const char *name, const type_data *type) {
+  bool option, swapped;
+  std::optional<scalar_id> number;
+  if (has_fields(type)) {
+    for (int i = 0; i < type->nfields; i++) {
+      check_type(name, type->fields[i].type);
+    }
+  } else if (type->ndim > 0 || !find_ordered_kind(type, option, swapped, number)) {
+    fail(error_kind::type, std::string(name) + ": elements of type " + std::string(ndt::type(type).str()) +
+                               " have no order; real numbers, bools, texts, bytes and structs of these have");
+  }
+}
+
+// A field to order by. The name of a field may begin with a minus itself.
+struct ordered_field {
+  int number;
+  bool reversed;
+
+  ordered_field(const char *name, const type_data *structs, std::string_view by) : reversed(false) {
+    number = find(structs, by);
+    if (number < 0 && by.starts_with('-')) {
+      reversed = true;
+      number = find(structs, by.substr(1));
+    }
+    if (number < 0) {
+      fail(error_kind::value, std::string(name) + ": no field " + field_name_text(by.substr(by.starts_with('-'))) +
+                                  " to order by in " + std::string(ndt::type(structs).str()));
+    }
+  }
+
+private:
+  static int find(const type_data *structs, std::string_view wanted) {
+    for (int i = 0; i < structs->nfields && structs->kind == type_kind::struct_; i++) {
+      if (structs->fields[i].name == wanted) {
+        return i;
+      }
+    }
+    return -1;
+  }
+};
+
+} // namespace
+
+ordered_kind::ordered_kind(const char *name, const array &a) {
+  if (!find_ordered_kind(a->type->dtype, option, swapped, number)) {
+    fail(error_kind::type, std::string(name) + ": elements of type " + std::string(a.type().dtype().str()) +
+                               " have no order; real numbers, bools, texts and bytes have");
+  }
+}
+
+void check_order(const char *name, const array &a, const std::vector<std::string> &by) {
+  const type_data *dtype = a->type->dtype;
+  if (by.empty()) {
+    return check_type(name, dtype);
+  }
+  if (dtype->kind != type_kind::struct_) {
+    fail(error_kind::type,
+         std::string(name) + ": only structs are ordered by fields, not " + std::string(a.type().dtype().str()));
+  }
+  for (const std::string &field : by) {
+    check_type(name, dtype->fields[ordered_field(name, dtype, field).number].type);
+  }
+}
+
+array dense_numbers(const array &list, const ordered_kind &kind) {
+  materialize(list.get());
+  if (kind.swapped || list->value_strides()[0] != intptr_t(list->item_size())) {
+    return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
+  }
+  return list;
+}
+
+// ---- keys -----------------------------------------------------------------------------------------------------------
+
+key_column::key_column(const char *name, const array &list, bool descending, bool one_zero)
+    : list_(list), keys_(list.size(0)), descending_(descending) {
+  ordered_kind kind(name, list);
+  if (!kind.number && list->access != access_mode::immutable) { // texts are compared more than once
+    list_ = gather_whole(list);
+  }
+  array inside = kind.option ? inside_of_options(list_) : list_;
+  if (kind.option) {
+    valid_ = list_->streams()[0].address;
+    valid_stride_ = list_->strides(0)[0];
+  }
+  if (kind.number) {
+    read_numbers(name, dense_numbers(inside, kind), *kind.number, one_zero);
+  } else {
+    texts_ = inside;
+    read_texts(name);
+  }
+}
+
+void key_column::read_numbers(const char *name, const array &numbers, scalar_id scalar, bool one_zero) {
+  const char *from = numbers->values().address;
+  int64_t *to = keys_.fill();
+  with_code(scalar, [&](auto code) {
+    using bits = typename decltype(code)::bits;
+    in_pieces(name, numbers.size(0), [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        bits value;
+        std::memcpy(&value, from + i * intptr_t(sizeof(bits)), sizeof(bits));
+        to[i] = int64_t(decltype(code)::key(value, descending_, one_zero));
+      }
+    });
+  });
+}
+
+void key_column::read_texts(const char *name) {
+  int64_t *to = keys_.fill();
+  in_pieces(name, texts_.size(0), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      std::string_view own = is_missing(i) ? std::string_view() : text(i);
+      unsigned char bytes[8] = {};
+      std::copy_n(own.data(), std::min<size_t>(own.size(), 8), bytes);
+      uint64_t key = 0;
+      for (unsigned char byte : bytes) {
+        key = key << 8 | byte;
+      }
+      to[i] = int64_t(descending_ ? ~key : key);
+    }
+  });
+}
+
+std::string_view key_column::text(int64_t i) const {
+  const stream *streams = texts_->streams();
+  row_extent row = read_slot(streams[0].address + i * texts_->strides(0)[0], streams[0].kind);
+  return row.size > 0 ? std::string_view(streams[1].address + row.start, size_t(row.size)) : std::string_view("");
+}
+
+int key_column::compare_texts(const key_column &a, int64_t i, const key_column &b, int64_t j) {
+  int order = a.text(i).compare(b.text(j));
+  return a.descending_ ? -order : order;
+}
+
+int key_column::compare(const key_column &a, int64_t i, const key_column &b, int64_t j) {
+  bool missing = a.is_missing(i), other = b.is_missing(j);
+  if (missing || other) {
+    return int(missing) - int(other);
+  }
+  if (a.key(i) != b.key(j)) {
+    return a.key(i) < b.key(j) ? -1 : 1;
+  }
+  return a.has_texts() ? compare_texts(a, i, b, j) : 0;
+}
+
+order_keys::order_keys(const char *name, const array &list, const ordering &order) {
+  if (order.by.empty()) {
+    add(name, list, order.descending, order);
+  }
+  for (const std::string &by : order.by) {
+    ordered_field taken(name, list->type->dtype, by);
+    add(name, field(list, taken.number), order.descending != taken.reversed, order);
+  }
+}
+
+void order_keys::add(const char *name, const array &list, bool descending, const ordering &order) {
+  const type_data *dtype = list->type->dtype;
+  if (!has_fields(dtype)) {
+    columns_.emplace_back(name, list, descending, order.one_zero);
+    return;
+  }
+  for (int i = 0; i < dtype->nfields; i++) {
+    add(name, field(list, i), descending, order);
+  }
+}
+
+int order_keys::compare(const order_keys &a, int64_t i, const order_keys &b, int64_t j) {
+  int order = 0;
+  for (size_t c = 0; c < a.columns_.size() && order == 0; c++) {
+    order = key_column::compare(a.columns_[c], i, b.columns_[c], j);
+  }
+  return order;
+}
+
+} // namespace dynd::nd

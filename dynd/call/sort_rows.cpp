@@ -1,0 +1,270 @@
+#include "dynd/call/sort_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "dynd/call/sort_long.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// Calls f(begin, end, the longest row) for pieces of the rows, on threads; g(row) for each long one by itself, which
+// has threads of its own. Long rows have no length for f.
+template <class F, class G> void for_rows(const char *name, const row_offsets &rows, F f, G g) {
+  std::vector<intptr_t> alone;
+  for (intptr_t r = 0; r < rows.count; r++) {
+    if (rows.length(r) >= long_row) {
+      alone.push_back(r);
+    }
+  }
+  intptr_t first = 0;
+  auto in_pieces_up_to = [&](intptr_t end) {
+    in_pieces_of_rows(name, rows.at + first, end - first, [&](intptr_t from, intptr_t to) {
+      int64_t longest = 0;
+      for (intptr_t r = first + from; r < first + to; r++) {
+        longest = std::max(longest, rows.length(r));
+      }
+      f(first + from, first + to, longest);
+    });
+    first = end + 1;
+  };
+  for (intptr_t r : alone) {
+    in_pieces_up_to(r);
+    g(r);
+  }
+  in_pieces_up_to(rows.count);
+}
+
+// ---- permutations ---------------------------------------------------------------------------------------------------
+
+// Sorts positions of a row by the columns, the first first: runs that are equal in one are sorted by the next.
+class row_sorter {
+public:
+  row_sorter(const char *name, const order_keys &keys, intptr_t longest)
+      : name_(name), columns_(keys.columns()), packed_(longest), scratch_(longest), moved_(longest) {}
+
+  // All positions of a row that begins at `first` in the list.
+  void sort_row(int64_t first, int64_t *positions, intptr_t n) {
+    std::iota(positions, positions + n, int64_t(0));
+    sort(first, positions, n, 0);
+  }
+
+private:
+  // Some of the positions. Before the first column they are 0, 1, 2 ...
+  void sort(int64_t first, int64_t *positions, intptr_t n, size_t c) {
+    if (n < 2 || c == columns_.size()) {
+      return;
+    }
+    const key_column &column = columns_[c];
+    intptr_t there = n;
+    if (column.may_be_missing()) {
+      auto is_there = [&](int64_t i) { return !column.is_missing(first + i); };
+      there = std::stable_partition(positions, positions + n, is_there) - positions;
+      sort(first, positions + there, n - there, c + 1);
+    }
+    sort_by_keys(column, first, positions, there, c == 0 && there == n);
+    if (column.has_texts() || c + 1 < columns_.size()) {
+      sort_equal_keys(first, positions, there, c);
+    }
+  }
+
+  // Key and position in 64 bits, the position below: then equal keys stay in their order. Where both do not fit, the
+  // lower bits of the key are left out, and what is equal without them is sorted by the whole key.
+  void sort_by_keys(const key_column &column, int64_t first, int64_t *positions, intptr_t n, bool all) {
+    auto key = [&](int64_t position) { return column.key(first + position); };
+    if (n <= few_items) {
+      return sort_few_by_keys(key, positions, n);
+    }
+    uint64_t low = ~uint64_t(0), high = 0, *packed = packed_.data();
+    for (intptr_t i = 0; i < n; i++) {
+      low = std::min(low, key(positions[i]));
+      high = std::max(high, key(positions[i]));
+    }
+    int position_bits = width_of(uint64_t(n - 1)), left_out = std::max(0, width_of(high - low) + position_bits - 64);
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        packed[i] = ((key(positions[i]) - low) >> left_out) << position_bits | uint64_t(i);
+      }
+    });
+    packed = sorted(n);
+    uint64_t mask = (uint64_t(1) << position_bits) - 1;
+    int64_t *moved = moved_.data();
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        moved[i] = all ? int64_t(packed[i] & mask) : positions[packed[i] & mask];
+      }
+    });
+    std::vector<std::pair<intptr_t, intptr_t>> unsorted; // long runs
+    for (intptr_t i = 0; left_out > 0 && i < n;) {
+      intptr_t end = i + 1;
+      while (end < n && packed[end] >> position_bits == packed[i] >> position_bits) {
+        end++;
+      }
+      auto by_key = [&](int64_t a, int64_t b) { return key(a) < key(b); };
+      if (end - i > 1 && !std::is_sorted(moved + i, moved + end, by_key)) {
+        if (end - i <= few_items) {
+          std::stable_sort(moved + i, moved + end, by_key);
+        } else {
+          unsorted.emplace_back(i, end);
+        }
+      }
+      i = end;
+    }
+    std::copy_n(moved, n, positions);
+    for (auto [begin, end] : unsorted) {
+      sort_by_keys(column, first, positions + begin, end - begin, false);
+    }
+  }
+
+  template <class Key> static void sort_few_by_keys(Key key, int64_t *positions, intptr_t n) {
+    uint64_t keys[few_items];
+    int64_t from[few_items];
+    uint32_t rank[few_items];
+    for (intptr_t i = 0; i < n; i++) {
+      from[i] = positions[i];
+      keys[i] = key(positions[i]);
+    }
+    rank_few(keys, n, rank);
+    for (intptr_t i = 0; i < n; i++) {
+      positions[rank[i]] = from[i];
+    }
+  }
+
+  uint64_t *sorted(intptr_t n) {
+    if (n < long_row) {
+      sort_digits(packed_.data(), n, scratch_.data(), packed_.data());
+      return packed_.data();
+    }
+    using code = number_code<uint64_t, key_kind::unsigned_integer>;
+    long_sort<code>(name_, reinterpret_cast<const char *>(packed_.data()), n, false, scratch_.data()).run();
+    return scratch_.data();
+  }
+
+  void sort_equal_keys(int64_t first, int64_t *positions, intptr_t n, size_t c) {
+    const key_column &column = columns_[c];
+    auto equal_keys = [&](int64_t a, int64_t b) { return column.key(first + a) == column.key(first + b); };
+    auto order = [&](int64_t a, int64_t b) { return key_column::compare_texts(column, first + a, column, first + b); };
+    for_runs(positions, positions + n, equal_keys, [&](int64_t *begin, int64_t *end) {
+      if (!column.has_texts()) {
+        return sort(first, begin, end - begin, c + 1);
+      }
+      std::stable_sort(begin, end, [&](int64_t a, int64_t b) { return order(a, b) < 0; });
+      if (c + 1 < columns_.size()) {
+        for_runs(
+            begin, end, [&](int64_t a, int64_t b) { return order(a, b) == 0; },
+            [&](int64_t *i, int64_t *stop) { sort(first, i, stop - i, c + 1); });
+      }
+    });
+  }
+
+  // Calls f for runs of two and more that are equal.
+  template <class Equal, class F> static void for_runs(int64_t *i, int64_t *end, Equal equal, F f) {
+    while (i < end) {
+      int64_t *stop = i + 1;
+      while (stop < end && equal(*i, *stop)) {
+        stop++;
+      }
+      if (stop - i > 1) {
+        f(i, stop);
+      }
+      i = stop;
+    }
+  }
+
+  const char *name_;
+  const std::vector<key_column> &columns_;
+  scratch_items<uint64_t> packed_, scratch_;
+  scratch_items<int64_t> moved_;
+};
+
+} // namespace
+
+void argsort_rows(const char *name, const order_keys &keys, const row_offsets &rows, int64_t *to) {
+  for_rows(
+      name, rows,
+      [&](intptr_t begin, intptr_t end, intptr_t longest) {
+        row_sorter sorter(name, keys, longest);
+        for (intptr_t r = begin; r < end; r++) {
+          sorter.sort_row(rows.at[r], to + rows.at[r], rows.length(r));
+        }
+      },
+      [&](intptr_t r) {
+        row_sorter(name, keys, rows.length(r)).sort_row(rows.at[r], to + rows.at[r], rows.length(r));
+      });
+}
+
+// ---- numbers --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+template <class Code> struct number_sorter {
+  using bits = typename Code::bits;
+
+  const char *from;
+  bool descending;
+
+  bits value(int64_t i) const {
+    bits own;
+    std::memcpy(&own, from + i * int64_t(sizeof(bits)), sizeof(bits));
+    return own;
+  }
+
+  // A row that begins at `first`, sorted into `to`.
+  void sort(int64_t first, intptr_t n, bits *scratch, bits *to) const {
+    intptr_t numbers = encode(first, n, to);
+    sort_digits(to, numbers, scratch, to);
+    for (intptr_t i = 0; i < numbers; i++) {
+      to[i] = Code::decode(to[i], descending);
+    }
+  }
+
+  // The codes of a row's numbers, without those of NaNs; returns how many. NaNs are stored behind them as they are.
+  intptr_t encode(int64_t first, intptr_t n, bits *to) const {
+    intptr_t nans = 0;
+    for (intptr_t i = 0; i < n; i++) {
+      to[i] = Code::encode(value(first + i), descending);
+      nans += Code::is_nan(value(first + i));
+    }
+    if (nans == 0) {
+      return n;
+    }
+    intptr_t number = 0, nan = n - nans;
+    for (intptr_t i = 0; i < n; i++) {
+      bits own = value(first + i);
+      bool is_nan = Code::is_nan(own);
+      to[is_nan ? nan : number] = is_nan ? own : Code::encode(own, descending);
+      nan += is_nan;
+      number += !is_nan;
+    }
+    return number;
+  }
+};
+
+} // namespace
+
+array sorted_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows, bool descending) {
+  intptr_t count = list.size(0);
+  array sorted(new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar)).get(), &count));
+  with_code(scalar, [&](auto code) {
+    using bits = typename decltype(code)::bits;
+    number_sorter<decltype(code)> sorter{list->values().address, descending};
+    auto *to = reinterpret_cast<bits *>(sorted->values().address);
+    for_rows(
+        name, rows,
+        [&](intptr_t begin, intptr_t end, intptr_t longest) {
+          scratch_items<bits> scratch(longest);
+          for (intptr_t r = begin; r < end; r++) {
+            sorter.sort(rows.at[r], rows.length(r), scratch.data(), to + rows.at[r]);
+          }
+        },
+        [&](intptr_t r) {
+          const char *from = sorter.from + rows.at[r] * int64_t(sizeof(bits));
+          long_sort<decltype(code)>(name, from, rows.length(r), descending, to + rows.at[r]).run();
+        });
+  });
+  return sorted;
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,14 @@
+// Rows of a list in order: permutations, and numbers. Private to dynd/call/.
+#pragma once
+
+#include "dynd/call/order_keys.h"
+
+namespace dynd::nd {
+
+/// The positions within each row, in the order of the keys; stable.
+void argsort_rows(const char *name, const order_keys &keys, const row_offsets &rows, int64_t *to);
+
+/// Rows of numbers, as `dense_numbers` gives them, sorted: a new list. NaNs are last, in their order.
+array sorted_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows, bool descending);
+
+} // namespace dynd::nd

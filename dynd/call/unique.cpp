@@ -1,0 +1,224 @@
+// What is found in groups of equal elements of sorted rows: the different ones, how many of each, ranks.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "dynd/base/errors.h"
+#include "dynd/call/innermost_axis.h"
+#include "dynd/call/order.h"
+#include "dynd/call/sort_codes.h"
+#include "dynd/call/sort_rows.h"
+#include "dynd/call/structure.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/space.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+namespace {
+
+// The elements of a list in the order of their rows, cut where an element differs from the one before.
+class row_groups {
+public:
+  row_groups(const char *name, const array &list, const row_offsets &rows, const ordering &order, bool with_positions)
+      : name_(name), rows_(rows), in_order_(list) {
+    element_kind kind;
+    bool plain = find_element_kind(list->type->dtype, kind) && !kind.option;
+    place_buffer begins(list.size(0) / 8 + 1); // a byte for each element
+    char *to = reinterpret_cast<char *>(begins.fill());
+    if (plain && !with_positions) {
+      in_order_ = sorted_numbers(name, dense_numbers(list, ordered_kind(name, list)), kind.scalar, rows, false);
+      mark_numbers(kind.scalar, to);
+    } else {
+      order_keys keys(name, list, order);
+      places_ = place_buffer(list.size(0));
+      argsort_rows(name, keys, rows, places_.fill());
+      add_row_starts();
+      mark(to, [&](intptr_t i) { return order_keys::compare(keys, places_[i - 1], keys, places_[i]) != 0; });
+    }
+    mask_bits bits(name, to, list.size(0));
+    groups_ = bits.rows(name, rows);
+    starts_ = bits.positions(name);
+  }
+
+  const row_offsets &groups() const { return groups_; } // their number for each row
+  int64_t place(int64_t i) const { return places_.size() ? places_[i] : i; }
+
+  // One element of each group; a zero is 0.0.
+  array values() const {
+    place_buffer taken(starts_.size());
+    for_groups([&](int64_t g, intptr_t, int64_t begin, int64_t) { taken.fill()[g] = place(begin); });
+    array found = gather(name_, in_order_, {taken.data(), nullptr, taken.size()});
+    element_kind kind;
+    if (find_element_kind(found->type->dtype, kind) && is_floating(kind.scalar) && !kind.swapped) {
+      remove_signs_of_zeros(kind.scalar, found->streams()[kind.option].address, found.size(0));
+    }
+    return found;
+  }
+
+  // Calls f(group, its row, begin, end), which are in the order of the rows, on threads.
+  template <class F> void for_groups(F f) const {
+    in_pieces(name_, groups_.total(), [&](intptr_t begin, intptr_t end) {
+      const int64_t *above = std::upper_bound(groups_.at, groups_.at + groups_.count + 1, begin);
+      intptr_t row = above - groups_.at - 1;
+      for (intptr_t g = begin; g < end; g++) {
+        while (groups_.at[row + 1] <= g) {
+          row++;
+        }
+        f(int64_t(g), row, starts_[g], g + 1 < starts_.size() ? starts_[g + 1] : rows_.total());
+      }
+    });
+  }
+
+private:
+  void add_row_starts() {
+    in_pieces_of_rows(name_, rows_.at, rows_.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        for (int64_t i = rows_.at[r]; i < rows_.at[r + 1]; i++) {
+          places_.fill()[i] += rows_.at[r];
+        }
+      }
+    });
+  }
+
+  template <class Differs> void mark(char *to, Differs differs) const {
+    in_pieces(name_, rows_.total(), [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = i == 0 || differs(i);
+      }
+    });
+    for (intptr_t r = 0; r < rows_.count; r++) {
+      if (rows_.length(r)) {
+        to[rows_.at[r]] = 1;
+      }
+    }
+  }
+
+  void mark_numbers(scalar_id scalar, char *to) const {
+    const char *address = in_order_->values().address;
+    with_code(scalar, [&](auto code) {
+      using bits = typename decltype(code)::bits;
+      const auto *values = reinterpret_cast<const bits *>(address);
+      mark(to, [&](intptr_t i) { return code.key(values[i - 1], false, true) != code.key(values[i], false, true); });
+    });
+  }
+
+  static void remove_signs_of_zeros(scalar_id scalar, char *address, intptr_t count) {
+    with_code(scalar, [&](auto code) {
+      using bits = typename decltype(code)::bits;
+      auto *values = reinterpret_cast<bits *>(address);
+      std::replace(values, values + count, decltype(code)::sign, bits(0));
+    });
+  }
+
+  const char *name_;
+  row_offsets rows_, groups_;
+  array in_order_;      // what `place` counts in: the list, or where there are no places the sorted one
+  place_buffer places_; // in the list, for each element in order
+  place_buffer starts_; // of the groups
+};
+
+// Rows whose different elements are wanted: of an axis, or all elements as one.
+struct unique_rows {
+  std::optional<innermost_axis> inner;
+  array list;
+  row_offsets rows;
+  row_groups groups;
+
+  unique_rows(const char *name, const array &a, std::optional<int> axis, bool with_positions)
+      : inner(checked(name, a, axis)), list(inner->list()), rows(inner->rows()),
+        groups(name, list, rows, {.one_zero = true}, with_positions) {}
+
+  array assembled(const array &found) const {
+    return inner->moved.ndim() == 1 ? found : assemble(inner->moved, inner->moved.ndim() - 1, {groups.groups()}, found);
+  }
+
+private:
+  static innermost_axis checked(const char *name, const array &a, std::optional<int> axis) {
+    check_order(name, a);
+    return axis ? innermost_axis(name, a, *axis) : innermost_axis(name, flatten(a), 0);
+  }
+};
+
+} // namespace
+
+array unique(const array &a, std::optional<int> axis) {
+  unique_rows found("unique", a, axis, false);
+  return found.assembled(found.groups.values());
+}
+
+counted_values unique_counts(const array &a, std::optional<int> axis) {
+  unique_rows found("unique_counts", a, axis, false);
+  array counts = new_list<int64_t>(found.groups.groups().total());
+  int64_t *to = values_of<int64_t>(counts);
+  found.groups.for_groups([&](int64_t g, intptr_t, int64_t begin, int64_t end) { to[g] = end - begin; });
+  return {found.assembled(found.groups.values()), found.assembled(counts)};
+}
+
+indexed_values unique_inverse(const array &a, std::optional<int> axis) {
+  unique_rows found("unique_inverse", a, axis, true);
+  const row_groups &groups = found.groups;
+  array numbers = new_list<int64_t>(found.rows.total());
+  int64_t *to = values_of<int64_t>(numbers);
+  groups.for_groups([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+      to[groups.place(i)] = g - groups.groups().at[row];
+    }
+  });
+  array whole = axis ? array() : compact(a, a.ndim() - 1);
+  array inverse = axis ? found.inner->restored("unique_inverse", numbers) : assemble(whole, a.ndim(), {}, numbers);
+  return {found.assembled(groups.values()), inverse};
+}
+
+// ---- ranks ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The rank of the elements begin .. end of a row, which are equal and the group of that number in it.
+double shared_rank(rank_of_equals equals, int64_t begin, int64_t end, int64_t group) {
+  switch (equals) {
+  case rank_of_equals::average:
+    return double(begin + 1 + end) / 2;
+  case rank_of_equals::smallest:
+    return double(begin + 1);
+  case rank_of_equals::largest:
+    return double(end);
+  default:
+    return double(group + 1);
+  }
+}
+
+} // namespace
+
+array rank(const array &a, int axis, rank_of_equals equals, bool descending, const std::vector<std::string> &by) {
+  check_order("rank", a, by);
+  innermost_axis inner("rank", a, axis);
+  array list = inner.list();
+  row_offsets rows = inner.rows();
+  row_groups groups("rank", list, rows, {.descending = descending, .one_zero = true, .by = by}, true);
+  bool option = list->type->dtype->kind == type_kind::option, average = equals == rank_of_equals::average;
+  space shape;
+  shape.ndim = 1;
+  shape.size[0] = list.size(0);
+  array ranks(new_result(shape, number_type(average ? scalar_id::float64 : scalar_id::int64, option)));
+  char *valid = ranks->streams()[0].address, *to = ranks->streams()[option].address;
+  const char *there = option ? list->streams()[0].address : nullptr;
+  groups.for_groups([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
+    int64_t first = rows.at[row];
+    double shared = shared_rank(equals, begin - first, end - first, g - groups.groups().at[row]);
+    for (int64_t i = begin; i < end; i++) {
+      int64_t place = groups.place(i);
+      if (average) {
+        reinterpret_cast<double *>(to)[place] = shared;
+      } else {
+        reinterpret_cast<int64_t *>(to)[place] = equals == rank_of_equals::ordinal ? i - first + 1 : int64_t(shared);
+      }
+      if (option) {
+        valid[place] = there[place * list->strides(0)[0]];
+      }
+    }
+  });
+  return inner.restored("rank", ranks);
+}
+
+} // namespace dynd::nd

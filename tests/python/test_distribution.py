@@ -1,0 +1,242 @@
+"""Median, quantiles and histograms, against NumPy row by row."""
+
+import math
+import random
+import warnings
+
+import numpy as np
+import pytest
+from dynd import nd
+from hypothesis import given, settings
+from ragged_values import map_rows, nested, rows_inside
+from strategies import SOME, random_values, seeds
+from test_order import NUMBERS
+
+METHODS = [
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
+    "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest",
+]  # fmt: skip
+
+
+def drawn(rng, scalars=NUMBERS):
+    """Rows of numbers, as lists and as an array; sometimes lazy, sometimes with missing values."""
+    scalar = rng.choice(scalars)
+    missing = rng.random() < 0.4
+
+    def make(rng):
+        if missing and rng.random() < 0.3:
+            return None
+        if "float" in scalar and rng.random() < 0.02:
+            return float("nan")
+        x = random_values(rng, scalar, 1, finite=True)[0]
+        return x if scalar in ("bool", "float16") or abs(x) < 2**40 else x % 1000
+
+    dims = [rng.randint(0, 4)] + [rng.choice(["var", "var", 2, 3]) for _ in range(rng.randint(0, 2))]
+    dims = [rng.choice([40, 900])] if rng.random() < 0.3 else dims
+    values = nested(rng, dims, make)
+    a = nd.array(values, type=" * ".join(map(str, dims)) + " * " + "?" * missing + scalar)
+    return scalar, values, a
+
+
+def numbers(row, scalar):
+    present = [x for x in row if x is not None]
+    return np.array(present, "float64" if scalar in ("bool", "float16") else scalar)
+
+
+def close(found, expected, scalar):
+    """Nested lists of numbers that are equal up to rounding in the type."""
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(close(f, e, scalar) for f, e in zip(found, expected))
+    if math.isnan(expected) or math.isnan(found):
+        return math.isnan(expected) and math.isnan(found)
+    rounding = {"float16": 2e-3, "float32": 3e-7}.get(scalar, 1e-14)
+    tiny = {"float16": 1e-7, "float32": 1e-44}.get(scalar, 0)
+    return abs(found - expected) <= rounding * abs(expected) + tiny
+
+
+def of_row(f, row, scalar):
+    x = numbers(row, scalar)
+    if x.size == 0:
+        return math.nan
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return float(f(x))
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_median_against_numpy(seed):
+    rng = random.Random(seed)
+    scalar, values, a = drawn(rng)
+    inner = a.ndim - 1
+    found = nd.median(a, axis=-1)
+    assert found.type.dtype == (a.type.dtype if "float" in scalar and "?" not in str(a.type) else found.type.dtype)
+    assert str(found.type.dtype) == (scalar if "float" in scalar else "float64")
+    assert close(found.tolist(), map_rows(values, inner, lambda row: of_row(np.median, row, scalar)), scalar)
+    whole = [x for row in rows_inside(values, inner) for x in row]
+    assert close(nd.median(a).tolist(), of_row(np.median, whole, scalar), scalar)
+    kept = nd.median(a, axis=-1, keepdims=True)
+    assert close(kept.tolist(), map_rows(values, inner, lambda row: [of_row(np.median, row, scalar)]), scalar)
+
+
+def own_quantile(x, q, method):
+    """NumPy's, but for its differences of infinities and integers: of the two elements that it is between."""
+    return np.quantile(x if x.dtype == "float64" else x.astype("float64"), q, method=method)
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_quantile_against_numpy(seed):
+    rng = random.Random(seed)
+    scalar, values, a = drawn(rng)
+    method, inner = rng.choice(METHODS), a.ndim - 1
+    q = rng.choice([0, 1, 0.5, 0.25, rng.random(), [0.5], [0.1, 0.9], [rng.random() for _ in range(4)]])
+    found = nd.quantile(a, q, axis=-1, method=method)
+    expected = [
+        map_rows(values, inner, lambda row: of_row(lambda x: own_quantile(x, part, method), row, scalar))
+        for part in (q if isinstance(q, list) else [q])
+    ]
+    assert close(found.tolist(), expected if isinstance(q, list) else expected[0], scalar)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_places_of_quantiles_of_every_small_row(method):
+    for n in range(1, 9):
+        x = np.arange(n) ** 2.0
+        parts = [i / 24 for i in range(25)]
+        assert np.allclose(nd.quantile(x, parts, method=method), np.quantile(x, parts, method=method), rtol=1e-13)
+
+
+def test_quantiles_of_other_axes_and_of_nothing():
+    x = np.random.default_rng(1).random((5, 3, 4))
+    for axis in (0, 1, 2, -1, None):
+        assert np.array_equal(nd.median(x, axis=axis), np.median(x, axis=axis))
+        assert np.allclose(nd.quantile(x, 0.3, axis=axis), np.quantile(x, 0.3, axis=axis), rtol=1e-15)
+        assert np.array_equal(nd.median(x, axis=axis, keepdims=True), np.median(x, axis=axis, keepdims=True))
+    assert nd.quantile(x, [], axis=0).shape == (0, 3, 4)
+    assert math.isnan(nd.median(nd.array([], type="0 * int32")).tolist())
+    assert nd.median([float("inf"), float("inf")]).tolist() == float("inf")
+    assert nd.median([1.7e308, 1.7e308]).tolist() == 1.7e308
+
+
+def test_quantiles_of_long_rows_on_threads():
+    rng = np.random.default_rng(2)
+    x, lengths = rng.standard_normal(420_000), rng.poisson(8, 50_000)
+    rows = nd.unflatten(nd.array(x[: lengths.sum()]), lengths)
+    ends = np.cumsum(lengths)
+    expected = [np.median(x[e - n : e]) if n else np.nan for n, e in zip(lengths, ends)]
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            assert np.array_equal(nd.median(nd.array(x) + 1), np.median(x + 1))
+            assert np.array_equal(nd.median(rows, axis=1), expected, equal_nan=True)
+            for x_of in (x, np.round(x), np.zeros_like(x), np.where(x > 0, 1e300, x)):
+                for q in (0, 0.001, 0.5, 1):
+                    assert nd.quantile(nd.array(x_of), q, method="lower") == np.quantile(x_of, q, method="lower")
+    finally:
+        nd.set_num_threads(before)
+
+
+# ---- histograms
+
+
+def of_numpy(row, weights, scalar, bins, limits):
+    kept = [i for i, x in enumerate(row) if x is not None and not math.isnan(x) and (weights is None or weights[i] is not None)]
+    x = np.array([row[i] for i in kept], "float64")
+    w = None if weights is None else np.array([weights[i] for i in kept], "float64")
+    return np.histogram(x, bins, limits, weights=w)[0].tolist()
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_histogram_against_numpy(seed):
+    rng = random.Random(seed)
+    scalar, values, a = drawn(rng)
+    inner = a.ndim - 1
+    limits = rng.choice([(0, 1), (-20, 20), (0.3, 7.7), (5, 5)])
+    bins = rng.choice([1, 7, [0, 1, 2, 5], [-3.5, 0, 0, 0.25], [1]])
+    limits = None if isinstance(bins, list) else limits
+    weighted = rng.random() < 0.4
+    some = [0.5, 2.0, -1.0, None]
+    weights = map_rows(values, inner, lambda row: [rng.choice(some) for _ in row]) if weighted else None
+    own = nd.array(weights, type=str(a.type).replace("?", "").replace(scalar, "?float64")) if weighted else None
+    counts, edges = nd.histogram(a, bins, limits, axis=-1, weights=own)
+    rows = rows_inside(values, inner)
+    of_rows = rows_inside(weights, inner) if weighted else [None] * len(rows)
+    expected = [of_numpy(row, w, scalar, bins, limits) for row, w in zip(rows, of_rows)]
+    assert (counts.tolist() if inner == 0 else nd.flatten(counts, axis=1).tolist() if inner == 2 else counts.tolist()) == (
+        expected[0] if inner == 0 else expected
+    )
+    assert edges.tolist() == np.histogram_bin_edges(np.zeros(1), bins, limits).astype("float64").tolist()
+    whole, w = sum(rows, []), sum(of_rows, []) if weighted else None
+    assert nd.histogram(a, bins, limits, weights=own)[0].tolist() == of_numpy(whole, w, scalar, bins, limits)
+
+
+def test_the_range_of_the_whole_array():
+    x = np.random.default_rng(1).standard_normal(2000)
+    for bins in (1, 3, 10, 777):
+        counts, edges = nd.histogram(x, bins)
+        expected, at = np.histogram(x, bins)
+        assert np.array_equal(counts, expected) and np.array_equal(edges, at)
+    assert nd.histogram(nd.array([[1, 2], [], [5]]), 2, axis=1)[1].tolist() == [1, 3, 5]
+    assert nd.histogram(nd.array([[1, 2], [], [5]]), 2, axis=1)[0].tolist() == [[2, 0], [0, 0], [0, 1]]
+    assert nd.histogram(nd.array([], type="0 * float64"), 2)[1].tolist() == [0, 0.5, 1]
+    assert nd.histogram(np.arange(6).reshape(2, 3), 2, (0, 6), axis=0)[0].tolist() == [[1, 1]] * 3
+
+
+def test_weights_that_broadcast_and_integers():
+    a = nd.array([[1, 2], [], [5]])
+    counts, _ = nd.histogram(a, [0, 4, 8], axis=1, weights=nd.array([1, 2, 3])[:, None])
+    assert counts.tolist() == [[2, 0], [0, 0], [0, 3]] and str(counts.type.dtype) == "int64"
+    with pytest.raises(ValueError):
+        nd.histogram([1, 2], 2, weights=[[1, 2], [3, 4]])
+    with pytest.raises(ValueError):
+        nd.histogram([1, 2], 2, weights=[1, 2, 3])
+
+
+def test_long_histograms_do_not_depend_on_threads():
+    rng = np.random.default_rng(5)
+    x, w = rng.random(2_000_000), rng.random(2_000_000)
+    expected, before, found = np.histogram(x, 100, (0, 1), weights=w)[0], nd.num_threads(), []
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            assert np.array_equal(nd.histogram(nd.array(x), 100, (0, 1))[0], np.histogram(x, 100, (0, 1))[0])
+            found.append(np.asarray(nd.histogram(nd.array(x), 100, (0, 1), weights=nd.array(w))[0]))
+    finally:
+        nd.set_num_threads(before)
+    assert np.array_equal(found[0], found[1]) and np.allclose(found[0], expected, rtol=1e-12)
+
+
+def test_bad_input():
+    for f in (nd.median, nd.histogram, lambda a, axis=None: nd.quantile(a, 0.5, axis)):
+        with pytest.raises(TypeError, match="real numbers"):
+            f(["a"])
+        with pytest.raises(TypeError, match="real numbers"):
+            f([1j])
+        with pytest.raises(IndexError):
+            f([1, 2], axis=1)
+    for q in (-0.1, 1.5, float("nan"), [0.5, 2]):
+        with pytest.raises(ValueError, match="quantile: q must be from 0 to 1, not"):
+            nd.quantile([1, 2], q)
+    with pytest.raises(TypeError, match="q must be a real number or a list of them"):
+        nd.quantile([1, 2], [[0.5]])
+    with pytest.raises(ValueError, match="quantile: method must be one of"):
+        nd.quantile([1, 2], 0.5, method="best")
+    with pytest.raises(ValueError, match="there must be one bin or more, not 0"):
+        nd.histogram([1, 2], 0)
+    with pytest.raises(MemoryError, match="histogram: the result is too large|cannot allocate"):
+        nd.histogram([[1, 2], [3]], 2**48, (0, 1), axis=1)
+    with pytest.raises(ValueError, match="the edges must rise"):
+        nd.histogram([1, 2], [1, 0])
+    with pytest.raises(ValueError, match="a list of one or more"):
+        nd.histogram([1, 2], [[1, 0]])
+    with pytest.raises(ValueError, match="a range must rise and be finite"):
+        nd.histogram([1, 2], 2, (1, 0))
+    with pytest.raises(ValueError, match="inf is in the array: it needs a range"):
+        nd.histogram([1, float("inf")], 2)
+    with pytest.raises(ValueError, match="give one of them"):
+        nd.histogram([1, 2], [1, 2], (1, 2))
+    with pytest.raises(ValueError, match="rows along axis 0 must be equally long"):
+        nd.median([[1, 2], [3]], axis=0)

@@ -1,0 +1,185 @@
+"""Unique elements and ranks, against plain lists and NumPy; structs in the order of their fields."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from dynd import nd
+from hypothesis import given, settings
+from ragged_values import map_rows, nested, rows_inside
+from strategies import SOME, seeds
+from test_order import drawn, rank
+
+
+def key(x):
+    """The same for elements that are one to unique and rank."""
+    order = rank(x)
+    return order[:2] if isinstance(x, float) else order
+
+
+def value(x):
+    return 0.0 if isinstance(x, float) and x == 0 else x
+
+
+def groups(row):
+    """Lists of positions of equal elements, in the order of these."""
+    order = sorted(range(len(row)), key=lambda i: key(row[i]))
+    return [list(g) for _, g in itertools.groupby(order, lambda i: key(row[i]))]
+
+
+def flat(values, depth):
+    return [x for row in rows_inside(values, depth) for x in row]
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_unique_against_lists(seed):
+    rng, values, a, _ = drawn(seed)
+    inner = a.ndim - 1
+    different = lambda row: [value(row[g[0]]) for g in groups(row)]  # noqa: E731
+    counts = lambda row: [len(g) for g in groups(row)]  # noqa: E731
+
+    def places(row):
+        found = [None] * len(row)
+        for number, group in enumerate(groups(row)):
+            for i in group:
+                found[i] = number
+        return found
+
+    rows = rng.random() < 0.6
+    whole = values if rows else flat(values, inner)
+    depth, axis = (inner, -1) if rows else (0, None)
+    expected = map_rows(whole, depth, different)
+    found = nd.unique(a, axis=axis)
+    assert repr(found.tolist()) == repr(expected) and found.type.dtype == a.type.dtype
+    found = nd.unique_counts(a, axis=axis)
+    assert repr(found.values.tolist()) == repr(expected) and found.counts.tolist() == map_rows(whole, depth, counts)
+    found = nd.unique_inverse(a, axis=axis)
+    assert repr(found.values.tolist()) == repr(expected)
+    inverse = found.inverse_indices if rows else nd.flatten(found.inverse_indices)
+    assert inverse.tolist() == map_rows(whole, depth, places)
+    assert nd.num(found.inverse_indices).tolist() == nd.num(a).tolist()
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_rank_against_lists(seed):
+    rng, values, a, descending = drawn(seed)
+    method = rng.choice(["average", "min", "max", "dense", "ordinal"])
+
+    def ranks(row):
+        first = [g for g in groups(row) if rank(row[g[0]])[0] == 0]
+        nans = [g for g in groups(row) if rank(row[g[0]])[0] == 1]
+        found, before = [None] * len(row), 0
+        for number, group in enumerate((first[::-1] if descending else first) + nans):
+            end = before + len(group)
+            for i, position in enumerate(sorted(group)):
+                found[position] = {
+                    "average": (before + 1 + end) / 2, "min": before + 1, "max": end, "dense": number + 1, "ordinal": before + 1 + i
+                }[method]  # fmt: skip
+            before = end
+        return found
+
+    assert nd.rank(a, method=method, descending=descending).tolist() == map_rows(values, a.ndim - 1, ranks)
+
+
+def struct_rows(rng):
+    dims = [rng.randint(0, 4)] + [rng.choice(["var", 3]) for _ in range(rng.randint(0, 2))]
+    dims = [rng.choice([40, 300])] if rng.random() < 0.3 else dims
+    make = lambda rng: {  # noqa: E731
+        "x": rng.choice([None, 1, 2, 3]),
+        "y": rng.choice([0.5, -1.0, float("nan")]),
+        "n": rng.choice(["", "abcdefghi", "abcdefghj", "b"]),
+        "-x": rng.randint(0, 2),
+    }
+    values = nested(rng, dims, make)
+    return values, nd.array(values, type=" * ".join(map(str, dims)) + ' * {x: ?int16, y: float64, n: string, "-x": uint8}')
+
+
+def in_order(row, by, descending):
+    """Positions, by stable sorts from the last field to the first."""
+    order = list(range(len(row)))
+    for name in reversed(by):
+        reverse = False
+        if row and name not in row[0]:
+            name, reverse = name[1:], True
+        reverse ^= descending
+        groups = [[i for i in order if rank(row[i][name])[0] == g] for g in range(3)]
+        groups[0].sort(key=lambda i: rank(row[i][name]), reverse=reverse)
+        order = sum(groups, [])
+    return order
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_structs_against_lists(seed):
+    rng = random.Random(seed)
+    values, a = struct_rows(rng)
+    by = rng.choice([(), ["x"], ["x", "-y"], ["-n", "x"], ["y", "n", "x"], ["-x", "-n"], "n"])
+    names = ["x", "y", "n", "-x"] if not by else [by] if isinstance(by, str) else by
+    descending = rng.random() < 0.5
+    inner = a.ndim - 1
+    order = map_rows(values, inner, lambda row: in_order(row, names, descending))
+    ordered = map_rows(values, inner, lambda row: [row[i] for i in in_order(row, names, descending)])
+    assert nd.argsort(a, by=by, descending=descending).tolist() == order
+    found = nd.sort(a, by=by, descending=descending)
+    assert repr(found.tolist()) == repr(ordered)
+    assert nd.all(nd.is_sorted(found, by=by, descending=descending)).tolist()
+    largest = map_rows(values, inner, lambda row: [row[i] for i in in_order(row, names, True)])
+    k = min([2] + [len(row) for row in rows_inside(values, inner)])
+    assert repr(nd.top_k(a, k, by=by).tolist()) == repr(map_rows(largest, inner, lambda row: row[:k]))
+
+
+def test_unique_structs_and_tuples():
+    a = nd.array([(2, "b"), (1, "c"), (2, "b"), (1, "a")], type="(int32, string)")
+    assert nd.unique(a).tolist() == [(1, "a"), (1, "c"), (2, "b")]
+    values, inverse = nd.unique_inverse(nd.array([{"x": 1, "y": None}, {"x": 1, "y": 2}, {"x": 1, "y": None}]))
+    assert values.tolist() == [{"x": 1, "y": 2}, {"x": 1, "y": None}] and inverse.tolist() == [1, 0, 1]
+
+
+def test_other_axes_and_shapes():
+    x = np.array([[3, 1], [3, 2], [1, 2]])
+    assert nd.unique(x, axis=0).tolist() == [[1, 3], [1, 2]]
+    assert nd.unique_inverse(x, axis=0).inverse_indices.tolist() == [[1, 0], [1, 1], [0, 1]]
+    assert nd.unique_inverse(x).inverse_indices.tolist() == np.unique(x, return_inverse=True)[1].tolist()
+    assert nd.unique(7).tolist() == [7] and nd.unique_inverse(7).inverse_indices.tolist() == 0
+    assert nd.rank(x, axis=0, method="min").tolist() == [[2, 1], [2, 2], [1, 2]]
+    assert nd.unique(nd.array([], type="0 * float64")).tolist() == []
+
+
+def test_long_rows_lazy_operands_and_threads():
+    rng = np.random.default_rng(3)
+    x = rng.integers(-1000, 1000, 300_000) / 4
+    x[::999] = np.nan
+    expected, places, counts = np.unique(2 * x, return_inverse=True, return_counts=True)
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            a = nd.array(x) * 2
+            assert np.array_equal(nd.unique(a), expected, equal_nan=True)
+            assert np.array_equal(nd.unique_counts(a).counts, counts)
+            assert np.array_equal(nd.unique_inverse(a).inverse_indices, places)
+            ranks = np.cumsum(counts)[places]
+            assert np.array_equal(nd.rank(a, method="max"), ranks)
+    finally:
+        nd.set_num_threads(before)
+
+
+def test_bad_input():
+    for f in (nd.unique, nd.unique_counts, nd.unique_inverse, nd.rank):
+        with pytest.raises(TypeError, match="elements of type complex128 have no order"):
+            f([1j])
+        with pytest.raises(IndexError):
+            f([1, 2], axis=1)
+    with pytest.raises(TypeError, match=r"rank: elements of type \?\{x: int32\} have no order"):
+        nd.rank(nd.array([None], type="1 * ?{x: int32}"))
+    with pytest.raises(TypeError, match=r"sort: elements of type var \* int32 have no order"):
+        nd.sort(nd.array([{"x": [1]}]))
+    with pytest.raises(ValueError, match="rank: method must be one of average, min, max, dense, ordinal, not 'up'"):
+        nd.rank([1], method="up")
+    with pytest.raises(ValueError, match=r"sort: no field y to order by in \{x: int32\}"):
+        nd.sort([{"x": 1}], by=["x", "-y"])
+    with pytest.raises(TypeError, match="argsort: only structs are ordered by fields, not int32"):
+        nd.argsort([1], by="x")
