@@ -110,8 +110,8 @@ void check_rows(const deferred_ckernel &k, const kernel_signature &signature) {
     return p.dims.size() == 1 && p.dims[0].kind == type_kind::dim_variable &&
            p.dims[0].name == signature.operands[0].dims[0].name && !p.inout && !p.dtype->abstract;
   };
-  bool rows = !signature.operands[0].dims.empty() &&
-              std::all_of(signature.operands.begin(), signature.operands.end(), is_row);
+  bool rows =
+      !signature.operands[0].dims.empty() && std::all_of(signature.operands.begin(), signature.operands.end(), is_row);
   if (!rows || signature.results.size() != 1 || !signature.results[0].dims.empty() ||
       signature.results[0].dtype->abstract || !signature.keywords.empty()) {
     refuse(k, std::string("signature \"") + k.signature +

@@ -96,8 +96,8 @@ template <class U> void sort_equal_digits(U *items, intptr_t n, U low, int shift
   }
 }
 
-/// Sorts `from` into `to`, which may be the same; the scratch is as long. The leading bits in which the items differ are
-/// two digits, enough to tell nearly all of them apart; the few that are not are sorted by the bits below.
+/// Sorts `from` into `to`, which may be the same; the scratch is as long. The leading bits in which the items differ
+/// are two digits, enough to tell nearly all of them apart; the few that are not are sorted by the bits below.
 template <class U> void sort_digits(const U *from, intptr_t n, U *scratch, U *to) {
   if (n <= few_items || n > INT32_MAX) {
     if (to != from) {
