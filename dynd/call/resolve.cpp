@@ -25,7 +25,8 @@ fit fit_of(scalar_id from, scalar_id to) {
     return fit::none;
   }
   bool rounds = is_integer(from) && !is_integer(to) && digits_of(from) > digits_of(to);
-  return rounds ? fit::like_numpy : fit::lossless;
+  bool to_double = real_type(to) == scalar_id::float64; // large integers are never float32, as in NumPy
+  return !rounds ? fit::lossless : to_double ? fit::like_numpy : fit::none;
 }
 
 // What an operand's elements are for a kernel: behind pointers, and without their validity.
