@@ -96,8 +96,8 @@ template <class U> void sort_equal_digits(U *items, intptr_t n, U low, int shift
   }
 }
 
-/// Sorts `from` into `to`, which may be the same; the scratch is as long. The leading bits in which the items differ are
-/// two digits, enough to tell nearly all of them apart; the few that are not are sorted by the bits below.
+/// Sorts `from` into `to`, which may be the same; the scratch is as long. The leading bits in which the items differ
+/// are two digits, enough to tell nearly all of them apart; the few that are not are sorted by the bits below.
 template <class U> void sort_digits(const U *from, intptr_t n, U *scratch, U *to) {
   if (n <= few_items || n > INT32_MAX) {
     if (to != from) {
@@ -168,6 +168,27 @@ template <class U> std::pair<U, U> select_two(U *items, intptr_t n, intptr_t k) 
   }
   sort_few(items, n);
   return {items[k], k + 1 < n ? items[k + 1] : has_above ? above : items[k]};
+}
+
+/// The k smallest items in order, at the beginning of the items; `moved` has the same items, which are moved.
+template <class U> U *smallest_of(U *items, intptr_t n, intptr_t k, U *moved) {
+  if (k > n / 4) {
+    sort_digits(items, n, moved, items);
+    return items;
+  }
+  if (k == 0) {
+    return items;
+  }
+  U last = select_two(moved, n, k - 1).first;
+  intptr_t below = 0;
+  for (intptr_t i = 0; i < n; i++) {
+    U item = items[i];
+    items[below] = item;
+    below += item < last;
+  }
+  std::fill(items + below, items + k, last);
+  sort_digits(items, k, moved, items);
+  return items;
 }
 
 } // namespace dynd::nd
