@@ -40,6 +40,19 @@ array sorted_list(const char *name, const array &list, const row_offsets &rows, 
   return gather(name, list, {places.data(), nullptr, places.size()});
 }
 
+// The first elements of rows in order, as many of each as `taken` has.
+array top_list(const char *name, const array &list, const row_offsets &rows, const row_offsets &taken,
+               const ordering &order) {
+  element_kind kind;
+  if (find_element_kind(list->type->dtype, kind) && !kind.option) {
+    return first_numbers(name, dense_numbers(list, ordered_kind(name, list)), kind.scalar, rows, taken,
+                         order.descending);
+  }
+  place_buffer places(taken.total());
+  first_of_rows(name, order_keys(name, list, order), rows, taken, places.fill());
+  return gather(name, list, {places.data(), nullptr, places.size()});
+}
+
 } // namespace
 
 array sort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
@@ -92,9 +105,20 @@ array top_k(const array &a, intptr_t k, int axis, const std::vector<std::string>
     fail(error_kind::value, "top_k: k is " + std::to_string(k) + ", but axis " + std::to_string(along) + " has size " +
                                 std::to_string(whole.size(along)));
   }
-  std::vector<index> slices(size_t(along), index{index::slice, 0, {}, {}, {}});
-  slices.push_back({index::slice, 0, 0, k, {}});
-  return compact_copy(at(sort(whole, along, true, by), slices));
+  if (along < whole.ndim() - 1) { // what is above k is cut where the axis is
+    std::vector<index> slices(size_t(along), index{index::slice, 0, {}, {}, {}});
+    slices.push_back({index::slice, 0, 0, k, {}});
+    return compact_copy(at(sort(whole, along, true, by), slices));
+  }
+  whole = compact(whole, along);
+  row_offsets rows = rows_at(whole, along);
+  new_offsets taken(rows.count);
+  for (intptr_t r = 0; r < rows.count; r++) {
+    taken.fill()[r + 1] = std::min<int64_t>(k, rows.length(r));
+  }
+  make_offsets("top_k", taken.fill(), rows.count);
+  array found = top_list("top_k", list_of(whole, along), rows, taken, {.descending = true, .by = by});
+  return whole->is_var(along) ? assemble(whole, along, {taken}, found) : assemble(whole, along, {k}, found);
 }
 
 // ---- search ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "dynd/call/distribution.h"
 #include "dynd/call/innermost_axis.h"
 #include "dynd/call/order_keys.h"
+#include "dynd/call/select_long.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
@@ -153,61 +155,105 @@ template <class Code> class row_selection {
   using bits = typename Code::bits;
 
 public:
-  row_selection(const quantile_rows &from, intptr_t row, bits *codes) : scalar_(from.scalar), codes_(codes) {
-    const char *values = from.numbers->values().address;
-    for (int64_t i = from.rows.at[row]; i < from.rows.at[row + 1]; i++) {
-      bits value;
-      std::memcpy(&value, values + i * int64_t(sizeof(bits)), sizeof(bits));
-      codes_[count_] = Code::encode(value, false);
-      bool there = !from.valid || from.valid[i * from.valid_stride];
-      has_nan_ |= there && Code::is_nan(value);
-      count_ += there;
+  row_selection(const char *name, const quantile_rows &from, intptr_t row, intptr_t wanted, bits *codes)
+      : name_(name), scalar_(from.scalar), codes_(codes), scratch_(codes + from.rows.length(row)) {
+    const char *values = from.numbers->values().address + from.rows.at[row] * int64_t(sizeof(bits));
+    const char *valid = from.valid ? from.valid + from.rows.at[row] * from.valid_stride : nullptr;
+    intptr_t n = from.rows.length(row);
+    if (valid) {
+      read_valid(values, valid, from.valid_stride, n);
+    } else {
+      read(values, n);
+    }
+    if (wanted > 6 || (wanted > 1 && n < long_row)) {
+      sort_all();
     }
   }
   int64_t count() const { return count_; }
   bool has_nan() const { return has_nan_; }
-  void sort_all() {
-    std::sort(codes_, codes_ + count_);
-    sorted_ = count_;
-  }
-  // Elements i and, where it is wanted, i + 1 of the row in order.
-  std::pair<double, double> at(int64_t i, bool next) {
-    if (!sorted_) {
-      std::nth_element(codes_, codes_ + i, codes_ + count_);
+
+  // Elements i and i + 1 of the row in order.
+  std::pair<double, double> at(int64_t i) {
+    if (sorted_) {
+      return {value(codes_[i]), value(codes_[std::min(i + 1, count_ - 1)])};
     }
-    bits first = codes_[i], second = first;
-    if (next && i + 1 < count_) {
-      second = sorted_ ? codes_[i + 1] : *std::min_element(codes_ + i + 1, codes_ + count_);
-    }
+    auto [first, second] =
+        count_ < long_row ? select_two(codes_, count_, i) : long_selection<bits>(name_, codes_, count_).two(i);
     return {value(first), value(second)};
   }
 
 private:
+  static bits value_at(const char *values, intptr_t i) {
+    bits own;
+    std::memcpy(&own, values + i * intptr_t(sizeof(bits)), sizeof(bits));
+    return own;
+  }
   double value(bits code) const { return as_double(scalar_, Code::decode(code, false)); }
 
+  void read(const char *values, intptr_t n) {
+    count_ = n;
+    std::atomic<bool> nan = false;
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      bool found = false;
+      for (intptr_t i = begin; i < end; i++) {
+        bits own = value_at(values, i);
+        codes_[i] = Code::encode(own, false);
+        found |= Code::is_nan(own);
+      }
+      if (found) {
+        nan.store(true, std::memory_order_relaxed);
+      }
+    });
+    has_nan_ = nan;
+  }
+
+  void read_valid(const char *values, const char *valid, intptr_t stride, intptr_t n) {
+    for (intptr_t i = 0; i < n; i++) {
+      bits own = value_at(values, i);
+      bool there = valid[i * stride];
+      codes_[count_] = Code::encode(own, false);
+      has_nan_ |= there && Code::is_nan(own);
+      count_ += there;
+    }
+  }
+
+  void sort_all() {
+    sorted_ = true;
+    if (count_ < long_row) {
+      return sort_digits(codes_, count_, scratch_, codes_);
+    }
+    using code = number_code<bits, key_kind::unsigned_integer>;
+    long_sort<code>(name_, reinterpret_cast<const char *>(codes_), count_, false, scratch_).run();
+    std::swap(codes_, scratch_);
+  }
+
+  const char *name_;
   scalar_id scalar_;
-  bits *codes_;
-  int64_t count_ = 0, sorted_ = 0;
-  bool has_nan_ = false;
+  bits *codes_, *scratch_;
+  int64_t count_ = 0;
+  bool has_nan_ = false, sorted_ = false;
 };
 
 // Calls f(row, its selection) for the rows that have elements and no NaN; the others' results are NaN already.
-template <class F> void for_selections(const char *name, const quantile_rows &from, F f) {
+// `wanted`: how many selections f makes.
+template <class F> void for_selections(const char *name, const quantile_rows &from, intptr_t wanted, F f) {
   with_code(from.scalar, [&](auto code) {
     using bits = typename decltype(code)::bits;
-    in_pieces_of_rows(name, from.rows.at, from.rows.count, [&](intptr_t begin, intptr_t end) {
-      int64_t longest = 0;
-      for (intptr_t r = begin; r < end; r++) {
-        longest = std::max(longest, from.rows.length(r));
+    auto select = [&](intptr_t r, bits *memory) {
+      row_selection<decltype(code)> row(name, from, r, wanted, memory);
+      if (row.count() > 0 && !row.has_nan()) {
+        f(r, row);
       }
-      place_buffer memory(longest * intptr_t(sizeof(bits)) / 8 + 1);
-      for (intptr_t r = begin; r < end; r++) {
-        row_selection<decltype(code)> row(from, r, reinterpret_cast<bits *>(memory.fill()));
-        if (row.count() > 0 && !row.has_nan()) {
-          f(r, row);
-        }
-      }
-    });
+    };
+    for_rows(
+        name, from.rows,
+        [&](intptr_t begin, intptr_t end, intptr_t longest) {
+          scratch_items<bits> memory(2 * longest);
+          for (intptr_t r = begin; r < end; r++) {
+            select(r, memory.data());
+          }
+        },
+        [&](intptr_t r) { select(r, scratch_items<bits>(2 * from.rows.length(r)).data()); });
   });
 }
 
@@ -263,8 +309,8 @@ array median(const array &a, std::optional<int> axis, bool keepdims) {
   check_numbers("median", a);
   quantile_rows from("median", a, axis);
   array found = nans(from.rows.count);
-  for_selections("median", from, [&](intptr_t r, auto &row) {
-    auto [low, high] = row.at((row.count() - 1) / 2, row.count() % 2 == 0);
+  for_selections("median", from, 1, [&](intptr_t r, auto &row) {
+    auto [low, high] = row.at((row.count() - 1) / 2);
     values_of<double>(found)[r] = row.count() % 2 ? low : mean_of_two(low, high);
   });
   return finished(from, a, axis, keepdims, found);
@@ -278,13 +324,10 @@ array quantile(const array &a, const array &q, std::optional<int> axis, quantile
   for (size_t i = 0; i < parts.size(); i++) {
     found.push_back(nans(from.rows.count));
   }
-  for_selections("quantile", from, [&](intptr_t r, auto &row) {
-    if (parts.size() > 2) {
-      row.sort_all();
-    }
+  for_selections("quantile", from, intptr_t(parts.size()), [&](intptr_t r, auto &row) {
     for (size_t i = 0; i < parts.size(); i++) {
       quantile_place place = place_of(method, parts[i], row.count());
-      auto [low, high] = row.at(place.index, place.part > 0);
+      auto [low, high] = row.at(place.index);
       values_of<double>(found[i])[r] = interpolated(low, high, place.part);
     }
   });

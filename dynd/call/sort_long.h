@@ -14,6 +14,46 @@ namespace dynd::nd {
 
 inline constexpr intptr_t long_row = intptr_t(1) << 16; ///< elements
 
+/// Calls f(begin, end, the longest row) for pieces of the rows, on threads; g(row) for each long row, which has threads
+/// of its own.
+template <class F, class G> void for_rows(const char *name, const row_offsets &rows, F f, G g) {
+  std::vector<intptr_t> alone;
+  for (intptr_t r = 0; r < rows.count; r++) {
+    if (rows.length(r) >= long_row) {
+      alone.push_back(r);
+    }
+  }
+  intptr_t first = 0;
+  auto in_pieces_up_to = [&](intptr_t stop) {
+    const int64_t *at = rows.at + first;
+    in_pieces_of_rows(name, at, stop - first, [&](intptr_t begin, intptr_t end) {
+      int64_t longest = 0;
+      for (intptr_t r = begin; r < end; r++) {
+        longest = std::max(longest, at[r + 1] - at[r]);
+      }
+      f(first + begin, first + end, longest);
+    });
+    first = stop + 1;
+  };
+  for (intptr_t r : alone) {
+    in_pieces_up_to(r);
+    g(r);
+  }
+  in_pieces_up_to(rows.count);
+}
+
+inline constexpr intptr_t sample_size = 8192;
+/// Calls f(i) for so many i from 0 to n, at random places, the same ones each time.
+template <class F> void for_sample(intptr_t n, F f) {
+  uint64_t random = 0x9e3779b97f4a7c15;
+  for (intptr_t i = 0; i < sample_size; i++) {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    f(intptr_t(random % uint64_t(n)));
+  }
+}
+
 /// Memory for items while they are sorted.
 template <class T> class scratch_items {
 public:
@@ -98,7 +138,6 @@ public:
 
 private:
   static constexpr intptr_t block = intptr_t(1) << 20; // elements that one thread moves; each block has its counts
-  static constexpr intptr_t sample_size = 8192;
 
   bits value(intptr_t i) const {
     bits own;
@@ -121,19 +160,13 @@ private:
         block);
   }
 
-  // The sample is at random places, the same ones each time.
   bucket_map<bits> sampled() {
     scratch_items<bits> sample(2 * sample_size);
-    uint64_t random = 0x9e3779b97f4a7c15;
     intptr_t count = 0;
-    for (intptr_t i = 0; i < sample_size; i++) {
-      random ^= random << 13;
-      random ^= random >> 7;
-      random ^= random << 17;
-      bits own = value(intptr_t(random % uint64_t(n_)));
-      sample.data()[count] = Code::encode(own, descending_);
-      count += !Code::is_nan(own);
-    }
+    for_sample(n_, [&](intptr_t i) {
+      sample.data()[count] = Code::encode(value(i), descending_);
+      count += !Code::is_nan(value(i));
+    });
     if (count == 0) { // nearly all are NaN
       sample.data()[count++] = 0;
     }

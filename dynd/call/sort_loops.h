@@ -170,4 +170,25 @@ template <class U> std::pair<U, U> select_two(U *items, intptr_t n, intptr_t k) 
   return {items[k], k + 1 < n ? items[k + 1] : has_above ? above : items[k]};
 }
 
+/// The k smallest items in order, at the beginning of the items; `moved` has the same items, which are moved.
+template <class U> U *smallest_of(U *items, intptr_t n, intptr_t k, U *moved) {
+  if (k > n / 4) {
+    sort_digits(items, n, moved, items);
+    return items;
+  }
+  if (k == 0) {
+    return items;
+  }
+  U last = select_two(moved, n, k - 1).first;
+  intptr_t below = 0;
+  for (intptr_t i = 0; i < n; i++) {
+    U item = items[i];
+    items[below] = item;
+    below += item < last;
+  }
+  std::fill(items + below, items + k, last);
+  sort_digits(items, k, moved, items);
+  return items;
+}
+
 } // namespace dynd::nd

@@ -4,38 +4,11 @@
 #include <cstring>
 #include <numeric>
 
-#include "dynd/call/sort_long.h"
+#include "dynd/call/select_long.h"
 
 namespace dynd::nd {
 
 namespace {
-
-// Calls f(begin, end, the longest row) for pieces of the rows, on threads; g(row) for each long one by itself, which
-// has threads of its own. Long rows have no length for f.
-template <class F, class G> void for_rows(const char *name, const row_offsets &rows, F f, G g) {
-  std::vector<intptr_t> alone;
-  for (intptr_t r = 0; r < rows.count; r++) {
-    if (rows.length(r) >= long_row) {
-      alone.push_back(r);
-    }
-  }
-  intptr_t first = 0;
-  auto in_pieces_up_to = [&](intptr_t end) {
-    in_pieces_of_rows(name, rows.at + first, end - first, [&](intptr_t from, intptr_t to) {
-      int64_t longest = 0;
-      for (intptr_t r = first + from; r < first + to; r++) {
-        longest = std::max(longest, rows.length(r));
-      }
-      f(first + from, first + to, longest);
-    });
-    first = end + 1;
-  };
-  for (intptr_t r : alone) {
-    in_pieces_up_to(r);
-    g(r);
-  }
-  in_pieces_up_to(rows.count);
-}
 
 // ---- permutations ---------------------------------------------------------------------------------------------------
 
@@ -227,9 +200,11 @@ template <class Code> struct number_sorter {
       to[i] = Code::encode(value(first + i), descending);
       nans += Code::is_nan(value(first + i));
     }
-    if (nans == 0) {
-      return n;
-    }
+    return nans == 0 ? n : encode_apart(first, n, nans, to);
+  }
+
+private:
+  intptr_t encode_apart(int64_t first, intptr_t n, intptr_t nans, bits *to) const {
     intptr_t number = 0, nan = n - nans;
     for (intptr_t i = 0; i < n; i++) {
       bits own = value(first + i);
@@ -265,6 +240,65 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
         });
   });
   return sorted;
+}
+
+// ---- the first ------------------------------------------------------------------------------------------------------
+
+array first_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows,
+                    const row_offsets &taken, bool descending) {
+  intptr_t count = taken.total();
+  array found(new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar)).get(), &count));
+  with_code(scalar, [&](auto code) {
+    using bits = typename decltype(code)::bits;
+    number_sorter<decltype(code)> sorter{list->values().address, descending};
+    auto *to = reinterpret_cast<bits *>(found->values().address);
+    auto take = [&](intptr_t r, bits *memory) {
+      intptr_t n = rows.length(r), k = taken.length(r), numbers = sorter.encode(rows.at[r], n, memory);
+      intptr_t first = std::min(k, numbers); // then come NaNs
+      bits *sorted = memory, *moved = memory + n;
+      if (numbers < long_row) {
+        std::copy_n(memory, numbers, moved);
+        smallest_of(memory, numbers, first, moved);
+      } else if (2 * first >= numbers) {
+        using plain = number_code<bits, key_kind::unsigned_integer>;
+        long_sort<plain>(name, reinterpret_cast<const char *>(memory), numbers, false, moved).run();
+        sorted = moved;
+      } else if (first > 0) {
+        long_selection<bits> selection(name, memory, numbers);
+        std::copy_n(selection.smallest(first), first, memory);
+      }
+      for (intptr_t i = 0; i < k; i++) {
+        to[taken.at[r] + i] = i < first ? decltype(code)::decode(sorted[i], descending) : memory[numbers + i - first];
+      }
+    };
+    for_rows(
+        name, rows,
+        [&](intptr_t begin, intptr_t end, intptr_t longest) {
+          scratch_items<bits> memory(2 * longest);
+          for (intptr_t r = begin; r < end; r++) {
+            take(r, memory.data());
+          }
+        },
+        [&](intptr_t r) { take(r, scratch_items<bits>(2 * rows.length(r)).data()); });
+  });
+  return found;
+}
+
+void first_of_rows(const char *name, const order_keys &keys, const row_offsets &rows, const row_offsets &taken,
+                   int64_t *to) {
+  auto before = [&](int64_t a, int64_t b) {
+    int order = order_keys::compare(keys, a, keys, b);
+    return order != 0 ? order < 0 : a < b;
+  };
+  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    scratch_items<int64_t> places(rows.at[end] - rows.at[begin]);
+    for (intptr_t r = begin; r < end; r++) {
+      int64_t *own = places.data(), n = rows.length(r), k = taken.length(r);
+      std::iota(own, own + n, rows.at[r]);
+      std::partial_sort(own, own + k, own + n, before);
+      std::copy_n(own, k, to + taken.at[r]);
+    }
+  });
 }
 
 } // namespace dynd::nd

@@ -145,7 +145,25 @@ def selection_of_texts():
     return lambda: [texts[index[: 1 << 23]] for _ in range(8)]
 
 
+def sort_of_one_row():
+    values = large_index()
+    return lambda: [nd.sort(values) for _ in range(8)]
+
+
+def positions_of_one_row():
+    values = large_index()
+    return lambda: [nd.argsort(values) for _ in range(8)]
+
+
+def medians_of_rows():
+    rows = nd.unflatten(large_index(), 1 << 10)
+    return lambda: [nd.median(rows, axis=1) for _ in range(8)]
+
+
 TASKS = [
+    sort_of_one_row,
+    positions_of_one_row,
+    medians_of_rows,
     selection_of_numbers,
     selection_of_texts,
     struct_assignment,
