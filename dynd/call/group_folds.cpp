@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
-#include "dynd/call/sort_keys.h"
+#include "dynd/call/sort_codes.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/work.h"
 
@@ -81,7 +81,7 @@ template <class Code, bool descending> struct code_fold {
   using accumulator = uint64_t;
   static constexpr accumulator first = 0;
   static void add(accumulator &to, typename Code::bits value, const char *, uint64_t) {
-    join(to, Code::encode(value, descending));
+    join(to, Code::key(value, descending, false));
   }
   static void join(accumulator &to, accumulator from) { to = std::max(to, from); }
 };
@@ -226,8 +226,7 @@ size_t group_folds::add(group_fold what, const array &list, const group_folds *a
     fold.marks = option ? validity_of(list) : array();
     fold.values = what == group_fold::count ? array() : native_numbers(option ? inside_of_options(list) : list, what);
   }
-  fold.functions =
-      functions_for(what, fold.values ? fold.values->scalar() : scalar_id::bool_, groups_.wide());
+  fold.functions = functions_for(what, fold.values ? fold.values->scalar() : scalar_id::bool_, groups_.wide());
   folds_.push_back(std::move(fold));
   return folds_.size() - 1;
 }
@@ -259,11 +258,14 @@ void group_folds::run() {
   });
   for (one_fold &fold : folds_) {
     char *to = fold.accumulators.data();
-    in_pieces(name_, groups_.slots, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t c = 1; c < chunks; c++) {
-        fold.functions.join(to, to + c * groups_.slots * intptr_t(fold.functions.item), begin, end);
-      }
-    }, chunks);
+    in_pieces(
+        name_, groups_.slots,
+        [&](intptr_t begin, intptr_t end) {
+          for (intptr_t c = 1; c < chunks; c++) {
+            fold.functions.join(to, to + c * groups_.slots * intptr_t(fold.functions.item), begin, end);
+          }
+        },
+        chunks);
   }
 }
 

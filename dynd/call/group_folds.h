@@ -15,8 +15,8 @@ enum class group_fold : uint8_t {
   mean,    ///< the sum in float64 or complex128
   squares, ///< of the distances from a value of each slot; float64
   prod,    ///< as sum
-  least,   ///< as a code in falling order; uint64
-  greatest ///< as a code in rising order; uint64
+  least,   ///< as a key in falling order (sort_codes.h); uint64
+  greatest ///< as a key in rising order; uint64
 };
 
 struct fold_part;

@@ -7,8 +7,8 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/joined.h"
-#include "dynd/call/key_columns.h"
-#include "dynd/call/order_rows.h"
+#include "dynd/call/key_lists.h"
+#include "dynd/call/sort_rows.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/work.h"
 
@@ -56,7 +56,8 @@ public:
   static constexpr bits largest = bits(~bits(0));
 
   range_groups(const char *name, const marked_list &keys)
-      : name_(name), keys_(keys), counts_(keys.counts()), from_(values_of<bits>(keys.list)), count_(keys.list.size(0)) {}
+      : name_(name), keys_(keys), counts_(keys.counts()), from_(values_of<bits>(keys.list)), count_(keys.list.size(0)) {
+  }
 
   // False where the range has too many numbers.
   bool find(key_groups &to) {
@@ -87,6 +88,7 @@ private:
   bits code(intptr_t i) const { return Code::encode(from_[i], false); }
   bool is_small() const { return range_.above() < uint64_t(std::max<intptr_t>(2 * count_, 1024)); }
   intptr_t size() const { return intptr_t(range_.above()) + 1; }
+  bits first_number() const { return Code::decode(bits(range_.first), false); }
 
   code_range sampled() const {
     code_range found;
@@ -121,25 +123,28 @@ private:
 
   // Marks the numbers that there are; false where one is outside of the range. Threads may mark the same.
   bool mark() {
-    marks_ = scratch_values<char>(size());
-    std::fill_n(marks_.data(), size(), 0);
-    std::atomic<bool> outside = false;
+    marks_ = scratch_values<char>(size() + 1);
+    std::fill_n(marks_.data(), size() + 1, 0);
     in_pieces(name_, count_, [&](intptr_t begin, intptr_t end) {
-      char *marks = marks_.data();
-      bits base = bits(range_.first), above = bits(range_.above()), past = 0;
-      for (intptr_t i = begin; i < end; i++) {
-        if (counts_(i)) {
-          auto slot = bits(code(i) - base);
-          bool is_past = slot > above;
-          past |= bits(is_past);
-          __atomic_store_n(marks + (is_past ? bits(0) : slot), char(1), __ATOMIC_RELAXED);
-        }
-      }
-      if (past) {
-        outside = true;
+      if (counts_) {
+        mark_part(begin, end, counts_);
+      } else {
+        mark_part(begin, end, [](intptr_t) { return true; });
       }
     });
-    return !outside;
+    return !marks_[size()];
+  }
+
+  template <class Counts> void mark_part(intptr_t begin, intptr_t end, Counts counts) {
+    char *__restrict marks = marks_.data();
+    const bits *__restrict from = from_;
+    bits base = first_number();
+    uint64_t past = range_.above() + 1;
+    for (intptr_t i = begin; i < end; i++) {
+      if (counts(i)) {
+        __atomic_store_n(marks + std::min(uint64_t(bits(from[i] - base)), past), char(1), __ATOMIC_RELAXED);
+      }
+    }
   }
 
   void fill(key_groups &to) const {
@@ -158,7 +163,7 @@ private:
     bool few = to.slots > 4 * groups + 1024;
     if (sizeof(bits) >= 4 && !few && !counts_) {
       to.numbers = keys_.list;
-      to.base = Code::decode(bits(range_.first), false);
+      to.base = first_number();
     } else {
       store(to, few);
     }
@@ -174,9 +179,8 @@ private:
     to.numbers = new_list<uint32_t>(count_);
     uint32_t *numbers = values_of<uint32_t>(to.numbers);
     in_pieces(name_, count_, [&](intptr_t begin, intptr_t end) {
-      bits base = bits(range_.first);
       for (intptr_t i = begin; i < end; i++) {
-        auto slot = bits(code(i) - base);
+        auto slot = bits(from_[i] - first_number());
         numbers[i] = !counts_(i) ? uint32_t(to.slots) : few ? group[intptr_t(slot)] : uint32_t(slot);
       }
     });
@@ -212,48 +216,38 @@ void fill_table(const char *name, const marked_list &keys, Read read, slot_table
   }
 }
 
-// The number that has a code: of all NaNs the quiet one, of both zeros 0.0.
-template <class Code> typename Code::bits number_of(uint64_t code) {
-  using bits = typename Code::bits;
-  bool nan = code == order_keys::nan_key && Code::payload != 0;
-  return nan ? bits(Code::infinity | (Code::payload + 1) / 2) : Code::decode(bits(code), false);
+// Distinct keys, one for each slot, in their order: groups.
+void sort_groups(const char *name, const array &distinct, key_groups &to) {
+  new_offsets row(1);
+  row.fill()[0] = 0;
+  row.fill()[1] = to.slots;
+  to.slot_of = place_buffer(to.slots);
+  argsort_rows(name, order_keys(name, distinct), row, to.slot_of.fill());
+  to.keys = gathered(name, distinct, to.slot_of);
 }
 
 template <class Code> void group_numbers(const char *name, const marked_list &keys, key_groups &to) {
-  using bits = typename Code::bits;
   slot_table<number_key> table;
-  with_keys(keys.list, [&](auto read) {
-    if constexpr (std::is_same_v<decltype(read(0)), number_key>) {
-      fill_table(name, keys, read, table, to);
+  fill_table(name, keys, number_reader<Code>{keys.list->values().address}, table, to);
+  array distinct(new_dense(keys.list->type, &to.slots));
+  in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t s = begin; s < end; s++) {
+      reinterpret_cast<typename Code::bits *>(distinct->values().address)[s] = number_of<Code>(table.key(s).code, false);
     }
   });
-  scratch_values<keyed_position> items(to.slots), scratch(to.slots);
-  for (intptr_t s = 0; s < to.slots; s++) {
-    items[s] = {table.key(s).code, s};
-  }
-  sort_items(items.data(), to.slots, scratch.data());
-  to.slot_of = place_buffer(to.slots);
-  to.keys = array(new_dense(keys.list->type, &to.slots));
-  for (intptr_t g = 0; g < to.slots; g++) {
-    to.slot_of.fill()[g] = items[g].position;
-    values_of<bits>(to.keys)[g] = number_of<Code>(items[g].key);
-  }
+  sort_groups(name, distinct, to);
 }
 
 void group_texts(const char *name, const marked_list &keys, key_groups &to) {
   slot_table<text_key> table;
   fill_table(name, keys, text_reader(keys.list), table, to);
   place_buffer first(to.slots);
-  for (intptr_t s = 0; s < to.slots; s++) {
-    first.fill()[s] = table.key(s).position;
-  }
-  array texts = gathered(name, keys.list, first);
-  new_offsets row(1);
-  row.fill()[0] = 0;
-  row.fill()[1] = to.slots;
-  to.slot_of = place_buffer(to.slots);
-  argsort_rows(name, order_keys(name, texts), row, to.slot_of.fill());
-  to.keys = gathered(name, texts, to.slot_of);
+  in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t s = begin; s < end; s++) {
+      first.fill()[s] = table.key(s).position;
+    }
+  });
+  sort_groups(name, gathered(name, keys.list, first), to);
 }
 
 // ---- columns --------------------------------------------------------------------------------------------------------
@@ -381,7 +375,7 @@ key_groups group_counted(const char *name, const marked_list &keys) {
   }
   with_code(own.list->scalar(), [&](auto code) {
     using coding = decltype(code);
-    if (coding::payload != 0 || !range_groups<coding>(name, own).find(groups)) {
+    if (is_floating(own.list->scalar()) || !range_groups<coding>(name, own).find(groups)) {
       group_numbers<coding>(name, own, groups);
     }
   });

@@ -7,9 +7,10 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/group_folds.h"
 #include "dynd/call/groups.h"
-#include "dynd/call/sort_keys.h"
+#include "dynd/call/key_lists.h"
 #include "dynd/eval/aggregate.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/work.h"
 
 namespace dynd::nd {
 
@@ -94,9 +95,11 @@ public:
 private:
   template <class T, class F> array list(F of_slot) const {
     array made = new_list<T>(groups_.count());
-    for (intptr_t g = 0; g < groups_.count(); g++) {
-      values_of<T>(made)[g] = of_slot(groups_.slot_of[g]);
-    }
+    in_pieces(name, groups_.count(), [&](intptr_t begin, intptr_t end) {
+      for (intptr_t g = begin; g < end; g++) {
+        values_of<T>(made)[g] = of_slot(groups_.slot_of[g]);
+      }
+    });
     return made;
   }
 
@@ -132,9 +135,11 @@ private:
     with_code(step.element.scalar, [&](auto code) {
       using bits = typename decltype(code)::bits;
       auto *to = reinterpret_cast<bits *>(made->values().address);
-      for (intptr_t g = 0; g < count; g++) {
-        to[g] = decltype(code)::decode(bits(codes[groups_.slot_of[g]]), descending);
-      }
+      in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+        for (intptr_t g = begin; g < end; g++) {
+          to[g] = number_of<decltype(code)>(codes[groups_.slot_of[g]], descending);
+        }
+      });
     });
     if (!step.option) {
       return made;
@@ -147,9 +152,8 @@ private:
   array mean(const reduction_step &step) const {
     scalar_id own = step.element.scalar;
     if (is_complex(own)) {
-      return as_scalar(list<std::complex<double>>([of = folds_.of_slots<std::complex<double>>(step.fold)](int64_t s) {
-                         return of[s];
-                       }),
+      return as_scalar(list<std::complex<double>>(
+                           [of = folds_.of_slots<std::complex<double>>(step.fold)](int64_t s) { return of[s]; }),
                        own);
     }
     array made = list<double>([of = folds_.of_slots<double>(step.fold)](int64_t s) { return of[s]; });

@@ -124,8 +124,8 @@ array groups::rows(const array &values) const {
 array groups::spread(const array &of_groups) const {
   array whole = compact(of_groups, state_->axis), list = list_of(whole, state_->axis);
   if (list.size(0) != count()) {
-    fail(error_kind::value, "groupby: " + std::to_string(list.size(0)) + " values for " + std::to_string(count()) +
-                                " groups");
+    fail(error_kind::value,
+         "groupby: " + std::to_string(list.size(0)) + " values for " + std::to_string(count()) + " groups");
   }
   const key_groups &keys = state_->keys;
   scratch_values<uint32_t> rank = keys.group_of_slots();

@@ -7,7 +7,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/groups.h"
 #include "dynd/call/joined.h"
-#include "dynd/call/key_columns.h"
+#include "dynd/call/key_lists.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
@@ -40,24 +40,31 @@ struct matched_slots {
   array left, right; // uint32; none where there is no slot
   intptr_t slots = 0;
 
-  explicit matched_slots(const marked_list &left_keys, const marked_list &right_keys) {
-    left = new_list<uint32_t>(left_keys.list.size(0));
-    right = new_list<uint32_t>(right_keys.list.size(0));
-    with_keys(right_keys.list, [&](auto read_right) {
-      with_keys(left_keys.list, [&](auto read_left) {
-        using key = decltype(read_right(0));
-        if constexpr (std::is_same_v<key, decltype(read_left(0))>) {
-          slot_table<key> table;
-          in_chunks("join", right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
-            table.insert("join", begin, end, right_keys.counts(), read_right, values_of<uint32_t>(right) + begin);
-          });
-          in_pieces("join", left.size(0), [&](intptr_t begin, intptr_t end) {
-            table.find(begin, end, left_keys.counts(), read_left, values_of<uint32_t>(left) + begin);
-          });
-          slots = table.count();
-        }
+  // Lists of one type.
+  matched_slots(const marked_list &left_keys, const marked_list &right_keys)
+      : left(new_list<uint32_t>(left_keys.list.size(0))), right(new_list<uint32_t>(right_keys.list.size(0))) {
+    if (has_texts(left_keys.list)) {
+      fill(left_keys, right_keys, text_reader(left_keys.list), text_reader(right_keys.list));
+    } else {
+      with_code(left_keys.list->scalar(), [&](auto code) {
+        using reader = number_reader<decltype(code)>;
+        fill(left_keys, right_keys, reader{left_keys.list->values().address},
+             reader{right_keys.list->values().address});
       });
+    }
+  }
+
+private:
+  template <class Read>
+  void fill(const marked_list &left_keys, const marked_list &right_keys, Read read_left, Read read_right) {
+    slot_table<decltype(read_left(0))> table;
+    in_chunks("join", right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+      table.insert("join", begin, end, right_keys.counts(), read_right, values_of<uint32_t>(right) + begin);
     });
+    in_pieces("join", left.size(0), [&](intptr_t begin, intptr_t end) {
+      table.find(begin, end, left_keys.counts(), read_left, values_of<uint32_t>(left) + begin);
+    });
+    slots = table.count();
   }
 };
 
@@ -89,6 +96,15 @@ matched_slots match(std::span<const array> left, std::span<const array> right) {
   return all;
 }
 
+// Calls f for all numbers below count, one after another.
+template <class F> void in_order(intptr_t count, F f) {
+  in_chunks("join", count, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      f(i);
+    }
+  });
+}
+
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 
 // The right side's rows of each slot.
@@ -99,19 +115,19 @@ struct right_rows {
   explicit right_rows(const matched_slots &matched) : offsets(matched.slots), places(matched.right.size(0)) {
     const uint32_t *slot = values_of<uint32_t>(matched.right);
     std::fill_n(offsets.fill(), matched.slots + 1, 0);
-    for (intptr_t i = 0; i < places.size(); i++) {
+    in_order(places.size(), [&](intptr_t i) {
       if (slot[i] != none) {
         offsets.fill()[slot[i] + 1]++;
       }
-    }
+    });
     make_offsets("join", offsets.fill(), matched.slots);
     scratch_values<int64_t> next(matched.slots);
     std::copy_n(offsets.at, matched.slots, next.data());
-    for (intptr_t i = 0; i < places.size(); i++) {
+    in_order(places.size(), [&](intptr_t i) {
       if (slot[i] != none) {
         places.fill()[next[slot[i]]++] = i;
       }
-    }
+    });
   }
 };
 
@@ -146,15 +162,13 @@ pair_places pairs_of(const matched_slots &matched, bool keeps_left) {
 
 template <class F> place_buffer places_where(intptr_t count, F keeps) {
   intptr_t kept = 0, at = 0;
-  for (intptr_t i = 0; i < count; i++) {
-    kept += keeps(i);
-  }
+  in_order(count, [&](intptr_t i) { kept += keeps(i); });
   place_buffer places(kept);
-  for (intptr_t i = 0; i < count; i++) {
+  in_order(count, [&](intptr_t i) {
     if (keeps(i)) {
       places.fill()[at++] = i;
     }
-  }
+  });
   return places;
 }
 
@@ -163,9 +177,7 @@ place_buffer unmatched_right(const matched_slots &matched) {
   scratch_values<char> seen(matched.slots + 1);
   std::fill_n(seen.data(), seen.size(), 0);
   const uint32_t *left = values_of<uint32_t>(matched.left), *right = values_of<uint32_t>(matched.right);
-  for (intptr_t i = 0; i < matched.left.size(0); i++) {
-    seen[std::min<intptr_t>(left[i], matched.slots)] = 1;
-  }
+  in_order(matched.left.size(0), [&](intptr_t i) { seen[std::min<intptr_t>(left[i], matched.slots)] = 1; });
   return places_where(matched.right.size(0), [&](intptr_t i) { return right[i] == none || !seen[right[i]]; });
 }
 
@@ -266,8 +278,8 @@ private:
       if (exact) {
         for (array *side : {&left, &right}) {
           bool option = (*side)->type->dtype->kind == type_kind::option;
-          *side = array(
-              copy_values(side->get(), access_mode::immutable, number_type(both, option), error_mode::nocheck));
+          *side =
+              array(copy_values(side->get(), access_mode::immutable, number_type(both, option), error_mode::nocheck));
         }
       }
     }

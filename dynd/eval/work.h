@@ -34,8 +34,8 @@ template <class F> void in_pieces_of_rows(const char *name, const int64_t *offse
   }
 }
 
-/// Cuts 0 .. count into so many chunks of equal size and calls f(chunk, begin, end) for parts of each, in their order, a
-/// chunk on one thread.
+/// Cuts 0 .. count into so many chunks of equal size and calls f(chunk, begin, end) for parts of each, in their order,
+/// a chunk on one thread.
 void in_chunks(const char *name, intptr_t count, intptr_t chunks,
                const std::function<void(intptr_t, intptr_t, intptr_t)> &f);
 

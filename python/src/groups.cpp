@@ -39,7 +39,8 @@ nb::object reduce(const nd::groups &groups, const std::vector<std::string> &name
   std::vector<nd::group_reduction> reductions;
   for (size_t i = 0; i < names.size(); i++) {
     nb::object own = nb::borrow<nb::sequence>(values)[i];
-    reductions.push_back({find_aggregate(names[i])->id, own.is_none() ? nd::array() : operand(own, "groupby"), corrections[i]});
+    reductions.push_back(
+        {find_aggregate(names[i])->id, own.is_none() ? nd::array() : operand(own, "groupby"), corrections[i]});
   }
   nb::list results;
   for (nd::array &result : groups.reduce(reductions)) {
@@ -62,12 +63,13 @@ void add_groups(nb::module_ &m) {
       .def("check", [](const nd::groups &g, nb::handle values) { g.check(operand(values, "groupby")); })
       .def("keys", [](const nd::groups &g) { return wrapped(g.keys()); })
       .def("rows", [](const nd::groups &g, nb::handle values) { return wrapped(g.rows(operand(values, "groupby"))); })
-      .def("takes",
-           [](const nd::groups &g, const std::string &name, nb::handle values) {
-             const aggregate *what = find_aggregate(name);
-             return what && g.takes(what->id, values.is_none() ? nd::array() : operand(values, "groupby"), g.axis());
-           },
-           nb::arg("name"), nb::arg("values").none())
+      .def(
+          "takes",
+          [](const nd::groups &g, const std::string &name, nb::handle values) {
+            const aggregate *what = find_aggregate(name);
+            return what && g.takes(what->id, values.is_none() ? nd::array() : operand(values, "groupby"), g.axis());
+          },
+          nb::arg("name"), nb::arg("values").none())
       .def("reduce", reduce)
       .def("spread", [](const nd::groups &g, nb::handle a) { return wrapped(g.spread(operand(a, "groupby"))); })
       .def("restored", [](const nd::groups &g, nb::handle a) { return wrapped(g.restored(operand(a, "groupby"))); });

@@ -1,4 +1,4 @@
-// Columns of keys, one value for each element: numbers, texts or bytes, with what is missing marked. Private to
+// Lists of keys: numbers, texts or bytes, with what is missing marked. Private to
 // dynd/call/.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/call/slot_table.h"
-#include "dynd/call/sort_keys.h"
+#include "dynd/call/sort_codes.h"
 #include "dynd/eval/nested.h"
 
 namespace dynd::nd {
@@ -17,9 +17,7 @@ struct marked_list {
   array list;
   array marks; ///< bools, or null
 
-  presence counts() const {
-    return marks ? presence{marks->values().address, marks->value_strides()[0]} : presence{};
-  }
+  presence counts() const { return marks ? presence{marks->values().address, marks->value_strides()[0]} : presence{}; }
   /// Of a list of options: what is inside of them, those that are not missing and counted before.
   marked_list inside(const char *name) const;
 };
@@ -58,19 +56,22 @@ inline bool has_texts(const array &list) {
   return kind == type_kind::string || kind == type_kind::bytes;
 }
 
-/// Calls f with what reads the keys of a list from `own_keys`.
-template <class F> auto with_keys(const array &list, F f) {
-  if (has_texts(list)) {
-    return f(text_reader(list));
-  }
-  return with_code(list->scalar(), [&](auto code) {
-    using bits = typename decltype(code)::bits;
-    return f([from = list->values().address](intptr_t i) {
-      bits value;
-      std::memcpy(&value, from + i * intptr_t(sizeof(bits)), sizeof(bits));
-      return number_key{decltype(code)::key(value, false, true)};
-    });
-  });
+/// The number that has a key: of all NaNs a quiet one.
+template <class Code> typename Code::bits number_of(uint64_t key, bool descending) {
+  using bits = typename Code::bits;
+  constexpr auto quiet = bits(Code::infinity | bits(Code::infinity >> 1));
+  return Code::is_nan(quiet) && key == ~uint64_t(0) ? quiet : Code::decode(bits(key), descending);
 }
+
+/// Reads numbers that follow each other as keys.
+template <class Code> struct number_reader {
+  const char *from;
+
+  number_key operator()(intptr_t i) const {
+    typename Code::bits value;
+    std::memcpy(&value, from + i * intptr_t(sizeof(value)), sizeof(value));
+    return {Code::key(value, false, true)};
+  }
+};
 
 } // namespace dynd::nd

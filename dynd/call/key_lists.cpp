@@ -1,4 +1,4 @@
-#include "dynd/call/key_columns.h"
+#include "dynd/call/key_lists.h"
 
 #include <string>
 
@@ -23,14 +23,15 @@ marked_list marked_list::inside(const char *name) const {
 }
 
 array own_keys(const char *name, const array &list) {
-  bool ours = list->access == access_mode::immutable && (list->flags & flag_ours);
-  if (has_texts(list)) {
-    return ours ? list : gather_whole(list);
-  }
-  element_kind kind;
-  if (!find_element_kind(list->type->dtype, kind) || kind.option || is_complex(kind.scalar)) {
-    fail(error_kind::type, std::string(name) + ": elements of type " + std::string(list.type().dtype().str()) +
+  bool ours = list->access == access_mode::immutable && (list->flags & flag_ours), texts = has_texts(list);
+  element_kind kind{};
+  bool number = find_element_kind(list->type->dtype, kind) && !kind.option && !is_complex(kind.scalar);
+  if (list.ndim() != 1 || !(texts || number)) {
+    fail(error_kind::type, std::string(name) + ": elements of type " + std::string(list.type().element().str()) +
                                " are no keys; real numbers, bools, texts, bytes and structs of these are");
+  }
+  if (texts) {
+    return ours ? list : gather_whole(list);
   }
   if (ours && !kind.swapped && list->value_strides()[0] == intptr_t(list->item_size())) {
     return list;
