@@ -1,5 +1,6 @@
 #include "dynd/eval/work.h"
 
+#include <algorithm>
 #include <string>
 
 #include "dynd/base/errors.h"
@@ -37,6 +38,28 @@ void run_work(const char *name, const even_pieces &pieces, const std::function<v
 
 void run_work(const char *name, const content_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
   run(name, pieces, f);
+}
+
+void in_chunks(const char *name, intptr_t count, intptr_t chunks,
+               const std::function<void(intptr_t, intptr_t, intptr_t)> &f) {
+  intptr_t size = (count + chunks - 1) / chunks;
+  bool unlocks = count > unlocked_from;
+  without_interpreter unlocked(unlocks);
+  interruption stop(unlocks);
+  auto run_chunk = [&](intptr_t chunk) {
+    intptr_t end = std::min(count, (chunk + 1) * size);
+    for (intptr_t begin = std::min(count, chunk * size); begin < end; begin += work_piece) {
+      if (stop.poll()) {
+        return int(dynd_error_cancelled);
+      }
+      f(chunk, begin, std::min(end, begin + work_piece));
+    }
+    return int(dynd_ok);
+  };
+  int status = chunks == 1 ? run_chunk(0) : for_each_piece(chunks, run_chunk);
+  if (status) {
+    fail(kind_of(status), std::string(name) + ": interrupted");
+  }
 }
 
 int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count) {

@@ -34,6 +34,11 @@ template <class F> void in_pieces_of_rows(const char *name, const int64_t *offse
   }
 }
 
+/// Cuts 0 .. count into so many chunks of equal size and calls f(chunk, begin, end) for parts of each, in their order,
+/// a chunk on one thread.
+void in_chunks(const char *name, intptr_t count, intptr_t chunks,
+               const std::function<void(intptr_t, intptr_t, intptr_t)> &f);
+
 /// Sizes become the offsets of what follows each other: offsets[i + 1] holds the size of i, and offsets[0] anything.
 /// Returns the last. A sum beyond 64 bits is an error (memory).
 int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count);

@@ -11,6 +11,7 @@ import os
 from dynd import _dynd
 from dynd._dynd import array, assign, kernel, num_threads, set_num_threads, trim_memory, type_of, vecdot
 
+from dynd._groups import *  # its __all__
 from dynd._order import *  # its __all__
 from dynd._structure import *  # its __all__
 

@@ -87,6 +87,10 @@ template <class F> int guarded_int(F f) noexcept {
   return -1;
 }
 
+/// An object of another class that is an array when it is asked for one (__dynd_array__), as groups are.
+bool makes_array(PyObject *object);
+nd::array made_array(PyObject *object);
+
 /// Whether to_operand takes such an object. An operator leaves others to the object's own operators.
 bool is_operand(PyObject *object);
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
@@ -177,5 +181,6 @@ void add_scans(nb::module_ &m);
 void add_creation(nb::module_ &m);
 void add_order(nb::module_ &m);
 void add_structure(nb::module_ &m);
+void add_groups(nb::module_ &m);
 
 } // namespace binding

@@ -34,6 +34,9 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
   if (is_array(values)) {
     return converted(unwrap(values), type, access);
   }
+  if (makes_array(values)) {
+    return converted(made_array(values), type, access);
+  }
   bool is_bytes = PyByteArray_Check(values) && type && type->dtype->kind == type_kind::bytes;
   if (has_buffer(values) && !is_bytes) {
     nd::array view = is_masked(values) ? nd::array() : plain_view(values);
@@ -118,10 +121,22 @@ nd::array missing_value(scalar_id scalar) {
   return nd::array(writer.finish(access_mode::immutable));
 }
 
+bool makes_array(PyObject *object) {
+  return PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__dynd_array__");
+}
+
+nd::array made_array(PyObject *object) {
+  nb::object made = steal(PyObject_CallMethod(object, "__dynd_array__", nullptr));
+  if (!is_array(made.ptr())) {
+    throw error(error_kind::type, type_name(object) + ".__dynd_array__ returns no array");
+  }
+  return unwrap(made.ptr());
+}
+
 bool is_operand(PyObject *object) {
   return is_array(object) || object == Py_None || PyObject_CheckBuffer(object) || is_list(object) ||
          PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || PyUnicode_Check(object) ||
-         PyDict_Check(object);
+         PyDict_Check(object) || makes_array(object);
 }
 
 nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared) {
@@ -168,6 +183,9 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   }
   if (object == Py_None) {
     throw error(error_kind::type, std::string(operation) + ": None alone has no type; give one operand that has");
+  }
+  if (makes_array(object)) {
+    return made_array(object);
   }
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
 }

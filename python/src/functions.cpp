@@ -351,6 +351,9 @@ void add_functions(nb::module_ &m) {
         if (is_array(values.ptr())) {
           return values;
         }
+        if (makes_array(values.ptr())) {
+          return steal(wrap(made_array(values.ptr())));
+        }
         bool text = PyUnicode_Check(values.ptr()) || PyBytes_Check(values.ptr());
         bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr()) ||
                      PyDict_Check(values.ptr()) || text;

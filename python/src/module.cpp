@@ -115,4 +115,5 @@ NB_MODULE(_dynd, m) {
   add_creation(m);
   add_order(m);
   add_structure(m);
+  add_groups(m);
 }

@@ -323,6 +323,24 @@ constexpr const char *array_doc =
 
 #define DYND_SLOT(id, function)                                                                                        \
   { id, reinterpret_cast<void *>(function) }
+// An attribute, or a field where the name is free.
+PyObject *get_attribute(PyObject *self, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(self, name);
+  const type_data *type = found ? nullptr : below_options(unwrap(self).type().dtype().get());
+  if (!type || type->kind != type_kind::struct_ || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    return found;
+  }
+  Py_ssize_t size;
+  const char *text = PyUnicode_AsUTF8AndSize(name, &size);
+  for (int i = 0; text && i < type->nfields; i++) {
+    if (std::string_view(text, size_t(size)) == type->fields[i].name) {
+      PyErr_Clear();
+      return get_item(self, name);
+    }
+  }
+  return nullptr;
+}
+
 PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
                              DYND_SLOT(Py_tp_new, new_array),
                              {Py_tp_doc, const_cast<char *>(array_doc)},
@@ -367,6 +385,7 @@ PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
                              DYND_SLOT(Py_mp_length, length),
                              DYND_SLOT(Py_sq_length, length),
                              DYND_SLOT(Py_sq_item, get_element),
+                             DYND_SLOT(Py_tp_getattro, get_attribute),
                              DYND_SLOT(Py_tp_iter, iterate),
                              DYND_SLOT(Py_tp_repr, repr),
                              DYND_SLOT(Py_tp_str, str),

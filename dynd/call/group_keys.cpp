@@ -1,0 +1,419 @@
+#include "dynd/call/group_keys.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
+#include "dynd/call/key_lists.h"
+#include "dynd/call/sort_rows.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+scratch_values<uint32_t> key_groups::group_of_slots() const {
+  scratch_values<uint32_t> groups(slots);
+  for (intptr_t g = 0; g < count(); g++) {
+    groups[slot_of[g]] = uint32_t(g);
+  }
+  return groups;
+}
+
+namespace {
+
+place_buffer counted_up(intptr_t count) {
+  place_buffer places(count);
+  for (intptr_t i = 0; i < count; i++) {
+    places.fill()[i] = i;
+  }
+  return places;
+}
+
+array gathered(const char *name, const array &list, const place_buffer &places) {
+  return gather(name, list, {places.data(), nullptr, places.size()});
+}
+
+// ---- numbers of a small range ---------------------------------------------------------------------------------------
+
+// Codes from first to last; none where first is above it.
+struct code_range {
+  uint64_t first = ~uint64_t(0), last = 0;
+
+  void add(uint64_t code) {
+    first = std::min(first, code);
+    last = std::max(last, code);
+  }
+  uint64_t above() const { return last - first; } // how many are above the first
+};
+
+// Integers whose keys are slots: those of a range that has few numbers for as many elements.
+template <class Code> class range_groups {
+public:
+  using bits = typename Code::bits;
+  static constexpr bits largest = bits(~bits(0));
+
+  range_groups(const char *name, const marked_list &keys)
+      : name_(name), keys_(keys), counts_(keys.counts()), from_(values_of<bits>(keys.list)), count_(keys.list.size(0)) {
+  }
+
+  // False where the range has too many numbers.
+  bool find(key_groups &to) {
+    range_ = sampled();
+    if (range_.first > range_.last || !is_small()) {
+      return false;
+    }
+    bool exact = count_ <= sampled_whole;
+    if (!exact) {
+      uint64_t margin = range_.above() / 8 + 64; // what a sample does not show
+      range_.first -= std::min(range_.first, margin);
+      range_.last += std::min(uint64_t(largest) - range_.last, margin);
+    }
+    if (!mark()) {
+      range_ = whole_range();
+      if (!is_small()) {
+        return false;
+      }
+      mark();
+    }
+    fill(to);
+    return true;
+  }
+
+private:
+  static constexpr intptr_t sampled_whole = 1 << 16, sample = 1 << 12;
+
+  bits code(intptr_t i) const { return Code::encode(from_[i], false); }
+  bool is_small() const { return range_.above() < uint64_t(std::max<intptr_t>(2 * count_, 1024)); }
+  intptr_t size() const { return intptr_t(range_.above()) + 1; }
+  bits first_number() const { return Code::decode(bits(range_.first), false); }
+
+  code_range sampled() const {
+    code_range found;
+    intptr_t step = count_ <= sampled_whole ? 1 : count_ / sample;
+    for (intptr_t i = 0; i < count_; i += step) {
+      if (counts_(i)) {
+        found.add(code(i));
+      }
+    }
+    if (count_ && counts_(count_ - 1)) {
+      found.add(code(count_ - 1));
+    }
+    return found;
+  }
+
+  code_range whole_range() const {
+    std::atomic<uint64_t> first = ~uint64_t(0), last = 0;
+    in_pieces(name_, count_, [&](intptr_t begin, intptr_t end) {
+      code_range found;
+      for (intptr_t i = begin; i < end; i++) {
+        if (counts_(i)) {
+          found.add(code(i));
+        }
+      }
+      for (uint64_t seen = first; seen > found.first && !first.compare_exchange_weak(seen, found.first);) {
+      }
+      for (uint64_t seen = last; seen < found.last && !last.compare_exchange_weak(seen, found.last);) {
+      }
+    });
+    return {first, last};
+  }
+
+  // Marks the numbers that there are; false where one is outside of the range. Threads may mark the same.
+  bool mark() {
+    marks_ = scratch_values<char>(size() + 1);
+    std::fill_n(marks_.data(), size() + 1, 0);
+    in_pieces(name_, count_, [&](intptr_t begin, intptr_t end) {
+      if (counts_) {
+        mark_part(begin, end, counts_);
+      } else {
+        mark_part(begin, end, [](intptr_t) { return true; });
+      }
+    });
+    return !marks_[size()];
+  }
+
+  template <class Counts> void mark_part(intptr_t begin, intptr_t end, Counts counts) {
+    char *__restrict marks = marks_.data();
+    const bits *__restrict from = from_;
+    bits base = first_number();
+    uint64_t past = range_.above() + 1;
+    for (intptr_t i = begin; i < end; i++) {
+      if (counts(i)) {
+        __atomic_store_n(marks + std::min(uint64_t(bits(from[i] - base)), past), char(1), __ATOMIC_RELAXED);
+      }
+    }
+  }
+
+  void fill(key_groups &to) const {
+    intptr_t groups = std::count(marks_.data(), marks_.data() + size(), 1), g = 0;
+    to.elements = count_;
+    to.slots = size();
+    to.slot_of = place_buffer(groups);
+    array keys(new_dense(keys_.list->type, &groups));
+    for (intptr_t slot = 0; slot < size(); slot++) {
+      if (marks_[slot]) {
+        to.slot_of.fill()[g] = slot;
+        values_of<bits>(keys)[g++] = Code::decode(bits(range_.first + uint64_t(slot)), false);
+      }
+    }
+    to.keys = keys;
+    bool few = to.slots > 4 * groups + 1024;
+    if (sizeof(bits) >= 4 && !few && !counts_) {
+      to.numbers = keys_.list;
+      to.base = first_number();
+    } else {
+      store(to, few);
+    }
+  }
+
+  // Slots of their own: where keys are narrow, where only few of the numbers are keys, and where some do not count.
+  void store(key_groups &to, bool few) const {
+    scratch_values<uint32_t> group = few ? to.group_of_slots() : scratch_values<uint32_t>();
+    if (few) {
+      to.slots = to.count();
+      to.slot_of = counted_up(to.count());
+    }
+    to.numbers = new_list<uint32_t>(count_);
+    uint32_t *numbers = values_of<uint32_t>(to.numbers);
+    in_pieces(name_, count_, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        auto slot = bits(from_[i] - first_number());
+        numbers[i] = !counts_(i) ? uint32_t(to.slots) : few ? group[intptr_t(slot)] : uint32_t(slot);
+      }
+    });
+  }
+
+  const char *name_;
+  const marked_list &keys_;
+  presence counts_;
+  const bits *from_;
+  intptr_t count_;
+  code_range range_;
+  scratch_values<char> marks_;
+};
+
+// ---- keys in a table ------------------------------------------------------------------------------------------------
+
+// Slots of their own, by a table of keys; those that do not count have one above all others.
+template <class Key, class Read>
+void fill_table(const char *name, const marked_list &keys, Read read, slot_table<Key> &table, key_groups &to) {
+  to.elements = keys.list.size(0);
+  to.numbers = new_list<uint32_t>(to.elements);
+  uint32_t *slots = values_of<uint32_t>(to.numbers);
+  in_chunks(name, to.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    table.insert(name, begin, end, keys.counts(), read, slots + begin);
+  });
+  to.slots = table.count();
+  if (keys.marks) {
+    in_pieces(name, to.elements, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        slots[i] = std::min(slots[i], uint32_t(to.slots));
+      }
+    });
+  }
+}
+
+// Distinct keys, one for each slot, in their order: groups.
+void sort_groups(const char *name, const array &distinct, key_groups &to) {
+  new_offsets row(1);
+  row.fill()[0] = 0;
+  row.fill()[1] = to.slots;
+  to.slot_of = place_buffer(to.slots);
+  argsort_rows(name, order_keys(name, distinct), row, to.slot_of.fill());
+  to.keys = gathered(name, distinct, to.slot_of);
+}
+
+template <class Code> void group_numbers(const char *name, const marked_list &keys, key_groups &to) {
+  slot_table<number_key> table;
+  fill_table(name, keys, number_reader<Code>{keys.list->values().address}, table, to);
+  array distinct(new_dense(keys.list->type, &to.slots));
+  in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t s = begin; s < end; s++) {
+      reinterpret_cast<typename Code::bits *>(distinct->values().address)[s] = number_of<Code>(table.key(s).code, false);
+    }
+  });
+  sort_groups(name, distinct, to);
+}
+
+void group_texts(const char *name, const marked_list &keys, key_groups &to) {
+  slot_table<text_key> table;
+  fill_table(name, keys, text_reader(keys.list), table, to);
+  place_buffer first(to.slots);
+  in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t s = begin; s < end; s++) {
+      first.fill()[s] = table.key(s).position;
+    }
+  });
+  sort_groups(name, gathered(name, keys.list, first), to);
+}
+
+// ---- columns --------------------------------------------------------------------------------------------------------
+
+// Elements that do not count have the slot above all others, which is no group's.
+key_groups group_counted(const char *name, const marked_list &keys);
+
+bool is_option(const array &list) { return list->type->element->kind == type_kind::option; }
+
+// What does not count becomes the last group, without a key, where there is any.
+void add_missing(const char *name, const marked_list &keys, key_groups &groups) {
+  presence counts = keys.counts();
+  std::atomic<bool> any = false;
+  in_pieces(name, groups.elements, [&](intptr_t begin, intptr_t end) {
+    bool found = false;
+    for (intptr_t i = begin; i < end; i++) {
+      found |= !counts(i);
+    }
+    if (found) {
+      any = true;
+    }
+  });
+  if (any) {
+    place_buffer slots(groups.count() + 1);
+    std::copy_n(groups.slot_of.data(), groups.count(), slots.fill());
+    slots.fill()[groups.count()] = groups.slots++;
+    groups.slot_of = slots;
+  }
+}
+
+// Every element has a group.
+key_groups group_all(const char *name, const marked_list &keys) {
+  if (!is_option(keys.list)) {
+    key_groups groups = group_counted(name, keys);
+    if (keys.marks) {
+      add_missing(name, keys, groups);
+    }
+    return groups;
+  }
+  marked_list inside = keys.inside(name);
+  key_groups groups = group_counted(name, inside);
+  add_missing(name, inside, groups);
+  place_buffer places = counted_up(groups.count());
+  if (groups.keys.size(0) < groups.count()) {
+    places.fill()[groups.count() - 1] = -1;
+  }
+  groups.keys = gather_or_missing(name, groups.keys, {places.data(), nullptr, places.size()});
+  return groups;
+}
+
+// All elements in one group.
+key_groups one_group(intptr_t elements) {
+  key_groups one;
+  one.numbers = new_list<uint32_t>(elements);
+  std::fill_n(values_of<uint32_t>(one.numbers), elements, 0);
+  one.elements = elements;
+  one.slots = 1;
+  one.slot_of = counted_up(1);
+  return one;
+}
+
+// The rank of each element in one, then in the other, as one number.
+array joined_ranks(const char *name, const key_groups &a, const key_groups &b) {
+  scratch_values<uint32_t> rank_a = a.group_of_slots(), rank_b = b.group_of_slots();
+  array ranks = new_list<uint64_t>(a.elements);
+  uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(b.count());
+  a.with_slots([&](auto slot_a) {
+    b.with_slots([&](auto slot_b) {
+      in_pieces(name, a.elements, [&](intptr_t begin, intptr_t end) {
+        for (intptr_t i = begin; i < end; i++) {
+          to[i] = rank_a[intptr_t(slot_a(i))] * each + rank_b[intptr_t(slot_b(i))];
+        }
+      });
+    });
+  });
+  return ranks;
+}
+
+// Groups by several columns of the same length, of which the elements count that are marked.
+key_groups group_columns(const char *name, std::span<const std::string> names, std::span<const array> columns,
+                         const array &marks) {
+  intptr_t elements = columns[0].size(0);
+  key_groups all = marks ? one_group(elements) : group_all(name, {columns[0], {}});
+  std::vector<array> parts; // the keys of each column, of all groups
+  if (!marks) {
+    parts.push_back(all.keys);
+  }
+  for (const array &column : columns.subspan(parts.size())) {
+    key_groups own = group_all(name, {column, marks});
+    auto each = uint64_t(own.count());
+    all = group_counted(name, {joined_ranks(name, all, own), marks});
+    place_buffer before(all.count()), rank(all.count());
+    for (intptr_t g = 0; g < all.count(); g++) {
+      auto both = values_of<uint64_t>(all.keys)[g];
+      before.fill()[g] = int64_t(both / each);
+      rank.fill()[g] = int64_t(both % each);
+    }
+    for (array &part : parts) {
+      part = gathered(name, part, before);
+    }
+    parts.push_back(gathered(name, own.keys, rank));
+  }
+  all.keys = zip_lists(names, parts);
+  return all;
+}
+
+key_groups group_counted(const char *name, const marked_list &keys) {
+  const type_data *type = keys.list->type->element;
+  if (type->nfields) {
+    std::vector<std::string> names;
+    std::vector<array> columns;
+    for (int i = 0; i < type->nfields; i++) {
+      columns.push_back(field(keys.list, i));
+      if (type->kind == type_kind::struct_) {
+        names.push_back(type->fields[i].name);
+      }
+    }
+    return group_columns(name, names, columns, keys.marks);
+  }
+  key_groups groups;
+  marked_list own = {own_keys(name, keys.list), keys.marks};
+  if (has_texts(own.list)) {
+    group_texts(name, own, groups);
+    return groups;
+  }
+  with_code(own.list->scalar(), [&](auto code) {
+    using coding = decltype(code);
+    if (is_floating(own.list->scalar()) || !range_groups<coding>(name, own).find(groups)) {
+      group_numbers<coding>(name, own, groups);
+    }
+  });
+  return groups;
+}
+
+} // namespace
+
+key_groups group_keys(const char *name, const array &list) { return group_all(name, {list, {}}); }
+
+key_groups group_keys(const char *name, std::span<const std::string> names, std::span<const array> lists) {
+  return group_columns(name, names, lists, {});
+}
+
+key_groups group_in_rows(const char *name, const row_offsets &rows, const key_groups &inside, new_offsets &first) {
+  scratch_values<uint32_t> rank = inside.group_of_slots();
+  array ranks = new_list<uint64_t>(inside.elements);
+  uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(inside.count());
+  inside.with_slots([&](auto slot) {
+    in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        for (int64_t i = rows.at[r]; i < rows.at[r + 1]; i++) {
+          to[i] = uint64_t(r) * each + rank[intptr_t(slot(i))];
+        }
+      }
+    });
+  });
+  key_groups all = group_counted(name, {ranks, {}});
+  place_buffer key(all.count());
+  std::fill_n(first.fill(), first.count + 1, 0);
+  for (intptr_t g = 0; g < all.count(); g++) {
+    auto both = values_of<uint64_t>(all.keys)[g];
+    first.fill()[both / each + 1]++;
+    key.fill()[g] = int64_t(both % each);
+  }
+  make_offsets(name, first.fill(), first.count);
+  all.keys = gathered(name, inside.keys, key);
+  return all;
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,44 @@
+// Which group each element is in, by keys of any type: numbers, bools, texts, bytes, structs of these, options of all.
+// Private to dynd/call/. What slots are: docs/decisions/0035.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dynd/array/array.h"
+#include "dynd/call/slot_table.h"
+#include "dynd/eval/nested.h"
+
+namespace dynd::nd {
+
+/// The slots of elements, and the groups, whose keys rise; what is missing is the last one.
+struct key_groups {
+  array numbers; ///< uint32, or integers of 8 bytes or uint32: the slot of element i is numbers[i] - base
+  uint64_t base = 0;
+  intptr_t elements = 0;
+  intptr_t slots = 0;   ///< all are below it
+  place_buffer slot_of; ///< of each group; those that no group has are of no element
+  array keys;           ///< a list, of each group
+
+  intptr_t count() const { return slot_of.size(); }
+  bool wide() const { return numbers->item_size() == 8; }
+  /// Calls f with the slots, as something that has them by the number of the element.
+  template <class F> auto with_slots(F f) const {
+    if (wide()) {
+      return f([at = values_of<uint64_t>(numbers), base = base](intptr_t i) { return at[i] - base; });
+    }
+    return f([at = values_of<uint32_t>(numbers), base = uint32_t(base)](intptr_t i) { return uint64_t(at[i] - base); });
+  }
+  /// The group of each slot.
+  scratch_values<uint32_t> group_of_slots() const;
+};
+
+key_groups group_keys(const char *name, const array &list);
+/// By several lists of one length, the first one first; the keys are structs, or without names tuples.
+key_groups group_keys(const char *name, std::span<const std::string> names, std::span<const array> lists);
+/// By the row of each element, then by its group in others; `first` has where each row's groups begin. The keys are
+/// those of the others.
+key_groups group_in_rows(const char *name, const row_offsets &rows, const key_groups &inside, new_offsets &first);
+
+} // namespace dynd::nd

@@ -1,0 +1,163 @@
+#include "dynd/call/groups.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "dynd/base/errors.h"
+#include "dynd/call/group_keys.h"
+#include "dynd/call/joined.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+namespace {
+
+const char *const name = "groupby";
+
+// The elements in the order of their groups.
+struct group_order {
+  new_offsets offsets{0}; // of each group
+  place_buffer places;    // of its elements, rising
+};
+
+group_order order_of(const key_groups &groups) {
+  scratch_values<uint32_t> rank = groups.group_of_slots();
+  group_order order{new_offsets(groups.count()), place_buffer(groups.elements)};
+  int64_t *sizes = order.offsets.fill() + 1, *to = order.places.fill();
+  std::fill_n(sizes, groups.count(), 0);
+  groups.with_slots([&](auto slot) {
+    in_chunks(name, groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        sizes[rank[intptr_t(slot(i))]]++;
+      }
+    });
+    make_offsets(name, order.offsets.fill(), groups.count());
+    scratch_values<int64_t> next(groups.count());
+    std::copy_n(order.offsets.at, groups.count(), next.data());
+    in_chunks(name, groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[next[rank[intptr_t(slot(i))]]++] = i;
+      }
+    });
+  });
+  return order;
+}
+
+} // namespace
+
+struct groups::state {
+  array like; // compact down to the axis: what the groups are of
+  int axis = 0;
+  key_groups keys;
+  new_offsets first{0}; // of each row of the axis, its first group; within rows only
+  std::mutex lock;
+  std::shared_ptr<const group_order> order; // once it is asked for; changed with the lock
+
+  // The lock is not held while it is computed, which gives Python's lock away.
+  std::shared_ptr<const group_order> ordered() {
+    {
+      std::lock_guard locked(lock);
+      if (order) {
+        return order;
+      }
+    }
+    auto found = std::make_shared<const group_order>(order_of(keys));
+    std::lock_guard locked(lock);
+    return order = found;
+  }
+};
+
+groups::groups(std::span<const array> by, std::span<const std::string> names, bool several, int axis)
+    : state_(std::make_shared<state>()) {
+  if (by.empty()) {
+    fail(error_kind::value, "groupby: no keys are given");
+  }
+  std::vector<array> columns, lists;
+  for (const array &keys : by) {
+    state_->axis = checked_axis(name, keys, axis);
+    columns.push_back(compact(keys, state_->axis));
+    if (keys.ndim() != state_->axis + 1) {
+      fail(error_kind::value, "groupby: keys of " + std::to_string(keys.ndim()) + " dimension(s) for axis " +
+                                  std::to_string(axis) + ": an element has one key");
+    }
+    lists.push_back(list_of(columns.back(), state_->axis));
+  }
+  check_outside(name, columns, state_->axis + 1);
+  state_->like = columns[0];
+  state_->keys = several ? group_keys(name, names, lists) : group_keys(name, lists[0]);
+  if (state_->axis > 0) {
+    row_offsets rows = rows_at(columns[0], state_->axis);
+    state_->first = new_offsets(rows.count);
+    state_->keys = group_in_rows(name, rows, state_->keys, state_->first);
+  }
+}
+
+int groups::axis() const { return state_->axis; }
+intptr_t groups::count() const { return state_->keys.count(); }
+array groups::keys() const { return shaped(state_->keys.keys); }
+
+array groups::shaped(const array &list) const {
+  return state_->axis == 0 ? list : assemble(state_->like, state_->axis, {state_->first}, list);
+}
+
+array groups::values_list(const array &values) const {
+  if (values.ndim() <= state_->axis) {
+    fail(error_kind::value, "groupby: values of " + std::to_string(values.ndim()) +
+                                " dimension(s) are grouped along axis " + std::to_string(state_->axis));
+  }
+  std::vector<array> both = {state_->like, compact(values, state_->axis)};
+  check_outside(name, both, state_->axis + 1);
+  return list_of(both[1], state_->axis);
+}
+
+array groups::rows(const array &values) const {
+  array list = values_list(values);
+  std::shared_ptr<const group_order> order = state_->ordered();
+  array sorted = gather(name, list, {order->places.data(), nullptr, order->places.size()});
+  if (state_->axis == 0) {
+    return assemble({}, 0, {count(), order->offsets}, sorted);
+  }
+  return assemble(state_->like, state_->axis, {state_->first, order->offsets}, sorted);
+}
+
+array groups::spread(const array &of_groups) const {
+  array whole = compact(of_groups, state_->axis), list = list_of(whole, state_->axis);
+  if (list.size(0) != count()) {
+    fail(error_kind::value,
+         "groupby: " + std::to_string(list.size(0)) + " values for " + std::to_string(count()) + " groups");
+  }
+  const key_groups &keys = state_->keys;
+  scratch_values<uint32_t> rank = keys.group_of_slots();
+  place_buffer places(keys.elements);
+  keys.with_slots([&](auto slot) {
+    in_pieces(name, keys.elements, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        places.fill()[i] = rank[intptr_t(slot(i))];
+      }
+    });
+  });
+  array spread = gather(name, list, {places.data(), nullptr, places.size()});
+  return assemble(state_->like, state_->axis + 1, {}, spread);
+}
+
+array groups::restored(const array &rows) const {
+  int inside = state_->axis + 1;
+  array whole = compact(rows, checked_axis(name, rows, inside));
+  row_offsets own = rows_at(whole, inside);
+  std::shared_ptr<const group_order> order = state_->ordered();
+  bool same = own.count == count() && std::equal(own.at, own.at + own.count + 1, order->offsets.at);
+  if (!same) {
+    fail(error_kind::value, "groupby: the rows have other lengths than the groups");
+  }
+  place_buffer places(order->places.size());
+  for (intptr_t i = 0; i < places.size(); i++) {
+    places.fill()[order->places[i]] = i;
+  }
+  array list = gather(name, list_of(whole, inside), {places.data(), nullptr, places.size()});
+  return assemble(state_->like, inside, {}, list);
+}
+
+const key_groups &groups::by_slots() const { return state_->keys; }
+
+} // namespace dynd::nd

@@ -1,0 +1,53 @@
+#include "dynd/call/key_lists.h"
+
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+marked_list marked_list::inside(const char *name) const {
+  array valid = validity_of(list);
+  array both = new_list<bool>(list.size(0));
+  presence own = {valid->values().address, valid->value_strides()[0]}, outer = counts();
+  bool *to = values_of<bool>(both);
+  in_pieces(name, list.size(0), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = own(i) && outer(i);
+    }
+  });
+  return {inside_of_options(list), both};
+}
+
+array own_keys(const char *name, const array &list) {
+  bool ours = list->access == access_mode::immutable && (list->flags & flag_ours), texts = has_texts(list);
+  element_kind kind{};
+  bool number = find_element_kind(list->type->dtype, kind) && !kind.option && !is_complex(kind.scalar);
+  if (list.ndim() != 1 || !(texts || number)) {
+    fail(error_kind::type, std::string(name) + ": elements of type " + std::string(list.type().element().str()) +
+                               " are no keys; real numbers, bools, texts, bytes and structs of these are");
+  }
+  if (texts) {
+    return ours ? list : gather_whole(list);
+  }
+  if (ours && !kind.swapped && list->value_strides()[0] == intptr_t(list->item_size())) {
+    return list;
+  }
+  return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(kind.scalar), error_mode::nocheck));
+}
+
+text_reader::text_reader(const array &list)
+    : slots_(list->streams()[0].address), content_(list->streams()[1].address), limit_(content_),
+      stride_(list->strides(0)[0]), kind_(list->streams()[0].kind) {
+  for (intptr_t i : {intptr_t(0), list.size(0) - 1}) { // where the last one ends, mostly all do
+    if (i >= 0 && i < list.size(0)) {
+      row_extent row = read_slot(slots_ + i * stride_, kind_);
+      limit_ = row.size > 0 ? std::max(limit_, content_ + row.start + row.size) : limit_;
+    }
+  }
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,77 @@
+// Lists of keys: numbers, texts or bytes, with what is missing marked. Private to
+// dynd/call/.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dynd/array/array.h"
+#include "dynd/call/slot_table.h"
+#include "dynd/call/sort_codes.h"
+#include "dynd/eval/nested.h"
+
+namespace dynd::nd {
+
+/// Elements of a list that count: those that are marked, or without marks all.
+struct marked_list {
+  array list;
+  array marks; ///< bools, or null
+
+  presence counts() const { return marks ? presence{marks->values().address, marks->value_strides()[0]} : presence{}; }
+  /// Of a list of options: what is inside of them, those that are not missing and counted before.
+  marked_list inside(const char *name) const;
+};
+
+/// A list of numbers or texts that nothing else writes, numbers in a native type and one after another.
+array own_keys(const char *name, const array &list);
+
+/// Reads texts as keys. What is behind a text in memory is read too, as far as texts are known to reach.
+class text_reader {
+public:
+  explicit text_reader(const array &list);
+
+  text_key operator()(intptr_t i) const {
+    row_extent row = read_slot(slots_ + i * stride_, kind_);
+    const char *data = content_ + row.start;
+    text_key key = {0, data, row.size, i};
+    if (row.size <= 0) {
+      key.size = 0;
+    } else if (limit_ - data >= 8) {
+      std::memcpy(&key.word, data, 8);
+      key.word &= row.size < 8 ? (uint64_t(1) << (8 * row.size)) - 1 : ~uint64_t(0);
+    } else {
+      std::memcpy(&key.word, data, size_t(row.size < 8 ? row.size : 8));
+    }
+    return key;
+  }
+
+private:
+  const char *slots_, *content_, *limit_;
+  intptr_t stride_;
+  slot_kind kind_;
+};
+
+inline bool has_texts(const array &list) {
+  type_kind kind = list->type->dtype->kind;
+  return kind == type_kind::string || kind == type_kind::bytes;
+}
+
+/// The number that has a key: of all NaNs a quiet one.
+template <class Code> typename Code::bits number_of(uint64_t key, bool descending) {
+  using bits = typename Code::bits;
+  constexpr auto quiet = bits(Code::infinity | bits(Code::infinity >> 1));
+  return Code::is_nan(quiet) && key == ~uint64_t(0) ? quiet : Code::decode(bits(key), descending);
+}
+
+/// Reads numbers that follow each other as keys.
+template <class Code> struct number_reader {
+  const char *from;
+
+  number_key operator()(intptr_t i) const {
+    typename Code::bits value;
+    std::memcpy(&value, from + i * intptr_t(sizeof(value)), sizeof(value));
+    return {Code::key(value, false, true)};
+  }
+};
+
+} // namespace dynd::nd

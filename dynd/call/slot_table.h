@@ -1,0 +1,196 @@
+// A hash table that numbers keys: equal keys have one number, their slot. Slots rise in the order in which keys come.
+// Private to dynd/call/.
+//
+// The table has slots only, the keys are beside it. A batch of keys is hashed first, and what it will read is fetched
+// into the cache; then the first place of each is looked at without a branch. Keys that are not there (new ones, and
+// those whose place another one has) are searched after that, one by one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/memory/buffer.h"
+
+namespace dynd::nd {
+
+/// Recycled memory for plain values, not zeroed.
+template <class T> class scratch_values {
+public:
+  explicit scratch_values(intptr_t count = 0) : memory_(allocate_buffer(size_t(count) * sizeof(T))), size_(count) {}
+  T *data() const { return reinterpret_cast<T *>(memory_->data); }
+  intptr_t size() const { return size_; }
+  T &operator[](intptr_t i) const { return data()[i]; }
+
+private:
+  ref<buffer> memory_;
+  intptr_t size_;
+};
+
+/// Which of some elements count: a byte each; without an address all do.
+struct presence {
+  const char *address = nullptr;
+  intptr_t stride = 0;
+
+  explicit operator bool() const { return address != nullptr; }
+  bool operator()(intptr_t i) const { return !address || address[i * stride]; }
+};
+
+inline uint64_t mixed_bits(uint64_t x) {
+  x *= 0x9e3779b97f4a7c15;
+  return (x ^ x >> 32) * 0xd6e8feb86659fd93;
+}
+
+/// Key: a plain struct with hash(), whose high bits are used, and ==.
+template <class Key> class slot_table {
+public:
+  static constexpr uint32_t none = ~uint32_t(0);
+
+  slot_table() { clear(1 << 10); }
+
+  intptr_t count() const { return used_ - 1; }
+  const Key &key(intptr_t slot) const { return keys_[slot + 1]; }
+
+  /// The slots of the keys read(i), i from begin to end; keys that are new get one. None where they do not count.
+  template <class Read>
+  void insert(const char *name, intptr_t begin, intptr_t end, presence counts, Read read, uint32_t *to) {
+    batch part;
+    for (; begin < end; begin += batch_size, to += batch_size) {
+      reserve(name);
+      intptr_t n = std::min(batch_size, end - begin), left = part.look(*this, begin, n, counts, read, to);
+      for (intptr_t k = 0; k < left; k++) {
+        intptr_t j = part.left[k];
+        to[j] = counts(begin + j) ? found_or_new(part.keys[j], part.place[j]) : none;
+      }
+    }
+  }
+
+  /// The same where keys that are new have none.
+  template <class Read> void find(intptr_t begin, intptr_t end, presence counts, Read read, uint32_t *to) const {
+    batch part;
+    for (; begin < end; begin += batch_size, to += batch_size) {
+      intptr_t n = std::min(batch_size, end - begin), left = part.look(*this, begin, n, counts, read, to);
+      for (intptr_t k = 0; k < left; k++) {
+        intptr_t j = part.left[k];
+        to[j] = counts(begin + j) ? found(part.keys[j], part.place[j]) : none;
+      }
+    }
+  }
+
+private:
+  static constexpr intptr_t batch_size = 256, share = 4; // places for each key
+
+  struct batch {
+    Key keys[batch_size];
+    uint64_t place[batch_size];
+    uint32_t left[batch_size];
+
+    template <class Read>
+    intptr_t look(const slot_table &table, intptr_t begin, intptr_t n, presence counts, Read read, uint32_t *to) {
+      const uint32_t *slots = table.slots_.data();
+      const Key *known = table.keys_.data();
+      for (intptr_t j = 0; j < n; j++) {
+        keys[j] = read(begin + j);
+        place[j] = keys[j].hash() >> table.shift_;
+        __builtin_prefetch(slots + place[j]);
+      }
+      for (intptr_t j = 0; j < n; j++) {
+        to[j] = slots[place[j]];
+        __builtin_prefetch(known + to[j]);
+      }
+      intptr_t count = 0;
+      for (intptr_t j = 0; j < n; j++) {
+        uint32_t slot = to[j]--;
+        left[count] = uint32_t(j);
+        count += !slot | !(known[slot] == keys[j]) | !counts(begin + j);
+      }
+      return count;
+    }
+  };
+
+  uint32_t found(const Key &key, uint64_t place) const {
+    for (;; place = (place + 1) & (uint64_t(slots_.size()) - 1)) {
+      uint32_t slot = slots_[intptr_t(place)];
+      if (!slot || keys_[slot] == key) {
+        return slot - 1; // none where it is 0
+      }
+    }
+  }
+
+  uint32_t found_or_new(const Key &key, uint64_t place) {
+    for (;; place = (place + 1) & (uint64_t(slots_.size()) - 1)) {
+      uint32_t &slot = slots_[intptr_t(place)];
+      if (!slot) {
+        keys_[used_] = key;
+        slot = uint32_t(used_++);
+      } else if (!(keys_[slot] == key)) {
+        continue;
+      }
+      return slot - 1;
+    }
+  }
+
+  // Room for one more batch.
+  void reserve(const char *name) {
+    if (used_ + batch_size <= keys_.size()) {
+      return;
+    }
+    if (used_ + batch_size >= intptr_t(none)) {
+      fail(error_kind::memory, std::string(name) + ": more than 2^32 different keys");
+    }
+    scratch_values<Key> known = keys_;
+    clear(slots_.size() * 4);
+    std::memcpy(static_cast<void *>(keys_.data()), known.data(), size_t(used_) * sizeof(Key));
+    for (intptr_t k = 1; k < used_; k++) {
+      uint64_t place = keys_[k].hash() >> shift_;
+      while (slots_[intptr_t(place)]) {
+        place = (place + 1) & (uint64_t(slots_.size()) - 1);
+      }
+      slots_[intptr_t(place)] = uint32_t(k);
+    }
+  }
+
+  void clear(intptr_t places) {
+    slots_ = scratch_values<uint32_t>(places);
+    keys_ = scratch_values<Key>(places / share);
+    keys_[0] = Key();
+    std::memset(slots_.data(), 0, size_t(places) * sizeof(uint32_t));
+    shift_ = 64 - __builtin_ctzll(uint64_t(places));
+  }
+
+  scratch_values<uint32_t> slots_; // 1 + the slot; 0: the place is free
+  scratch_values<Key> keys_;       // the first one is no key
+  intptr_t used_ = 1;
+  int shift_ = 0;
+};
+
+struct number_key {
+  uint64_t code;
+  uint64_t hash() const { return mixed_bits(code); }
+  bool operator==(const number_key &other) const { return code == other.code; }
+};
+
+struct text_key {
+  uint64_t word; ///< its first 8 bytes, 0 after its end
+  const char *data;
+  int64_t size;
+  int64_t position; ///< of the element that it is of
+
+  uint64_t hash() const {
+    uint64_t bits = mixed_bits(word + uint64_t(size));
+    for (int64_t at = 8; at < size; at += 8) {
+      uint64_t next;
+      std::memcpy(&next, data + std::min(at, size - 8), 8);
+      bits = mixed_bits(bits ^ next);
+    }
+    return bits;
+  }
+  bool operator==(const text_key &other) const {
+    return word == other.word && size == other.size &&
+           (size <= 8 || std::memcmp(data + 8, other.data + 8, size_t(size - 8)) == 0);
+  }
+};
+
+} // namespace dynd::nd

@@ -1,0 +1,150 @@
+"""Joins against plain Python: keys of every kind, all five ways, on any number of threads."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynd import nd, ndt
+from strategies import seeds
+from test_groups import KEYS, order, shown
+
+WAYS = ["inner", "left", "outer", "semi", "anti"]
+
+
+def has_missing(key):
+    if isinstance(key, dict):
+        return any(has_missing(part) for part in key.values())
+    if isinstance(key, (tuple, list)):
+        return any(has_missing(part) for part in key)
+    return key is None
+
+
+def joined(left, right, on, how):
+    """Lists of dicts, joined the slow way."""
+    def key(row):
+        own = [row[name] for name in on]
+        return None if has_missing(own) else tuple(order(part) for part in own)
+
+    others = [name for name in (right[0] if right else {}) if name not in on]
+    pairs, used = [], set()
+    for row in left:
+        equal = [] if key(row) is None else [j for j, other in enumerate(right) if key(other) == key(row)]
+        used.update(equal)
+        if how in ("semi", "anti"):
+            pairs += [row] if bool(equal) == (how == "semi") else []
+            continue
+        pairs += [{**row, **{name: right[j][name] for name in others}} for j in equal]
+        if not equal and how != "inner":
+            pairs.append({**row, **{name: None for name in others}})
+    if how == "outer":
+        for j, other in enumerate(right):
+            if j not in used:
+                pairs.append({**{name: None for name in (left[0] if left else {})}, **other})
+    return pairs
+
+
+@given(seeds, st.sampled_from(WAYS))
+@settings(max_examples=300)
+def test_joins(seed, how):
+    rng = random.Random(seed)
+    kinds = [rng.choice(sorted(KEYS)) for _ in range(rng.choice([1, 1, 2, 3]))]
+    on = [f"k{i}" for i in range(len(kinds))]
+    sides = []
+    for name, kind in (("x", "int32"), ("y", rng.choice(["string", "?float64"]))):
+        count = rng.choice([1, 2, 6, 25])
+        rows = [{key: KEYS[own](rng) for key, own in zip(on, kinds)} for _ in range(count)]
+        for i, row in enumerate(rows):
+            row[name] = i if name == "x" else str(i) if kind == "string" else i / 2
+        fields = ", ".join(f"{key}: {own}" for key, own in zip(on, kinds))
+        sides.append((rows, nd.array(rows, type=f"strided * {{{fields}, {name}: {kind}}}")))
+    (left, a), (right, b) = sides
+    found, expected = nd.join(a, b, on if len(on) > 1 else rng.choice([on, on[0]]), how), joined(left, right, on, how)
+    assert [shown(row) for row in found.tolist()] == [shown(row) for row in expected]
+    if how in ("semi", "anti"):
+        assert found.type == a.type
+
+
+def test_types_of_results():
+    left, right = nd.array([{"k": 1, "x": "a"}]), nd.array([{"k": 2, "y": 1.5}])
+    types = {how: str(nd.join(left, right, "k", how).type) for how in WAYS}
+    assert types == {
+        "inner": "strided * {k: int32, x: string, y: float64}",
+        "left": "strided * {k: int32, x: string, y: ?float64}",
+        "outer": "strided * {k: int32, x: ?string, y: ?float64}",
+        "semi": "strided * {k: int32, x: string}",
+        "anti": "strided * {k: int32, x: string}",
+    }
+    empty = left[:0]
+    assert [len(nd.join(a, b, "k", how)) for how in WAYS for a, b in ((empty, right), (left, right[:0]))] == [0, 0, 0, 1, 1, 1, 0, 0, 0, 1]
+
+
+def test_keys_of_two_types():
+    left = nd.array([{"k": 1, "x": 1}, {"k": 300, "x": 2}], type="strided * {k: int16, x: int8}")
+    right = nd.array([{"k": 1, "y": 5}, {"k": 255, "y": 6}], type="strided * {k: ?uint8, y: int8}")
+    assert nd.join(left, right, "k").tolist() == [{"k": 1, "x": 1, "y": 5}]
+    outer = nd.join(left, right, "k", "outer")
+    assert outer.k.tolist() == [1, 300, 255] and outer.type.dtype == ndt.type("{k: ?int16, x: ?int8, y: ?int8}")
+    halves = nd.array([{"k": 1.0, "y": 5}, {"k": 0.5, "y": 6}], type="strided * {k: float32, y: int8}")
+    assert nd.join(left, halves, "k").y.tolist() == [5]
+
+
+def test_fields_with_rows_and_sides_with_strides():
+    left = nd.array([{"k": "a", "h": [1, 2]}, {"k": "b", "h": []}, {"k": "a", "h": [3]}])[::-1]
+    right = nd.array([{"g": [["x"]], "k": "a"}])
+    assert nd.join(left, right, "k", "left").tolist() == [
+        {"k": "a", "h": [3], "g": [["x"]]}, {"k": "b", "h": [], "g": None}, {"k": "a", "h": [1, 2], "g": [["x"]]},
+    ]  # fmt: skip
+
+
+def test_large_joins(threads):
+    rng = np.random.default_rng(2)
+    left = nd.zip({"k": nd.array(rng.integers(0, 90_000, 300_000)), "x": nd.arange(300_000)})
+    keys = rng.permutation(100_000)[:60_000]
+    right = nd.zip({"k": nd.array(keys), "y": nd.array(rng.random(60_000))})
+    place = np.full(100_000, -1)
+    place[keys] = np.arange(60_000)
+    at = place[np.asarray(left.k)]
+    inner = nd.join(left, right, "k")
+    assert np.array_equal(np.asarray(inner.x), np.flatnonzero(at >= 0))
+    assert np.array_equal(np.asarray(inner.y), np.asarray(right.y)[at[at >= 0]])
+    both = nd.join(left, right, "k", "left")
+    assert np.array_equal(np.asarray(both.x), np.arange(300_000)) and np.array_equal(np.asarray(nd.is_missing(both.y)), at < 0)
+    assert len(nd.join(left, right, "k", "outer")) == 300_000 + (~np.isin(keys, np.asarray(left.k))).sum()
+    assert len(nd.join(left, right, "k", "semi")) == (at >= 0).sum()
+    many = nd.join(left[:1000], left.astype(left.type.dtype)[:1000][["k"]], "k")
+    count = np.bincount(np.asarray(left.k)[:1000])
+    assert len(many) == (count**2).sum()
+
+
+LEFT, RIGHT = [{"k": 1, "x": 1, "z": "a"}], [{"k": 1, "y": 1}]
+BAD = {
+    "equal names": (lambda a, b: nd.join(a, a, "k"), ValueError, "both sides have a field x that is no key"),
+    "a key that the left side lacks": (lambda a, b: nd.join(a, b, "y"), IndexError, "no field y in the left side"),
+    "a key that the right side lacks": (lambda a, b: nd.join(a, b, ["k", "x"]), IndexError, "no field x in the right side"),
+    "a key twice": (lambda a, b: nd.join(a, b, ["k", "k"]), ValueError, "the key k is given twice"),
+    "no key": (lambda a, b: nd.join(a, b, []), ValueError, "no key is given"),
+    "another way": (lambda a, b: nd.join(a, b, "k", "full"), ValueError, "how must be 'inner', .* not 'full'"),
+    "no structs": (lambda a, b: nd.join([1], b, "k"), TypeError, "the left side must be a list of structs"),
+    "rows of structs": (lambda a, b: nd.join(a, nd.array([[{"k": 1}]]), "k"), TypeError, "the right side must be a list"),
+    "text beside numbers": (lambda a, b: nd.join(nd.rename(a[["z"]], {"z": "k"}), b, "k"), TypeError, "the key k is of string and int32"),
+    "numbers that lose digits": (lambda a, b: nd.join(a[["k"]].astype("{k: int64}"), b.astype("{k: float64, y: int8}"), "k"), TypeError, "the key k is of int64 and float64"),
+    "complex keys": (lambda a, b: nd.join(nd.array([{"k": 1j}]), nd.array([{"k": 1j}]), "k"), TypeError, "complex128 are no keys"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input(what):
+    a, b = nd.array(LEFT), nd.array(RIGHT)
+    call, kind, message = BAD[what]
+    with pytest.raises(kind, match=message):
+        call(a, b)
+    assert len(nd.join(a, b, "k")) == 1
+
+
+def test_a_result_that_is_too_large():
+    a = nd.zip({"k": nd.zeros((3_000_000,), "int8"), "x": nd.arange(3_000_000)})
+    with pytest.raises(MemoryError):
+        nd.join(a, nd.rename(a, {"x": "y"}), "k")
