@@ -143,13 +143,16 @@ private:
     }
     ndt::type wanted = ndt::substitute(dtype, found.bound);
     found.operands[size_t(i)] = wanted;
-    if (wanted.get() == own) {
+    bool may_miss = wanted->kind == type_kind::option;
+    const type_data *inside = may_miss ? wanted->element : wanted.get();
+    found.mismatched += may_miss != (blocks_[i]->type->dtype->kind == type_kind::option);
+    if (inside == own) {
       return fit::exact;
     }
-    if (own->kind != type_kind::scalar || wanted->kind != type_kind::scalar) {
+    if (own->kind != type_kind::scalar || inside->kind != type_kind::scalar) {
       return no(label(i) + " has elements of type " + blocks_[i]->type->dtype->text + "; it takes " + takes());
     }
-    fit how = operands_[size_t(i)].inout ? fit::none : fit_of(own->scalar, wanted->scalar);
+    fit how = operands_[size_t(i)].inout ? fit::none : fit_of(own->scalar, inside->scalar);
     return how != fit::none ? how
                             : no(label(i) + " is " + own->text + ", which does not convert to " +
                                  std::string(wanted.str()) + " without loss");
@@ -195,8 +198,9 @@ std::unique_ptr<resolution> find_best(const callable_state &state, array_block *
       reasons.push_back(tried.why);
       continue;
     }
-    bool better = !best || how < best_fit ||
-                  (how == best_fit && compare(o->signature, best->chosen->signature) == signature_order::less);
+    bool better = !best || how < best_fit || (how == best_fit && found->mismatched < best->mismatched) ||
+                  (how == best_fit && found->mismatched == best->mismatched &&
+                   compare(o->signature, best->chosen->signature) == signature_order::less);
     if (better) {
       best = std::move(found);
       best_fit = how;

@@ -31,6 +31,7 @@ struct resolution {
   const overload *chosen = nullptr;
   ndt::bindings bound;             ///< the type variables
   std::vector<ndt::type> operands; ///< what the elements are converted to
+  int mismatched = 0;              ///< operands that may be missing where the signature's may not, or the other way
   ref<external_function> scalar;   ///< where it is a kernel on scalars without keywords
   /// Where it is another kernel, and its sizes depend on the operands' alone; made by the first call.
   mutable std::atomic<const core_function *> core = nullptr;

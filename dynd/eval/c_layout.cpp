@@ -11,6 +11,10 @@ void add_fields(const type_data *type, intptr_t at, c_layout &all) {
     all.offset.push_back(at);
     return;
   }
+  if (type->kind == type_kind::option) { // whether there is a value, and the value
+    all.offset.push_back(at);
+    return add_fields(type->element, at + c_layout_of(type->element).alignment, all);
+  }
   intptr_t inside = 0;
   for (int i = 0; i < type->nfields; i++) {
     c_layout own = c_layout_of(type->fields[i].type);
@@ -27,6 +31,11 @@ c_layout c_layout_of(const type_data *dtype) {
   if (dtype->kind == type_kind::scalar) {
     all.size = scalar_size[size_t(dtype->scalar)];
     all.alignment = all.size / intptr_t(component_count(dtype->scalar));
+  }
+  if (dtype->kind == type_kind::option) {
+    c_layout own = c_layout_of(dtype->element);
+    all.alignment = own.alignment;
+    all.size = own.alignment + own.size;
   }
   for (int i = 0; i < dtype->nfields; i++) {
     c_layout own = c_layout_of(dtype->fields[i].type);

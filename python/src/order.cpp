@@ -13,9 +13,7 @@ nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
 template <auto function> void add_sort(nb::module_ &m, const char *name) {
   m.def(
       name,
-      [name](nb::handle a, int axis, bool descending) {
-        return wrapped(function(operand(a, name), axis, descending));
-      },
+      [name](nb::handle a, int axis, bool descending) { return wrapped(function(operand(a, name), axis, descending)); },
       nb::arg("a").none(), nb::arg("axis"), nb::arg("descending"));
 }
 

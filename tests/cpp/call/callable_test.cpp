@@ -61,6 +61,7 @@ deferred_ckernel describe(uint32_t prototype, const char *name, const char *sign
           make,
           nullptr,
           nullptr,
+          nullptr,
           nullptr};
 }
 
