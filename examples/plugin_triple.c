@@ -34,6 +34,6 @@ static intptr_t instantiate(const deferred_ckernel *self, ckernel_builder_struct
 static const deferred_ckernel kernel = {
     sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id,
     dynd_callable_pure | dynd_callable_total, "triple", "(int32) -> int32",
-    "Three times the value.", NULL, instantiate, NULL, NULL, NULL};
+    "Three times the value.", NULL, instantiate, NULL, NULL, NULL, NULL};
 /* clang-format on */
 int dynd_plugin_init(const dynd_host *host) { return host->register_kernel(host, &kernel); }

@@ -33,7 +33,8 @@ enum deferred_ckernel_flags {
   /* Operands that are not scalars must be contiguous in this order; at most one of the two. Scalars have no order. */
   dynd_callable_c_layout = 64,
   dynd_callable_f_layout = 128,
-  dynd_callable_strided_predicate = 256 /* a predicate that can be instantiated strided too, not only single */
+  dynd_callable_strided_predicate = 256, /* a predicate that can be instantiated strided too, not only single */
+  dynd_callable_f_results = 512 /* results of several core dimensions are made in F order where they are not ragged */
 };
 
 /* What a conversion checks, each all that those before it do. A value that does not pass is an error. */
@@ -86,7 +87,14 @@ typedef struct dynd_core_call {
   /* Of each `var` destination, in their order: the kernel writes how many elements it has made, for each outer element;
    * at most what the kernel's `output_bound` said. */
   int64_t *const *made;
+  /* Added later: there if `size` says so. A kernel that fails may write here which outer element it was. */
+  size_t *failed;
 } dynd_core_call;
+
+static inline void dynd_core_failed(const dynd_core_call *call, size_t i) {
+  if (call->size >= sizeof(dynd_core_call))
+    *call->failed = i;
+}
 
 static inline char *dynd_core_data(const dynd_core_call *call, int operand, size_t i) {
   return call->data[operand] +
@@ -163,6 +171,18 @@ struct deferred_ckernel {
   /* Of the core prototype, where a destination is `var * T`: the most elements that the kernel will make there for an
    * outer element with these sizes, or a negative dynd_status. `destination` counts the destinations. Else NULL. */
   int64_t (*output_bound)(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes, int destination);
+  /* Added later: there if `size` says so. Of the core prototype, where destinations have dimension variables that no
+   * source has: a kernel of the core prototype too, with the same sources and an int64 for each of these variables, in
+   * the order in which the signature names them. It is called first; where a size differs between outer elements, the
+   * result is ragged. Else NULL. */
+  const deferred_ckernel *output_sizes;
 };
+
+/* The size of the struct before `output_sizes` was added. */
+#define DYND_DEFERRED_CKERNEL_FIRST_SIZE offsetof(deferred_ckernel, output_sizes)
+
+static inline const deferred_ckernel *dynd_output_sizes(const deferred_ckernel *kernel) {
+  return kernel->size >= sizeof(deferred_ckernel) ? kernel->output_sizes : NULL;
+}
 
 #endif /* DYND_ABI_CALLABLE_H */

@@ -66,6 +66,7 @@
                                       name##_dynd_make,                                                                \
                                       NULL,                                                                            \
                                       NULL,                                                                            \
+                                      NULL,                                                                            \
                                       NULL};                                                                           \
     snprintf(signature, sizeof(signature), "(" format ") -> %s", DYND_EXPAND types, DYND_TYPE_NAME(R));                \
     return host->register_kernel(host, &kernel);                                                                       \

@@ -333,6 +333,7 @@ const callable &matmul_kernel() {
                                           make_matmul,
                                           nullptr,
                                           nullptr,
+                                          nullptr,
                                           nullptr};
   static const callable *made = new callable(kernel); // stays, as kernels do
   return *made;

@@ -177,10 +177,23 @@ public:
       const core_pattern &p = signature_.operands[i];
       made_.operands.push_back({found_.operands[i], sizes_of_[&p], p.inout, int(i)});
     }
+    if (ncomputed_ > 0) {
+      make_output_sizes();
+    }
     return std::move(own_);
   }
 
 private:
+  void make_output_sizes() {
+    const deferred_ckernel &sizes = *dynd_output_sizes(made_.kernel);
+    overload of_sizes{nd::kernel(sizes), read_signature(sizes)};
+    resolution same;
+    same.chosen = &of_sizes;
+    same.operands = found_.operands;
+    same.bound = found_.bound;
+    made_.output_sizes = core_maker(same, blocks_, made_.keywords).make();
+  }
+
   void add_sizes(const core_pattern &p, bool fixed, bool result) {
     std::vector<int8_t> &own = sizes_of_[&p];
     own.resize(p.dims.size());
@@ -201,11 +214,21 @@ private:
       refuse(*made_.kernel, "has more than " + std::to_string(max_core_sizes) + " sizes");
     }
     core_size size{d.str(), d.kind == type_kind::fixed_dim ? d.size : -1, result && d.kind == type_kind::var_dim};
-    if (result && d.kind == type_kind::dim_variable) {
+    if (result && d.kind == type_kind::dim_variable && is_computed(d.name)) {
+      size.computed = ncomputed_++;
+    } else if (result && d.kind == type_kind::dim_variable) {
       size.fixed = given_size(d.name);
     }
     made_.sizes.push_back(size);
     return int8_t(made_.sizes.size() - 1);
+  }
+
+  bool is_computed(const std::string &name) const {
+    auto operand = [&](const core_pattern &p) { return p.name == name; };
+    auto keyword = [&](const type_field &f) { return f.name == name; };
+    return dynd_output_sizes(made_.kernel) &&
+           std::none_of(signature_.operands.begin(), signature_.operands.end(), operand) &&
+           std::none_of(signature_.keywords.begin(), signature_.keywords.end(), keyword);
   }
 
   // Of a dimension of the result that is named for a keyword or for an operand of one value.
@@ -243,6 +266,7 @@ private:
   std::unique_ptr<core_function> own_;
   core_function &made_;
   bool reads_values_ = false;
+  int ncomputed_ = 0;
   std::map<const core_pattern *, std::vector<int8_t>> sizes_of_;
 };
 
@@ -379,7 +403,7 @@ void check_kernel(const deferred_ckernel &kernel) {
     fail(error_kind::type, "kernel: made for version " + std::to_string(kernel.version) +
                                " of the ABI, this library has version " + std::to_string(DYND_ABI_VERSION));
   }
-  if (kernel.size < sizeof(deferred_ckernel)) {
+  if (kernel.size < DYND_DEFERRED_CKERNEL_FIRST_SIZE) {
     fail(error_kind::type, "kernel: its struct says that it has " + std::to_string(kernel.size) +
                                " bytes, a deferred_ckernel has " + std::to_string(sizeof(deferred_ckernel)));
   }
@@ -401,7 +425,7 @@ void check_kernel(const deferred_ckernel &kernel) {
     refuse(kernel, "retain and release must both be there, or neither");
   }
   constexpr uint32_t both_layouts = dynd_callable_c_layout | dynd_callable_f_layout;
-  if (kernel.flags >= 2 * dynd_callable_strided_predicate) {
+  if (kernel.flags >= 2 * dynd_callable_f_results) {
     refuse(kernel, "flags " + std::to_string(kernel.flags) + " have one that this library does not know");
   }
   if ((kernel.flags & both_layouts) == both_layouts) {

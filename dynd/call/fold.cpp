@@ -134,6 +134,7 @@ kernel make_kernel_of(const callable &f, const resolution &found, const array &i
               delete fold_kernel::of(self);
             }
           },
+          nullptr,
           nullptr};
   return kernel::adopt(made.release());
 }

@@ -232,7 +232,8 @@ template <class Code> void group_numbers(const char *name, const marked_list &ke
   array distinct(new_dense(keys.list->type, &to.slots));
   in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
     for (intptr_t s = begin; s < end; s++) {
-      reinterpret_cast<typename Code::bits *>(distinct->values().address)[s] = number_of<Code>(table.key(s).code, false);
+      reinterpret_cast<typename Code::bits *>(distinct->values().address)[s] =
+          number_of<Code>(table.key(s).code, false);
     }
   });
   sort_groups(name, distinct, to);

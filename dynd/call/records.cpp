@@ -79,6 +79,7 @@ struct gather_kernel : deferred_ckernel {
                 delete of_kernel(self);
               }
             },
+            nullptr,
             nullptr};
   }
 

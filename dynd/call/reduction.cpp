@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -129,7 +130,9 @@ kernel reduction_kernel(const kernel &reduction) {
   made->functions = static_cast<const dynd_reduction *>(reduction->data_ptr);
   made->room = (made->functions->state_size + 63) / 64 * 64;
   deferred_ckernel &base = *made;
-  base = *reduction;
+  base = {};
+  std::memcpy(&base, reduction.get(),
+              std::min<size_t>(reduction->size, sizeof(base))); // it may be an older, smaller one
   base.size = sizeof(deferred_ckernel);
   base.prototype = core_operation_funcproto_id;
   base.instantiate = make_leaf;

@@ -88,7 +88,8 @@ private:
   }
 
   void check_counts(const kernel_signature &made) {
-    if (made.operands.empty() || made.operands.size() > size_t(max_external_sources)) {
+    bool none = made.operands.empty() && kernel_.prototype != core_operation_funcproto_id;
+    if (none || made.operands.size() > size_t(max_external_sources)) {
       wrong("has " + std::to_string(made.operands.size()) + " operands; a kernel has 1 to " +
             std::to_string(max_external_sources));
     }
@@ -112,18 +113,48 @@ private:
     for (const type_field &f : made.keywords) {
       known.emplace_back(f.name);
     }
+    size_t computed = 0;
     for (const core_pattern &p : made.results) {
       std::vector<std::string> used;
       add_names(p, used);
       for (const std::string &name : used) {
         if (std::find(known.begin(), known.end(), name) == known.end()) {
-          wrong("has " + name + " in the result and in no operand");
+          if (!dynd_output_sizes(&kernel_)) {
+            wrong("has " + name + " in the result and in no operand");
+          }
+          computed++;
+          known.push_back(name);
         }
       }
       bool made_rows = !p.dims.empty() && p.dims[0].kind == type_kind::var_dim;
       if (made_rows && (kernel_.prototype != core_operation_funcproto_id || !kernel_.output_bound)) {
         wrong("has a var result: that takes the core prototype and output_bound, which says how much room it needs");
       }
+    }
+    if (dynd_output_sizes(&kernel_)) {
+      check_output_sizes(made, computed);
+    }
+  }
+
+  void check_output_sizes(const kernel_signature &made, size_t computed) {
+    const deferred_ckernel &sizes = *dynd_output_sizes(&kernel_);
+    bool core = kernel_.prototype == core_operation_funcproto_id && sizes.prototype == core_operation_funcproto_id;
+    if (sizes.version != DYND_ABI_VERSION || !sizes.signature || !sizes.name || !sizes.instantiate || !core ||
+        dynd_output_sizes(&sizes)) {
+      wrong("has output_sizes that are no kernel of the core prototype");
+    }
+    kernel_signature own = reader(sizes).read();
+    bool same = own.operands.size() == made.operands.size() && own.results.size() == computed && computed > 0;
+    for (size_t i = 0; same && i < own.operands.size(); i++) {
+      same = own.operands[i].dtype == made.operands[i].dtype &&
+             own.operands[i].dims.size() == made.operands[i].dims.size() && !own.operands[i].inout;
+    }
+    for (const core_pattern &p : own.results) {
+      same = same && p.dims.empty() && p.dtype == ndt::make_scalar(scalar_id::int64);
+    }
+    if (!same) {
+      wrong(std::string("has output_sizes of another signature, \"") + sizes.signature +
+            "\": it takes the same operands, and gives an int64 for each size that no operand has");
     }
   }
 

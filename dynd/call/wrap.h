@@ -127,6 +127,7 @@ template <class F> struct wrapped : deferred_ckernel {
                 delete of(self);
               }
             },
+            nullptr,
             nullptr};
   }
 

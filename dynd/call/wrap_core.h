@@ -223,6 +223,7 @@ template <class F> struct core_function_of : core_wrapped {
             make_leaf,
             retain_self,
             release_self,
+            nullptr,
             nullptr};
     destroy = [](core_wrapped *self) { delete static_cast<core_function_of *>(self); };
     kernel_signature parts = read_signature(*this);

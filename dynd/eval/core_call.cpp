@@ -28,6 +28,7 @@ public:
     check_overlap();
     find_space();
     find_sizes();
+    compute_output_sizes(f_, given_, shape_, size_, measured_);
     measure();
     for (int o = 0; o < f_.noutputs; o++) {
       block_[o] = new_output(o, bound_);
@@ -151,7 +152,8 @@ private:
   // An array over that space, the last axes of which are the core dimensions of operand o.
   ref<array_block> new_laid_out(const space &whole, int o, int nouter) const {
     axis_order order;
-    if (f_.has(dynd_callable_f_layout) && ncore(o) > 1) {
+    bool as_it_likes = f_.has(dynd_callable_f_results) && o < f_.noutputs && whole.nvar == 0;
+    if ((f_.has(dynd_callable_f_layout) || as_it_likes) && ncore(o) > 1) {
       if (whole.nvar > 0) {
         refuse(error_kind::type, "ragged arrays have no core blocks in F order");
       }
@@ -476,6 +478,7 @@ private:
     t.shape = shape_;
     t.keep_lock = f_.has(dynd_callable_python_lock);
     t.one_thread = t.keep_lock || f_.has(dynd_callable_one_thread);
+    t.runs_once = std::any_of(f_.operands.begin(), f_.operands.end(), [](const core_operand &o) { return o.inout; });
     for (size_t s = 0; s < f_.sizes.size(); s++) {
       intptr_t size = size_[s] >= 0 ? size_[s] : 8; // of ragged rows a guess
       t.each = std::min<intptr_t>(t.each * std::max<intptr_t>(1, std::min<intptr_t>(size, 1 << 20)), intptr_t(1) << 30);

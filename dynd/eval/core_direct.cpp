@@ -19,8 +19,8 @@ public:
       : f_(f), given_(operands), noperands_(int(f.operands.size())) {}
 
   bool run(ref<array_block> *results, direct_failure &failure) {
-    if (f_.kernel->prototype != core_operation_funcproto_id || noperands_ > max_core_operands || !take_sources() ||
-        !make_results(results)) {
+    if (f_.kernel->prototype != core_operation_funcproto_id || noperands_ > max_core_operands || f_.output_sizes ||
+        !take_sources() || !make_results(results)) {
       return false;
     }
     const core_direct *made = kernel();
@@ -79,7 +79,8 @@ private:
   bool make_results(ref<array_block> *results) {
     for (int o = 0; o < f_.noutputs; o++) {
       const core_operand &own = f_.operands[size_t(o)];
-      if (own.dtype->kind != type_kind::scalar || (own.sizes.size() > 1 && f_.has(dynd_callable_f_layout))) {
+      if (own.dtype->kind != type_kind::scalar ||
+          (own.sizes.size() > 1 && (f_.has(dynd_callable_f_layout) || f_.has(dynd_callable_f_results)))) {
         return false;
       }
       intptr_t sizes[max_ndim];
@@ -146,7 +147,9 @@ private:
       size[s] = size_[s];
       dim[s] = &size[s];
     }
-    dynd_core_call one = {sizeof(dynd_core_call), DYND_ABI_VERSION, 1, data_, no_stride, rows, dim, no_step, nullptr};
+    size_t failed = 0;
+    dynd_core_call one = {
+        sizeof(dynd_core_call), DYND_ABI_VERSION, 1, data_, no_stride, rows, dim, no_step, nullptr, &failed};
     work_frame frame(made.kernel.scratch_size);
     auto *root = reinterpret_cast<const ckernel_prefix *>(made.kernel.data);
     int status = root->get_function<core_operation_t>()(&one, root, &frame);

@@ -101,7 +101,7 @@ bool is_about_an_element(error_kind kind) {
 [[noreturn]] void fail_task(task &t, std::string text, int status) {
   error_kind kind = kind_of(status);
   std::string where;
-  if (is_about_an_element(kind) && !t.row_axes()) {
+  if (is_about_an_element(kind) && !t.row_axes() && !t.runs_once) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
     first_failure first = locate_failure(t);

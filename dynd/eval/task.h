@@ -50,6 +50,7 @@ struct task {
   bool one_thread = false; ///< it must be called on this thread only
   intptr_t each = 1;       ///< how many numbers the leaf goes through for an element; when threads are worth it
   bool keep_lock = false;  ///< the caller holds the interpreter's lock, and keeps it
+  bool runs_once = false;  ///< it changes what it reads: a failure is not located by a second run
   space_operands operands; ///< outputs, then sources
   int noutputs = 0;        ///< operands
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources

@@ -97,8 +97,9 @@ int core_strided(char *const *stream, const intptr_t *stride, size_t count, cons
   auto *f = reinterpret_cast<const core_level *>(self);
   core_arguments at;
   int64_t *table = reinterpret_cast<int64_t *>(frame->scratch + f->scratch);
+  size_t failed;
   dynd_core_call call = {
-      sizeof(dynd_core_call), DYND_ABI_VERSION, 0, at.data, at.stride, at.row, at.dim, at.dim_step, at.made};
+      sizeof(dynd_core_call), DYND_ABI_VERSION, 0, at.data, at.stride, at.row, at.dim, at.dim_step, at.made, &failed};
   size_t most = f->ragged || f->nmade ? row_batch : count;
   for (size_t begin = 0; begin < count; begin += most) {
     size_t n = std::min(most, count - begin);
@@ -129,7 +130,11 @@ int core_strided(char *const *stream, const intptr_t *stride, size_t count, cons
       std::fill_n(at.made[m], n, int64_t(-1));
     }
     call.count = n;
+    failed = n;
     int status = f->call(&call, f->child(), frame);
+    if (status && failed < n) {
+      fail_element(frame, failed);
+    }
     status = status ? status : check_made(f, at, n, frame);
     if (status) {
       add_to_failed_index(frame, begin);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ inline constexpr int max_core_operands = max_external_operands, max_core_sizes =
 
 /// An operand of a core kernel, from its signature with the types put in.
 struct core_operand {
-  ndt::type dtype;           ///< a scalar, or a struct or tuple of scalars, as C has it in memory
+  ndt::type dtype;           ///< a scalar, ?T of one, or a struct or tuple of scalars, as C has it in memory
   std::vector<int8_t> sizes; ///< of each core dimension, outermost first: which of core_function::sizes it has
   bool inout = false;
   int parameter = -1; ///< of a source: its number among the operands of the call
@@ -29,6 +30,7 @@ struct core_size {
   std::string name;    ///< for messages
   intptr_t fixed = -1; ///< what it must be, where the signature or a keyword says it
   bool made = false;   ///< the kernel says it: a `var` destination
+  int computed = -1;   ///< which of the results of `output_sizes` it is
 };
 
 /// A kernel for one outer element at a time, whose sizes come with the call.
@@ -44,6 +46,7 @@ struct core_function : counted {
   std::vector<core_operand> operands; ///< outputs, then sources
   std::vector<core_size> sizes;
   std::shared_ptr<const keyword_values> keywords;
+  std::unique_ptr<const core_function> output_sizes; ///< of sizes that no operand has; may be null
   /// The kernel of small calls, for the strides of the first one; null before there was any.
   mutable std::atomic<const core_direct *> direct = nullptr;
 

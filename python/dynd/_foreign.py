@@ -92,7 +92,7 @@ const deferred_ckernel *dynd_wrap(void *address, const char *name, const char *s
   memcpy(made->text + first, signature, second);
   made->refs = 1;
   made->base = (deferred_ckernel){{sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id, flags,
-                                  made->text, made->text + first, NULL, address, instantiate, retain, release, NULL}};
+                                  made->text, made->text + first, NULL, address, instantiate, retain, release, NULL, NULL}};
   return &made->base;
 }}
 """

@@ -28,6 +28,7 @@ globals().update({name: getattr(_dynd, name) for name in _dynd.scans + _dynd.cre
 
 from dynd._linear import einsum, matmul, tensordot  # noqa: E402
 from dynd._foreign import callable, from_address, from_c, from_ufunc  # noqa: E402
+from dynd._kernelgen import wrap, wrap_header  # noqa: E402
 
 
 def round(a, decimals=0):

@@ -78,6 +78,7 @@ VALUE(dynd_callable_python_lock, 32);
 VALUE(dynd_callable_c_layout, 64);
 VALUE(dynd_callable_f_layout, 128);
 VALUE(dynd_callable_strided_predicate, 256);
+VALUE(dynd_callable_f_results, 512);
 SIZE(enum deferred_ckernel_flags, 4);
 
 VALUE(assign_error_nocheck, 0);
@@ -101,7 +102,7 @@ FIELD(dynd_keyword, name, 0);
 FIELD(dynd_keyword, type, 8);
 FIELD(dynd_keyword, value, 16);
 
-SIZE(dynd_core_call, 64);
+SIZE(dynd_core_call, 72);
 FIELD(dynd_core_call, size, 0);
 FIELD(dynd_core_call, version, 4);
 FIELD(dynd_core_call, count, 8);
@@ -111,6 +112,7 @@ FIELD(dynd_core_call, row, 32);
 FIELD(dynd_core_call, dim, 40);
 FIELD(dynd_core_call, dim_step, 48);
 FIELD(dynd_core_call, made, 56);
+FIELD(dynd_core_call, failed, 64);
 
 SIZE(dynd_bind, 64);
 FIELD(dynd_bind, size, 0);
@@ -125,7 +127,7 @@ FIELD(dynd_bind, error_mode, 48);
 FIELD(dynd_bind, nkeywords, 52);
 FIELD(dynd_bind, keyword, 56);
 
-SIZE(deferred_ckernel, 80);
+SIZE(deferred_ckernel, 88);
 FIELD(deferred_ckernel, size, 0);
 FIELD(deferred_ckernel, version, 4);
 FIELD(deferred_ckernel, prototype, 8);
@@ -138,6 +140,7 @@ FIELD(deferred_ckernel, instantiate, 48);
 FIELD(deferred_ckernel, retain, 56);
 FIELD(deferred_ckernel, release, 64);
 FIELD(deferred_ckernel, output_bound, 72);
+FIELD(deferred_ckernel, output_sizes, 80);
 
 /* plugin.h */
 

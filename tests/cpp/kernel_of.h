@@ -28,6 +28,7 @@ template <unary_function function> const deferred_ckernel *kernel_of() {
       },
       nullptr,
       nullptr,
+      nullptr,
       nullptr};
   return &made;
 }

@@ -235,7 +235,7 @@ static dynd_reduction uncut = {
 #define KERNEL(prototype, flags, name, signature, function, bound)                                                     \
   {                                                                                                                    \
     sizeof(deferred_ckernel), DYND_ABI_VERSION, prototype, flags, name, signature, NULL, (void *)function, make, NULL, \
-        NULL, bound                                                                                                    \
+        NULL, bound, NULL                                                                                              \
   }
 static const deferred_ckernel kernels[] = {
     KERNEL(4, 3, "core_dot", "(N * float64, N * float64) -> float64", dot, NULL),

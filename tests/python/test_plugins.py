@@ -43,7 +43,7 @@ static intptr_t make_same(const deferred_ckernel *self, ckernel_builder_struct *
 
 static inline deferred_ckernel kernel_named(const char *name) {
   deferred_ckernel k = {sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id, 0, name,
-                        "(int32) -> int32", "Its operand.", NULL, make_same, NULL, NULL, NULL};
+                        "(int32) -> int32", "Its operand.", NULL, make_same, NULL, NULL, NULL, NULL};
   return k;
 }
 static deferred_ckernel kernel, other;

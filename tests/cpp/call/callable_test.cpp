@@ -61,6 +61,7 @@ deferred_ckernel describe(uint32_t prototype, const char *name, const char *sign
           make,
           nullptr,
           nullptr,
+          nullptr,
           nullptr};
 }
 
@@ -272,7 +273,7 @@ TEST(Callable, RefusesWhatIsNoKernel) {
   EXPECT_EQ(refusal([](auto &k) { k.version = 2; }),
             "type: kernel: made for version 2 of the ABI, this library has version 1");
   EXPECT_EQ(refusal([](auto &k) { k.size = 40; }),
-            "type: kernel: its struct says that it has 40 bytes, a deferred_ckernel has 80");
+            "type: kernel: its struct says that it has 40 bytes, a deferred_ckernel has 88");
   EXPECT_EQ(refusal([](auto &k) { k.name = nullptr; }), "type: kernel: it has no name");
   EXPECT_EQ(refusal([](auto &k) { k.signature = nullptr; }), "type: negate: it has no signature");
   EXPECT_EQ(refusal([](auto &k) { k.instantiate = nullptr; }), "type: negate: instantiate is NULL");

@@ -222,6 +222,7 @@ struct run_recorder {
             },
             nullptr,
             nullptr,
+            nullptr,
             nullptr};
   }
 };

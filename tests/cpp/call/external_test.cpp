@@ -190,6 +190,7 @@ struct constant_multiply : multiply_data {
               instantiate_multiply,
               [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners++; },
               [](const deferred_ckernel *self) { static_cast<const multiply_data *>(self->data_ptr)->owners--; },
+              nullptr,
               nullptr};
   }
 };
@@ -253,6 +254,7 @@ deferred_ckernel make(const char *name, const char *signature, uint32_t prototyp
         }
         return status ? status : end;
       },
+      nullptr,
       nullptr,
       nullptr,
       nullptr};

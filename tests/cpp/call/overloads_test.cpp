@@ -79,6 +79,7 @@ deferred_ckernel times_for(const char *signature, double *factor) {
           make_times,
           nullptr,
           nullptr,
+          nullptr,
           nullptr};
 }
 

@@ -121,6 +121,7 @@ template <class F> deferred_ckernel sample(uint32_t prototype, const char *name,
           make_sample,
           [](const deferred_ckernel *) { external_owners++; },
           [](const deferred_ckernel *) { external_owners--; },
+          nullptr,
           nullptr};
 }
 

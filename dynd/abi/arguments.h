@@ -1,0 +1,321 @@
+/* What wrappers of C functions share that dynd-kernelgen writes: sizes that cannot overflow, arrays in the order that a
+ * function wants, resources that are made once. Plain C11 with GCC's builtins and POSIX threads; inline, links against
+ * nothing. */
+#ifndef DYND_ABI_ARGUMENTS_H
+#define DYND_ABI_ARGUMENTS_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "dynd/abi/callable.h"
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4), cold))
+#endif
+static inline int
+dynd_fail(dynd_frame *frame, int status, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(frame->text, sizeof(frame->text), format, values);
+  va_end(values);
+  return status;
+}
+
+/* ---- sizes: 64-bit numbers; `wrong` is set where one overflows or is divided by zero -------------------------------
+ */
+
+static inline int64_t dynd_add(int64_t a, int64_t b, int *wrong) {
+  int64_t made;
+  *wrong |= __builtin_add_overflow(a, b, &made);
+  return made;
+}
+static inline int64_t dynd_subtract(int64_t a, int64_t b, int *wrong) {
+  int64_t made;
+  *wrong |= __builtin_sub_overflow(a, b, &made);
+  return made;
+}
+static inline int64_t dynd_multiply(int64_t a, int64_t b, int *wrong) {
+  int64_t made;
+  *wrong |= __builtin_mul_overflow(a, b, &made);
+  return made;
+}
+static inline int64_t dynd_divide(int64_t a, int64_t b, int *wrong) {
+  int bad = b == 0 || (b == -1 && a == INT64_MIN);
+  *wrong |= bad;
+  return bad ? 0 : a / b;
+}
+static inline int64_t dynd_modulo(int64_t a, int64_t b, int *wrong) {
+  int bad = b == 0 || (b == -1 && a == INT64_MIN);
+  *wrong |= bad;
+  return bad ? 0 : a % b;
+}
+static inline int64_t dynd_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t dynd_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+/* Whether the elements of a block follow each other without gaps, in C order or in F order ('C', 'F'). An axis of size
+ * 1 has any stride. */
+static inline int dynd_is_dense(const int64_t *size, const intptr_t *stride, int ndim, size_t item, char order) {
+  intptr_t expected = (intptr_t)item;
+  int n, dense = 1;
+  for (n = 0; n < ndim; n++) {
+    int d = order == 'C' ? ndim - 1 - n : n;
+    if (size[d] == 0)
+      return 1;
+    dense &= size[d] == 1 || stride[d] == expected;
+    expected *= (intptr_t)size[d];
+  }
+  return dense;
+}
+
+/* The strides of such a block. (2, 3) of 8 bytes in C order: 24, 8; in F order: 8, 16. */
+static inline void dynd_dense_strides(const int64_t *size, int ndim, size_t item, char order, intptr_t *stride) {
+  intptr_t next = (intptr_t)item;
+  int n;
+  for (n = 0; n < ndim; n++) {
+    int d = order == 'C' ? ndim - 1 - n : n;
+    stride[d] = next;
+    next *= (intptr_t)size[d];
+  }
+}
+
+/* Whether all strides are whole numbers of elements, and none is negative: what functions with increments take. */
+static inline int dynd_has_steps(const int64_t *size, const intptr_t *stride, int ndim, size_t item) {
+  int d, steps = 1;
+  for (d = 0; d < ndim; d++)
+    steps &= size[d] <= 1 || (stride[d] > 0 && stride[d] % (intptr_t)item == 0);
+  return steps;
+}
+
+/* Two axes: `a`, along which elements are near each other in `from`, and `b`, where they are near in `to`; in tiles, so
+ * that neither side is read with a cache line for each element. */
+static inline void dynd_copy_plane(char *to, intptr_t to_a, intptr_t to_b, const char *from, intptr_t from_a,
+                                   intptr_t from_b, int64_t na, int64_t nb, size_t item) {
+  int64_t a, b, i, j;
+  for (a = 0; a < na; a += 16)
+    for (b = 0; b < nb; b += 16)
+      for (j = b; j < nb && j < b + 16; j++)
+        for (i = a; i < na && i < a + 16; i++) {
+          char *t = to + i * to_a + j * to_b;
+          const char *f = from + i * from_a + j * from_b;
+          if (item == 8)
+            memcpy(t, f, 8);
+          else if (item == 4)
+            memcpy(t, f, 4);
+          else
+            memcpy(t, f, item);
+        }
+}
+
+static inline void dynd_copy_line(char *to, intptr_t to_stride, const char *from, intptr_t from_stride, int64_t n,
+                                  size_t item) {
+  int64_t i;
+  if (to_stride == (intptr_t)item && from_stride == (intptr_t)item) {
+    memcpy(to, from, (size_t)n * item);
+    return;
+  }
+  for (i = 0; i < n; i++) {
+    if (item == 8)
+      memcpy(to + i * to_stride, from + i * from_stride, 8);
+    else
+      memcpy(to + i * to_stride, from + i * from_stride, item);
+  }
+}
+
+static inline intptr_t dynd_magnitude(intptr_t stride) { return stride < 0 ? -stride : stride; }
+
+/* Copies a block of any strides to one of any other; not the same memory. The loops are in the order of the strides. */
+static inline void dynd_copy(char *to, const intptr_t *to_stride, const char *from, const intptr_t *from_stride,
+                             const int64_t *size, int ndim, size_t item) {
+  int near_to = 0, near_from = 0, d;
+  if (ndim == 0) {
+    memcpy(to, from, item);
+    return;
+  }
+  for (d = 0; d < ndim; d++) {
+    if (size[d] == 0)
+      return;
+    if (size[d] > 1 && (size[near_to] == 1 || dynd_magnitude(to_stride[d]) <= dynd_magnitude(to_stride[near_to])))
+      near_to = d;
+    if (size[d] > 1 &&
+        (size[near_from] == 1 || dynd_magnitude(from_stride[d]) <= dynd_magnitude(from_stride[near_from])))
+      near_from = d;
+  }
+  for (d = 0; d < ndim; d++) /* the axes that are left are outside */
+    if (d != near_to && d != near_from && size[d] > 1) {
+      int64_t rest[8], i;
+      memcpy(rest, size, (size_t)ndim * sizeof(*rest));
+      rest[d] = 1;
+      for (i = 0; i < size[d]; i++)
+        dynd_copy(to + i * to_stride[d], to_stride, from + i * from_stride[d], from_stride, rest, ndim, item);
+      return;
+    }
+  if (near_to == near_from)
+    dynd_copy_line(to, to_stride[near_to], from, from_stride[near_to], size[near_to], item);
+  else
+    dynd_copy_plane(to, to_stride[near_from], to_stride[near_to], from, from_stride[near_from], from_stride[near_to],
+                    size[near_from], size[near_to], item);
+}
+
+/* Memory for one array argument. It is the frame's, is kept for all outer elements of a call, and grows by doubling. */
+typedef struct dynd_room {
+  char *data;
+  size_t bytes;
+} dynd_room;
+
+/* Room for a block, or NULL where there is no memory for it. */
+static inline void *dynd_room_for(dynd_room *room, dynd_frame *frame, const int64_t *size, int ndim, size_t item) {
+  size_t bytes = item;
+  int d;
+  for (d = 0; d < ndim; d++)
+    if (size[d] < 0 || __builtin_mul_overflow(bytes, (size_t)size[d], &bytes))
+      return NULL;
+  if (bytes > PTRDIFF_MAX / 2)
+    return NULL;
+  if (bytes > room->bytes || !room->data) {
+    size_t larger = bytes > 2 * room->bytes ? bytes : 2 * room->bytes;
+    room->data = (char *)frame->temp(frame, larger < 64 ? 64 : larger);
+    room->bytes = room->data ? (larger < 64 ? 64 : larger) : 0;
+  }
+  return room->data;
+}
+
+static inline size_t dynd_count(const int64_t *size, int ndim) {
+  size_t count = 1;
+  int d;
+  for (d = 0; d < ndim; d++)
+    count *= (size_t)size[d];
+  return count;
+}
+
+/* A copy of a block, without gaps in that order; NULL where there is no memory for it. */
+static inline void *dynd_copy_in(dynd_room *room, dynd_frame *frame, const void *from, const int64_t *size,
+                                 const intptr_t *stride, int ndim, size_t item, char order) {
+  intptr_t dense[8];
+  char *to = (char *)dynd_room_for(room, frame, size, ndim, item);
+  if (!to)
+    return NULL;
+  dynd_dense_strides(size, ndim, item, order, dense);
+  dynd_copy(to, dense, (const char *)from, stride, size, ndim, item);
+  return to;
+}
+
+/* Back to where the block is, or to another one of its sizes. */
+static inline void dynd_copy_out(void *to, const intptr_t *stride, const void *from, const int64_t *size, int ndim,
+                                 size_t item, char order) {
+  intptr_t dense[8];
+  if (to == from)
+    return;
+  dynd_dense_strides(size, ndim, item, order, dense);
+  dynd_copy((char *)to, stride, (const char *)from, dense, size, ndim, item);
+}
+
+/* ---- resources ------------------------------------------------------------------------------------------------------
+ * What a library wants made before it is called: a plan, a workspace. A kernel has a pool of them. A call borrows one,
+ * with the values that it was made for as its key, and gives it back, so that there are at most as many as threads that
+ * call at once; a shared one stays in the pool. All are released by the kernel's destructor. */
+
+typedef struct dynd_resource dynd_resource;
+struct dynd_resource {
+  dynd_resource *next;
+  void *handle;
+  int64_t key[4];
+};
+
+typedef struct dynd_pool {
+  pthread_mutex_t mutex;
+  dynd_resource *all;
+  void (*release)(void *handle);
+} dynd_pool;
+
+static inline int dynd_same_key(const int64_t *a, const int64_t *b) { return memcmp(a, b, 4 * sizeof(*a)) == 0; }
+
+/* One for this key, or NULL: then it is made. */
+static inline dynd_resource *dynd_pool_take(dynd_pool *pool, const int64_t *key, int is_shared) {
+  dynd_resource **at, *found;
+  pthread_mutex_lock(&pool->mutex);
+  for (at = &pool->all; *at && !dynd_same_key((*at)->key, key); at = &(*at)->next) {
+  }
+  found = *at;
+  if (found && !is_shared)
+    *at = found->next;
+  pthread_mutex_unlock(&pool->mutex);
+  return found;
+}
+
+static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
+  pthread_mutex_lock(&pool->mutex);
+  one->next = pool->all;
+  pool->all = one;
+  pthread_mutex_unlock(&pool->mutex);
+}
+
+/* ---- the kernel of a wrapper ----------------------------------------------------------------------------------------
+ */
+
+#define DYND_WRAPPER_POOLS 4
+
+/* What the `data_ptr` of a wrapper's deferred kernel points to. */
+typedef struct dynd_wrapper_info {
+  void *function; /* of the prototype of the deferred kernel */
+  int npools;
+  void (*release[DYND_WRAPPER_POOLS])(void *handle);
+} dynd_wrapper_info;
+
+/* The strides are those of all core dimensions of all operands, destinations first. */
+typedef struct dynd_wrapper {
+  ckernel_prefix base;
+  dynd_pool *pool[DYND_WRAPPER_POOLS];
+  intptr_t stride[];
+} dynd_wrapper;
+
+static inline void dynd_wrapper_destroy(ckernel_prefix *self) {
+  dynd_wrapper *own = (dynd_wrapper *)(void *)self;
+  int i;
+  for (i = 0; i < DYND_WRAPPER_POOLS && own->pool[i]; i++) {
+    while (own->pool[i]->all) {
+      dynd_resource *one = own->pool[i]->all;
+      own->pool[i]->all = one->next;
+      own->pool[i]->release(one->handle);
+      free(one);
+    }
+    pthread_mutex_destroy(&own->pool[i]->mutex);
+    free(own->pool[i]);
+  }
+}
+
+static inline intptr_t dynd_wrapper_make(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
+                                         const dynd_bind *bind) {
+  const dynd_wrapper_info *info = (const dynd_wrapper_info *)self->data_ptr;
+  size_t nstrides = 0, at = 0;
+  uint32_t o, d;
+  int i;
+  dynd_wrapper *made;
+  intptr_t end;
+  for (o = 0; o < bind->noperands; o++)
+    nstrides += bind->arrmeta[o] ? bind->arrmeta[o]->ndim : 0;
+  end = offset + (intptr_t)(sizeof(dynd_wrapper) + nstrides * sizeof(intptr_t));
+  if (ckernel_builder_ensure_capacity_leaf(out, (size_t)end) != dynd_ok)
+    return dynd_error_memory;
+  made = (dynd_wrapper *)(void *)(out->data + offset);
+  made->base.function = info->function;
+  made->base.destructor = info->npools ? dynd_wrapper_destroy : NULL;
+  for (o = 0; o < bind->noperands; o++)
+    for (d = 0; bind->arrmeta[o] && d < bind->arrmeta[o]->ndim; d++)
+      made->stride[at++] = bind->arrmeta[o]->stride[d];
+  for (i = 0; i < info->npools; i++) {
+    dynd_pool *pool = (dynd_pool *)calloc(1, sizeof(dynd_pool));
+    if (!pool)
+      return dynd_error_memory;
+    pthread_mutex_init(&pool->mutex, NULL);
+    pool->release = info->release[i];
+    made->pool[i] = pool;
+  }
+  return end;
+}
+
+#endif /* DYND_ABI_ARGUMENTS_H */

@@ -1,0 +1,73 @@
+// From the model to the source of a plug-in, in C.
+//
+// What is generated sees dynd/abi/ only. For each overload there is a function for one outer element, in which a person
+// can read what happens to each argument, and a loop that calls it.
+#pragma once
+
+#include "kernelgen/model.h"
+
+namespace kernelgen {
+
+std::string emit(const module_model &model);
+
+// ---- the parts of it
+// ---------------------------------------------------------------------------------------------------
+
+/// Lines of C, indented.
+class writer {
+public:
+  void line(const std::string &text);
+  void open(const std::string &text); ///< text and `{`
+  void otherwise();                   ///< `} else {`
+  void close(const std::string &after = "");
+  void blank() { text_ += "\n"; }
+  void raw(const std::string &text) { text_ += text; }
+  std::string take() { return std::move(text_); }
+
+private:
+  std::string text_;
+  int depth_ = 0;
+};
+
+/// Whether the overload has neither arrays nor anything that is written: then its loop is one over numbers.
+bool is_scalar(const kernel &k, const overload &o);
+
+/// How the expressions of a variant are written in C.
+class c_expressions {
+public:
+  c_expressions(const variant &v) : v_(v) {}
+  /// As a value of C.
+  std::string plain(const expression &e) const;
+  /// As a size: 64 bits, with `dynd_wrong` set where it overflows.
+  std::string checked(const expression &e) const;
+  /// Whether it is made of integers and sizes alone.
+  bool is_size(const expression &e) const;
+
+private:
+  std::string size_of(const std::string &name, size_t axis, bool checks) const;
+  std::string of_array(const expression &e, bool checks) const;
+  std::string measured(const std::string &name) const; ///< where a size that is no argument is, or nothing
+  std::string checked_binary(const expression &e) const;
+  const variant &v_;
+};
+
+/// The functions of one overload.
+void emit_overload(writer &out, const module_model &model, const kernel &k, const overload &o);
+
+/// The kernel that says the sizes of results, where no operand has them.
+void emit_sizes(writer &out, const kernel &k, const overload &o);
+bool has_computed_sizes(const overload &o);
+
+/// Sizes and strides of operands, then values, in the order in which they need each other; checks of sizes.
+void emit_values(writer &out, const variant &v, bool scalar_loop);
+/// Where the strides of an operand begin among those of the kernel; the kernel for sizes has results without any.
+size_t stride_of_operand(const variant &v, const argument &wanted, bool is_main);
+
+/// The statements of the function for one outer element.
+void emit_body(writer &out, const kernel &k, const overload &o, const variant &v);
+std::string intent_text(const argument &a);
+
+int count_results(const variant &v);
+std::string item_size(const argument &a);
+
+} // namespace kernelgen

@@ -1,0 +1,228 @@
+#include "kernelgen/expression.h"
+
+#include <set>
+
+namespace kernelgen {
+
+namespace {
+
+int precedence(const token &t) {
+  if (t.kind != token::sign) {
+    return -1;
+  }
+  static const std::vector<std::set<std::string, std::less<>>> levels = {
+      {"||"},       {"&&"},     {"|"},          {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
+      {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
+  for (size_t i = 0; i < levels.size(); i++) {
+    if (levels[i].count(t.spelling)) {
+      return int(i);
+    }
+  }
+  return -1;
+}
+
+class parser {
+public:
+  explicit parser(const text_line &line) : tokens_(read_tokens({line})) {}
+
+  expression whole() {
+    expression e = conditional();
+    finish();
+    return e;
+  }
+
+  argument_text argument() {
+    argument_text made;
+    if (now().kind != token::name) {
+      throw problem(now().at, "expected the name of an argument" + not_this());
+    }
+    made.name = now().spelling;
+    made.at = now().at;
+    next_++;
+    if (take("(")) {
+      made.has_dims = true;
+      do {
+        made.dims.push_back(conditional());
+      } while (take(","));
+      expect(")");
+    }
+    if (take("=")) {
+      made.has_value = true;
+      made.value = conditional();
+    }
+    finish();
+    return made;
+  }
+
+private:
+  const token &now() const { return tokens_[next_]; }
+  bool is(std::string_view text) const { return now().spelling == text && now().kind != token::text; }
+  bool take(std::string_view text) {
+    bool found = is(text);
+    next_ += found;
+    return found;
+  }
+  std::string not_this() const { return now().kind == token::end ? "" : ", not `" + now().spelling + "`"; }
+  void expect(std::string_view text) {
+    if (!take(text)) {
+      throw problem(now().at, "expected `" + std::string(text) + "`" + not_this());
+    }
+  }
+  void finish() {
+    if (now().kind != token::end) {
+      throw problem(now().at, "unexpected `" + now().spelling + "`; C that is no expression goes in backquotes");
+    }
+  }
+
+  expression conditional() {
+    expression e = binary(0);
+    place at = now().at;
+    if (!take("?")) {
+      return e;
+    }
+    expression yes = conditional();
+    expect(":");
+    expression no = conditional();
+    return {expression::conditional, "?", {e, yes, no}, at};
+  }
+
+  expression binary(int level) {
+    expression left = level == 10 ? unary() : binary(level + 1);
+    while (level < 10 && precedence(now()) == level) {
+      token sign = now();
+      next_++;
+      expression right = level == 9 ? unary() : binary(level + 1);
+      left = {expression::binary, sign.spelling, {left, right}, sign.at};
+    }
+    return left;
+  }
+
+  expression unary() {
+    token t = now();
+    for (const char *sign : {"-", "+", "!", "~", "&", "*"}) {
+      if (take(sign)) {
+        return {expression::unary, sign, {unary()}, t.at};
+      }
+    }
+    if (is("(") && is_type_word(tokens_[next_ + 1].spelling)) {
+      next_++;
+      std::string type;
+      for (; now().kind == token::name || is("*"); next_++) {
+        type += (type.empty() ? "" : " ") + now().spelling;
+      }
+      expect(")");
+      return {expression::cast, type, {unary()}, t.at};
+    }
+    return primary();
+  }
+
+  expression primary() {
+    token t = now();
+    if (take("(")) {
+      expression inside = conditional();
+      expect(")");
+      return inside;
+    }
+    if (t.kind == token::number) {
+      next_++;
+      bool whole = t.spelling.find_first_not_of("0123456789") == t.spelling.npos;
+      return {whole ? expression::integer : expression::text, t.spelling, {}, t.at};
+    }
+    if (t.kind == token::text || t.kind == token::character) {
+      next_++;
+      bool raw = t.spelling[0] == '`';
+      return {expression::text, raw ? t.spelling.substr(1, t.spelling.size() - 2) : t.spelling, {}, t.at};
+    }
+    if (t.kind != token::name) {
+      throw problem(t.at, "expected a number, a name or `(`" + not_this());
+    }
+    next_++;
+    if (!take("(")) {
+      return {expression::name, t.spelling, {}, t.at};
+    }
+    expression call{expression::call, t.spelling, {}, t.at};
+    while (!is(")")) {
+      call.parts.push_back(conditional());
+      if (!take(",")) {
+        break;
+      }
+    }
+    expect(")");
+    check_call(call);
+    return call;
+  }
+
+  static void check_call(const expression &call) {
+    const std::string &f = call.spelling;
+    if (f == "min" || f == "max") {
+      if (call.parts.size() < 2) {
+        throw problem(call.at, f + " takes at least two values");
+      }
+      return;
+    }
+    if (!is_array_function(f)) {
+      return;
+    }
+    bool axis = f == "shape" || f == "stride";
+    if (call.parts.size() != (axis ? 2u : 1u) || call.parts[0].kind != expression::name ||
+        (axis && call.parts[1].kind != expression::integer)) {
+      throw problem(call.at, f + (axis ? " takes an argument and the number of an axis: " + f + "(a, 0)"
+                                       : " takes the name of an argument: " + f + "(a)"));
+    }
+  }
+
+  std::vector<token> tokens_;
+  size_t next_ = 0;
+};
+
+} // namespace
+
+std::string expression::str() const {
+  switch (kind) {
+  case call: {
+    std::vector<std::string> all;
+    for (const expression &p : parts) {
+      all.push_back(p.str());
+    }
+    return spelling + "(" + joined(all, ", ") + ")";
+  }
+  case unary:
+    return spelling + parts[0].str();
+  case cast:
+    return "(" + spelling + ")" + parts[0].str();
+  case binary: {
+    auto inside = [](const expression &e) {
+      return e.kind == binary || e.kind == conditional ? "(" + e.str() + ")" : e.str();
+    };
+    return inside(parts[0]) + " " + spelling + " " + inside(parts[1]);
+  }
+  case conditional:
+    return parts[0].str() + " ? " + parts[1].str() + " : " + parts[2].str();
+  default:
+    return spelling;
+  }
+}
+
+expression parse_expression(const text_line &line) { return parser(line).whole(); }
+
+argument_text parse_argument(const text_line &line) { return parser(line).argument(); }
+
+void visit_names(const expression &e, const std::function<void(const expression &, const std::string &)> &visit) {
+  if (e.kind == expression::name) {
+    visit(e, "");
+  } else if (e.kind == expression::call && is_array_function(e.spelling)) {
+    visit(e.parts[0], e.spelling);
+  } else {
+    for (const expression &part : e.parts) {
+      visit_names(part, visit);
+    }
+  }
+}
+
+bool is_array_function(std::string_view name) {
+  static const std::set<std::string, std::less<>> all = {"len",    "shape",    "ndim",  "size",
+                                                         "nbytes", "itemsize", "stride"};
+  return all.count(name) > 0;
+}
+
+} // namespace kernelgen

@@ -1,0 +1,134 @@
+// dynd-kernelgen: C and Fortran functions as kernels of DyND.
+#include <iostream>
+
+#include "kernelgen/build.h"
+#include "kernelgen/emit.h"
+#include "kernelgen/resolve.h"
+
+namespace {
+
+using namespace kernelgen;
+
+const char usage[] = R"(dynd-kernelgen makes kernels of DyND out of C and Fortran functions.
+
+  dynd-kernelgen check CONFIG                    says what is wrong with a configuration; else lists its kernels
+  dynd-kernelgen generate CONFIG [-o FILE]       writes the source of the plug-in (MODULE-kernels.c; - is the terminal)
+  dynd-kernelgen build CONFIG [-o FILE]          compiles and links it too (MODULE-kernels.so)
+
+Options of build:
+  --flag FLAG      one more flag for the compiler, as --flag=-g
+  -v               shows the commands
+
+An example, ddot.cfg:
+
+  [MODULE blas]
+  includes = cblas.h
+  libraries = openblas
+
+  [KERNEL ddot]
+  prototypes = double cblas_ddot(const int n, const double *x, const int incx, const double *y, const int incy)
+  input = x(n), y(n)
+  hide = n, incx = 1, incy = 1
+
+  $ dynd-kernelgen build ddot.cfg
+  $ python -c 'from dynd import nd; nd.load("./blas-kernels.so"); print(nd.ddot([[1, 2], [3]], [[1, 1], [2]]))'
+  [3, 6]
+
+The compilers are those of CC, CXX and FC; the headers of DyND are found beside this program, or by DYND_INCLUDE.
+docs/kernelgen.md has the rest.
+)";
+
+struct options {
+  std::string command;
+  std::vector<std::string> files;
+  std::string output;
+  build_options build;
+};
+
+options read_options(int count, char **words) {
+  options all;
+  for (int i = 1; i < count; i++) {
+    std::string word = words[i];
+    auto value = [&] {
+      size_t sign = word.find('=');
+      if (word.rfind("--", 0) == 0 && sign != word.npos) {
+        return word.substr(sign + 1);
+      }
+      if (i + 1 >= count) {
+        throw problem({}, word + ": a value is missing");
+      }
+      return std::string(words[++i]);
+    };
+    if (word == "-o" || word == "--output") {
+      all.output = value();
+    } else if (word == "--flag" || word.rfind("--flag=", 0) == 0) {
+      all.build.flags.push_back(value());
+    } else if (word == "-v") {
+      all.build.verbose = true;
+    } else if (word == "--help" || word == "-h") {
+      all.command = "help";
+      return all;
+    } else if (word.size() > 1 && word[0] == '-') {
+      throw problem({}, "there is no option " + word + "; --help shows what there is");
+    } else if (all.command.empty()) {
+      all.command = word;
+    } else {
+      all.files.push_back(word);
+    }
+  }
+  return all;
+}
+
+void list(const module_model &model) {
+  for (const kernel &k : model.kernels) {
+    for (const overload &o : k.overloads) {
+      std::cout << k.name << " " << o.main().signature << "  [" << o.main().function.name << "]\n";
+    }
+  }
+}
+
+int run(const options &given) {
+  if (given.files.size() != 1) {
+    throw problem({}, given.command + ": expected one configuration; --help shows how");
+  }
+  config text = read_config(given.files[0]);
+  module_model model = resolve(text);
+  for (const std::string &note : model.notes) {
+    std::cerr << model.path << ": note: " << note << "\n";
+  }
+  std::string output = given.output;
+  if (given.command == "check") {
+    list(model);
+  } else if (given.command == "generate") {
+    write_text(output.empty() ? model.name + "-kernels.c" : output, emit(model));
+  } else {
+    build_options how = given.build;
+    how.output = output.empty() ? model.name + "-kernels.so" : output;
+    build(model, emit(model), how);
+  }
+  return 0;
+}
+
+} // namespace
+
+int main(int count, char **words) {
+  try {
+    options given = read_options(count, words);
+    for (const char *help : {"", "help"}) {
+      if (given.command == help) {
+        std::cout << usage;
+        return 0;
+      }
+    }
+    if (given.command != "check" && given.command != "generate" && given.command != "build") {
+      throw problem({}, "there is no command " + given.command + "; --help shows what there is");
+    }
+    return run(given);
+  } catch (const problem &p) {
+    std::cerr << p.what() << "\n";
+    return 1;
+  } catch (const std::exception &e) {
+    std::cerr << "error: " << e.what() << "\n";
+    return 1;
+  }
+}

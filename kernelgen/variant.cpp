@@ -1,0 +1,321 @@
+// The call of one prototype: which form each argument has, its type, its intent.
+#include <algorithm>
+
+#include "kernelgen/resolve.h"
+
+namespace kernelgen {
+
+namespace {
+
+struct known_type {
+  const char *c, *element;
+};
+const known_type known_types[] = {{"_Bool", "bool"},
+                                  {"char", "int8"},
+                                  {"signed char", "int8"},
+                                  {"unsigned char", "uint8"},
+                                  {"short", "int16"},
+                                  {"unsigned short", "uint16"},
+                                  {"int", "int32"},
+                                  {"unsigned int", "uint32"},
+                                  {"long", "int64"},
+                                  {"unsigned long", "uint64"},
+                                  {"long long", "int64"},
+                                  {"unsigned long long", "uint64"},
+                                  {"float", "float32"},
+                                  {"double", "float64"},
+                                  {"float _Complex", "complex64"},
+                                  {"double _Complex", "complex128"},
+                                  {"_Float16", "float16"},
+                                  {"int8_t", "int8"},
+                                  {"int16_t", "int16"},
+                                  {"int32_t", "int32"},
+                                  {"int64_t", "int64"},
+                                  {"uint8_t", "uint8"},
+                                  {"uint16_t", "uint16"},
+                                  {"uint32_t", "uint32"},
+                                  {"uint64_t", "uint64"},
+                                  {"size_t", "uint64"},
+                                  {"ssize_t", "int64"},
+                                  {"ptrdiff_t", "int64"},
+                                  {"intptr_t", "int64"},
+                                  {"uintptr_t", "uint64"},
+                                  {"uint", "uint32"},
+                                  {"ushort", "uint16"},
+                                  {"ulong", "uint64"}};
+
+struct scalar_type {
+  const char *element, *c;
+  int size;
+};
+const scalar_type scalar_types[] = {{"bool", "_Bool", 1},
+                                    {"int8", "int8_t", 1},
+                                    {"int16", "int16_t", 2},
+                                    {"int32", "int32_t", 4},
+                                    {"int64", "int64_t", 8},
+                                    {"uint8", "uint8_t", 1},
+                                    {"uint16", "uint16_t", 2},
+                                    {"uint32", "uint32_t", 4},
+                                    {"uint64", "uint64_t", 8},
+                                    {"float16", "_Float16", 2},
+                                    {"float32", "float", 4},
+                                    {"float64", "double", 8},
+                                    {"complex64", "float _Complex", 8},
+                                    {"complex128", "double _Complex", 16}};
+
+const scalar_type *find_scalar(std::string_view element) {
+  auto found = std::find_if(std::begin(scalar_types), std::end(scalar_types),
+                            [&](const scalar_type &t) { return t.element == element; });
+  return found == std::end(scalar_types) ? nullptr : found;
+}
+
+class maker {
+public:
+  maker(const kernel_text &text, const prototype &function, layout_kind kind, const default_use &defaults,
+        const module_model &model)
+      : text_(text), function_(function), defaults_(defaults), model_(model) {
+    made_.kind = kind;
+    made_.function = function;
+  }
+
+  variant make() {
+    for (const parameter &p : function_.parameters) {
+      made_.arguments.push_back(make_argument(p));
+    }
+    make_returned();
+    number();
+    return std::move(made_);
+  }
+
+private:
+  [[noreturn]] void wrong_argument(const argument &a, const std::string &why) const {
+    auto at = text_.where.find(a.name);
+    wrong(at == text_.where.end() ? a.at : at->second, text_.made.name, a.name, why);
+  }
+
+  argument make_argument(const parameter &p) const {
+    argument a;
+    a.name = p.name;
+    a.type = p.type;
+    a.at = p.at;
+    auto given = text_.arguments.find(p.name);
+    auto intents = text_.intents.find(p.name);
+    if (intents == text_.intents.end()) {
+      wrong(p.at, text_.made.name, p.name, "it has no intent: put it in input, inplace, inout, output or hide");
+    }
+    set_intent(a, intents->second);
+    a.dims = given->second.dims;
+    if (given->second.has_value) {
+      a.value = given->second.value;
+    }
+    set_form(a, given->second.has_dims);
+    a.trusted = text_.trusted.count(a.name);
+    a.fully_written = text_.fully_written.count(a.name);
+    auto fortran = text_.fortran.find(made_.kind);
+    a.fortran =
+        a.is_array() && a.dims.size() > 1 &&
+        (made_.kind == layout_kind::fortran || (fortran != text_.fortran.end() && fortran->second.count(a.name)));
+    check_value(a);
+    return a;
+  }
+
+  void set_intent(argument &a, std::set<intent_kind> intents) const {
+    a.is_result = intents.erase(intent_kind::output);
+    if (a.is_result) {
+      intents.erase(intent_kind::hide); // hidden and a result is a result
+    }
+    if (intents.size() > 1) {
+      wrong_argument(a,
+                     "it has several intents that exclude each other; one of input, inplace, inout, hide, and output");
+    }
+    a.intent = intents.empty() ? intent_kind::output : *intents.begin();
+  }
+
+  void set_form(argument &a, bool has_dims) const {
+    if (a.value && a.value->kind == expression::call && a.value->spelling == "new") {
+      a.form = argument_form::array;
+      set_type(a);
+      return set_new(a);
+    }
+    if (a.type.is_function || a.type.pointers > 2 || (a.type.pointers == 2 && !has_dims)) {
+      a.form = argument_form::opaque;
+    } else if (a.type.pointers == 0) {
+      a.form = argument_form::value;
+      if (has_dims) {
+        wrong_argument(a, "it has dimensions, and the function takes one value: " + a.type.declare(a.name));
+      }
+    } else {
+      if (!has_dims && !a.type.extents.empty()) {
+        for (const std::string &extent : a.type.extents) {
+          a.dims.push_back(extent.empty() ? expression{expression::name, "", {}, a.at}
+                                          : parse_expression({extent, a.at}));
+        }
+        if (a.dims[0].spelling.empty()) {
+          wrong_argument(a, "it is an array of unknown size: give its dimensions, " + a.name + "(n)");
+        }
+      }
+      a.form = a.dims.empty()         ? argument_form::pointer
+               : a.type.pointers == 2 ? argument_form::rows
+                                      : argument_form::array;
+      if (a.form == argument_form::rows && a.dims.size() != 2) {
+        wrong_argument(a, "pointers to rows have two dimensions, " + a.name + "(m, n)");
+      }
+    }
+    set_type(a);
+  }
+
+  void set_type(argument &a) const {
+    auto given = text_.types.find(a.name);
+    a.element = given != text_.types.end() ? given->second : element_type(model_.typemaps, a.type.base);
+    const scalar_type *scalar = find_scalar(a.element);
+    bool of_void = a.type.base == "void";
+    a.c_element = of_void && scalar ? scalar->c : a.type.base;
+    if (a.form == argument_form::opaque || a.element.empty()) {
+      bool hidden = a.intent == intent_kind::hide && !a.is_result;
+      if (!hidden) {
+        wrong_argument(a, of_void ? "it points to void: say what is there, `types: " + a.name + ": float64`"
+                                  : "there is no type for `" + a.type.declare("") +
+                                        "`: hide it with a value, or add `" + a.type.base + ": type` to typemaps");
+      }
+      a.form = argument_form::opaque;
+      if (!a.value) {
+        wrong_argument(a, "it is hidden and has no value, and `" + a.type.declare("") + "` has no zero: " + a.name +
+                              " = ...");
+      }
+    }
+  }
+
+  // `hide: work = new(bytes)`: the seed's form of a scratch array.
+  void set_new(argument &a) const {
+    const scalar_type *scalar = find_scalar(a.element);
+    if (a.intent != intent_kind::hide || a.is_result || a.value->parts.size() != 1 || a.type.pointers != 1 || !scalar) {
+      wrong_argument(a, "new(bytes) is for hidden arrays");
+    }
+    expression size{expression::integer, std::to_string(scalar->size), {}, a.at};
+    expression less{expression::integer, std::to_string(scalar->size - 1), {}, a.at};
+    expression more{expression::binary, "+", {a.value->parts[0], less}, a.at};
+    a.dims = {{expression::binary, "/", {more, size}, a.at}};
+    a.value.reset();
+  }
+
+  void check_value(argument &a) const {
+    if (a.form == argument_form::value && a.is_written_operand()) {
+      a.intent = intent_kind::input; // C cannot change it
+    }
+    if (a.is_array() && a.value) {
+      wrong_argument(a, "an array has no default value");
+    }
+    a.is_omitted = a.is_given() && defaults_.omitted.count(a.name);
+    a.is_optional = a.is_given() && a.value && !a.is_omitted && !(defaults_.plain_written && a.is_written_operand());
+    if (a.is_optional && !find_scalar(a.element)) {
+      wrong_argument(a, "only a number has a default");
+    }
+    if (made_.kind == layout_kind::strided && a.is_array() && a.is_given() && !a.is_written_operand() &&
+        !a.is_read_only()) {
+      wrong_argument(a, "the function could write it: for the kind Strided it must be const, or `trusted`");
+    }
+  }
+
+  void make_returned() {
+    const c_type &type = function_.result;
+    bool is_void = type.base == "void" && type.pointers == 0;
+    std::string text = text_.return_text.empty() ? (is_void ? "none" : "output") : text_.return_text;
+    place at = text_.return_text.empty() ? function_.at : text_.return_at;
+    returned &r = made_.result;
+    if (is_void) {
+      if (!text_.return_text.empty() && text != "hide") {
+        wrong(at, text_.made.name, "", function_.name + " returns nothing");
+      }
+      return;
+    }
+    if (text == "hide" || text == "status") {
+      r.kind = return_kind::hide;
+      return;
+    }
+    argument_text given = parse_argument({text == "output" ? "result" : text, at});
+    argument &a = r.value;
+    a.name = given.name;
+    a.at = at;
+    a.type = type;
+    a.intent = intent_kind::output;
+    a.is_result = true;
+    a.dims = given.dims;
+    r.kind = given.has_dims ? return_kind::array : return_kind::output;
+    a.form = given.has_dims ? argument_form::array : argument_form::value;
+    if (type.pointers != int(given.has_dims)) {
+      wrong(at, text_.made.name, "",
+            function_.name + " returns `" + type.declare("") + "`" +
+                (type.pointers ? ": give its size, `return: name(n)`, or hide it, `return: hide`"
+                               : ", which has no dimensions"));
+    }
+    a.element = element_type(model_.typemaps, type.base);
+    a.c_element = type.base;
+    if (a.element.empty()) {
+      wrong(at, text_.made.name, "",
+            "there is no type for `" + type.base + "`, which " + function_.name +
+                " returns: hide it, or add it to typemaps");
+    }
+  }
+
+  void number() {
+    int noperands = 0, nresults = 0;
+    for (argument &a : made_.arguments) {
+      a.operand = a.is_given() && !a.is_omitted ? noperands++ : -1;
+      a.result = a.is_result ? nresults++ : -1;
+    }
+    if (made_.result.kind == return_kind::output || made_.result.kind == return_kind::array) {
+      made_.result.value.result = nresults++;
+    }
+    auto written = [](const argument &a) { return a.is_written_operand(); };
+    if (nresults == 0 && std::none_of(made_.arguments.begin(), made_.arguments.end(), written)) {
+      wrong(function_.at, text_.made.name, "", function_.name + " has no result and writes no argument");
+    }
+    if (noperands > 8 || nresults > 8) {
+      wrong(function_.at, text_.made.name, "",
+            function_.name + " has " + std::to_string(noperands) + " operands and " + std::to_string(nresults) +
+                " results; a kernel has up to 8 of each: hide some");
+    }
+  }
+
+  const kernel_text &text_;
+  const prototype &function_;
+  const default_use &defaults_;
+  const module_model &model_;
+  variant made_;
+};
+
+} // namespace
+
+const argument *variant::find(std::string_view name) const {
+  for (const argument &a : arguments) {
+    if (a.name == name) {
+      return &a;
+    }
+  }
+  return nullptr;
+}
+
+std::string element_type(const std::vector<typemap> &typemaps, const std::string &c_type) {
+  for (const typemap &map : typemaps) {
+    if (map.c_type == c_type) {
+      return map.element;
+    }
+  }
+  for (const known_type &known : known_types) {
+    if (known.c == c_type) {
+      return known.element;
+    }
+  }
+  return "";
+}
+
+bool is_scalar_type(std::string_view element) { return find_scalar(element) != nullptr; }
+
+variant make_variant(const kernel_text &text, const prototype &function, layout_kind kind, const default_use &defaults,
+                     const module_model &model) {
+  variant made = maker(text, function, kind, defaults, model).make();
+  find_sizes(made, text);
+  return made;
+}
+
+} // namespace kernelgen
