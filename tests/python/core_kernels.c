@@ -230,7 +230,7 @@ static dynd_reduction uncut = {
 #define REDUCTION(name, signature, functions)                                                                          \
   {                                                                                                                    \
     sizeof(deferred_ckernel), DYND_ABI_VERSION, reduction_funcproto_id, 1, name, signature, NULL, functions, NULL,     \
-        NULL, NULL, NULL                                                                                               \
+        NULL, NULL, NULL, NULL                                                                                         \
   }
 #define KERNEL(prototype, flags, name, signature, function, bound)                                                     \
   {                                                                                                                    \
