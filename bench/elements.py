@@ -48,7 +48,7 @@ class Work:
         self.contenders, self.wrong = {}, []
 
     def check(self, name, got):
-        close = partial(np.allclose, rtol=self.tolerance, atol=0, equal_nan=True)
+        close = partial(np.allclose, rtol=self.tolerance, atol=self.tolerance, equal_nan=True)
         if not all(close(np.asarray(g).reshape(-1), e.reshape(-1)) for g, e in zip(got, self.expected, strict=True)):
             self.wrong.append(name)
 

@@ -290,6 +290,7 @@ deferred_ckernel constant_multiply(const char *name, intptr_t *factor) {
           &instantiate_deferred_constant_int32_multiply,
           nullptr,
           nullptr,
+          nullptr,
           nullptr};
 }
 
