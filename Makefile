@@ -4,6 +4,7 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
+BENCH_PARTS := elements selection tasks callables# tables of their own, after that of bench/run.py
 LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
 
 .PHONY: help build demo test bench accuracy check format clean distclean
@@ -36,6 +37,8 @@ bench:
 	@$(call setup,demo bench)
 	@$(call build,dynd _dynd programs)
 	@$(PYTHON) bench/run.py $(BENCH)
+	@$(if $(filter --cliffs --walk,$(BENCH)),,for part in $(BENCH_PARTS); do \
+	  $(PYTHON) bench/$$part.py $(filter --quick,$(BENCH)) || exit 1; done)
 
 accuracy:
 	@$(call setup,demo accuracy)

@@ -136,9 +136,11 @@ void count_words(const work &w) {
 }
 
 const loop loops[] = {
-    {"select max/plain", select_max}, {"leading/plain", leading},         {"nearest angle/plain", nearest_angle},
-    {"row sort/std", sort_std},       {"row sort/insertion", sort_insertion}, {"max of sums/plain", max_of_sums},
-    {"group mean/plain", group_mean}, {"row histogram/plain", row_histogram}, {"count words/plain", count_words},
+    {"select max/plain", select_max},       {"leading/plain", leading},
+    {"nearest angle/plain", nearest_angle}, {"row sort/std", sort_std},
+    {"row sort/insertion", sort_insertion}, {"max of sums/plain", max_of_sums},
+    {"group mean/plain", group_mean},       {"row histogram/plain", row_histogram},
+    {"count words/plain", count_words},
 };
 
 } // namespace

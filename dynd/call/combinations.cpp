@@ -86,6 +86,40 @@ void fill_run(Index *a, Index *b, int64_t first, int64_t second, int64_t count, 
   }
 }
 
+// The quotients and remainders of small numbers: which of two short rows' elements make the pairs.
+constexpr int small_product = 16;
+struct small_pairs {
+  uint8_t first[small_product], second[small_product];
+};
+constexpr auto pairs_by_length = [] {
+  struct {
+    small_pairs of[small_product + 1]; // by the length of the second row
+  } made = {};
+  for (int each = 1; each <= small_product; each++) {
+    for (int n = 0; n < small_product; n++) {
+      made.of[each].first[n] = uint8_t(n / each);
+      made.of[each].second[n] = uint8_t(n % each);
+    }
+  }
+  return made;
+}();
+
+// All pairs of two rows. Short ones are written whole, as in fill_run.
+template <class Index>
+void fill_product(Index *a, Index *b, int64_t first, int64_t size, int64_t second, int64_t each, const Index *end) {
+  if (size * each <= small_product && each <= small_product && end - a >= small_product) {
+    const small_pairs &pairs = pairs_by_length.of[each];
+    for (int n = 0; n < small_product; n++) {
+      a[n] = Index(first + pairs.first[n]);
+      b[n] = Index(second + pairs.second[n]);
+    }
+    return;
+  }
+  for (int64_t e = 0; e < size; e++, a += each, b += each) {
+    fill_run(a, b, first + e, second, each, end);
+  }
+}
+
 // Pairs of one row, without looking for the next choice.
 template <class Index>
 void fill_pairs(Index *a, Index *b, int64_t begin, int64_t size, bool replacement, const Index *end) {
@@ -244,12 +278,9 @@ private:
   template <class Index>
   void fill(member_places<Index> &places, int64_t at, int64_t count, intptr_t r, bool in_list, int64_t end) const {
     if (rows_.size() == 2) {
-      int64_t first = in_list ? rows_[0].at[r] : 0, second = in_list ? rows_[1].at[r] : 0, each = rows_[1].length(r);
-      Index *a = places.to[0] + at, *b = places.to[1] + at, *stop = places.to[0] + end;
-      for (int64_t e = 0, size = rows_[0].length(r); e < size; e++, a += each, b += each) {
-        fill_run(a, b, first + e, second, each, stop);
-      }
-      return;
+      int64_t first = in_list ? rows_[0].at[r] : 0, second = in_list ? rows_[1].at[r] : 0;
+      return fill_product(places.to[0] + at, places.to[1] + at, first, rows_[0].length(r), second, rows_[1].length(r),
+                          places.to[0] + end);
     }
     int64_t inside = count;
     for (size_t k = 0; k < rows_.size() && count; k++) {
@@ -276,9 +307,13 @@ private:
     inner.fill()[0] = 0;
     in_pieces_of_rows(name_, first.at, first.count, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
-        int64_t size = first.length(r), each = size ? counts.length(r) / size : 0, at = counts.at[r];
+        int64_t at = counts.at[r];
+        uint64_t each = 1;
+        for (size_t k = 1; k < rows_.size(); k++) {
+          each *= uint64_t(rows_[k].length(r)); // of no elements in the first row it may be anything
+        }
         for (int64_t i = first.at[r]; i < first.at[r + 1]; i++) {
-          inner.fill()[i + 1] = at += each;
+          inner.fill()[i + 1] = at += int64_t(each);
         }
       }
     });
