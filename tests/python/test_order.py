@@ -3,6 +3,7 @@
 import doctest
 import math
 import random
+from pathlib import Path
 
 import dynd._order
 import numpy as np
@@ -20,6 +21,14 @@ def test_the_examples_of_the_documentation(name):
     test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
     result = doctest.DocTestRunner(verbose=False).run(test)
     assert result.attempted > 0 and result.failed == 0
+
+
+def test_the_examples_of_the_readme():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    section = readme.split("### Order and distribution")[1].split("```")[1].removeprefix("python")
+    test = doctest.DocTestParser().get_doctest(section, {}, "README", None, 0)
+    result = doctest.DocTestRunner(verbose=False).run(test)
+    assert result.attempted > 9 and result.failed == 0
 
 
 def rank(x):
