@@ -4,7 +4,7 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
-BENCH_PARTS := elements selection tasks callables# tables of their own, after that of bench/run.py
+BENCH_PARTS := elements selection order groups tasks callables# tables of their own, after that of bench/run.py
 LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
 
 .PHONY: help build demo test bench accuracy check format clean distclean

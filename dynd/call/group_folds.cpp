@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstring>
 
+#include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/eval/evaluate.h"
@@ -220,7 +221,11 @@ size_t group_folds::add(group_fold what, const array &list, const group_folds *a
       return k;
     }
   }
-  one_fold fold{what, list, {}, {}, about ? about->of_slots<char>(about_fold) : nullptr, {}, {}};
+  one_fold fold{what, list, {}, {}, nullptr, 0, {}, {}};
+  if (about) {
+    fold.about = about->of_slots<char>(about_fold);
+    fold.about_item = about->folds_[about_fold].functions.item;
+  }
   if (list) {
     bool option = list->type->element->kind == type_kind::option;
     fold.marks = option ? validity_of(list) : array();
@@ -231,31 +236,90 @@ size_t group_folds::add(group_fold what, const array &list, const group_folds *a
   return folds_.size() - 1;
 }
 
-void group_folds::run() {
+fold_part group_folds::part_of(const one_fold &fold, intptr_t chunk) const {
+  bool read = bool(fold.values);
+  const array &numbers = groups_.numbers;
+  return {numbers->values().address,
+          groups_.base,
+          fold.accumulators.data() + chunk * groups_.slots * intptr_t(fold.functions.item),
+          read ? fold.values->values().address : numbers->values().address,
+          read ? fold.values->value_strides()[0] : 1,
+          fold.marks ? presence{fold.marks->values().address, fold.marks->value_strides()[0]} : presence{},
+          fold.about,
+          0,
+          0};
+}
+
+void group_folds::run_in_order(intptr_t chunks) {
   constexpr intptr_t few = 1 << 12; // elements whose slots are still in the cache for the next fold
-  intptr_t elements = groups_.elements, chunks = chunks_of(elements, groups_.count());
-  for (one_fold &fold : folds_) {
-    fold.accumulators = scratch_values<char>(chunks * groups_.slots * intptr_t(fold.functions.item));
-    fold.functions.clear(fold.accumulators.data(), chunks * groups_.slots);
-  }
-  in_chunks(name_, elements, chunks, [&](intptr_t chunk, intptr_t begin, intptr_t end) {
+  in_chunks(name_, groups_.elements, chunks, [&](intptr_t chunk, intptr_t begin, intptr_t end) {
     for (intptr_t at = begin, next; at < end; at = next) {
       next = folds_.size() == 1 ? end : std::min(end, at + few);
       for (const one_fold &fold : folds_) {
-        fold_part part = {groups_.numbers->values().address,
-                          groups_.base,
-                          fold.accumulators.data() + chunk * groups_.slots * intptr_t(fold.functions.item),
-                          fold.values ? fold.values->values().address : groups_.numbers->values().address,
-                          fold.values ? fold.values->value_strides()[0] : 1,
-                          {},
-                          fold.about,
-                          at,
-                          next};
-        part.counts = fold.marks ? presence{fold.marks->values().address, fold.marks->value_strides()[0]} : presence{};
+        fold_part part = part_of(fold, chunk);
+        part.begin = at;
+        part.end = next;
         fold.functions.loop(part);
       }
     }
   });
+}
+
+namespace {
+
+// The elements of a list of plain values, in the order of the parts.
+array moved(const array &list, const element_parts &parts) {
+  intptr_t count = parts.elements(), stride = list->value_strides()[0];
+  array to(new_dense(list->type, &count));
+  const char *from = list->values().address;
+  with_item(list->item_size(), [&](auto item) {
+    char *address = to->values().address;
+    parts.move([&](intptr_t i, int64_t place) {
+      std::memcpy(address + place * int64_t(item), from + i * stride, size_t(item));
+    });
+  });
+  return to;
+}
+
+} // namespace
+
+void group_folds::run_parts(intptr_t chunks) {
+  const element_parts &parts = groups_.parts->elements;
+  const std::vector<int64_t> &first = groups_.parts->first;
+  std::vector<std::vector<int64_t>> from; // of each chunk, where it begins in each part
+  for (intptr_t c = 0; c <= chunks; c++) {
+    from.push_back(parts.from(std::min(c * ((parts.elements() + chunks - 1) / chunks), parts.elements())));
+  }
+  for (one_fold &fold : folds_) {
+    fold.values = fold.values ? moved(fold.values, parts) : array();
+    fold.marks = fold.marks ? moved(fold.marks, parts) : array();
+    in_pieces_of_rows(name_, parts.offsets(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t p = begin; p < end; p++) {
+        for (intptr_t c = 0; c < chunks; c++) {
+          fold_part part = part_of(fold, c);
+          part.accumulators += first[size_t(p)] * int64_t(fold.functions.item);
+          part.about = fold.about ? fold.about + first[size_t(p)] * int64_t(fold.about_item) : nullptr;
+          part.begin = from[size_t(c)][size_t(p)];
+          part.end = from[size_t(c) + 1][size_t(p)];
+          fold.functions.loop(part);
+        }
+      }
+    });
+    fold.values = fold.marks = array(); // their memory is for the next one
+  }
+}
+
+void group_folds::run() {
+  intptr_t chunks = chunks_of(groups_.elements, groups_.count());
+  for (one_fold &fold : folds_) {
+    fold.accumulators = scratch_values<char>(chunks * groups_.slots * intptr_t(fold.functions.item));
+    fold.functions.clear(fold.accumulators.data(), chunks * groups_.slots);
+  }
+  if (groups_.parts) {
+    run_parts(chunks);
+  } else {
+    run_in_order(chunks);
+  }
   for (one_fold &fold : folds_) {
     char *to = fold.accumulators.data();
     in_pieces(

@@ -52,10 +52,15 @@ private:
   struct one_fold {
     group_fold what;
     array list, values, marks;
-    const char *about = nullptr;
+    const char *about = nullptr; // a value of each slot, and its bytes
+    size_t about_item = 0;
     fold_functions functions;
     scratch_values<char> accumulators;
   };
+
+  fold_part part_of(const one_fold &fold, intptr_t chunk) const;
+  void run_in_order(intptr_t chunks);
+  void run_parts(intptr_t chunks);
 
   const char *name_;
   const key_groups &groups_;

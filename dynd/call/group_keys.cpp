@@ -22,6 +22,20 @@ scratch_values<uint32_t> key_groups::group_of_slots() const {
   return groups;
 }
 
+key_groups key_groups::in_order(const char *name) const {
+  key_groups ordered = *this;
+  if (parts) {
+    ordered.parts.reset();
+    ordered.numbers = new_list<uint32_t>(elements);
+    uint32_t *to = values_of<uint32_t>(ordered.numbers);
+    const uint32_t *from = values_of<uint32_t>(numbers);
+    const int64_t *first = parts->first.data();
+    const element_parts &own = parts->elements;
+    own.move([&](intptr_t i, int64_t place) { to[i] = from[place] + uint32_t(first[own.part(i)]); });
+  }
+  return ordered;
+}
+
 namespace {
 
 place_buffer counted_up(intptr_t count) {
@@ -226,14 +240,68 @@ void sort_groups(const char *name, const array &distinct, key_groups &to) {
   to.keys = gathered(name, distinct, to.slot_of);
 }
 
-template <class Code> void group_numbers(const char *name, const marked_list &keys, key_groups &to) {
+// Whether many keys are different: then a table of them all would be larger than a cache.
+template <class Read> bool are_many(const char *name, const marked_list &keys, Read read) {
+  constexpr intptr_t sample = 1 << 14;
+  intptr_t count = keys.list.size(0), step = count / sample;
+  if (keys.marks || count < (1 << 20)) {
+    return false;
+  }
   slot_table<number_key> table;
-  fill_table(name, keys, number_reader<Code>{keys.list->values().address}, table, to);
+  scratch_values<uint32_t> slots(sample);
+  table.insert(
+      name, 0, sample, {}, [&](intptr_t i) { return read(i * step); }, slots.data());
+  return table.count() > sample / 4 * 3;
+}
+
+// Keys in parts, by bits of their hash that a table of a part does not use. Returns all that are different.
+template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intptr_t count, Read read, key_groups &to) {
+  constexpr intptr_t parts = element_parts::parts;
+  auto made = std::make_shared<slot_parts>(
+      element_parts(name, count, [&](intptr_t i) { return (read(i).hash() >> 24) % parts; }), std::vector<int64_t>());
+  const element_parts &own = made->elements;
+  scratch_values<uint64_t> codes(count);
+  own.move([&](intptr_t i, int64_t place) { codes[place] = read(i).code; });
+  to.elements = count;
+  to.numbers = new_list<uint32_t>(count);
+  new_offsets first(parts);
+  in_pieces_of_rows(name, own.offsets(), parts, [&](intptr_t begin, intptr_t end) {
+    slot_table<number_key> table;
+    for (intptr_t part = begin; part < end; part++) {
+      table.forget();
+      table.insert(
+          name, own.begin(part), own.begin(part + 1), {}, [&](intptr_t i) { return number_key{codes[i]}; },
+          values_of<uint32_t>(to.numbers) + own.begin(part));
+      for (intptr_t s = 0; s < table.count(); s++) { // over keys that were read
+        codes[own.begin(part) + s] = table.key(s).code;
+      }
+      first.fill()[part + 1] = table.count();
+    }
+  });
+  to.slots = make_offsets(name, first.fill(), parts);
+  made->first.assign(first.at, first.at + parts + 1);
+  scratch_values<uint64_t> distinct(to.slots);
+  for (intptr_t part = 0; part < parts; part++) {
+    std::copy_n(codes.data() + own.begin(part), first.length(part), distinct.data() + first.at[part]);
+  }
+  to.parts = made;
+  return distinct;
+}
+
+template <class Code> void group_numbers(const char *name, const marked_list &keys, key_groups &to) {
+  number_reader<Code> read{keys.list->values().address};
+  slot_table<number_key> table;
+  scratch_values<uint64_t> codes;
+  if (are_many(name, keys, read)) {
+    codes = fill_parts(name, keys.list.size(0), read, to);
+  } else {
+    fill_table(name, keys, read, table, to);
+  }
   array distinct(new_dense(keys.list->type, &to.slots));
   in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
     for (intptr_t s = begin; s < end; s++) {
       reinterpret_cast<typename Code::bits *>(distinct->values().address)[s] =
-          number_of<Code>(table.key(s).code, false);
+          number_of<Code>(to.parts ? codes[s] : table.key(s).code, false);
     }
   });
   sort_groups(name, distinct, to);
@@ -311,7 +379,8 @@ key_groups one_group(intptr_t elements) {
 }
 
 // The rank of each element in one, then in the other, as one number.
-array joined_ranks(const char *name, const key_groups &a, const key_groups &b) {
+array joined_ranks(const char *name, const key_groups &one, const key_groups &other) {
+  key_groups a = one.in_order(name), b = other.in_order(name);
   scratch_values<uint32_t> rank_a = a.group_of_slots(), rank_b = b.group_of_slots();
   array ranks = new_list<uint64_t>(a.elements);
   uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(b.count());
@@ -391,7 +460,8 @@ key_groups group_keys(const char *name, std::span<const std::string> names, std:
   return group_columns(name, names, lists, {});
 }
 
-key_groups group_in_rows(const char *name, const row_offsets &rows, const key_groups &inside, new_offsets &first) {
+key_groups group_in_rows(const char *name, const row_offsets &rows, const key_groups &keys, new_offsets &first) {
+  key_groups inside = keys.in_order(name);
   scratch_values<uint32_t> rank = inside.group_of_slots();
   array ranks = new_list<uint64_t>(inside.elements);
   uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(inside.count());

@@ -3,27 +3,40 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dynd/array/array.h"
+#include "dynd/call/element_parts.h"
 #include "dynd/call/slot_table.h"
 #include "dynd/eval/nested.h"
 
 namespace dynd::nd {
+
+/// Elements in parts, each of which has slots of its own that follow each other.
+struct slot_parts {
+  element_parts elements;
+  std::vector<int64_t> first; ///< slot of each part, and their number
+};
 
 /// The slots of elements, and the groups, whose keys rise; what is missing is the last one.
 struct key_groups {
   array numbers; ///< uint32, or integers of 8 bytes or uint32: the slot of element i is numbers[i] - base
   uint64_t base = 0;
   intptr_t elements = 0;
-  intptr_t slots = 0;   ///< all are below it
-  place_buffer slot_of; ///< of each group; those that no group has are of no element
-  array keys;           ///< a list, of each group
+  intptr_t slots = 0;                      ///< all are below it
+  place_buffer slot_of;                    ///< of each group; those that no group has are of no element
+  array keys;                              ///< a list, of each group
+  std::shared_ptr<const slot_parts> parts; ///< where it is not null, `numbers` are in the order of the parts, and a
+                                           ///< part's slots are counted from its first one
 
   intptr_t count() const { return slot_of.size(); }
   bool wide() const { return numbers->item_size() == 8; }
-  /// Calls f with the slots, as something that has them by the number of the element.
+  /// The same with the numbers in the order of the elements.
+  key_groups in_order(const char *name) const;
+  /// Calls f with the slots, as something that has them by the number of the element; not of parts.
   template <class F> auto with_slots(F f) const {
     if (wide()) {
       return f([at = values_of<uint64_t>(numbers), base = base](intptr_t i) { return at[i] - base; });

@@ -50,6 +50,12 @@ public:
 
   slot_table() { clear(1 << 10); }
 
+  /// Without keys again; the memory stays.
+  void forget() {
+    std::memset(slots_.data(), 0, size_t(slots_.size()) * sizeof(uint32_t));
+    used_ = 1;
+  }
+
   intptr_t count() const { return used_ - 1; }
   const Key &key(intptr_t slot) const { return keys_[slot + 1]; }
 

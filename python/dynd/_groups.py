@@ -8,6 +8,7 @@ from dynd import _dynd
 __all__ = ["groupby", "join"]
 
 _REDUCTIONS = [name for name, _, signature in _dynd.operations if signature == "(Dims... * T) -> Kept... * R"]
+_OTHERS = ["first", "last", "median"]
 _OPERATORS = [
     f"__{side}{name}__"
     for name in "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split()
@@ -140,6 +141,18 @@ class GroupBy:
         values = self._column(values)
         return _dynd.nth(self._grouped(values), i, self._axis(values, axis), None)
 
+    def median(self, values=None, axis=None):
+        """The median of each group's values, as nd.median."""
+        values = self._column(values)
+        return _dynd.median(self._grouped(values), self._axis(values, axis), False)
+
+    def quantile(self, q, values=None, axis=None, *, method="linear"):
+        """The value below which the part q of each group's values are, as nd.quantile."""
+        from dynd import nd
+
+        values = self._column(values)
+        return nd.quantile(self._grouped(values), q, self._axis(values, axis), method=method)
+
     def reduce(self, function, values=None, axis=None, *, identity=None):
         """The left fold of each group by an operation of two operands, as nd.reduce."""
         values = self._column(values)
@@ -175,8 +188,8 @@ class GroupBy:
 
 
 def _known(how):
-    if how not in _REDUCTIONS and how not in ("first", "last"):
-        raise ValueError(f"groupby: there is no aggregate {how!r}; there are {', '.join(_REDUCTIONS)}, first and last")
+    if how not in _REDUCTIONS and how not in _OTHERS:
+        raise ValueError(f"groupby: there is no aggregate {how!r}; there are {', '.join(_REDUCTIONS + _OTHERS)}")
     return how
 
 

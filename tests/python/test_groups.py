@@ -269,6 +269,34 @@ def test_the_order_of_summation(groups):
     assert np.array_equal(np.asarray(narrow), ordered_group_sums(values.astype("f4"), group, groups).astype("f4"))
 
 
+@pytest.mark.parametrize("kind", ["int64", "float64"])
+def test_many_sparse_keys_are_grouped_in_parts(kind):
+    """So many that a table of all would not be in a cache: elements are moved into parts first."""
+    rng = np.random.default_rng(9)
+    n, groups = 2_300_000, 200_000
+    values, group = rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n), rng.integers(0, groups, n)
+    group[:groups] = np.arange(groups)
+    keys = np.sort(rng.integers(-(2**62), 2**62, groups)).astype(kind)
+    keys = keys if kind == "int64" else np.arange(groups) * 2.0**40  # few bits differ
+    expected, there, whole = ordered_group_sums(values, group, groups), rng.random(n) < 0.8, rng.integers(-9, 9, n)
+    for count in (1, 2):
+        nd.set_num_threads(count)
+        gb = nd.groupby(nd.array(values), by=nd.array(keys[group]))
+        assert np.array_equal(np.asarray(gb.keys), keys)
+        assert np.asarray(gb.sum()).tobytes() == expected.tobytes()
+        several = gb.agg({"n": "count", "s": (nd.array(whole.astype("i2")), "sum"), "h": (nd.mask(nd.array(whole), nd.array(there)), "sum"), "v": (nd.array(whole), "var")})
+        assert np.array_equal(np.asarray(several.n), np.bincount(group))
+        assert np.array_equal(np.asarray(several.s), np.bincount(group, whole).astype("i8"))
+        assert np.array_equal(np.asarray(several.h), np.bincount(group, whole * there).astype("i8"))
+        mean = np.bincount(group, whole) / np.bincount(group)
+        assert np.allclose(np.asarray(several.v), np.bincount(group, (whole - mean[group]) ** 2) / np.bincount(group))
+        assert np.array_equal(np.asarray(gb.transform("count")), np.bincount(group)[group])
+        assert np.array_equal(np.asarray(nd.flatten(gb)), values[np.argsort(group, kind="stable")])
+        twice = nd.groupby(nd.array(values), by=[nd.array(keys[group]), nd.array(whole > 5)])
+        assert len(twice) == len(np.unique(group * 2 + (whole > 5)))
+    nd.set_num_threads(1)
+
+
 # ---- what people write
 
 
@@ -317,6 +345,8 @@ def test_other_reductions_take_the_rows():
     assert gb.argmax().tolist() == [0, 2] and gb.ptp().tolist() == [0.0, 6.0] and gb.nansum().tolist() == [1.0, 13.0]
     assert gb.first().tolist() == [1.0, 3.0] and gb.last().tolist() == [1.0, 8.0] and gb.nth(1).tolist() == [None, 2.0]
     assert gb.reduce(nd.subtract).tolist() == [1.0, -7.0] and gb.reduce(nd.subtract, identity=1.0).tolist() == [0.0, -12.0]
+    assert gb.median().tolist() == [1.0, 3.0] and gb.quantile(0.25).tolist() == [1.0, 2.5]
+    assert gb.quantile([0, 1], keys).tolist() == [[0.0, 1.0], [0.0, 1.0]] and gb.agg({"m": "median"}).m.tolist() == [1.0, 3.0]
     assert gb.sum(where=nd.array([True, True, False, True])).tolist() == [1.0, 11.0]
     assert gb.mean(weights=nd.array([1.0, 1.0, 2.0, 0.0])).tolist() == [1.0, 7 / 3]
     assert gb.sum(keepdims=True).tolist() == [[1.0], [13.0]]

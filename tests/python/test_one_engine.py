@@ -160,10 +160,31 @@ def medians_of_rows():
     return lambda: [nd.median(rows, axis=1) for _ in range(8)]
 
 
+def groups_of_sparse_keys():
+    rng = np.random.default_rng(8)
+    keys, values = nd.array(rng.integers(0, 1 << 60, 1 << 24)), nd.array(rng.random(1 << 24))
+    return lambda: [nd.groupby(values, by=keys).sum() for _ in range(4)]
+
+
+def groups_of_texts():
+    texts, values = nd.array([str(i) for i in range(1 << 19)]), nd.array(np.ones(1 << 23))
+    keys = texts[large_index()[: 1 << 23] % (1 << 19)].eval()
+    return lambda: [nd.groupby(values, by=keys).sum() for _ in range(4)]
+
+
+def join_of_large_lists():
+    left = nd.zip({"k": large_index(), "x": large_index()})
+    right = nd.zip({"k": nd.arange(1 << 20), "y": nd.arange(1 << 20)})
+    return lambda: [nd.join(left, right, "k") for _ in range(4)]
+
+
 TASKS = [
     sort_of_one_row,
     positions_of_one_row,
     medians_of_rows,
+    groups_of_sparse_keys,
+    groups_of_texts,
+    join_of_large_lists,
     selection_of_numbers,
     selection_of_texts,
     struct_assignment,
@@ -324,6 +345,10 @@ def results():
         yield nd.to_dense(rows, 3)
     yield nd.from_offsets(offsets, option).sum(axis=1)
     yield nd.from_offsets(offsets, option).max(axis=1)
+    for keys in (structs, words, option, nd.array(np.random.default_rng(1).integers(0, 1 << 60, COUNT))):
+        groups = nd.groupby(structs["y"] / 7, by=keys)
+        yield from (groups.keys, groups.sum(), groups.var(), nd.array(groups))
+    yield nd.join(structs, nd.rename(structs[:1000][["x", "y"]], {"y": "w"}), "x")
 
 
 def test_values_do_not_depend_on_threads():

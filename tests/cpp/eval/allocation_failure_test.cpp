@@ -13,6 +13,7 @@
 #include "dynd/call/distribution.h"
 #include "dynd/call/fold.h"
 #include "dynd/call/functions.h"
+#include "dynd/call/groups.h"
 #include "dynd/call/linear.h"
 #include "dynd/call/order.h"
 #include "dynd/call/selection.h"
@@ -48,6 +49,24 @@ result standardized(const nd::array &a) {
   nd::array mean(evaluate_rows({{"mean", row_function::mean}, a.get(), false, -1, true}));
   nd::array deviation(evaluate_rows({{"std", row_function::deviation}, a.get(), false, -1, true}));
   return {(a - mean) / std::move(deviation), mean};
+}
+
+/// Values grouped by keys, and by both in rows of ten: keys, rows, aggregates.
+result grouped(const nd::array &values, const nd::array &keys) {
+  nd::groups groups(std::vector{keys}, {}, false), twice(std::vector{keys, values}, {}, true);
+  std::vector<nd::group_reduction> reductions = {{aggregate_id::sum, values}, {aggregate_id::std, values}};
+  nd::groups in_rows(std::vector{nd::unflatten(keys, nd::array(10))}, {}, false, 1);
+  return {groups.keys(), groups.rows(values), groups.reduce(reductions)[1], groups.spread(groups.keys()),
+          in_rows.keys()};
+}
+
+/// Structs of keys and values, joined with those of other keys.
+result joined(const nd::array &keys, const nd::array &others) {
+  const std::string names[] = {"k", "x", "y"}, on[] = {"k"};
+  nd::array left = nd::zip(std::span(names, 2), std::vector{keys, keys});
+  nd::array right = nd::zip(std::vector{names[0], names[2]}, std::vector{others, others});
+  return {nd::join(left, right, on, nd::join_kind::inner), nd::join(left, right, on, nd::join_kind::outer),
+          nd::join(left, right, on, nd::join_kind::anti)};
 }
 
 result both(std::pair<nd::array, nd::array> two) { return {two.first, two.second}; }
@@ -162,6 +181,7 @@ result several_external(const nd::array &a) {
 constexpr const char *large = "100 * 100 * float64";                      // lazy
 constexpr const char *ragged = "30 * var * float64";                      // rows of 2, 0, 1, 3 ...
 constexpr const char *nested = "[[[1, 2], [3]], [[4]], [[], [5, 6, 7]]]"; // 3 * var * var
+const char *const texts = R"(["b", "a", "", "a", "a longer text", "b", "a longer text", "c", "a", "d"])";
 constexpr const char *words = "[[\"a\", \"\", \"b\"], [\"c\"]]";
 constexpr const char *structs = "1 * {a: string, b: (int8, var * float64), c: ?pointer[bytes]}";
 constexpr const char *pairs = "3 * {x: int32, y: ?float64}";
