@@ -205,3 +205,8 @@ def _restore(*parts):
 
 
 _dynd.reserve_names([name for name in globals() if not name.startswith("_")] + keyword.kwlist)
+
+
+def __dir__():
+    """What completion offers: not the modules that are imported above."""
+    return [name for name, value in globals().items() if name[0] != "_" and not isinstance(value, builtins.type(os))]

@@ -233,3 +233,9 @@ def test_help_is_right():
                 assert repr(eval(line[4:], scope)) == after
             elif line.startswith(">>> a["):
                 exec(line[4:], scope)
+
+
+def test_completion_offers_no_modules():
+    offered = dir(nd)
+    assert {"sum", "array", "from_c", "groupby", "sort"} <= set(offered)
+    assert not {"os", "builtins", "keyword"} & set(offered)
