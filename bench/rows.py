@@ -202,9 +202,10 @@ def _planes():
 def _small_reductions():
     three, names = vectors("a", 3), "sum prod min max argmin argmax any all mean var std".split()
     rows = [Row(f"{name}, 3", f"a.{name}()", three, 0.5, "numpy") for name in names]
-    rows += [Row(f"ragged {name}(axis=1), 3 rows", f"a.{name}(axis=1)", three_rows, 1.5e-6, "time",
-                 peers={"numpy": "bincount(parents, a, lengths.size)"} | ({"awkward": f"ak.{name}(a, axis=1)"}))
-             for name in ("sum", "mean")]
+    total = "bincount(parents, a, lengths.size)"
+    by_numpy = {"sum": {"numpy": total}, "mean": {"numpy": f"{total} / lengths"}}
+    rows += [Row(f"ragged {name}(axis=1), 3 rows", f"a.{name}(axis=1)", three_rows, 1.5e-6, "time", sums=True,
+                 peers=by_numpy[name] | {"awkward": f"ak.{name}(a, axis=1)"}) for name in by_numpy]
     return rows
 
 
