@@ -389,6 +389,9 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   if (ref<array_block> result = try_direct_statistic(call)) {
     return result;
   }
+  if (ref<array_block> result = try_direct_rows(call)) {
+    return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
+  }
   if (ref<array_block> result = try_rows(call)) {
     return result;
   }

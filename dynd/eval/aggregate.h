@@ -34,6 +34,9 @@ struct reduction_call {
 inline constexpr intptr_t max_direct_elements = 512;
 const char *direct_values(const reduction_call &call, scalar_id type, char *scratch);
 
+/// The same for the rows of a small ragged array; null where the call is not of this kind.
+ref<array_block> try_direct_rows(const reduction_call &call);
+
 /// The folds of an operand's values, a result for each. Those of min and max (empty_rule::none) where nothing is left:
 /// an error that names the row, or missing, or as NaN is skipped NaN.
 void fold_values(const reduction_call &call, std::initializer_list<reduction_id> ids, ref<array_block> *results);
