@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "dynd/call/select_long.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd::nd {
 
@@ -184,6 +185,16 @@ template <class Code> struct number_sorter {
     return own;
   }
 
+  // As many rows as there are compiled loops for, up to `end`; returns the next.
+  intptr_t sort_short(const int64_t *offsets, intptr_t begin, intptr_t end, bits *to) const {
+    if constexpr (sizeof(bits) < 4) {
+      return begin;
+    } else {
+      auto loop = isa().row_sorts->rows[sizeof(bits) == 8];
+      return loop ? loop(reinterpret_cast<char *>(to), from, offsets, begin, end, Code::compiled(descending)) : begin;
+    }
+  }
+
   // A row that begins at `first`, sorted into `to`.
   void sort(int64_t first, intptr_t n, bits *scratch, bits *to) const {
     intptr_t numbers = encode(first, n, to);
@@ -231,7 +242,10 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
           scratch_items<bits> scratch(longest);
           for (intptr_t r = begin; r < end; r++) {
-            sorter.sort(rows.at[r], rows.length(r), scratch.data(), to + rows.at[r]);
+            r = sorter.sort_short(rows.at, r, end, to);
+            if (r < end) {
+              sorter.sort(rows.at[r], rows.length(r), scratch.data(), to + rows.at[r]);
+            }
           }
         },
         [&](intptr_t r) {
