@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 
 #include "dynd/call/select_long.h"
@@ -52,10 +53,17 @@ private:
       return sort_few_by_keys(key, positions, n);
     }
     uint64_t low = ~uint64_t(0), high = 0, *packed = packed_.data();
-    for (intptr_t i = 0; i < n; i++) {
-      low = std::min(low, key(positions[i]));
-      high = std::max(high, key(positions[i]));
-    }
+    std::mutex joining;
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      uint64_t own[2] = {~uint64_t(0), 0};
+      for (intptr_t i = begin; i < end; i++) {
+        own[0] = std::min(own[0], key(positions[i]));
+        own[1] = std::max(own[1], key(positions[i]));
+      }
+      std::lock_guard lock(joining);
+      low = std::min(low, own[0]);
+      high = std::max(high, own[1]);
+    });
     int position_bits = width_of(uint64_t(n - 1)), left_out = std::max(0, width_of(high - low) + position_bits - 64);
     in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
