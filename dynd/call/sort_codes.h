@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
+#include "dynd/ops/row_sort.h"
 #include "dynd/type/type.h"
 
 namespace dynd::nd {
@@ -31,6 +32,13 @@ template <class U, key_kind kind, int mantissa = 0> struct number_code {
   static uint64_t key(U value, bool descending, bool one_zero) {
     uint64_t key = encode(kind == key_kind::floating && one_zero && value == sign ? U(0) : value, descending);
     return is_nan(value) ? ~uint64_t(0) : key;
+  }
+
+  /// The same for compiled loops, as signed integers.
+  static sort_code compiled(bool descending) {
+    bool floating = kind == key_kind::floating, is_unsigned = kind == key_kind::unsigned_integer;
+    return {floating ? int64_t(U(~sign)) : 0, int64_t(is_unsigned ? sign : U(0)) ^ (descending ? -1 : 0),
+            int64_t(floating ? infinity : U(~sign))};
   }
 
 private:

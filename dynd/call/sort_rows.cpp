@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 
 #include "dynd/call/select_long.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd::nd {
 
@@ -51,10 +53,17 @@ private:
       return sort_few_by_keys(key, positions, n);
     }
     uint64_t low = ~uint64_t(0), high = 0, *packed = packed_.data();
-    for (intptr_t i = 0; i < n; i++) {
-      low = std::min(low, key(positions[i]));
-      high = std::max(high, key(positions[i]));
-    }
+    std::mutex joining;
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      uint64_t own[2] = {~uint64_t(0), 0};
+      for (intptr_t i = begin; i < end; i++) {
+        own[0] = std::min(own[0], key(positions[i]));
+        own[1] = std::max(own[1], key(positions[i]));
+      }
+      std::lock_guard lock(joining);
+      low = std::min(low, own[0]);
+      high = std::max(high, own[1]);
+    });
     int position_bits = width_of(uint64_t(n - 1)), left_out = std::max(0, width_of(high - low) + position_bits - 64);
     in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
@@ -184,6 +193,16 @@ template <class Code> struct number_sorter {
     return own;
   }
 
+  // As many rows as there are compiled loops for, up to `end`; returns the next.
+  intptr_t sort_short(const int64_t *offsets, intptr_t begin, intptr_t end, bits *to) const {
+    if constexpr (sizeof(bits) < 4) {
+      return begin;
+    } else {
+      auto loop = isa().row_sorts->rows[sizeof(bits) == 8];
+      return loop ? loop(reinterpret_cast<char *>(to), from, offsets, begin, end, Code::compiled(descending)) : begin;
+    }
+  }
+
   // A row that begins at `first`, sorted into `to`.
   void sort(int64_t first, intptr_t n, bits *scratch, bits *to) const {
     intptr_t numbers = encode(first, n, to);
@@ -231,7 +250,10 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
           scratch_items<bits> scratch(longest);
           for (intptr_t r = begin; r < end; r++) {
-            sorter.sort(rows.at[r], rows.length(r), scratch.data(), to + rows.at[r]);
+            r = sorter.sort_short(rows.at, r, end, to);
+            if (r < end) {
+              sorter.sort(rows.at[r], rows.length(r), scratch.data(), to + rows.at[r]);
+            }
           }
         },
         [&](intptr_t r) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dynd/ops/operation.h"
+#include "dynd/ops/row_sort.h"
 
 namespace dynd {
 

@@ -5,6 +5,7 @@
 
 namespace dynd {
 
+struct row_sort_loops;
 enum class op_id : uint8_t;
 enum class reduction_id : uint8_t;
 enum class scan_id : uint8_t;
@@ -19,6 +20,7 @@ struct isa_table {
   const fetch_loops *fetches;
   const select_loops *selections;
   const pair_loops *pairs;
+  const row_sort_loops *row_sorts;
   const operation_loops *operations[256]; ///< by op_id
 
   /// Null where the operation does not compute in that type.

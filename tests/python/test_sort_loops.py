@@ -126,6 +126,19 @@ def test_long_rows_beside_short_ones(seed):
     assert same_bits(nd.flatten(nd.top_k(rows, 5)), first)
 
 
+@settings(max_examples=FEW, deadline=None)
+@given(seeds)
+def test_short_rows_of_any_distribution(seed):
+    """Rows of all lengths around the widths of vectors, in one call: none writes into what is behind it."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, rng.choice([5, 20, 40, 300]), 30)
+    x = distribution(rng, int(lengths.sum()), rng.choice(["float32", "float64", "int32", "int64", "uint32", "uint64", "int16"]))
+    descending = bool(rng.integers(2))
+    ends, rows = np.cumsum(lengths), nd.unflatten(nd.array(x), lengths)
+    expected = [x[e - n : e][np.argsort(keys(x[e - n : e], descending), kind="stable")] for n, e in zip(lengths, ends)]
+    assert same_bits(nd.flatten(nd.sort(rows, descending=descending)), np.concatenate(expected))
+
+
 def test_positions_of_keys_that_do_not_fit_beside_them():
     """Argsort leaves out lower bits of the keys where there are many positions: long runs are equal without them."""
     rng = np.random.default_rng(4)
