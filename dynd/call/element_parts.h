@@ -22,13 +22,14 @@ public:
   element_parts(const char *name, intptr_t elements, F part_of)
       : name_(name), elements_(elements), part_(elements), next_((elements / block + 1) * parts) {
     in_blocks([&](intptr_t b, intptr_t begin, intptr_t end) {
-      int64_t *counts = next_.data() + b * parts;
-      std::fill_n(counts, parts, 0);
+      int64_t counts[parts] = {};
+      uint16_t *__restrict to = part_.data();
       for (intptr_t i = begin; i < end; i++) {
         auto part = uint16_t(part_of(i));
-        part_[i] = part;
+        to[i] = part;
         counts[part]++;
       }
+      std::copy_n(counts, parts, next_.data() + b * parts);
     });
     add_up();
   }
@@ -40,13 +41,15 @@ public:
   /// Where in each part those elements begin that are not before this one; of all parts.
   std::vector<int64_t> from(intptr_t element) const;
 
-  /// f(i, place): element i goes to that place; in the order of a part's elements.
+  /// f(i, place): element i goes to that place; in the order of a part's elements. f holds its pointers by value: they
+  /// stay in registers.
   template <class F> void move(F f) const {
     in_blocks([&](intptr_t b, intptr_t begin, intptr_t end) {
       int64_t next[parts];
       std::copy_n(next_.data() + b * parts, parts, next);
+      const uint16_t *part = part_.data();
       for (intptr_t i = begin; i < end; i++) {
-        f(i, next[part_[i]]++);
+        f(i, next[part[i]]++);
       }
     });
   }

@@ -5,7 +5,6 @@
 #include <complex>
 #include <cstring>
 
-#include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/eval/evaluate.h"
@@ -272,12 +271,25 @@ array moved(const array &list, const element_parts &parts) {
   intptr_t count = parts.elements(), stride = list->value_strides()[0];
   array to(new_dense(list->type, &count));
   const char *from = list->values().address;
-  with_item(list->item_size(), [&](auto item) {
-    char *address = to->values().address;
-    parts.move([&](intptr_t i, int64_t place) {
-      std::memcpy(address + place * int64_t(item), from + i * stride, size_t(item));
-    });
-  });
+  auto move = [&]<class T>(T *values) {
+    parts.move([=](intptr_t i, int64_t place) { values[place] = value_at<T>(from + i * stride); });
+  };
+  switch (list->item_size()) {
+  case 1:
+    move(values_of<uint8_t>(to));
+    break;
+  case 2:
+    move(values_of<uint16_t>(to));
+    break;
+  case 4:
+    move(values_of<uint32_t>(to));
+    break;
+  case 8:
+    move(values_of<uint64_t>(to));
+    break;
+  default:
+    move(values_of<complex_number>(to));
+  }
   return to;
 }
 

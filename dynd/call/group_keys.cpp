@@ -31,7 +31,7 @@ key_groups key_groups::in_order(const char *name) const {
     const uint32_t *from = values_of<uint32_t>(numbers);
     const int64_t *first = parts->first.data();
     const element_parts &own = parts->elements;
-    own.move([&](intptr_t i, int64_t place) { to[i] = from[place] + uint32_t(first[own.part(i)]); });
+    own.move([=, &own](intptr_t i, int64_t place) { to[i] = from[place] + uint32_t(first[own.part(i)]); });
   }
   return ordered;
 }
@@ -261,7 +261,7 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
       element_parts(name, count, [&](intptr_t i) { return (read(i).hash() >> 24) % parts; }), std::vector<int64_t>());
   const element_parts &own = made->elements;
   scratch_values<uint64_t> codes(count);
-  own.move([&](intptr_t i, int64_t place) { codes[place] = read(i).code; });
+  own.move([=, to = codes.data()](intptr_t i, int64_t place) { to[place] = read(i).code; });
   to.elements = count;
   to.numbers = new_list<uint32_t>(count);
   new_offsets first(parts);

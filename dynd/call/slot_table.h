@@ -87,6 +87,7 @@ public:
 
 private:
   static constexpr intptr_t batch_size = 256, share = 4; // places for each key
+  static constexpr intptr_t cached_places = 1 << 15;     // a table of more is not in the first cache
 
   struct batch {
     Key keys[batch_size];
@@ -97,18 +98,22 @@ private:
     intptr_t look(const slot_table &table, intptr_t begin, intptr_t n, presence counts, Read read, uint32_t *to) {
       const uint32_t *slots = table.slots_.data();
       const Key *known = table.keys_.data();
+      int shift = table.shift_;
+      bool is_large = table.slots_.size() > cached_places;
       for (intptr_t j = 0; j < n; j++) {
         keys[j] = read(begin + j);
-        place[j] = keys[j].hash() >> table.shift_;
-        __builtin_prefetch(slots + place[j]);
+        place[j] = keys[j].hash() >> shift;
+        if (is_large) {
+          __builtin_prefetch(slots + place[j]);
+        }
       }
-      for (intptr_t j = 0; j < n; j++) {
-        to[j] = slots[place[j]];
-        __builtin_prefetch(known + to[j]);
+      for (intptr_t j = 0; is_large && j < n; j++) {
+        __builtin_prefetch(known + slots[place[j]]);
       }
       intptr_t count = 0;
       for (intptr_t j = 0; j < n; j++) {
-        uint32_t slot = to[j]--;
+        uint32_t slot = slots[place[j]];
+        to[j] = slot - 1;
         left[count] = uint32_t(j);
         count += !slot | !(known[slot] == keys[j]) | !counts(begin + j);
       }
