@@ -15,7 +15,8 @@
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), cold))
 #endif
-static inline int dynd_fail(dynd_frame *frame, int status, const char *format, ...) {
+static inline int
+dynd_fail(dynd_frame *frame, int status, const char *format, ...) {
   va_list values;
   va_start(values, format);
   vsnprintf(frame->text, sizeof(frame->text), format, values);
@@ -23,7 +24,8 @@ static inline int dynd_fail(dynd_frame *frame, int status, const char *format, .
   return status;
 }
 
-/* ---- sizes: 64-bit numbers; `wrong` is set where one overflows or is divided by zero ------------------------------- */
+/* ---- sizes: 64-bit numbers; `wrong` is set where one overflows or is divided by zero -------------------------------
+ */
 
 static inline int64_t dynd_add(int64_t a, int64_t b, int *wrong) {
   int64_t made;
@@ -55,8 +57,8 @@ static inline int64_t dynd_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the elements of a block follow each other without gaps, in C order or in F order ('C', 'F'). An axis of size 1
- * has any stride. */
+/* Whether the elements of a block follow each other without gaps, in C order or in F order ('C', 'F'). An axis of size
+ * 1 has any stride. */
 static inline int dynd_is_dense(const int64_t *size, const intptr_t *stride, int ndim, size_t item, char order) {
   intptr_t expected = (intptr_t)item;
   int n, dense = 1;
@@ -252,7 +254,8 @@ static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* ---- the kernel of a wrapper ---------------------------------------------------------------------------------------- */
+/* ---- the kernel of a wrapper ----------------------------------------------------------------------------------------
+ */
 
 #define DYND_WRAPPER_POOLS 4
 

@@ -527,6 +527,8 @@ def test_defaults():
     assert nd.kg_sum_first(3, [1.0, 2.0, 3.0]).tolist() == 6
     assert nd.kg_sum_first(nd.array(None, type="?int32"), [1.0, 2.0, 3.0]).tolist() == 3
     assert nd.kg_sum_first([1.0, 2.0, 3.0]).tolist() == 3
+    assert nd.kg_sum_first(None, [1.0, 2.0, 3.0]).tolist() == 3 and nd.kg_sum_first([1.0, 2.0], n=None).tolist() == 3
+    assert nd.kg_sum_first([1.0, 2.0, 3.0], n=1).tolist() == 1
     assert nd.kg_sum_first(a=[1.0, 2.0, 3.0], n=1).tolist() == 1
     assert nd.kg_sum_first(nd.array([3, None], type="?int32"), [1.0, 2.0, 3.0]).tolist() == [6, 3]
 
