@@ -68,6 +68,10 @@ void emit_body(writer &out, const kernel &k, const overload &o, const variant &v
 std::string intent_text(const argument &a);
 
 int count_results(const variant &v);
+/// Where the value of an element is that begins at `place`: behind the byte that says whether there is one.
+std::string value_in(const argument &a, const std::string &place);
+/// The sizes of an array of the signature, as an array of C.
+std::string sizes_text(const argument &a);
 std::string item_size(const argument &a);
 
 } // namespace kernelgen

@@ -78,7 +78,7 @@ private:
     if (a.operand < 0) {
       out_.line("const int64_t " + a.name + "_size[] = {" + joined(sizes, ", ") + "};");
     }
-    out_.line("char *" + a.name + "_result = " + result_at(a) + ";");
+    out_.line("char *" + a.name + "_result = " + value_in(a, result_at(a)) + ";");
     out_.line("const intptr_t *" + a.name + "_result_stride = " + result_stride(a) + ";");
   }
 
@@ -97,7 +97,7 @@ private:
     } else if (a.intent == intent_kind::output) {
       emit_output(a);
     } else {
-      out_.line(a.c_element + " *" + a.name + " = (" + a.c_element + " *)(void *)" + operand_at(a) + ";");
+      out_.line(a.c_element + " *" + a.name + " = (" + a.c_element + " *)(void *)" + value_in(a, operand_at(a)) + ";");
       a.is_written_operand() ? emit_written(a) : emit_input(a);
     }
     if (a.form == argument_form::rows) {
@@ -318,6 +318,14 @@ private:
     out_.blank();
   }
 
+  void mark_present(const argument &a) {
+    if (a.may_miss) {
+      out_.line(a.core.empty() ? "*" + result_at(a) + " = 1;"
+                               : "dynd_mark(" + result_at(a) + ", " + a.name + "_size, " + a.name + "_result_stride, " +
+                                     ndim(a) + ", 1);");
+    }
+  }
+
   void finish_value(const argument &a) {
     if (a.form == argument_form::opaque) {
       return;
@@ -330,7 +338,8 @@ private:
       out_.line("*(" + a.c_element + " *)(void *)" + operand_at(a) + " = " + a.name + ";");
     }
     if (a.is_result) {
-      out_.line("*(" + a.c_element + " *)(void *)" + result_at(a) + " = " + a.name + ";");
+      out_.line("*(" + a.c_element + " *)(void *)" + value_in(a, result_at(a)) + " = " + a.name + ";");
+      mark_present(a);
     }
   }
 
@@ -345,13 +354,15 @@ private:
     }
     if (a.is_result) {
       out_.line(out_of(a, "result"));
+      mark_present(a);
     }
   }
 
   void finish_result() {
     const argument &a = v_.result.value;
     if (v_.result.kind == return_kind::output) {
-      out_.line("*(" + a.c_element + " *)(void *)" + result_at(a) + " = result;");
+      out_.line("*(" + a.c_element + " *)(void *)" + value_in(a, result_at(a)) + " = result;");
+      mark_present(a);
     } else if (v_.result.kind == return_kind::array) {
       out_.open("if (!result && dynd_count(" + a.name + "_size, " + ndim(a) + "))");
       out_.line("return dynd_fail(dynd_f, dynd_error_value, \"" + v_.function.name + " returned no array\");");
@@ -359,6 +370,7 @@ private:
       out_.line("if (result)");
       out_.line("  dynd_copy_out(" + a.name + "_result, " + a.name + "_result_stride, result, " + a.name + "_size, " +
                 ndim(a) + ", " + item_size(a) + ", 'C');");
+      mark_present(a);
     }
   }
 

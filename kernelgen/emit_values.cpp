@@ -22,6 +22,7 @@ public:
 
   void emit() {
     emit_operand_sizes();
+    emit_missing();
     if (needs_checks()) {
       out_.line("int dynd_wrong = 0; /* a size overflows */");
       out_.line("(void)dynd_wrong;");
@@ -59,6 +60,36 @@ private:
     }
   }
 
+  // Where an operand is missing, so are all results.
+  void emit_missing() {
+    std::vector<std::string> tests;
+    for (const argument &a : v_.arguments) {
+      if (a.may_miss && a.operand >= 0) {
+        tests.push_back(a.is_array() ? "dynd_any_missing(" + at(a) + ", " + a.name + "_size, " + a.name + "_stride, " +
+                                           std::to_string(a.dims.size()) + ")"
+                                     : "!*" + at(a));
+      }
+    }
+    if (tests.empty()) {
+      return;
+    }
+    out_.open("if (" + joined(tests, " || ") + ")");
+    size_t stride = 0;
+    for (int r = 0; r < nresults_; r++) {
+      const argument *own = &v_.result.value;
+      for (const argument &a : v_.arguments) {
+        own = a.result == r ? &a : own;
+      }
+      std::string place = "dynd_core_data(dynd_call, " + std::to_string(r) + ", dynd_i)";
+      out_.line(own->core.empty() ? "*" + place + " = 0;"
+                                  : "dynd_mark(" + place + ", " + sizes_text(*own) + ", dynd_k->stride + " +
+                                        std::to_string(stride) + ", " + std::to_string(own->core.size()) + ", 0);");
+      stride += own->core.size();
+    }
+    out_.line("return dynd_ok;");
+    out_.close();
+  }
+
   // Whether anything is computed at all: names and sizes alone cannot overflow.
   bool needs_checks() const {
     auto computes = [&](const expression &e) {
@@ -93,7 +124,8 @@ private:
       return; // its value is in the call
     }
     if (a.operand >= 0 && !a.is_optional) {
-      return out_.line(a.c_element + " " + a.name + " = *(const " + a.c_element + " *)(const void *)" + at(a) + ";");
+      return out_.line(a.c_element + " " + a.name + " = *(const " + a.c_element + " *)(const void *)" +
+                       value_in(a, at(a)) + ";");
     }
     if (a.is_optional) {
       out_.line("char *" + a.name + "_at = " + at(a) + "; /* a byte: whether it is there; then the value */");
@@ -181,6 +213,19 @@ private:
 };
 
 } // namespace
+
+std::string value_in(const argument &a, const std::string &place) {
+  return a.may_miss ? "(" + place + " + _Alignof(" + a.c_element + "))" : place;
+}
+
+std::string sizes_text(const argument &a) {
+  std::vector<std::string> sizes;
+  for (const core_dim &d : a.core) {
+    sizes.push_back(d.symbol < 0 ? std::to_string(d.fixed)
+                                 : "dynd_core_size(dynd_call, " + std::to_string(d.symbol) + ", dynd_i)");
+  }
+  return "(const int64_t[]){" + joined(sizes, ", ") + "}";
+}
 
 int count_results(const variant &v) {
   int n = v.result.value.result >= 0;

@@ -4,6 +4,7 @@
 #include "kernelgen/build.h"
 #include "kernelgen/emit.h"
 #include "kernelgen/resolve.h"
+#include "kernelgen/scan.h"
 
 namespace {
 
@@ -14,10 +15,19 @@ const char usage[] = R"(dynd-kernelgen makes kernels of DyND out of C and Fortra
   dynd-kernelgen check CONFIG                    says what is wrong with a configuration; else lists its kernels
   dynd-kernelgen generate CONFIG [-o FILE]       writes the source of the plug-in (MODULE-kernels.c; - is the terminal)
   dynd-kernelgen build CONFIG [-o FILE]          compiles and links it too (MODULE-kernels.so)
+  dynd-kernelgen scan HEADER... [-o CONFIG]      reads real headers, with libclang, and writes a configuration with a guess
+                                                 for every function; one that exists is kept, and gets what is new
 
 Options of build:
   --flag FLAG      one more flag for the compiler, as --flag=-g
   -v               shows the commands
+
+Options of scan:
+  --match REGEX, --exclude REGEX     functions by their whole names; may be given several times
+  --include-dir DIR, --module NAME, --library NAME, --prefix NAME, --threadsafe     what is written of them
+  --guess          fails where there is something to decide, instead of marking it
+
+  $ dynd-kernelgen scan gsl/gsl_sf.h --match 'gsl_sf_bessel_.*' --library gsl -o bessel.cfg
 
 An example, ddot.cfg:
 
@@ -39,6 +49,7 @@ docs/kernelgen.md has the rest.
 )";
 
 struct options {
+  scan_options scan;
   std::string command;
   std::vector<std::string> files;
   std::string output;
@@ -59,9 +70,24 @@ options read_options(int count, char **words) {
       }
       return std::string(words[++i]);
     };
-    if (word == "-o" || word == "--output") {
+    auto is = [&](const char *name) { return word == name || word.rfind(std::string(name) + "=", 0) == 0; };
+    if (is("--match") || word == "-r") {
+      all.scan.match.push_back(value());
+    } else if (is("--exclude") || word == "-x") {
+      all.scan.exclude.push_back(value());
+    } else if (is("--include-dir") || word == "-I") {
+      all.scan.include_dirs.push_back(value());
+    } else if (is("--module") || word == "-m") {
+      all.scan.module = value();
+    } else if (is("--library")) {
+      all.scan.library = value();
+    } else if (is("--prefix")) {
+      all.scan.prefix = value();
+    } else if (word == "--guess" || word == "--threadsafe") {
+      (word == "--guess" ? all.scan.guess : all.scan.threadsafe) = true;
+    } else if (word == "-o" || word == "--output") {
       all.output = value();
-    } else if (word == "--flag" || word.rfind("--flag=", 0) == 0) {
+    } else if (is("--flag")) {
       all.build.flags.push_back(value());
     } else if (word == "-v") {
       all.build.verbose = true;
@@ -87,7 +113,26 @@ void list(const module_model &model) {
   }
 }
 
+int run_scan(const options &given) {
+  scan_options how = given.scan;
+  how.headers = given.files;
+  how.output = given.output;
+  if (how.headers.empty()) {
+    throw problem({}, "scan: expected headers; --help shows how");
+  }
+  std::vector<std::string> skipped;
+  std::string text = scan(how, skipped);
+  write_text(how.output.empty() ? "-" : how.output, text);
+  for (const std::string &reason : skipped) {
+    std::cerr << "skipped: " << reason << "\n";
+  }
+  return 0;
+}
+
 int run(const options &given) {
+  if (given.command == "scan") {
+    return run_scan(given);
+  }
   if (given.files.size() != 1) {
     throw problem({}, given.command + ": expected one configuration; --help shows how");
   }
@@ -120,7 +165,8 @@ int main(int count, char **words) {
         return 0;
       }
     }
-    if (given.command != "check" && given.command != "generate" && given.command != "build") {
+    if (given.command != "check" && given.command != "generate" && given.command != "build" &&
+        given.command != "scan") {
       throw problem({}, "there is no command " + given.command + "; --help shows what there is");
     }
     return run(given);

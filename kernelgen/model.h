@@ -40,6 +40,7 @@ struct argument {
   std::vector<core_dim> core; ///< of an array in the signature: of each of `dims`
   std::optional<expression> value;
   bool is_optional = false; ///< its operand may be missing: then it is `value`
+  bool may_miss = false;    ///< elements of operand and result are ?T: where one is missing, so are all results
   bool is_omitted = false;  ///< no operand: it is `value`
   bool fortran = false;     ///< wanted in F order
   bool trusted = false;     ///< an input that the function does not write, though it is not const
@@ -104,6 +105,7 @@ struct kernel {
   std::string name, registered, description; ///< registered: with the module's prefix
   place at;
   bool threadsafe = false, pure = false, debug = false, propagates = true;
+  bool propagates_in_arrays = false;      ///< with operands that have dimensions too
   bool returns_status = false;            ///< what is not zero is an error
   std::vector<std::string> before, after; ///< C
   std::vector<failure_rule> failures;

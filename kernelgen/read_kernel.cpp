@@ -50,6 +50,7 @@ public:
     read_inherited("debug", text_.made.debug);
     if (const config_entry *missing = inherited("missing")) {
       text_.made.propagates = read_choice(*missing, {"propagate", "refuse"}) == "propagate";
+      text_.made.propagates_in_arrays = text_.made.propagates && missing == section_.find("missing");
     }
     if (text_.prototypes.empty() && !plain_) {
       wrong(section_.at, section_.name, "", "the kernel has no prototypes");

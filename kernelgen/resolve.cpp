@@ -200,9 +200,16 @@ public:
     for (const auto &[kind, prototypes] : text_.prototypes) {
       for (const prototype &p : prototypes) {
         for (size_t omit = 0; omit <= optional_arguments(p).size(); omit++) {
-          add(kind, p, omit, false);
+          add(kind, p, omit, {});
           if (omit == 0 && has_written_default(p)) {
-            add(kind, p, 0, true);
+            default_use defaults;
+            defaults.plain_written = true;
+            add(kind, p, 0, defaults);
+          }
+          if (made_.propagates_in_arrays && kind == layout_kind::xnd && has_array(p)) {
+            default_use defaults;
+            defaults.may_miss = true;
+            add(kind, p, omit, defaults);
           }
         }
       }
@@ -257,9 +264,16 @@ private:
                        [&](const std::string &name) { return !text_.intents.at(name).count(intent_kind::input); });
   }
 
-  void add(layout_kind kind, const prototype &p, size_t omit, bool plain_written) {
+  bool has_array(const prototype &p) const {
+    return std::any_of(p.parameters.begin(), p.parameters.end(), [&](const parameter &a) {
+      auto given = text_.arguments.find(a.name);
+      return given != text_.arguments.end() && given->second.has_dims;
+    });
+  }
+
+  void add(layout_kind kind, const prototype &p, size_t omit, default_use defaults) {
     std::vector<std::string> optional = optional_arguments(p);
-    default_use defaults{{optional.end() - long(omit), optional.end()}, plain_written};
+    defaults.omitted = {optional.end() - long(omit), optional.end()};
     variant v = make_variant(text_, p, kind, defaults, model_);
     if (!can_have(kind, v, text_)) {
       why_not_ = std::string(kind == layout_kind::c ? "C" : "Fortran") +

@@ -34,6 +34,7 @@ kernel_text read_kernel(const config_section &section, const config_section &mod
 /// How the arguments with defaults are called.
 struct default_use {
   std::set<std::string> omitted; ///< they have no operand
+  bool may_miss = false;         ///< all operands without a default, and the results, may be missing
   bool plain_written = false;    ///< operands that are written may not be missing
 };
 

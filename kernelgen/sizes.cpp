@@ -70,6 +70,13 @@ public:
       compute(v_.result.value);
     }
     evaluation_order(v_);
+    for (const size_symbol &s : v_.sizes) {
+      auto may_miss = [](const argument &a) { return a.may_miss; };
+      if (s.computed && std::any_of(v_.arguments.begin(), v_.arguments.end(), may_miss)) {
+        wrong(s.computed->at, text_.made.name, "",
+              "the size " + s.computed->str() + " is computed, and could be missing: `missing = refuse`");
+      }
+    }
     v_.signature = signature();
   }
 
@@ -222,7 +229,7 @@ private:
     for (const core_dim &d : a.core) {
       text += (d.symbol < 0 ? std::to_string(d.fixed) : v_.sizes[size_t(d.symbol)].name) + " * ";
     }
-    return text + (a.is_optional ? "?" : "") + a.element;
+    return text + (a.is_optional || a.may_miss ? "?" : "") + a.element;
   }
 
   std::string signature() const {

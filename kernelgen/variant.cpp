@@ -84,6 +84,9 @@ public:
     }
     make_returned();
     number();
+    if (defaults_.may_miss) {
+      make_missing();
+    }
     return std::move(made_);
   }
 
@@ -214,6 +217,20 @@ private:
         !a.is_read_only()) {
       wrong_argument(a, "the function could write it: for the kind Strided it must be const, or `trusted`");
     }
+  }
+
+  void make_missing() {
+    auto mark = [&](argument &a) {
+      if (a.is_written_operand() || (a.result >= 0 && a.operand >= 0)) {
+        wrong_argument(a, "it is changed, and cannot be missing: `missing = propagate` is for inputs and outputs");
+      }
+      a.may_miss = (a.operand >= 0 || a.result >= 0) && !a.is_optional;
+      if (a.may_miss && !find_scalar(a.element)) {
+        wrong_argument(a, "its elements are structs, which cannot be missing here");
+      }
+    };
+    std::for_each(made_.arguments.begin(), made_.arguments.end(), mark);
+    mark(made_.result.value);
   }
 
   void make_returned() {

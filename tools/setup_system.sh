@@ -7,7 +7,9 @@ packages=
 for set in "$@"; do
   case $set in
   demo) packages="$packages cmake ninja-build g++ libpython3-dev python3-venv libtbb-dev" ;;
-  test) packages="$packages libgtest-dev libmpfr-dev binutils" ;;
+  test) # the libraries that examples/kernelgen/ wraps, and libclang, which reads their headers
+    packages="$packages libgtest-dev libmpfr-dev binutils gfortran libclang1 libopenblas-dev liblapacke-dev libgsl-dev"
+    packages="$packages libfftw3-dev zlib1g-dev" ;;
   accuracy) packages="$packages libmpfr-dev" ;;
   bench) ;;
   check) packages="$packages clang-format" ;;

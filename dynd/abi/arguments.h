@@ -161,6 +161,24 @@ static inline void dynd_copy(char *to, const intptr_t *to_stride, const char *fr
                     size[near_from], size[near_to], item);
 }
 
+/* Of a block of ?T: whether a value is missing, by the byte that each element begins with. */
+static inline int dynd_any_missing(const char *data, const int64_t *size, const intptr_t *stride, int ndim) {
+  int64_t i;
+  int missing = ndim == 0 && !*data;
+  for (i = 0; ndim > 0 && i < size[0] && !missing; i++)
+    missing = dynd_any_missing(data + i * stride[0], size + 1, stride + 1, ndim - 1);
+  return missing;
+}
+
+/* Marks all values of a block of ?T: 1, they are there; 0, they are missing. */
+static inline void dynd_mark(char *data, const int64_t *size, const intptr_t *stride, int ndim, char present) {
+  int64_t i;
+  if (ndim == 0)
+    *data = present;
+  for (i = 0; ndim > 0 && i < size[0]; i++)
+    dynd_mark(data + i * stride[0], size + 1, stride + 1, ndim - 1, present);
+}
+
 /* Memory for one array argument. It is the frame's, is kept for all outer elements of a call, and grows by doubling. */
 typedef struct dynd_room {
   char *data;

@@ -308,22 +308,25 @@ block_list place(callable_state &state, std::span<const array> operands, std::sp
   std::lock_guard lock(state.mutex);
   for (const std::unique_ptr<overload> &o : state.overloads) {
     const std::vector<core_pattern> &wanted = o->signature.operands;
-    block_list tried = list;
-    left.clear();
-    for (size_t i = operands.size(); i < wanted.size(); i++) {
-      for (const keyword &k : given) {
-        if (!wanted[i].name.empty() && k.name == wanted[i].name && k.value) {
-          tried.block[tried.count++] = k.value.get();
-        }
+    block_list tried{{}, 0};
+    size_t next = 0; // those without a name go where none was given
+    for (size_t i = 0; i < wanted.size(); i++) {
+      auto named = std::find_if(given.begin(), given.end(), [&](const keyword &k) {
+        return !wanted[i].name.empty() && k.name == wanted[i].name && k.value;
+      });
+      if (named != given.end()) {
+        tried.block[tried.count++] = named->value.get();
+      } else if (next < operands.size()) {
+        tried.block[tried.count++] = operands[next++].get();
       }
     }
+    left.clear();
     for (const keyword &k : given) {
-      if (std::none_of(wanted.begin() + long(std::min(operands.size(), wanted.size())), wanted.end(),
-                       [&](const core_pattern &p) { return p.name == k.name; })) {
+      if (std::none_of(wanted.begin(), wanted.end(), [&](const core_pattern &p) { return p.name == k.name; })) {
         left.push_back(k);
       }
     }
-    if (size_t(tried.count) == wanted.size()) {
+    if (size_t(tried.count) == wanted.size() && next == operands.size()) {
       return tried;
     }
   }

@@ -1,6 +1,7 @@
 // Callables as Python objects: operations of the library, kernels of plug-ins, and functions from elsewhere.
 #include "values.h"
 
+#include <optional>
 #include <structmember.h>
 
 #include <nanobind/stl/string.h>
@@ -34,16 +35,33 @@ const nd::callable &function_of(PyObject *self) { return *object_of(self)->funct
 
 // ---- calling --------------------------------------------------------------------------------------------------------
 
-// What a Python number takes its type from: the operand's type where there is one overload that says it, else that of
-// an array among the arguments.
-nd::array like_for(const nd::callable &f, Py_ssize_t i, const nd::array *other) {
+// The scalar that all overloads of that many operands have for operand i, or for the one of that name.
+std::optional<scalar_id> wanted_scalar(const nd::callable &f, Py_ssize_t i, std::string_view name, Py_ssize_t total) {
+  std::optional<scalar_id> found;
   const std::vector<ndt::type> all = f.signatures();
-  if (all.size() == 1 && i < all[0]->nfields) {
-    const type_data *wanted = all[0]->fields[i].type->dtype;
-    if (wanted->kind == type_kind::scalar) {
-      alignas(16) const char zero[max_scalar_size] = {};
-      return nd::scalar_of(wanted->scalar, zero);
+  for (ndt::type s : all) {
+    int nparameters = s->nfields - s->nkeywords;
+    for (int p = 0; p < nparameters && (nparameters == total || all.size() == 1); p++) {
+      if (name.empty() ? p != i : !s->fields[p].name || name != s->fields[p].name) {
+        continue;
+      }
+      const type_data *t = s->fields[p].type->dtype;
+      t = t->kind == type_kind::option ? t->element : t;
+      if (t->kind != type_kind::scalar || (found && *found != t->scalar)) {
+        return std::nullopt;
+      }
+      found = t->scalar;
     }
+  }
+  return found;
+}
+
+// What a Python number takes its type from: the operand's type where the overloads say one, else that of an array among
+// the arguments.
+nd::array like_for(std::optional<scalar_id> wanted, const nd::array *other) {
+  if (wanted) {
+    alignas(16) const char zero[max_scalar_size] = {};
+    return nd::scalar_of(*wanted, zero);
   }
   return other ? *other : nd::array();
 }
@@ -71,15 +89,18 @@ struct python_arguments {
     for (Py_ssize_t i = 0; i < count && !other; i++) {
       other = is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
     }
+    Py_ssize_t total = count + (names ? PyTuple_GET_SIZE(names) : 0);
     for (Py_ssize_t i = 0; i < count; i++) {
-      nd::array like = is_array(arguments[i]) ? nd::array() : like_for(f, i, other);
+      nd::array like = is_array(arguments[i]) ? nd::array() : like_for(wanted_scalar(f, i, "", total), other);
       operands.push_back(to_operand(arguments[i], like ? &like : nullptr, f.name().c_str()));
     }
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+    for (Py_ssize_t i = 0; i < total - count; i++) {
       std::string name(utf8_of(PyTuple_GET_ITEM(names, i), {}));
       PyObject *value = arguments[count + i];
-      keywords.push_back(
-          {name, value == Py_None ? missing_value(scalar_id::bool_) : to_operand(value, nullptr, f.name().c_str())});
+      std::optional<scalar_id> wanted = wanted_scalar(f, -1, name, total);
+      nd::array like = is_array(value) ? nd::array() : like_for(wanted, nullptr);
+      keywords.push_back({name, value == Py_None ? missing_value(wanted.value_or(scalar_id::bool_))
+                                                 : to_operand(value, like ? &like : nullptr, f.name().c_str())});
     }
   }
 };

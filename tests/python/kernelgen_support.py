@@ -26,7 +26,8 @@ def write(folder, text, name="test.cfg"):
 def build(folder, text, name="plugin"):
     """The plug-in, compiled without a warning."""
     config = write(folder, text, f"{name}.cfg")
-    code, _, errors = run("build", config, "-o", folder / f"{name}.so", "--flag=-Werror")
+    flags = ["-Werror", *os.environ.get("KERNELGEN_TEST_FLAGS", "").split()]
+    code, _, errors = run("build", config, "-o", folder / f"{name}.so", *(f"--flag={flag}" for flag in flags))
     assert code == 0 and errors == "", errors
     return folder / f"{name}.so"
 

@@ -264,6 +264,19 @@ hide: n
 before: double twice = 2;
 after: result *= twice;
 
+[KERNEL sum_or_missing]
+prototypes: double sum_first(int n, const double *a)
+input: a(n)
+hide: n
+missing: propagate
+
+[KERNEL outer_or_missing]
+prototypes: void outer(int m, int n, const double *x, const double *y, double *r)
+input: x(m), y(n)
+output: r(m,n)
+hide: m, n
+missing: propagate
+
 [KERNEL not_]
 prototypes: _Bool not_(_Bool a)
 input: a
@@ -527,6 +540,8 @@ def test_defaults():
     assert nd.kg_sum_first(3, [1.0, 2.0, 3.0]).tolist() == 6
     assert nd.kg_sum_first(nd.array(None, type="?int32"), [1.0, 2.0, 3.0]).tolist() == 3
     assert nd.kg_sum_first([1.0, 2.0, 3.0]).tolist() == 3
+    assert nd.kg_sum_first(None, [1.0, 2.0, 3.0]).tolist() == 3 and nd.kg_sum_first([1.0, 2.0], n=None).tolist() == 3
+    assert nd.kg_sum_first([1.0, 2.0, 3.0], n=1).tolist() == 1
     assert nd.kg_sum_first(a=[1.0, 2.0, 3.0], n=1).tolist() == 1
     assert nd.kg_sum_first(nd.array([3, None], type="?int32"), [1.0, 2.0, 3.0]).tolist() == [6, 3]
 
@@ -543,6 +558,15 @@ def test_pointers_to_scalars():
     assert [r.tolist() for r in nd.kg_ten_inout_output(nd.asarray(b))] == [[20, 30], [40, 50]] and b.tolist() == [20, 30]
     assert [r.tolist() for r in nd.kg_ten_output()] == [15, 35]
     assert nd.kg_ten_hide().tolist() == 35
+
+
+def test_missing_values_propagate_where_the_configuration_says_so():
+    assert nd.kg_sum_or_missing([[1.0, 2.0], [3.0]]).tolist() == [3, 3]
+    assert str(nd.kg_sum_or_missing([1.0, 2.0]).type) == "float64"
+    assert nd.kg_sum_or_missing(nd.array([[1.0, None], [3.0, 4.0]])).tolist() == [None, 7]
+    assert nd.kg_sum_or_missing(nd.array([[1.0, None], [3.0], []])).tolist() == [None, 3, 0]
+    made = nd.kg_outer_or_missing(nd.array([[1.0, 2.0], [None, 1.0]]), nd.array([3.0, 4.0], type="?float64"))
+    assert made.tolist() == [[[3, 4], [6, 8]], [[None, None], [None, None]]]
 
 
 def test_sizes_are_checked():

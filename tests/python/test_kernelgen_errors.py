@@ -49,6 +49,9 @@ CASES = {
     "too many operands": ("prototypes: int f(" + ", ".join(f"int a{i}" for i in range(9)) + ")\ninput: "
                           + ", ".join(f"a{i}" for i in range(9)) + "\n", "up to 8 of each"),
     "the name of the returned value": ("prototypes: int f(int result)\ninput: result\n", "the name is that of the returned value"),
+    "a missing size": ("prototypes: void f(int n, double *r)\ninput: n\noutput: r(n)\nmissing: propagate\n", "could be missing"),
+    "a change of what is missing": ("prototypes: void f(int n, double *x)\ninplace: x(n)\nhide: n\nmissing: propagate\n",
+                                    "it is changed, and cannot be missing"),
     "no prototypes": ("input: x\n", "the kernel has no prototypes"),
     "a yes that is none": ("prototypes: int f(int a)\ninput: a\npure: maybe\n", "`pure` is yes or no"),
 }
