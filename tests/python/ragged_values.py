@@ -1,5 +1,7 @@
 """Ragged arrays with elements of every kind, in several layouts, and the same values as nested lists."""
 
+import random
+
 from dynd import nd
 
 ELEMENTS = {
@@ -57,3 +59,9 @@ def map_rows(values, depth, f):
 def rows_inside(values, depth):
     """All rows that are `depth` dimensions inside, in their order."""
     return [values] if depth == 0 else [row for v in values for row in rows_inside(v, depth - 1)]
+
+
+def drawn(seed, least=1, most=4):
+    rng = random.Random(seed)
+    values, a = ragged(rng, rng.randint(least, most))
+    return rng, values, a, rng.randrange(a.ndim)

@@ -3,7 +3,6 @@
 import doctest
 import itertools
 import random
-import threading
 from pathlib import Path
 
 import awkward as ak
@@ -12,14 +11,8 @@ import numpy as np
 import pytest
 from dynd import nd
 from hypothesis import given, settings
-from ragged_values import ELEMENTS, map_rows, nested, ragged, rows_inside
+from ragged_values import ELEMENTS, drawn, map_rows, nested, ragged, rows_inside
 from strategies import MANY, SOME, seeds
-
-
-def drawn(seed, least=1, most=4):
-    rng = random.Random(seed)
-    values, a = ragged(rng, rng.randint(least, most))
-    return rng, values, a, rng.randrange(a.ndim)
 
 
 def kind(a, axis):
@@ -449,155 +442,6 @@ def test_broadcast_arrays_of_rows(seed):
     names = iter(range(len(values)))
     expected = [map_rows(v, a.ndim - 2, lambda row, n=n: [str(n)] * len(row)) for n, v in zip(names, values)]
     assert named.tolist() == expected
-
-
-# ---- combinations ---------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=SOME, deadline=None)
-@given(seeds)
-def test_combinations(seed):
-    rng, values, a, axis = drawn(seed, 1, 3)
-    n, replacement = rng.randint(1, 4), rng.random() < 0.5
-    choose = itertools.combinations_with_replacement if replacement else itertools.combinations
-    found = nd.combinations(a, n, axis=axis, replacement=replacement)
-    assert found.tolist() == map_rows(values, axis, lambda row: list(choose(row, n)))
-    places = nd.argcombinations(a, n, axis=axis, replacement=replacement, fields="abcd"[:n])
-    expected = map_rows(values, axis, lambda row: [dict(zip("abcd", c)) for c in choose(range(len(row)), n)])
-    assert places.tolist() == expected
-
-
-@settings(max_examples=SOME, deadline=None)
-@given(seeds)
-def test_cartesian(seed):
-    rng, values, a, axis = drawn(seed, 1, 3)
-    others = [nd.local_index(a, axis=axis), nd.roll(a, 1, axis=axis)][: rng.randint(0, 2)]
-    lists = [values] + [other.tolist() for other in others]
-    rows = [rows_inside(each, axis) for each in lists]
-    product = iter([list(itertools.product(*each)) for each in zip(*rows)])
-    expected = map_rows(values, axis, lambda row: next(product))
-    assert nd.cartesian([a, *others], axis=axis).tolist() == expected
-    inner = iter([[list(itertools.product([x], *each[1:])) for x in each[0]] for each in zip(*rows)])
-    nested_rows = map_rows(values, axis, lambda row: next(inner))
-    assert nd.cartesian([a, *others], axis=axis, nested=True).tolist() == nested_rows
-    places = iter([list(itertools.product(*[range(len(row)) for row in each])) for each in zip(*rows)])
-    assert nd.argcartesian([a, *others], axis=axis).tolist() == map_rows(values, axis, lambda row: next(places))
-
-
-def test_pairs_against_awkward():
-    rng = np.random.default_rng(6)
-    counts, few = rng.poisson(4, 2000), rng.poisson(1.5, 2000)
-    pt, eta = (ak.unflatten(rng.normal(size=counts.sum()), counts) for _ in range(2))
-    other = ak.unflatten(rng.normal(size=few.sum()), few)
-    ours = nd.zip({"pt": nd.array(pt.tolist()), "eta": nd.array(eta.tolist())})
-    a, b = nd.unzip(nd.combinations(ours, 2))
-    x, y = ak.unzip(ak.combinations(ak.zip({"pt": pt, "eta": eta}), 2))
-    assert (a["pt"] * b["pt"] * (a["eta"] - b["eta"])).tolist() == (x.pt * y.pt * (x.eta - y.eta)).tolist()
-    a, b = nd.unzip(nd.cartesian({"a": ours["pt"], "b": nd.array(other.tolist())}, nested=True))
-    x, y = ak.unzip(ak.cartesian([pt, other], nested=True))
-    assert nd.abs(a - b).min(axis=-1, initial=9).tolist() == ak.min(abs(x - y), axis=-1, initial=9, mask_identity=False).tolist()
-
-
-@pytest.fixture(scope="module")
-def events():
-    rng = np.random.default_rng(7)
-    counts, few = rng.poisson(4, 30_000), rng.poisson(1.5, 30_000)
-    parts = [[ak.unflatten(rng.normal(size=n.sum()), n) for _ in range(3)] for n in (counts, few)]
-    ours = []
-    for n, columns in zip((counts, few), parts):
-        offsets = nd.array(np.concatenate([[0], np.cumsum(n)]))
-        rows = [nd.from_offsets(offsets, nd.array(np.asarray(ak.flatten(c)))) for c in columns]
-        ours.append(nd.zip(dict(zip(("pt", "eta", "phi"), rows))))
-    return ours, [ak.zip(dict(zip(("pt", "eta", "phi"), columns))) for columns in parts]
-
-
-def flat(a):
-    return np.asarray(nd.flatten(a))
-
-
-def test_pairs_are_not_stored(threads, events):
-    """A reduction of an expression over pairs is one kernel, which gathers the numbers that it needs."""
-    (ours, _), (theirs, _) = events
-
-    def mass(a, b, sqrt, cosh, cos):
-        return sqrt(2 * abs(a["pt"] * b["pt"]) * (cosh(a["eta"] - b["eta"]) - cos(a["phi"] - b["phi"])))
-
-    a, b = nd.unzip(nd.combinations(ours, 2))
-    x, y = ak.unzip(ak.combinations(theirs, 2))
-    expected = mass(x, y, np.sqrt, np.cosh, np.cos)
-    assert np.allclose(flat(mass(a, b, nd.sqrt, nd.cosh, nd.cos)), np.asarray(ak.flatten(expected)), rtol=1e-12)
-    assert np.allclose(np.asarray(mass(a, b, nd.sqrt, nd.cosh, nd.cos).sum(axis=1)), np.asarray(ak.sum(expected, axis=1)))
-    text = nd.explain(lambda: mass(a, b, nd.sqrt, nd.cosh, nd.cos).sum(axis=1))
-    assert text.count("one kernel") == 1 and text.count("gather(") == 6
-
-
-def test_nearest_of_others(threads, events):
-    (ours, others), (theirs, few) = events
-    a, b = nd.unzip(nd.cartesian({"a": ours, "b": others}, nested=True))
-    x, y = ak.unzip(ak.cartesian([theirs, few], nested=True))
-    found = nd.sqrt((a["eta"] - b["eta"]) ** 2 + (a["phi"] - b["phi"]) ** 2).min(axis=-1, empty="missing")
-    expected = ak.min(np.sqrt((x.eta - y.eta) ** 2 + (x.phi - y.phi) ** 2), axis=-1)
-    assert found.tolist() == expected.tolist()
-
-
-def test_lazy_records_are_arrays_like_others(events):
-    (ours, others), _ = events
-    made = lambda: nd.cartesian({"a": ours["pt"], "b": others["eta"]})  # noqa: E731
-    with nd.eager():
-        expected = made()
-    values = expected.tolist()
-    assert made().tolist() == values and repr(made()) == repr(expected) and str(made().type) == str(expected.type)
-    assert made()[17].tolist() == values[17] and made()[:, :1].tolist() == [row[:1] for row in values]
-    assert made()["b"].tolist() == expected["b"].tolist()
-    assert nd.flatten(made()).tolist() == nd.flatten(expected).tolist()
-    assert nd.rename(made(), {"a": "z"})["z"].tolist() == expected["a"].tolist()
-    assert made()[["b"]].tolist() == expected[["b"]].tolist()
-    assert nd.zip({"r": made(), "i": nd.local_index(expected)})["r"].tolist() == values
-    assert bool((made() == expected).all()) and len(made()) == len(values)
-    assert nd.array(made(), access="rw").tolist() == values
-    lazy = made()
-    part = lazy["a"] * 2
-    assert lazy.tolist() == values and part.tolist() == (expected["a"] * 2).tolist()  # in either order
-    assert nd.unzip(lazy)[0].tolist() == expected["a"].tolist()
-    words = nd.from_offsets(np.arange(0, 60_001, 3), nd.array([str(i % 1000) for i in range(60_000)]))
-    pairs = nd.combinations(nd.zip({"w": words, "n": nd.local_index(words)}), 2, fields=["x", "y"])
-    assert pairs["y", "w"][7].tolist() == ["22", "23", "23"] and pairs["x"]["n"].sum().tolist() == 20_000
-
-
-def test_lazy_records_from_many_threads(events):
-    (ours, _), _ = events
-    with nd.eager():
-        expected = nd.combinations(ours["pt"], 2)
-    lazy = nd.combinations(ours["pt"], 2)
-    found = []
-
-    def look():
-        found.append((nd.unzip(lazy)[1].sum().tolist(), lazy[5].tolist()))
-
-    workers = [threading.Thread(target=look) for _ in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert found == [(nd.unzip(expected)[1].sum().tolist(), expected[5].tolist())] * 6
-
-
-def test_too_many_pairs():
-    for call in (
-        lambda: nd.combinations(nd.arange(200), 60, axis=0),
-        lambda: nd.combinations(nd.arange(10**6), 12, axis=0),
-        lambda: nd.cartesian([nd.arange(10**5)] * 4, axis=0),
-        lambda: nd.cartesian([nd.arange(10**6)] * 3, axis=0),
-    ):
-        with pytest.raises(MemoryError, match="too large|cannot allocate"):
-            call()
-    for n in (0, -1, 65):
-        with pytest.raises(ValueError, match="n must be from 1 to 64"):
-            nd.combinations([[1]], n)
-    with pytest.raises(ValueError, match="2 names for 3 fields"):
-        nd.combinations([[1]], 3, fields=["a", "b"])
-    with pytest.raises(ValueError, match="sizes differ at axis 0"):
-        nd.cartesian([[[1]], [[1], [2]]])
 
 
 # ---- large arrays -------------------------------------------------------------------------------------------------------
