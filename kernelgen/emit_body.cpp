@@ -56,6 +56,9 @@ private:
   std::string ndim(const argument &a) const { return std::to_string(a.dims.size()); }
   // The arguments that all functions on blocks take.
   std::string dense(const argument &a, const std::string &stride) const {
+    if (a.dims.size() == 1) {
+      return "(dynd_dense || " + a.name + "_size[0] <= 1 || " + stride + "[0] == (intptr_t)" + item_size(a) + ")";
+    }
     return "dynd_is_dense(" + a.name + "_size, " + stride + ", " + ndim(a) + ", " + item_size(a) + ", '" + order(a) +
            "')";
   }
@@ -122,28 +125,27 @@ private:
     out_.line(a.c_element + " *" + a.name + " = dynd_room_for(&dynd_s->" + a.name + ", dynd_f, " + a.name + "_size, " +
               ndim(a) + ", " + item_size(a) + ");");
     refuse_null(a);
-    clear(a, "");
+    clear(a);
   }
 
-  void clear(const argument &a, const std::string &condition) {
-    if (a.fully_written) {
-      return;
+  void clear(const argument &a) {
+    if (!a.fully_written) {
+      out_.open("if (dynd_count(" + a.name + "_size, " + ndim(a) + ") > 0)");
+      out_.line("memset(" + a.name + ", 0, dynd_count(" + a.name + "_size, " + ndim(a) + ") * " + item_size(a) + ");");
+      out_.close();
     }
-    if (!condition.empty()) {
-      out_.line(condition);
-    }
-    out_.line("memset(" + a.name + ", 0, dynd_count(" + a.name + "_size, " + ndim(a) + ") * " + item_size(a) + ");");
   }
 
   // The result itself where it is in the order that the function wants, else memory that is copied afterwards.
   void emit_output(const argument &a) {
     out_.line("const int " + a.name + "_direct = " + direct_result(a) + ";");
-    out_.line(a.c_element + " *" + a.name + " = " + a.name + "_direct ? (" + a.c_element + " *)(void *)" + a.name +
-              "_result");
-    out_.line("    : dynd_room_for(&dynd_s->" + a.name + ", dynd_f, " + a.name + "_size, " + ndim(a) + ", " +
+    out_.line(a.c_element + " *" + a.name + " = (" + a.c_element + " *)(void *)" + a.name + "_result;");
+    out_.open("if (!" + a.name + "_direct)");
+    out_.line(a.name + " = dynd_room_for(&dynd_s->" + a.name + ", dynd_f, " + a.name + "_size, " + ndim(a) + ", " +
               item_size(a) + ");");
     refuse_null(a);
-    clear(a, "");
+    out_.close();
+    clear(a);
   }
   std::string direct_result(const argument &a) const {
     return v_.kind == layout_kind::strided ? "dynd_has_steps(" + a.name + "_size, " + a.name + "_result_stride, " +
@@ -191,10 +193,10 @@ private:
       out_.open("if (!" + dense(a, a.name + "_stride") + ")");
     }
     out_.line(a.name + " = " + copied(a) + ";");
+    refuse_null(a);
     if (a.is_read_only()) {
       out_.close();
     }
-    refuse_null(a);
   }
 
   void emit_written(const argument &a) {

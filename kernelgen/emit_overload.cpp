@@ -51,7 +51,8 @@ void emit_test(writer &out, const overload &o, const variant &v) {
 }
 
 std::string call_parameters(bool scalar) {
-  return scalar ? "char *const *dynd_data, const intptr_t *dynd_stride, " : "const dynd_core_call *dynd_call, ";
+  return scalar ? "char *const *dynd_data, const intptr_t *dynd_stride, "
+                : "const dynd_core_call *dynd_call, int dynd_dense, ";
 }
 
 void emit_state(writer &out, const kernel &k, const overload &o) {
@@ -88,7 +89,7 @@ void emit_variants(writer &out, const overload &o, const std::string &data) {
     std::string call = "dynd_status = " + name + "(" + data + ", dynd_i, dynd_k, &dynd_s, dynd_f);";
     bool last = i + 1 == o.variants.size();
     std::string test =
-        last ? "" : "if (" + o.symbol + "_is_" + kind_name(o.variants[i].kind) + "(dynd_call, dynd_i, dynd_k))";
+        last ? "" : "if (" + o.symbol + "_is_" + kind_name(o.variants[i].kind) + "(&dynd_copy, dynd_i, dynd_k))";
     if (i > 0 || !last) {
       out.line((i == 0 ? "" : last ? "else" : "else ") + test);
     }
@@ -96,20 +97,82 @@ void emit_variants(writer &out, const overload &o, const std::string &data) {
   }
 }
 
-// Copies of addresses and strides, so that nothing which is written can change them.
-void emit_scalar_streams(writer &out, const overload &o) {
-  int n = count_results(o.main());
-  for (const argument &a : o.main().arguments) {
+int count_operands(const variant &v) {
+  int n = count_results(v);
+  for (const argument &a : v.arguments) {
     n += a.operand >= 0;
   }
-  out.line("char *dynd_data[" + std::to_string(n) + "];");
-  out.line("intptr_t dynd_stride[" + std::to_string(n) + "];");
-  out.line("memcpy(dynd_data, dynd_given, sizeof(dynd_data));");
-  out.line("memcpy(dynd_stride, dynd_given_stride, sizeof(dynd_stride));");
+  return n;
+}
+
+// The arguments of the signature, results first.
+std::vector<const argument *> signature_arguments(const variant &v) {
+  std::vector<const argument *> all(size_t(count_operands(v)));
+  auto place = [&](const argument &a) {
+    if (a.result >= 0) {
+      all[size_t(a.result)] = &a;
+    }
+    if (a.operand >= 0) {
+      all[size_t(count_results(v) + a.operand)] = &a;
+    }
+  };
+  std::for_each(v.arguments.begin(), v.arguments.end(), place);
+  place(v.result.value);
+  return all;
+}
+
+// What lets the compiler drop strides, or the tests of rows: numbers that follow each other, rows without gaps.
+std::string dense_test(const overload &o, bool scalar) {
+  std::vector<std::string> tests;
+  size_t stride = 0, index = 0;
+  for (const argument *a : signature_arguments(o.main())) {
+    std::string item = " == (intptr_t)" + item_size(*a);
+    if (scalar) {
+      tests.push_back("dynd_stride[" + std::to_string(index++) + "]" + item);
+    } else if (a->core.size() == 1) {
+      tests.push_back("dynd_k->stride[" + std::to_string(stride) + "]" + item);
+    }
+    stride += a->core.size();
+  }
+  return o.variants.size() == 1 ? joined(tests, " && ") : "";
+}
+
+void emit_loop(writer &out, const overload &o, bool scalar, const std::string &dense) {
+  std::string data = scalar ? "dynd_data, " + dense : "&dynd_copy, " + dense;
+  out.open("for (size_t dynd_i = 0; dynd_i < " + std::string(scalar ? "dynd_count" : "dynd_copy.count") +
+           " && dynd_status == dynd_ok; dynd_i++)");
+  emit_variants(out, o, data);
+  if (!scalar) {
+    out.line("if (dynd_i % 64 == 63 && dynd_f->cancel && *dynd_f->cancel && dynd_status == dynd_ok)");
+    out.line("  dynd_status = dynd_error_cancelled;");
+    out.line("if (dynd_status != dynd_ok)");
+    out.line("  dynd_core_failed(dynd_call, dynd_i);");
+  }
+  out.close();
+}
+
+// The loop twice where that is worth it: once for arrays without gaps.
+void emit_loops(writer &out, const overload &o, bool scalar) {
+  std::string test = dense_test(o, scalar);
+  if (test.empty()) {
+    return emit_loop(out, o, scalar, scalar ? "dynd_stride" : "0");
+  }
+  std::vector<std::string> items;
+  for (const argument *a : signature_arguments(o.main())) {
+    items.push_back(item_size(*a));
+  }
+  out.open("if (" + test + ")");
+  if (scalar) {
+    out.line("const intptr_t dynd_dense[] = {" + joined(items, ", ") + "};");
+  }
+  emit_loop(out, o, scalar, scalar ? "dynd_dense" : "1");
+  out.otherwise();
+  emit_loop(out, o, scalar, scalar ? "dynd_stride" : "0");
+  out.close();
 }
 
 void emit_run(writer &out, const kernel &k, const overload &o, bool scalar) {
-  std::string count = scalar ? "dynd_count" : "dynd_call->count";
+  std::string n = std::to_string(count_operands(o.main()));
   out.line("static int " + o.symbol + "_run(" +
            (scalar ? "char *const *dynd_given, const intptr_t *dynd_given_stride, size_t dynd_count,"
                    : "const dynd_core_call *dynd_call,"));
@@ -118,21 +181,20 @@ void emit_run(writer &out, const kernel &k, const overload &o, bool scalar) {
   out.line(o.symbol + "_state dynd_s;");
   out.line("int dynd_status = dynd_ok;");
   if (scalar) {
-    emit_scalar_streams(out, o);
+    out.line("char *dynd_data[" + n + "];");
+    out.line("intptr_t dynd_stride[" + n + "];");
+    out.line("memcpy(dynd_data, dynd_given, sizeof(dynd_data));");
+    out.line("memcpy(dynd_stride, dynd_given_stride, sizeof(dynd_stride));");
+  } else if (o.main().sizes.empty()) {
+    out.line("const dynd_core_call dynd_copy = *dynd_call;");
+  } else {
+    out.line("DYND_COPY_CALL(dynd_copy, dynd_call, " + n + ", " + std::to_string(o.main().sizes.size()) + ");");
   }
   out.line("memset(&dynd_s, 0, sizeof(dynd_s));");
   if (!k.threadsafe) {
     out.line("pthread_mutex_lock(&dynd_one_at_a_time);");
   }
-  out.open("for (size_t dynd_i = 0; dynd_i < " + count + " && dynd_status == dynd_ok; dynd_i++)");
-  emit_variants(out, o, scalar ? "dynd_data, dynd_stride" : "dynd_call");
-  if (!scalar) {
-    out.line("if (dynd_i % 64 == 63 && dynd_f->cancel && *dynd_f->cancel && dynd_status == dynd_ok)");
-    out.line("  dynd_status = dynd_error_cancelled;");
-    out.line("if (dynd_status != dynd_ok)");
-    out.line("  dynd_core_failed(dynd_call, dynd_i);");
-  }
-  out.close();
+  emit_loops(out, o, scalar);
   for (size_t i = 0; i < k.resources.size(); i++) {
     if (!k.resources[i]->is_shared) {
       out.line("if (dynd_s." + k.resources[i]->name + ")");
@@ -227,10 +289,11 @@ void emit_overload(writer &out, const module_model &, const kernel &k, const ove
       emit_test(out, o, v);
     }
     out.line("/* " + v.function.text() + " */");
-    out.line("static inline int " + o.symbol + "_" + kind_name(v.kind) + "(" + call_parameters(scalar) +
+    out.line("DYND_INLINE int " + o.symbol + "_" + kind_name(v.kind) + "(" + call_parameters(scalar) +
              "size_t dynd_i,");
     out.open("    const dynd_wrapper *dynd_k, " + o.symbol + "_state *dynd_s, dynd_frame *dynd_f)");
-    out.line("(void)dynd_k, (void)dynd_s, (void)dynd_f, (void)dynd_i;");
+    out.line(std::string("(void)dynd_k, (void)dynd_s, (void)dynd_f, (void)dynd_i") +
+             (scalar ? ";" : ", (void)dynd_dense;"));
     emit_body(out, k, o, v);
     out.close();
     out.blank();

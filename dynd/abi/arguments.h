@@ -272,6 +272,30 @@ static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
+/* ---- the loop of a wrapper ------------------------------------------------------------------------------------------
+ */
+
+#if defined(__GNUC__)
+#define DYND_INLINE static inline __attribute__((always_inline))
+#else
+#define DYND_INLINE static inline
+#endif
+
+/* A copy of a call, with its tables, in variables of the function: the compiler knows that the function which is called
+ * for each outer element cannot change them. `nsizes` may be less than there are; it is at least 1. */
+#define DYND_COPY_CALL(copy, call, noperands, nsizes)                                                                  \
+  char *copy##_data[noperands];                                                                                        \
+  intptr_t copy##_stride[noperands], copy##_dim_step[nsizes];                                                          \
+  const int64_t *copy##_row[noperands], *copy##_dim[nsizes];                                                           \
+  dynd_core_call copy = *(call);                                                                                       \
+  memcpy(copy##_data, (call)->data, sizeof(copy##_data));                                                              \
+  memcpy(copy##_stride, (call)->stride, sizeof(copy##_stride));                                                        \
+  memcpy(copy##_row, (call)->row, sizeof(copy##_row));                                                                 \
+  memcpy(copy##_dim, (call)->dim, sizeof(copy##_dim));                                                                 \
+  memcpy(copy##_dim_step, (call)->dim_step, sizeof(copy##_dim_step));                                                  \
+  copy.data = copy##_data, copy.stride = copy##_stride, copy.row = copy##_row;                                         \
+  copy.dim = copy##_dim, copy.dim_step = copy##_dim_step
+
 /* ---- the kernel of a wrapper ----------------------------------------------------------------------------------------
  */
 
