@@ -35,9 +35,10 @@ def best(call):
 
 
 def report(name, ours, reading=None, bar=None, theirs=None):
-    line = f"{name:44} {best(ours):8.1f} ms"
+    own = best(ours)
+    line = f"{name:48} {own:8.1f} ms"
     if reading:
-        line += f"  {best(ours) / best(reading):5.1f} x reading" + (f" (bar {bar})" if bar else "")
+        line += f"  {own / best(reading):5.1f} x reading" + (f" (bar {bar})" if bar else "")
     if theirs and polars:
         line += f"  polars {best(theirs):8.1f} ms"
     print(line, flush=True)

@@ -81,7 +81,7 @@ public:
     }
     bool exact = count_ <= sampled_whole;
     if (!exact) {
-      uint64_t margin = range_.above() / 8 + 64; // what a sample does not show
+      uint64_t margin = range_.above() / 64 + 64; // what a sample does not show
       range_.first -= std::min(range_.first, margin);
       range_.last += std::min(uint64_t(largest) - range_.last, margin);
     }

@@ -68,7 +68,7 @@ public:
       intptr_t n = std::min(batch_size, end - begin), left = part.look(*this, begin, n, counts, read, to);
       for (intptr_t k = 0; k < left; k++) {
         intptr_t j = part.left[k];
-        to[j] = counts(begin + j) ? found_or_new(part.keys[j], part.place[j]) : none;
+        to[j] = counts(begin + j) ? found_or_new(part.items[j].key, part.items[j].place) : none;
       }
     }
   }
@@ -80,7 +80,7 @@ public:
       intptr_t n = std::min(batch_size, end - begin), left = part.look(*this, begin, n, counts, read, to);
       for (intptr_t k = 0; k < left; k++) {
         intptr_t j = part.left[k];
-        to[j] = counts(begin + j) ? found(part.keys[j], part.place[j]) : none;
+        to[j] = counts(begin + j) ? found(part.items[j].key, part.items[j].place) : none;
       }
     }
   }
@@ -90,8 +90,10 @@ private:
   static constexpr intptr_t cached_places = 1 << 15;     // a table of more is not in the first cache
 
   struct batch {
-    Key keys[batch_size];
-    uint64_t place[batch_size];
+    struct item {
+      Key key;
+      uint64_t place;
+    } items[batch_size];
     uint32_t left[batch_size];
 
     template <class Read>
@@ -101,21 +103,21 @@ private:
       int shift = table.shift_;
       bool is_large = table.slots_.size() > cached_places;
       for (intptr_t j = 0; j < n; j++) {
-        keys[j] = read(begin + j);
-        place[j] = keys[j].hash() >> shift;
+        items[j].key = read(begin + j);
+        items[j].place = items[j].key.hash() >> shift;
         if (is_large) {
-          __builtin_prefetch(slots + place[j]);
+          __builtin_prefetch(slots + items[j].place);
         }
       }
       for (intptr_t j = 0; is_large && j < n; j++) {
-        __builtin_prefetch(known + slots[place[j]]);
+        __builtin_prefetch(known + slots[items[j].place]);
       }
       intptr_t count = 0;
       for (intptr_t j = 0; j < n; j++) {
-        uint32_t slot = slots[place[j]];
+        uint32_t slot = slots[items[j].place];
         to[j] = slot - 1;
         left[count] = uint32_t(j);
-        count += !slot | !(known[slot] == keys[j]) | !counts(begin + j);
+        count += !slot | !(known[slot] == items[j].key) | !counts(begin + j);
       }
       return count;
     }
