@@ -1,15 +1,20 @@
 #include "dynd/call/composed.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/functions.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/reduce.h"
 #include "dynd/eval/row_functions.h"
+#include "dynd/eval/settings.h"
+#include "dynd/eval/space.h"
 #include "dynd/ops/isa.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd::nd {
 
@@ -148,11 +153,71 @@ array of_rows(const array &a, int axis, row_function function) {
                                              : sum(a, axis, {.keepdims = true});
 }
 
+constexpr intptr_t most_direct = 512;
+
+// The rows of the content x, by the compiled loops; as the stages have it.
+template <class T> void softmax_rows(T *to, const T *x, const int64_t *offsets, size_t rows, scalar_id type) {
+  T of_row[most_direct];
+  auto *values = reinterpret_cast<char *>(of_row);
+  int64_t first = offsets[0], count = offsets[rows] - first;
+  isa().reduce(arithmetic::largest, type).rows(values, sizeof(T), x, offsets, rows, 0);
+  for (size_t r = 0; r < rows; r++) {
+    T top = std::isfinite(of_row[r]) ? of_row[r] : T(0);
+    for (int64_t i = offsets[r]; i < offsets[r + 1]; i++) {
+      to[i] = x[i] - top;
+    }
+  }
+  isa().loop(op_id::exp, type)(to + first, to + first, nullptr, nullptr, size_t(count), nullptr);
+  isa().reduce(arithmetic::sum, type).rows(values, sizeof(T), to, offsets, rows, 0);
+  for (size_t r = 0; r < rows; r++) {
+    for (int64_t i = offsets[r]; i < offsets[r + 1]; i++) {
+      to[i] /= of_row[r];
+    }
+  }
+}
+
+// The direct step: a small array, ragged or a vector, without making a kernel. Nothing where it is not of this kind.
+array try_direct_softmax(const array &x, int axis) {
+  const array_block &block = *x.get();
+  const settings &how = thread_settings();
+  int ndim = block.ndim;
+  if (!how.direct || how.watching || (axis != -1 && axis != ndim - 1) || !block.has_scalars() || !block.is_ready()) {
+    return {};
+  }
+  scalar_id type = block.scalar();
+  intptr_t item = intptr_t(block.item_size());
+  bool ragged = ndim == 2 && block.type->var_count == 1 && block.streams()[0].kind == slot_kind::offsets64 &&
+                block.streams()[0].step == 1 && block.value_strides()[1] == item;
+  bool vector = ndim == 1 && block.type->var_count == 0 && (block.flags & flag_dense);
+  offsets_run run = ragged ? rows_of(block, 0) : offsets_run();
+  if ((type != scalar_id::float32 && type != scalar_id::float64) || (!run && !vector) ||
+      (run ? std::max<int64_t>(run.rows, run.content()) : block.count) > most_direct) {
+    return {};
+  }
+  int64_t one_row[] = {0, block.count};
+  const int64_t *offsets = run ? reinterpret_cast<const int64_t *>(run.address) : one_row;
+  space shape;
+  space_of(x.get(), shape);
+  array result(new_result(shape, ndt::make_scalar(type)));
+  auto rows = size_t(run ? run.rows : 1);
+  char *to = result->values().address;
+  const char *from = block.values().address;
+  if (type == scalar_id::float32) {
+    softmax_rows(reinterpret_cast<float *>(to), reinterpret_cast<const float *>(from), offsets, rows, type);
+  } else {
+    softmax_rows(reinterpret_cast<double *>(to), reinterpret_cast<const double *>(from), offsets, rows, type);
+  }
+  return result;
+}
+
 } // namespace
 
 array softmax(const array &a, int axis) {
   find_axes("softmax", axis, a.ndim()); // an error of its own
   array x = as_floats("softmax", a);
+  if (array small = try_direct_softmax(x, axis)) {
+    return small;
+  }
   array powers = exp(x - of_rows(x, axis, row_function::largest));
   return powers / of_rows(powers, axis, row_function::total);
 }

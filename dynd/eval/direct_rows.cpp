@@ -22,9 +22,9 @@ small_rows find_rows(const reduction_call &call, scalar_id type, char *scratch) 
   const array_block &x = *call.operand;
   const reduction_keywords &keywords = call.keywords;
   if (x.type->kind != type_kind::strided_dim || x.ndim != 2 || !x.is_var(1) || call.axes.count != 1 ||
-      !call.axes.has[1] || !call.how.direct ||
-      call.how.watching || call.skips() || call.element.swapped || keywords.initial || keywords.weights ||
-      keywords.empty_missing || x.state.load(std::memory_order_acquire) != array_state::ready) {
+      !call.axes.has[1] || !call.how.direct || call.how.watching || call.skips() || call.element.swapped ||
+      keywords.initial || keywords.weights || keywords.empty_missing ||
+      x.state.load(std::memory_order_acquire) != array_state::ready) {
     return {};
   }
   int slots = x.slot_stream(1);
@@ -110,9 +110,9 @@ ref<array_block> try_direct_rows(const reduction_call &call) {
   case aggregate_kind::mean:
   case aggregate_kind::variance:
   case aggregate_kind::deviation:
-    return is_complex(own)               ? ref<array_block>()
+    return is_complex(own)             ? ref<array_block>()
            : own == scalar_id::float32 ? statistic_of_rows<float>(call, own)
-                                         : statistic_of_rows<double>(call, scalar_id::float64);
+                                       : statistic_of_rows<double>(call, scalar_id::float64);
   default:
     return {};
   }

@@ -65,3 +65,21 @@ def test_errors():
         nd.logsumexp([1j])
     with pytest.raises(TypeError, match="logsumexp: axis must be"):
         nd.logsumexp([1.0], axis="x")
+
+
+@pytest.mark.parametrize("scalar", ["float64", "float32"])
+def test_small_arrays_have_the_bits_of_large_ones(scalar):
+    rng = np.random.default_rng(4)
+    for lengths in ([3], [0, 2, 1], [5, 0, 300, 7], [1] * 100):
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        values = (30 * rng.normal(size=offsets[-1])).astype(scalar)
+        values[: len(values) // 4] = rng.choice([np.inf, -np.inf, np.nan, 0.0, 700.0], len(values) // 4)
+        rest = np.full(1000, 600)  # the same rows among many
+        many = nd.from_offsets(np.concatenate([offsets, offsets[-1] + np.cumsum(rest)]),
+                               np.concatenate([values, np.ones(rest.sum(), scalar)]))
+        small = nd.softmax(nd.from_offsets(offsets, nd.array(values)), axis=1)
+        large = nd.softmax(many, axis=1)[: len(lengths)]
+        for a, b in zip(small.tolist(), large.tolist(), strict=True):
+            np.testing.assert_array_equal(a, b)
+        if len(lengths) == 1:
+            np.testing.assert_array_equal(nd.softmax(nd.array(values)).tolist(), large.tolist()[0])
