@@ -74,7 +74,19 @@ private:
     }
   }
 
+  // Nobody nests that deep; recursion has an end.
+  struct level {
+    parser &of;
+    explicit level(parser &p) : of(p) {
+      if (++of.depth_ > 200) {
+        throw problem(of.now().at, "the expression is nested too deep");
+      }
+    }
+    ~level() { of.depth_--; }
+  };
+
   expression conditional() {
+    level deeper(*this);
     expression e = binary(0);
     place at = now().at;
     if (!take("?")) {
@@ -98,6 +110,7 @@ private:
   }
 
   expression unary() {
+    level deeper(*this);
     token t = now();
     for (const char *sign : {"-", "+", "!", "~", "&", "*"}) {
       if (take(sign)) {
@@ -173,6 +186,7 @@ private:
 
   std::vector<token> tokens_;
   size_t next_ = 0;
+  int depth_ = 0;
 };
 
 } // namespace

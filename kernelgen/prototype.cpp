@@ -92,6 +92,9 @@ private:
           break;
         }
       }
+      while (end < text.size() && (text[end] & 0xC0) == 0x80) { // the rest of a character of UTF-8
+        end++;
+      }
     }
     tokens_.push_back({kind, text.substr(i, end - i), at});
     return end;
@@ -233,6 +236,9 @@ private:
                     (after(1).kind == token::name && after(2).spelling == ")" && after(3).spelling == "("))) {
       next_++;
       d.before += "(";
+      if (d.before.size() > 200) {
+        throw problem(now().at, "the declarator is nested too deep");
+      }
       read_declarator(d);
       expect(")", "after the declarator in parentheses");
       d.after += ")";
