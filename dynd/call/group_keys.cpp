@@ -22,7 +22,7 @@ scratch_values<uint32_t> key_groups::group_of_slots() const {
   return groups;
 }
 
-key_groups key_groups::in_order(const char *name) const {
+key_groups key_groups::in_order() const {
   key_groups ordered = *this;
   if (parts) {
     ordered.parts.reset();
@@ -100,7 +100,10 @@ private:
   static constexpr intptr_t sampled_whole = 1 << 16, sample = 1 << 12;
 
   bits code(intptr_t i) const { return Code::encode(from_[i], false); }
-  bool is_small() const { return range_.above() < uint64_t(std::max<intptr_t>(2 * count_, 1024)); }
+  bool is_small() const {
+    constexpr intptr_t most = intptr_t(1) << 31; // slots have 32 bits
+    return range_.above() < uint64_t(std::clamp<intptr_t>(2 * count_, 1024, most));
+  }
   intptr_t size() const { return intptr_t(range_.above()) + 1; }
   bits first_number() const { return Code::decode(bits(range_.first), false); }
 
@@ -380,7 +383,7 @@ key_groups one_group(intptr_t elements) {
 
 // The rank of each element in one, then in the other, as one number.
 array joined_ranks(const char *name, const key_groups &one, const key_groups &other) {
-  key_groups a = one.in_order(name), b = other.in_order(name);
+  key_groups a = one.in_order(), b = other.in_order();
   scratch_values<uint32_t> rank_a = a.group_of_slots(), rank_b = b.group_of_slots();
   array ranks = new_list<uint64_t>(a.elements);
   uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(b.count());
@@ -461,7 +464,7 @@ key_groups group_keys(const char *name, std::span<const std::string> names, std:
 }
 
 key_groups group_in_rows(const char *name, const row_offsets &rows, const key_groups &keys, new_offsets &first) {
-  key_groups inside = keys.in_order(name);
+  key_groups inside = keys.in_order();
   scratch_values<uint32_t> rank = inside.group_of_slots();
   array ranks = new_list<uint64_t>(inside.elements);
   uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(inside.count());

@@ -35,7 +35,7 @@ struct key_groups {
   intptr_t count() const { return slot_of.size(); }
   bool wide() const { return numbers->item_size() == 8; }
   /// The same with the numbers in the order of the elements.
-  key_groups in_order(const char *name) const;
+  key_groups in_order() const;
   /// Calls f with the slots, as something that has them by the number of the element; not of parts.
   template <class F> auto with_slots(F f) const {
     if (wide()) {

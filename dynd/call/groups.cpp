@@ -22,7 +22,7 @@ struct group_order {
 };
 
 group_order order_of(const key_groups &keys) {
-  key_groups groups = keys.in_order(name);
+  key_groups groups = keys.in_order();
   scratch_values<uint32_t> rank = groups.group_of_slots();
   group_order order{new_offsets(groups.count()), place_buffer(groups.elements)};
   int64_t *sizes = order.offsets.fill() + 1, *to = order.places.fill();
@@ -128,7 +128,7 @@ array groups::spread(const array &of_groups) const {
     fail(error_kind::value,
          "groupby: " + std::to_string(list.size(0)) + " values for " + std::to_string(count()) + " groups");
   }
-  key_groups keys = state_->keys.in_order(name);
+  key_groups keys = state_->keys.in_order();
   scratch_values<uint32_t> rank = keys.group_of_slots();
   place_buffer places(keys.elements);
   keys.with_slots([&](auto slot) {
