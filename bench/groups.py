@@ -1,6 +1,6 @@
 """Groups and joins of 10 million elements on one thread, beside reading the operands and beside polars.
 
-    PYTHONPATH=python python bench/groups.py [--only PATTERN] [--count N]
+    PYTHONPATH=python python bench/groups.py [--quick] [--only PATTERN] [--count N]
 
 Answers are compared before anything is timed. Ratios are to reading keys and values once (a sum of each); bars are those
 of issue 13. Polars (tools/requirements/bench.txt) gives its groups in no order and is not asked for one.
@@ -99,9 +99,12 @@ def joins(wanted, rng, count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="3 times instead of 7")
     parser.add_argument("--only", default="", help="a regular expression for the names of lines")
     parser.add_argument("--count", type=int, default=10_000_000)
     arguments = parser.parse_args()
+    global TIMES
+    TIMES = 3 if arguments.quick else TIMES
     nd.set_num_threads(1)
     rng = np.random.default_rng(13)
     wanted = re.compile(arguments.only).search
