@@ -19,7 +19,8 @@ ENTRY = (ROOT / "tests/one_entry/hypotenuse.def").read_text()
 
 def copy_sources():
     """What git tracks or would track; a file that has not changed is left alone, so that it is not compiled again."""
-    listed = ["git", "ls-files", "-co", "--exclude-standard", "CMakeLists.txt", "dynd", "python", "tests", "tools"]
+    listed = ["git", "ls-files", "-co", "--exclude-standard", "CMakeLists.txt", "dynd", "kernelgen", "python", "tests",
+              "tools"]
     files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     files = [pathlib.Path(name) for name in files if (ROOT / name).is_file()]
     for file in files:

@@ -50,7 +50,7 @@ public:
 
 private:
   struct one_fold {
-    group_fold what;
+    group_fold what = {};
     array list, values, marks;
     const char *about = nullptr; // a value of each slot, and its bytes
     size_t about_item = 0;

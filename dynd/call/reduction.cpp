@@ -40,7 +40,7 @@ struct reduction_leaf {
 int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i, char *states, dynd_frame *frame) {
   const dynd_reduction &r = *leaf.owner->functions;
   size_t length = size_t(dynd_core_size(call, 0, i));
-  size_t piece = r.combine ? dynd_reduction_piece : std::max<size_t>(length, 1);
+  size_t piece = r.combine ? size_t(dynd_reduction_piece) : std::max<size_t>(length, 1);
   const char *at[max_external_sources];
   for (size_t begin = 0; begin < length || begin == 0; begin += piece) {
     char *state = begin ? states + leaf.owner->room : states;
