@@ -220,9 +220,7 @@ size_t group_folds::add(group_fold what, const array &list, const group_folds *a
       return k;
     }
   }
-  one_fold fold;
-  fold.what = what;
-  fold.list = list;
+  one_fold fold{what, list, {}, {}, nullptr, 0, {}, scratch_values<char>()};
   if (about) {
     fold.about = about->of_slots<char>(about_fold);
     fold.about_item = about->folds_[about_fold].functions.item;
