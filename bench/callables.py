@@ -6,7 +6,6 @@ Results are compared before anything is timed. Bars are those of issue 12. `by h
 the ufunc on the flat content, NumPy's matmul into an array that is there (BLAS on one thread), a loop in C.
 """
 
-import argparse
 import os
 import sys
 
@@ -16,9 +15,8 @@ import numpy as np
 
 import elements
 import floors
-from elements import Bench, Work, print_line
+from elements import Work
 from floors import aligned
-from run import ROOT, cpu_model
 from selection import ROWS, bind, offsets_of
 
 nd = elements.nd
@@ -86,21 +84,5 @@ def c_functions(bench, rng):
             work.report(("loop", 1.03))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--only", default="", help="work whose name contains this (a regular expression)")
-    options = parser.parse_args()
-    cpu = cpu_model()
-    bench = Bench(floors.Floors(floors.build(ROOT / "build/bench", cpu)), options.quick, options.only)
-    print(f"{cpu}\n")
-    print_line(["work", "bar", "ratio", "", "ours", "base", *elements.PEERS])
-    rng = np.random.default_rng(20140401)
-    for part in (products, ufuncs, vecdots, c_functions):
-        part(bench, rng)
-    print(f"\n{len(bench.failed)} miss their bar" + "".join(f"\n    {name}" for name in bench.failed))
-    return bool(bench.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(elements.main(__doc__, products, ufuncs, vecdots, c_functions))

@@ -390,8 +390,9 @@ def reductions(bench, rng):
         work.report(("loop", 1.5))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(document, *parts):
+    """Prints the table of the parts, each a function of the bench and random numbers; the exit status."""
+    parser = argparse.ArgumentParser(description=document.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--only", default="", help="work whose name contains this (a regular expression)")
     options = parser.parse_args()
@@ -399,11 +400,11 @@ def main():
     bench = Bench(floors.Floors(floors.build(ROOT / "build/bench", cpu)), options.quick, options.only)
     print(f"{cpu}, {nd.num_threads()} threads\n")
     print_line(["work", "bar", "ratio", "", "ours", "base", *PEERS])
-    for part in [assign_structs, compare_structs, compare_texts, missing, reductions]:
+    for part in parts:
         part(bench, np.random.default_rng(20140401))
     print(f"\n{len(bench.failed)} miss their bar" + "".join(f"\n    {name}" for name in bench.failed))
     return bool(bench.wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, assign_structs, compare_structs, compare_texts, missing, reductions))

@@ -7,7 +7,6 @@ Results are compared before anything is timed. Bars are those of issue 13. A lib
 as ours does; the column `vectors` is Highway.
 """
 
-import argparse
 import ctypes
 import sys
 import time
@@ -16,9 +15,9 @@ import numpy as np
 
 import elements
 import floors
-from elements import Bench, Work, print_line
+from elements import Work
 from floors import aligned
-from run import ROOT, Contender, cpu_model
+from run import ROOT, Contender
 from selection import awkward_parts, bind, offsets_of, parts_of
 
 nd, ak = elements.nd, elements.ak
@@ -64,7 +63,8 @@ def numbers(rng, kind):
     return aligned(rng.integers(limits.min, limits.max, COUNT, dtype=kind))
 
 
-def long_rows(bench, rng, highway):
+def long_rows(bench, rng):
+    highway = Highway()
     for kind in ("float64", "int64", "int32"):
         name = f"sort(a), 16M {kind}"
         if bench.wants(name):
@@ -119,22 +119,5 @@ def rows(bench, rng):
             work.report(*bars)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--only", default="", help="work whose name contains this (a regular expression)")
-    options = parser.parse_args()
-    cpu = cpu_model()
-    bench = Bench(floors.Floors(floors.build(ROOT / "build/bench", cpu)), options.quick, options.only)
-    print(f"{cpu}\n")
-    print_line(["work", "bar", "ratio", "", "ours", "base", *elements.PEERS])
-    rng = np.random.default_rng(20140401)
-    long_rows(bench, rng, Highway())
-    found_in_long_rows(bench, rng)
-    rows(bench, rng)
-    print(f"\n{len(bench.failed)} miss their bar" + "".join(f"\n    {name}" for name in bench.failed))
-    return bool(bench.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(elements.main(__doc__, long_rows, found_in_long_rows, rows))

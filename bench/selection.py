@@ -5,16 +5,15 @@
 Results are compared before anything is timed. Bars are those of issue 13.
 """
 
-import argparse
 import sys
+from functools import partial
 
 import numpy as np
 
 import elements
 import floors
-from elements import Bench, Work, print_line
+from elements import Work
 from floors import aligned
-from run import ROOT, cpu_model
 
 nd, ak = elements.nd, elements.ak
 ROWS = 1_000_000
@@ -110,23 +109,5 @@ def pairs(bench, rng):
         work.report(("loop", 2))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--only", default="", help="work whose name contains this (a regular expression)")
-    options = parser.parse_args()
-    cpu = cpu_model()
-    bench = Bench(floors.Floors(floors.build(ROOT / "build/bench", cpu)), options.quick, options.only)
-    print(f"{cpu}\n")
-    print_line(["work", "bar", "ratio", "", "ours", "base", *elements.PEERS])
-    rng = np.random.default_rng(20140401)
-    filters(bench, rng, 4)
-    filters(bench, rng, 10)
-    dense(bench, rng)
-    pairs(bench, rng)
-    print(f"\n{len(bench.failed)} miss their bar" + "".join(f"\n    {name}" for name in bench.failed))
-    return bool(bench.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(elements.main(__doc__, partial(filters, mean=4), partial(filters, mean=10), dense, pairs))

@@ -7,7 +7,6 @@ compared before anything is timed. Bars are those of issue 13: a median of 1.3 t
 thousand rows a median of 10 us.
 """
 
-import argparse
 import statistics
 import sys
 
@@ -15,9 +14,9 @@ import numpy as np
 
 import elements
 import floors
-from elements import Bench, Work, print_line
+from elements import Work, print_line
 from floors import aligned
-from run import ROOT, cpu_model, expression_contender, take_turns, time_text
+from run import expression_contender, take_turns, time_text
 
 nd, ak = elements.nd, elements.ak
 elements.PEERS[:] = ["loop", "Awkward"]
@@ -33,8 +32,7 @@ LIBRARY = {
 class Data:
     """The arrays of all tasks for a number of rows: flat ones, ours and Awkward's."""
 
-    def __init__(self, rows, seed=20140401):
-        rng = np.random.default_rng(seed)
+    def __init__(self, rng, rows):
         self.rows = rows
         self.offsets, self.few = (self.offsets_of(rng, rows, mean) for mean in (4, 1.5))
         count, few = self.offsets[-1], self.few[-1]
@@ -236,8 +234,8 @@ def words(d):
 # ---- the runs ------------------------------------------------------------------------------------------------------
 
 
-def run_large(bench):
-    data, ratios = Data(1_000_000), []
+def run_large(bench, rng):
+    data, ratios = Data(rng, 1_000_000), []
     for name, ours, theirs, family, operands in tasks():
         if not bench.wants(name):
             continue
@@ -255,8 +253,8 @@ def run_large(bench):
         print(f"\nmedian {median:.2f} (bar 1.3), largest {max(ratios):.2f} (bar 2)\n")
 
 
-def run_small(bench):
-    data, times = Data(1000), []
+def run_small(bench, rng):
+    data, times = Data(rng, 1000), []
     nd.set_num_threads(1)
     print_line(["a thousand rows", "", "", "", "ours", "Awkward"])
     for name, ours, theirs, *_ in tasks():
@@ -272,19 +270,5 @@ def run_small(bench):
         print(f"\nmedian {time_text(statistics.median(times))} (bar 10 us)")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--only", default="", help="work whose name contains this (a regular expression)")
-    options = parser.parse_args()
-    cpu = cpu_model()
-    bench = Bench(floors.Floors(floors.build(ROOT / "build/bench", cpu)), options.quick, options.only)
-    print(f"{cpu}\n")
-    print_line(["work", "bar", "ratio", "", "ours", "base", *elements.PEERS])
-    run_large(bench)
-    run_small(bench)
-    return bool(bench.wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(elements.main(__doc__, run_large, run_small))

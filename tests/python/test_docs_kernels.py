@@ -1,18 +1,14 @@
-"""docs/kernels.md, followed step by step: its files are written, its commands run, its sessions and output compared."""
+"""docs/kernels.md, followed step by step."""
 
-import doctest
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-
 import dynd
+from documents import ROOT, follow
 
-ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = Path(dynd.__file__).parent / "libdynd.so"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_the_guide_works_as_it_is_written(tmp_path):
@@ -21,29 +17,6 @@ def test_the_guide_works_as_it_is_written(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def follow(folder):
-    os.chdir(folder)
-    os.environ.update(DYND=str(ROOT), DYND_LIB=str(LIBRARY.resolve().parent))
-    runner = doctest.DocTestRunner()
-    names, printed = {}, ""
-    for language, text in BLOCK.findall((ROOT / "docs/kernels.md").read_text()):
-        if language in ("c", "cpp"):
-            name = re.match(r"(?:/\*|//) (\S+)", text)[1]
-            with open(name, "a") as file:
-                file.write(text)
-        elif language == "sh":
-            done = subprocess.run(["sh", "-e", "-c", text], capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-            printed = done.stdout
-        elif language == "python":
-            test = doctest.DocTestParser().get_doctest(text, names, "docs/kernels.md", None, None)
-            runner.run(test, clear_globs=False)
-            names = test.globs
-        elif printed:
-            assert printed == text, f"the program printed\n{printed}"
-            printed = ""
-    return runner.failures
-
-
 if __name__ == "__main__":
-    sys.exit(follow(sys.argv[1]))
+    os.environ.update(DYND=str(ROOT), DYND_LIB=str(LIBRARY.resolve().parent))
+    sys.exit(follow("docs/kernels.md", sys.argv[1]))

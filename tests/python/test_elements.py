@@ -2,13 +2,13 @@
 the other order. The oracle is the Python value itself: what goes in must come out, indexed as lists and dicts are."""
 
 import ast
-import doctest
 import gc
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
+from documents import readme_section, run_examples
 from dynd import nd, ndt
 from hypothesis import given, settings
 
@@ -449,9 +449,5 @@ def test_none_where_nothing_can_be_missing():
 
 
 def test_the_examples_of_the_documentation():
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    section = readme.split("### Records, strings, missing values")[1].split("```")[1].removeprefix("python")
-    for text in (section, nd.array.__doc__, nd.empty.__doc__):
-        test = doctest.DocTestParser().get_doctest(text, {"nd": nd, "np": np}, "documentation", None, 0)
-        result = doctest.DocTestRunner(verbose=False).run(test)
-        assert result.attempted > 0 and result.failed == 0
+    for text in (readme_section("Records, strings, missing values"), nd.array.__doc__, nd.empty.__doc__):
+        run_examples(text, {"nd": nd, "np": np})

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from documents import readme_section, run_examples
 from dynd import nd, ndt
 from strategies import seeds
 
@@ -34,6 +35,12 @@ KEYS = {
     "?{x: int64}": lambda rng: rng.choice([None, {"x": 3}, {"x": 10**12}]),
     "(int8, ?bool)": lambda rng: (rng.randint(0, 2), rng.choice([None, True, False])),
 }  # fmt: skip
+
+
+def test_the_examples_of_the_documentation():
+    run_examples(readme_section("Groups and joins"), {}, least=9)
+    for function in (nd.groupby, nd.join):
+        run_examples(function.__doc__, {"nd": nd})
 
 
 def order(key):

@@ -1,13 +1,12 @@
 """Functions of order, against NumPy and plain lists: every kind of number and text, NaN, signed zeros, missing values."""
 
-import doctest
 import math
 import random
-from pathlib import Path
 
 import dynd._order
 import numpy as np
 import pytest
+from documents import readme_section, run_examples
 from dynd import nd
 from hypothesis import given, settings
 from ragged_values import map_rows, nested
@@ -18,17 +17,11 @@ NUMBERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32
 
 @pytest.mark.parametrize("name", dynd._order.__all__)
 def test_the_examples_of_the_documentation(name):
-    test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
-    result = doctest.DocTestRunner(verbose=False).run(test)
-    assert result.attempted > 0 and result.failed == 0
+    run_examples(getattr(nd, name).__doc__, {"nd": nd})
 
 
 def test_the_examples_of_the_readme():
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    section = readme.split("### Order and distribution")[1].split("```")[1].removeprefix("python")
-    test = doctest.DocTestParser().get_doctest(section, {}, "README", None, 0)
-    result = doctest.DocTestRunner(verbose=False).run(test)
-    assert result.attempted > 9 and result.failed == 0
+    run_examples(readme_section("Order and distribution"), {}, least=10)
 
 
 def rank(x):

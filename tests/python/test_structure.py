@@ -1,14 +1,13 @@
 """Functions of the structure of arrays, against nested lists: ragged and strided, of every kind of element and layout."""
 
-import doctest
 import itertools
 import random
-from pathlib import Path
 
 import awkward as ak
 import dynd._structure
 import numpy as np
 import pytest
+from documents import readme_section, run_examples
 from dynd import nd
 from hypothesis import given, settings
 from ragged_values import ELEMENTS, drawn, map_rows, nested, ragged, rows_inside
@@ -27,17 +26,11 @@ def element_of(a):
 
 @pytest.mark.parametrize("name", dynd._structure.__all__)
 def test_the_examples_of_the_documentation(name):
-    test = doctest.DocTestParser().get_doctest(getattr(nd, name).__doc__, {"nd": nd}, name, None, 0)
-    result = doctest.DocTestRunner(verbose=False).run(test)
-    assert result.attempted > 0 and result.failed == 0
+    run_examples(getattr(nd, name).__doc__, {"nd": nd})
 
 
 def test_the_examples_of_the_readme():
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    section = readme.split("### Selection and structure")[1].split("```")[1].removeprefix("python")
-    test = doctest.DocTestParser().get_doctest(section, {}, "README", None, 0)
-    result = doctest.DocTestRunner(verbose=False).run(test)
-    assert result.attempted > 9 and result.failed == 0
+    run_examples(readme_section("Selection and structure"), {}, least=10)
 
 
 # ---- lengths and numbers ------------------------------------------------------------------------------------------------
