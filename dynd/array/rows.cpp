@@ -34,6 +34,14 @@ offsets_run rows_of(const array_block &block, int s) {
   return {address, slots.kind, count};
 }
 
+offsets_run contiguous_rows(const array_block &block) {
+  int last = block.ndim - 1;
+  bool rows = block.has_scalars() && block.type->var_count == 1 && block.is_var(last) &&
+              block.streams()[0].kind == slot_kind::offsets64 &&
+              block.value_strides()[last] == intptr_t(block.item_size());
+  return rows ? rows_of(block, 0) : offsets_run();
+}
+
 int64_t length_of_rows(const offsets_run &run) {
   int64_t length = run.rows ? run[1] - run[0] : 0;
   bool equal = true;

@@ -36,6 +36,10 @@ void widen(const offsets_run &run, int64_t *to);
 ///   [[[1, 2], [3]], [[4]]], s = 1: offsets 0 2 3 4, 3 rows
 offsets_run rows_of(const array_block &block, int s);
 
+/// The rows of numbers as compiled loops take them: the last dimension is the only `var` one, its offsets have 64 bits,
+/// and the numbers are without gaps; values() is where offset 0 points.
+offsets_run contiguous_rows(const array_block &block);
+
 /// Whether two runs describe rows of the same lengths. Found once for two buffers of offsets and remembered there;
 /// the owners are those of the slot streams.
 bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run &b, counted *b_owner);

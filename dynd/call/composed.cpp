@@ -8,6 +8,7 @@
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/functions.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/reduce.h"
 #include "dynd/eval/row_functions.h"
@@ -179,17 +180,14 @@ template <class T> void softmax_rows(T *to, const T *x, const int64_t *offsets, 
 // The direct step: a small array, ragged or a vector, without making a kernel. Nothing where it is not of this kind.
 array try_direct_softmax(const array &x, int axis) {
   const array_block &block = *x.get();
-  const settings &how = thread_settings();
   int ndim = block.ndim;
-  if (!how.direct || how.watching || (axis != -1 && axis != ndim - 1) || !block.has_scalars() || !block.is_ready()) {
+  if (!may_be_direct(thread_settings()) || (axis != -1 && axis != ndim - 1) || !block.has_scalars() ||
+      !block.is_ready()) {
     return {};
   }
   scalar_id type = block.scalar();
-  intptr_t item = intptr_t(block.item_size());
-  bool ragged = ndim == 2 && block.type->var_count == 1 && block.streams()[0].kind == slot_kind::offsets64 &&
-                block.streams()[0].step == 1 && block.value_strides()[1] == item;
   bool vector = ndim == 1 && block.type->var_count == 0 && (block.flags & flag_dense);
-  offsets_run run = ragged ? rows_of(block, 0) : offsets_run();
+  offsets_run run = ndim == 2 ? contiguous_rows(block) : offsets_run();
   if ((type != scalar_id::float32 && type != scalar_id::float64) || (!run && !vector) ||
       (run ? std::max<int64_t>(run.rows, run.content()) : block.count) > most_direct) {
     return {};

@@ -248,12 +248,12 @@ template <class F> void for_selections(const char *name, const quantile_rows &fr
     for_rows(
         name, from.rows,
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
-          scratch_items<bits> memory(2 * longest);
+          scratch_values<bits> memory(2 * longest);
           for (intptr_t r = begin; r < end; r++) {
             select(r, memory.data());
           }
         },
-        [&](intptr_t r) { select(r, scratch_items<bits>(2 * from.rows.length(r)).data()); });
+        [&](intptr_t r) { select(r, scratch_values<bits>(2 * from.rows.length(r)).data()); });
   });
 }
 

@@ -32,7 +32,7 @@ public:
     if (kept_ < k) {
       keep(0, U(~U(0)));
     }
-    scratch_items<U> moved(kept_);
+    scratch_values<U> moved(kept_);
     std::copy_n(between_.data(), kept_, moved.data());
     return smallest_of(between_.data(), kept_, k, moved.data());
   }
@@ -76,7 +76,7 @@ private:
   const char *name_;
   const U *codes_;
   intptr_t n_;
-  scratch_items<U> sample_, between_;
+  scratch_values<U> sample_, between_;
   intptr_t kept_ = 0, below_ = 0;
 };
 

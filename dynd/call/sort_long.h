@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "dynd/call/scratch.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/call/sort_loops.h"
 #include "dynd/eval/nested.h"
@@ -53,16 +54,6 @@ template <class F> void for_sample(intptr_t n, F f) {
     f(intptr_t(random % uint64_t(n)));
   }
 }
-
-/// Memory for items while they are sorted.
-template <class T> class scratch_items {
-public:
-  explicit scratch_items(intptr_t count) : memory_(count * intptr_t(sizeof(T)) / 8 + 1) {}
-  T *data() { return reinterpret_cast<T *>(memory_.fill()); }
-
-private:
-  place_buffer memory_;
-};
 
 /// Buckets in the order of the codes, about equally full. The range of a sample is cut into cells of one width, and a
 /// cell in which there is much of the sample into 2^k buckets of one width; cells with little are one bucket together.
@@ -161,7 +152,7 @@ private:
   }
 
   bucket_map<bits> sampled() {
-    scratch_items<bits> sample(2 * sample_size);
+    scratch_values<bits> sample(2 * sample_size);
     intptr_t count = 0;
     for_sample(n_, [&](intptr_t i) {
       sample.data()[count] = Code::encode(value(i), descending_);
@@ -215,7 +206,7 @@ private:
       for (intptr_t b = begin; b < end; b++) {
         longest = std::max(longest, starts_[size_t(b) + 1] - starts_[size_t(b)]);
       }
-      scratch_items<bits> cached(longest);
+      scratch_values<bits> cached(longest);
       for (intptr_t b = begin; b < end; b++) {
         int64_t first = starts_[size_t(b)], count = starts_[size_t(b) + 1] - first;
         sort_digits(scratch_.data() + first, count, cached.data(), to_ + first);
@@ -232,7 +223,7 @@ private:
   intptr_t n_;
   bool descending_;
   bits *to_;
-  scratch_items<bits> scratch_;
+  scratch_values<bits> scratch_;
   intptr_t nan_bucket_ = 0; // after all others
   std::vector<int64_t> starts_;
 };

@@ -157,8 +157,8 @@ private:
 
   const char *name_;
   const std::vector<key_column> &columns_;
-  scratch_items<uint64_t> packed_, scratch_;
-  scratch_items<int64_t> moved_;
+  scratch_values<uint64_t> packed_, scratch_;
+  scratch_values<int64_t> moved_;
 };
 
 } // namespace
@@ -248,7 +248,7 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
     for_rows(
         name, rows,
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
-          scratch_items<bits> scratch(longest);
+          scratch_values<bits> scratch(longest);
           for (intptr_t r = begin; r < end; r++) {
             r = sorter.sort_short(rows.at, r, end, to);
             if (r < end) {
@@ -296,12 +296,12 @@ array first_numbers(const char *name, const array &list, scalar_id scalar, const
     for_rows(
         name, rows,
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
-          scratch_items<bits> memory(2 * longest);
+          scratch_values<bits> memory(2 * longest);
           for (intptr_t r = begin; r < end; r++) {
             take(r, memory.data());
           }
         },
-        [&](intptr_t r) { take(r, scratch_items<bits>(2 * rows.length(r)).data()); });
+        [&](intptr_t r) { take(r, scratch_values<bits>(2 * rows.length(r)).data()); });
   });
   return found;
 }
@@ -313,7 +313,7 @@ void first_of_rows(const char *name, const order_keys &keys, const row_offsets &
     return order != 0 ? order < 0 : a < b;
   };
   in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    scratch_items<int64_t> places(rows.at[end] - rows.at[begin]);
+    scratch_values<int64_t> places(rows.at[end] - rows.at[begin]);
     for (intptr_t r = begin; r < end; r++) {
       int64_t *own = places.data(), n = rows.length(r), k = taken.length(r);
       std::iota(own, own + n, rows.at[r]);

@@ -166,21 +166,6 @@ void fold_values(const reduction_call &call, std::initializer_list<reduction_id>
   }
 }
 
-const char *direct_values(const reduction_call &call, scalar_id type, char *scratch) {
-  const array_block &x = *call.operand;
-  if (!call.axes.all() || !(x.flags & flag_dense) || x.count < 1 || x.count > max_direct_elements || !call.how.direct ||
-      call.how.watching || call.skips() || call.keywords.initial || call.keywords.empty_missing ||
-      call.element.swapped || x.state.load(std::memory_order_acquire) != array_state::ready) {
-    return nullptr;
-  }
-  const char *values = x.values().address;
-  if (call.element.scalar == type) {
-    return values;
-  }
-  isa().convert(type, call.element.scalar)(scratch, values, nullptr, nullptr, size_t(x.count), nullptr);
-  return scratch;
-}
-
 namespace {
 
 // ---- the kinds ----------------------------------------------------------------------------------------------------
@@ -200,25 +185,9 @@ ref<array_block> initial_value(const reduction_call &call, scalar_id type) {
   }
 }
 
-// The direct step of reductions. Nothing where the operand is not of this kind.
-ref<array_block> try_direct_fold(const reduction_call &call, scalar_id type) {
-  alignas(64) char scratch[max_direct_elements * max_scalar_size], lanes[64], value[max_scalar_size];
-  bool is_bool_index = type == scalar_id::bool_ && call.what.kind == aggregate_kind::index;
-  const char *values = is_bool_index ? nullptr : direct_values(call, type, scratch);
-  if (!values) {
-    return {};
-  }
-  const reduce_functions &functions = isa().reduce(call.what.fold, type);
-  functions.lanes(lanes, values, size_t(call.operand->count));
-  functions.fold(value, lanes);
-  return new_scalar(functions.index ? scalar_id::int64 : type, value);
-}
-
 ref<array_block> folded(const reduction_call &call) {
-  ref<array_block> result = try_direct_fold(call, fold_type(call, call.what.fold));
-  if (!result) {
-    fold_values(call, {call.what.fold}, &result);
-  }
+  ref<array_block> result;
+  fold_values(call, {call.what.fold}, &result);
   if (call.keywords.initial) {
     ref<array_block> initial = initial_value(call, fold_type(call, call.what.fold));
     result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()});
@@ -263,9 +232,6 @@ ref<array_block> index_of(const reduction_call &call) {
   bool missing = call.element.option || call.keywords.empty_missing;
   if (missing || call.skips()) {
     return index_of_present(call, type, missing);
-  }
-  if (ref<array_block> direct = try_direct_fold(call, type)) {
-    return direct;
   }
   return reduce(call.spec(), ndt::make_scalar(scalar_id::int64), {call.what.fold, type, true},
                 [&](fused_task &fused, const value_registers *in) { return folded_value(call, fused, in[0], type); });
@@ -386,10 +352,7 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*x.block, call.axes.first()))) {
     return reduce_aligned(what, x.block, call.axes, keywords);
   }
-  if (ref<array_block> result = try_direct_statistic(call)) {
-    return result;
-  }
-  if (ref<array_block> result = try_direct_rows(call)) {
+  if (ref<array_block> result = try_direct_reduction(call)) {
     return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
   }
   if (ref<array_block> result = try_rows(call)) {

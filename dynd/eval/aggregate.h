@@ -29,13 +29,10 @@ struct reduction_call {
   uint8_t weight(fused_task &fused, const value_registers *operands, scalar_id type) const;
 };
 
-/// The direct step: all elements of a small dense array are one row, which a compiled loop takes. They in a type, as
-/// they are in memory or in `scratch`; null where the call is not of this kind.
+/// The direct step, of a small array: all elements of a dense one, or the rows of a ragged one; the reduced axes are
+/// not kept. Null where the call is not of this kind.
+ref<array_block> try_direct_reduction(const reduction_call &call);
 inline constexpr intptr_t max_direct_elements = 512;
-const char *direct_values(const reduction_call &call, scalar_id type, char *scratch);
-
-/// The same for the rows of a small ragged array; null where the call is not of this kind.
-ref<array_block> try_direct_rows(const reduction_call &call);
 
 /// The folds of an operand's values, a result for each. Those of min and max (empty_rule::none) where nothing is left:
 /// an error that names the row, or missing, or as NaN is skipped NaN.

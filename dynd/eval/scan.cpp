@@ -190,9 +190,7 @@ int checked_axis(const char *name, const array_block &operand, std::optional<int
 // Small ragged rows that follow each other.
 ref<array_block> try_direct_rows(const scan_functions &functions, array_block *operand, scalar_id accumulator) {
   intptr_t item = intptr_t(operand->item_size());
-  bool rows = operand->type->var_count == 1 && operand->scalar() == accumulator &&
-              operand->streams()[0].kind == slot_kind::offsets64 && operand->value_strides()[operand->ndim - 1] == item;
-  offsets_run run = rows ? rows_of(*operand, 0) : offsets_run();
+  offsets_run run = operand->scalar() == accumulator ? contiguous_rows(*operand) : offsets_run();
   if (!run || size_t(run.content()) * max_scalar_size >= lazy_from) {
     return {};
   }

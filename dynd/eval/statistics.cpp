@@ -71,52 +71,7 @@ ref<array_block> mean_in(const reduction_call &call, scalar_id type, unsigned la
   return apply(arithmetic::quotient, {of.sum.get(), of.count.get()});
 }
 
-// As row_functions.cpp has it, of one row.
-template <class T> T statistic_of(const reduction_call &call, const char *values, size_t n) {
-  const reduce_functions &sum =
-      isa().reduce(arithmetic::sum, std::is_same_v<T, float> ? scalar_id::float32 : scalar_id::float64);
-  alignas(64) char lanes[64];
-  T total, about = 0;
-  if (call.what.kind != aggregate_kind::norm) {
-    sum.lanes(lanes, values, n);
-    sum.fold(&total, lanes);
-    about = total / T(n);
-  }
-  if (call.what.kind == aggregate_kind::mean) {
-    return about;
-  }
-  sum.squares.lanes(lanes, values, &about, n);
-  sum.fold(&total, lanes);
-  if (call.what.kind == aggregate_kind::norm) {
-    return std::sqrt(total);
-  }
-  T count = call.keywords.correction == 0 ? T(n) : std::max(T(n) - T(call.keywords.correction), T(0));
-  return call.what.kind == aggregate_kind::variance ? total / count : std::sqrt(total / count);
-}
-
 } // namespace
-
-ref<array_block> try_direct_statistic(const reduction_call &call) {
-  bool known = call.what.kind == aggregate_kind::mean || call.what.kind == aggregate_kind::variance ||
-               call.what.kind == aggregate_kind::deviation || call.what.kind == aggregate_kind::norm;
-  scalar_id type = computed_type(call);
-  if (!known || call.keywords.keepdims || call.keywords.weights || call.element.scalar == scalar_id::float16 ||
-      (type != scalar_id::float32 && type != scalar_id::float64)) {
-    return {};
-  }
-  alignas(64) char scratch[max_direct_elements * sizeof(double)];
-  const char *values = direct_values(call, type, scratch);
-  if (!values) {
-    return {};
-  }
-  auto n = size_t(call.operand->count);
-  if (type == scalar_id::float32) {
-    auto value = statistic_of<float>(call, values, n);
-    return new_scalar(type, &value);
-  }
-  auto value = statistic_of<double>(call, values, n);
-  return new_scalar(type, &value);
-}
 
 ref<array_block> try_rows(const reduction_call &call) {
   row_function function = call.what.kind == aggregate_kind::mean       ? row_function::mean

@@ -5,8 +5,6 @@
 
 namespace dynd {
 
-/// Mean, variance, deviation and norm by the direct step; else null.
-ref<array_block> try_direct_statistic(const reduction_call &call);
 /// Mean, variance and deviation of rows that are walked one after another: one pass over memory, the result as it is
 /// asked for (row_functions.h). Else null: then compose, as the functions below do.
 ref<array_block> try_rows(const reduction_call &call);

@@ -1,0 +1,142 @@
+// The direct step of reductions: the rows of a small array are in memory as the compiled loops take them, and no kernel
+// is made. All elements of a dense array are one row; a ragged array has its own.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "dynd/array/rows.h"
+#include "dynd/eval/aggregate.h"
+#include "dynd/eval/direct.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+namespace {
+
+/// The rows of an operand in a type; converted they are in memory of the caller.
+class small_rows {
+public:
+  small_rows(const reduction_call &call, scalar_id type, char *scratch) {
+    const array_block &x = *call.operand;
+    const reduction_keywords &keywords = call.keywords;
+    if (!may_be_direct(call.how) || call.skips() || call.element.swapped || keywords.initial || keywords.weights ||
+        keywords.empty_missing || !x.is_ready() || !find(x, call.axes)) {
+      return;
+    }
+    origin = x.values().address;
+    if (call.element.scalar != type) {
+      intptr_t from = offsets[0] * intptr_t(x.item_size()), to = offsets[0] * scalar_size[size_t(type)];
+      isa().convert(type, call.element.scalar)(scratch, origin + from, nullptr, nullptr,
+                                               size_t(offsets[count] - offsets[0]), nullptr);
+      origin = scratch - to;
+    }
+  }
+  small_rows(const small_rows &) = delete;
+
+  const char *origin = nullptr; ///< where offset 0 points; null: the call is not of this kind
+  const int64_t *offsets = nullptr;
+  intptr_t count = 1;
+  bool everything = false; ///< the result has no dimension
+
+  ref<array_block> new_result(scalar_id type) const {
+    alignas(16) const char zero[max_scalar_size] = {};
+    return everything ? new_scalar(type, zero) : new_dense(ndt::make_strided_dim(ndt::make_scalar(type)).get(), &count);
+  }
+
+private:
+  bool find(const array_block &x, const axis_set &axes) {
+    if (axes.all() && (x.flags & flag_dense) && x.count >= 1) {
+      everything = true;
+      one_row_[1] = x.count;
+      offsets = one_row_;
+      return x.count <= max_direct_elements;
+    }
+    bool last = x.ndim == 2 && axes.count == 1 && axes.has[1] && x.type->kind == type_kind::strided_dim;
+    offsets_run run = last ? contiguous_rows(x) : offsets_run();
+    offsets = reinterpret_cast<const int64_t *>(run.address);
+    count = run.rows;
+    return run && std::max(run.rows, intptr_t(run.content())) <= max_direct_elements;
+  }
+
+  int64_t one_row_[2] = {};
+};
+
+// A sum, an extreme, a position. A row that has none is for the general way, which names it.
+ref<array_block> fold_rows(const reduction_call &call, scalar_id type) {
+  alignas(64) char scratch[max_direct_elements * max_scalar_size];
+  if (type == scalar_id::bool_ && call.what.kind == aggregate_kind::index) {
+    return {};
+  }
+  small_rows rows(call, type, scratch);
+  if (!rows.origin) {
+    return {};
+  }
+  const reduce_functions &functions = isa().reduce(call.what.fold, type);
+  ref<array_block> result = rows.new_result(functions.index ? scalar_id::int64 : type);
+  bool empty = functions.rows(result->values().address, intptr_t(result->item_size()), rows.origin, rows.offsets,
+                              size_t(rows.count), 0);
+  bool values = call.what.part == folded_part::value;
+  if (empty && values && reduction_of(call.what.fold).empty == empty_rule::none) {
+    return {};
+  }
+  bool half = call.element.scalar == scalar_id::float16 && values && !functions.index;
+  return half ? as_type(std::move(result), scalar_id::float16) : result;
+}
+
+// As row_functions.cpp has it.
+template <class T> ref<array_block> statistic_of_rows(const reduction_call &call, scalar_id type) {
+  alignas(64) char scratch[max_direct_elements * sizeof(T)];
+  T about[max_direct_elements];
+  small_rows rows(call, type, scratch);
+  if (!rows.origin) {
+    return {};
+  }
+  const reduce_functions &sum = isa().reduce(arithmetic::sum, type);
+  aggregate_kind kind = call.what.kind;
+  auto n = size_t(rows.count);
+  auto length = [&](size_t r) { return T(rows.offsets[r + 1] - rows.offsets[r]); };
+  std::fill_n(about, n, T(0));
+  if (kind != aggregate_kind::norm) {
+    sum.rows(reinterpret_cast<char *>(about), sizeof(T), rows.origin, rows.offsets, n, 0);
+    for (size_t r = 0; r < n; r++) {
+      about[r] /= length(r);
+    }
+  }
+  ref<array_block> result = rows.new_result(type);
+  T *to = reinterpret_cast<T *>(result->values().address);
+  if (kind == aggregate_kind::mean) {
+    std::copy_n(about, n, to);
+    return result;
+  }
+  sum.squares.rows(to, rows.origin, about, rows.offsets, n);
+  for (size_t r = 0; r < n; r++) {
+    T left = call.keywords.correction == 0 ? length(r) : std::max(length(r) - T(call.keywords.correction), T(0));
+    T mean_square = kind == aggregate_kind::norm ? to[r] : to[r] / left;
+    to[r] = kind == aggregate_kind::variance ? mean_square : std::sqrt(mean_square);
+  }
+  return result;
+}
+
+} // namespace
+
+ref<array_block> try_direct_reduction(const reduction_call &call) {
+  scalar_id own = call.element.scalar;
+  switch (call.what.kind) {
+  case aggregate_kind::fold:
+  case aggregate_kind::index:
+    return fold_rows(call, call.what.part == folded_part::truth
+                               ? scalar_id::bool_
+                               : accumulator_type(call.what.fold, own, call.what.name));
+  case aggregate_kind::mean:
+  case aggregate_kind::variance:
+  case aggregate_kind::deviation:
+  case aggregate_kind::norm:
+    return is_complex(own) || own == scalar_id::float16 ? ref<array_block>()
+           : own == scalar_id::float32                  ? statistic_of_rows<float>(call, own)
+                                                        : statistic_of_rows<double>(call, scalar_id::float64);
+  default:
+    return {};
+  }
+}
+
+} // namespace dynd
