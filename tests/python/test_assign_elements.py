@@ -334,27 +334,28 @@ def wholes(nested):
 
 
 @pytest.mark.parametrize("layout", ["strided", "rows", "short rows", "long rows", "transposed"])
-@pytest.mark.parametrize("failing", ["x", "y", "z"])
-def test_structs_of_numbers_are_old_or_new_as_a_whole(layout, failing):
+@pytest.mark.parametrize("names, failing", [(names, name) for names in ("xy", "xyz", "wxyz") for name in names])
+def test_structs_of_numbers_are_old_or_new_as_a_whole(layout, names, failing):
     """Each number is a step of one program: where one is refused, the element's others are not stored either."""
     shape = {"strided": (700,), "rows": (300,), "short rows": (240, 3), "long rows": (3, 240), "transposed": (90, 70)}[layout]
-    source = np.zeros(shape, dtype=[("x", "i4"), ("y", "i4"), ("z", "f8")])
-    for name in "xyz":
+    source = np.zeros(shape, dtype=[(name, "f8" if name == "z" else "i4") for name in names])
+    for name in names:
         source[name] = 1
     source[failing].flat[source.size // 2] = 300
     source = source.T if layout == "transposed" else source
     values = nd.asarray(source)
-    type = "{x: int8, y: int8, z: int8}"
+    type = "{" + ", ".join(f"{name}: int8" for name in names) + "}"
+    old, new = (0,) * len(names), (1,) * len(names)
     if layout == "rows":
         offsets = np.append(np.arange(0, 300, 7), 300)
         values = nd.from_offsets(offsets, values)
-        target = nd.array([[(0, 0, 0)] * int(n) for n in np.diff(offsets)], type=f"strided * var * {type}", access="rw")
+        target = nd.array([[old] * int(n) for n in np.diff(offsets)], type=f"strided * var * {type}", access="rw")
     else:
         target = nd.empty(" * ".join(map(str, source.shape)) + f" * {type}")
-        target[...] = nd.array((0, 0, 0), type=type)
+        target[...] = nd.array(old, type=type)
     with pytest.raises(OverflowError, match=f'value 300.* to int8 at index .*"{failing}"'):
         nd.assign(target, values)
     elements = wholes(target.tolist())
-    assert set(elements) <= {(0, 0, 0), (1, 1, 1)}
+    assert set(elements) <= {old, new}
     refused = wholes(values.tolist())
-    assert all(element == (0, 0, 0) for element, value in zip(elements, refused) if 300 in value)
+    assert all(element == old for element, value in zip(elements, refused) if 300 in value)

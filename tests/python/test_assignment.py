@@ -453,3 +453,15 @@ def test_rows_of_their_own_memory_in_another_order(inner, make):
     assert rows.tolist() == [row[::-1] for row in before]
     rows[:, 1:] = rows[:, :-1]
     assert rows.tolist() == [row[:1] + row[:-1] for row in (row[::-1] for row in before)]
+
+
+@pytest.mark.parametrize("inner, row", [("int32", [1, 2, 3]), ("string", ["a", "bc"]), ("var * int8", [[1], [2, 3]])])
+def test_every_row_without_memory_gets_it_by_its_index_from_either_end(inner, row):
+    for at in range(-3, 3):
+        rows = nd.empty(f"3 * var * {inner}")
+        rows[at] = row
+        assert rows.tolist() == [row if i == at % 3 else [] for i in range(3)]
+        deep = nd.empty(f"2 * 3 * var * {inner}")
+        deep[-1, at] = row
+        assert deep.tolist() == [[[]] * 3, [row if i == at % 3 else [] for i in range(3)]]
+        assert rows[at].tolist() == deep[1, at].tolist() == row

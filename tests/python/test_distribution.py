@@ -134,6 +134,10 @@ def test_quantiles_of_long_rows_on_threads():
             for x_of in (x, np.round(x), np.zeros_like(x), np.where(x > 0, 1e300, x)):
                 for q in (0, 0.001, 0.5, 1):
                     assert nd.quantile(nd.array(x_of), q, method="lower") == np.quantile(x_of, q, method="lower")
+                for count in (2, 6, 7, 30):  # few are selected, for many the row is sorted
+                    q = np.linspace(0, 1, count)
+                    found = nd.quantile(nd.array(x_of), q, method="lower")
+                    assert np.array_equal(found, np.quantile(x_of, q, method="lower"))
     finally:
         nd.set_num_threads(before)
 

@@ -69,6 +69,25 @@ def test_a_python_function_that_writes():
     assert x.tolist() == [[2.0, 4.0], [9.0, 12.0]]
 
 
+@pytest.mark.parametrize("kind", ["strided", "rows", "many"])
+def test_what_was_written_before_a_failure_was_written_once(kind):
+    """The function is not called again to find out for which element it failed."""
+    calls = []
+
+    def double(x):
+        calls.append(x.tolist())
+        x[...] = x * 2
+        if calls[-1][0] < 0:
+            raise ValueError("less than nothing")
+
+    rows = [[1.0, 2.0], [3.0, 4.0] if kind == "strided" else [3.0]] * (200 if kind == "many" else 1) + [[-1.0, 0.0], [5.0, 6.0]]
+    x = nd.array(rows, access="rw")
+    with pytest.raises(ValueError, match="less than nothing"):
+        nd.callable(double, "(x: inout N * float64) -> void")(x)
+    assert calls == rows[:-1]
+    assert x.tolist() == [[2 * v for v in row] for row in rows[:-2]] + rows[-2:]
+
+
 def test_structs_in_python_functions():
     swap = nd.callable(lambda p: (p[1], p[0]), "({x: int32, y: float64}) -> {a: float64, b: int32}")
     a = nd.array([(1, 2.5), (3, 4.5)], type="{x: int32, y: float64}")

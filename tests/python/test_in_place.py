@@ -114,3 +114,16 @@ def test_rows_over_content_whose_elements_share_places():
         rows = make(shared)
         rows += 1.0
         assert base.tolist() == (np.arange(6001.0) + 1).tolist()
+
+
+@pytest.mark.parametrize("shared", [1, 2, 9])
+@pytest.mark.parametrize("view", [lambda w: w, lambda w: w.T, lambda w: w[::-1], lambda w: w[:, ::-1]])
+def test_rows_that_share_a_few_places_with_their_neighbours(shared, view):
+    """Each place gets a result of what was there, also where rows share only their ends."""
+    memory = np.arange(9000.0)
+    step = 10 - shared
+    windows = np.lib.stride_tricks.as_strided(memory, (850, 10), (8 * step, 8))
+    count = 849 * step + 10
+    ours = nd.asarray(view(windows))
+    ours += 1.0
+    assert np.array_equal(memory, np.arange(9000.0) + (np.arange(9000) < count))

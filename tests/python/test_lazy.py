@@ -403,3 +403,21 @@ def test_the_order_of_the_axes_in_memory(size):
             assert np.array_equal(result, plain.transpose(left) + plain.transpose(right))
             expected = plain.transpose(left).strides if left == right else plain.strides
             assert result.strides == expected, (left, right)
+
+
+def deep(dims, first):
+    """Rows in rows, each of one element but for the innermost: an array with many streams."""
+    array = nd.from_offsets(nd.array([0, 10_000]), nd.array(np.arange(first, first + 10_000.0)))
+    for _ in range(dims - 1):
+        array = nd.from_offsets(nd.array([0, 1]), array)
+    return array
+
+
+@pytest.mark.parametrize("dims, kernels", [(1, 1), (5, 1), (9, 3), (16, 3), (31, 3)])
+def test_one_pass_has_no_more_streams_than_it_has_room_for(dims, kernels):
+    a, b, c = deep(dims, 0), deep(dims, 1), deep(dims, 2)
+    expression = lambda: (a * b + c - a).eval()  # noqa: E731
+    assert str(nd.explain(expression)).count("one kernel") == kernels
+    found = expression()
+    with nd.eager():
+        assert bits(found) == bits(expression())

@@ -230,3 +230,44 @@ def test_a_long_chain_of_equal_rows_is_dropped_without_recursion():
         rows[i] + rows[i - 1]
     for i in range(count):
         rows[i] = None
+
+
+def fresh():
+    """Values that nothing else refers to, each in a list, a tuple and a dict; and all of them."""
+    leaves = [float("1.25"), int("1099511627777"), "text " + str(2**40), b"bytes" + bytes(3), np.float32(1.5)]
+    leaves.append(np.arange(3.0))
+    held = list(leaves)
+    for leaf in leaves:
+        held += [[leaf, leaf], (leaf,), {"x": leaf}, [{"x": leaf, "y": [leaf]}, {"x": leaf, "y": []}]]
+    return held
+
+
+READERS = {
+    "array": nd.array,
+    "writable": lambda v: nd.array(v, access="rw"),
+    "floats": lambda v: nd.array(v, type="float64"),
+    "int8": lambda v: nd.array(v, type="int8"),
+    "texts": lambda v: nd.array(v, type="string"),
+    "rows": lambda v: nd.array(v, type="strided * ?float64"),
+    "records": lambda v: nd.array(v, type="{x: ?float64}"),
+    "records of texts": lambda v: nd.array([v], type="strided * {x: string}"),
+    "records with rows": lambda v: nd.array(v, type="strided * {x: ?string, y: var * string}"),
+    "asarray": nd.asarray,
+    "assigned": lambda v: operator.setitem(nd.empty("{x: ?string}"), ..., v),
+    "assigned rows": lambda v: operator.setitem(nd.empty("2 * {x: float64, y: var * float64}"), ..., v),
+    "operand": lambda v: nd.array([1.0]) + v,
+    "index": lambda v: nd.array([1, 2])[v],
+    "contains": lambda v: nd.isin(nd.array([1.0]), v),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_values_that_were_read_are_not_kept_alive(reader):
+    """Counting what lives does not show a reference too many to what lives anyway."""
+    held = fresh()
+    for _ in range(2):  # the first time some things are made once
+        before = [sys.getrefcount(value) for value in held]
+        for i in range(len(held)):
+            attempt(lambda i=i: READERS[reader](held[i]))
+    gc.collect()
+    assert [sys.getrefcount(value) for value in held] == before

@@ -126,6 +126,27 @@ def test_planes_in_every_layout(shape, name):
                     assert np.array_equal(fused, accumulate(layout * 2.0 + layout, axis=axis))
 
 
+@pytest.mark.parametrize("scalar", ["complex128", "complex64", "float64", "int32"])
+@pytest.mark.parametrize("missing", [1, 127, 128, 129, 511, 512, 513, 2000, 70_000])
+def test_rows_that_begin_with_many_missing_values(scalar, missing):
+    """As if these were not there, in however many windows and pieces they are."""
+    tail = [2, None, 3, 5]
+    row = [None] * missing + tail
+    dirty = nd.array([[7] * 900] * 3, type=f"3 * var * ?{scalar}")
+    for name, after in (("cumulative_prod", [2, None, 6, 30]), ("cumulative_sum", [2, None, 5, 10])):
+        scan = getattr(nd, name)
+        for rows in ([row], [tail, row, tail], [row, [None] * missing, row]):
+            scan(dirty, axis=1)  # what is in scratch memory is not zeros
+            found = scan(nd.array(rows, type=f"strided * var * ?{scalar}"), axis=1).tolist()
+            expected = [[None] * missing + after if r == row else after if r == tail else r for r in rows]
+            assert found == expected
+        assert scan(nd.array(row, type=f"strided * ?{scalar}")).tolist() == [None] * missing + after
+        planes = nd.array([row, row], type=f"strided * strided * ?{scalar}")
+        assert scan(planes, axis=1).tolist() == scan(planes.T, axis=0).T.tolist() == [[None] * missing + after] * 2
+    difference = nd.reduce(nd.subtract, nd.array([row, tail], type=f"strided * var * ?{scalar}"), axis=1)
+    assert difference.tolist() == [2 - 3 - 5] * 2
+
+
 def test_lazy_operands_are_absorbed():
     a = nd.array(np.arange(1.0, 200_001.0))
     rows = nd.from_offsets(np.arange(0, 200_001, 4), a)

@@ -1,6 +1,7 @@
 """Functions of the structure of arrays, against nested lists: ragged and strided, of every kind of element and layout."""
 
 import itertools
+import math
 import random
 
 import awkward as ak
@@ -12,6 +13,7 @@ from dynd import nd
 from hypothesis import given, settings
 from ragged_values import ELEMENTS, drawn, map_rows, nested, ragged, rows_inside
 from strategies import MANY, SOME, seeds
+from support import numpy_layout
 
 
 def kind(a, axis):
@@ -136,6 +138,26 @@ def test_concat_and_stack(seed):
     same = [arrays[0]] * count
     for new in range(ndim + 1):
         assert nd.stack(same, axis=new).tolist() == beside([lists[0]] * count, new)
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_concat_of_arrays_in_other_layouts(seed):
+    """Each array has gaps, an order of its axes and a direction of its own."""
+    rng = random.Random(seed)
+    shape = [rng.randint(1, 4) for _ in range(rng.randint(1, 4))]
+    axis, arrays = rng.randrange(len(shape)), []
+    for first in range(rng.randint(2, 4)):
+        own = shape[:axis] + [rng.randint(0, 3)] + shape[axis + 1 :]
+        arrays.append(np.arange(100.0 * first, 100 * first + math.prod(own)).reshape(own))
+    ours = [nd.array(a) if rng.random() < 0.3 else nd.asarray(numpy_layout(rng, a)) for a in arrays]
+    assert nd.concat(ours, axis=axis).tolist() == np.concatenate(arrays, axis).tolist()
+    same = [arrays[0], arrays[0] + 1000]
+    beside = nd.stack([nd.asarray(numpy_layout(rng, a)) for a in same], axis=axis)
+    assert beside.tolist() == np.stack(same, axis).tolist()
+    records = [nd.zip({"a": a, "b": nd.array(a)}) for a in ours] if axis == 0 else []
+    if records:
+        assert nd.concat(records)["a"].tolist() == nd.concat(records)["b"].tolist() == np.concatenate(arrays).tolist()
 
 
 def test_concat_promotes():

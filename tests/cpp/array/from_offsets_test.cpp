@@ -119,6 +119,25 @@ TEST(Rows, AreTheSameWhereTheirLengthsAre) {
   EXPECT_FALSE(same(b, other));
 }
 
+// The first rows, the last ones and some in between are alike; all of them are not.
+TEST(Rows, WhatIsFoundOfSomeIsNotRememberedOfAll) {
+  nd::array a = parse("4 * var * int32", "[[1, 2], [3], [4, 5, 6], [7]]");
+  nd::array b = parse("4 * var * int32", "[[1, 2], [3], [4], [5]]"), c = parse("4 * var * int32", "[[], [3], [], [4]]");
+  auto same = [](const nd::array &x, const nd::array &y) {
+    return same_row_lengths(rows_of(*x.get(), 0), x->streams()[0].owner, rows_of(*y.get(), 0), y->streams()[0].owner);
+  };
+  auto rows = [](const nd::array &x, intptr_t begin, intptr_t end) {
+    nd::index part{nd::index::slice, 0, begin, end, {}};
+    return nd::at(x, {&part, 1});
+  };
+  EXPECT_TRUE(same(rows(a, 0, 2), rows(b, 0, 2)));
+  EXPECT_FALSE(same(a, b));
+  EXPECT_TRUE(same(rows(a, 3, 4), rows(b, 3, 4)) && same(rows(a, 1, 2), rows(c, 1, 2)));
+  EXPECT_TRUE(same(rows(b, 3, 4), rows(c, 3, 4)) && same(rows(a, 0, 0), rows(c, 0, 0)));
+  EXPECT_FALSE(same(b, a) || same(a, c) || same(c, b));
+  EXPECT_FALSE(same(rows(a, 0, 3), rows(b, 0, 3)));
+}
+
 // total = total + chunk, again and again: what is remembered must not keep every chunk's offsets alive.
 TEST(Rows, RememberingKeepsLittleAlive) {
   std::vector<nd::array> chunks; // alive all at once, so that they have different addresses

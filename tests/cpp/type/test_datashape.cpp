@@ -164,6 +164,13 @@ TEST(datashape, names_of_fields) {
     EXPECT_THROW(ndt::type{std::string_view(wrong)}, error) << wrong;
 }
 
+// A text may end anywhere, also after a backslash, which is not followed then by what it hides.
+TEST(datashape_error, a_quoted_name_that_is_cut) {
+  for (std::string_view whole : {R"({"a\"\b\u0041": int8})", R"("\\")"})
+    for (size_t size = 0; size < whole.size(); size++)
+      EXPECT_THROW(ndt::type{whole.substr(0, size)}, error) << whole.substr(0, size);
+}
+
 // Streams and dimensions are numbered from the outside in (type.h).
 TEST(datashape, streams_of_elements) {
   ndt::type t("strided * {id: int32, hits: var * ?float32, name: string, at: pointer[3 * int8]}");

@@ -1,0 +1,100 @@
+"""Sizes that are hidden, computed or given: a wrapper compares them with those of its arrays before it calls."""
+import numpy as np
+import pytest
+
+import kernelgen_support
+from dynd import nd
+
+CONFIG = """
+[MODULE kgs]
+typemaps: double:float64, int:int32
+header_code:
+    static inline double total(int n, const double *x, const double *y) {
+      double sum = y[0];
+      for (int i = 0; i < n; i++)
+        sum += x[i];
+      return sum;
+    }
+prefix: kgs_
+
+[KERNEL of_other]
+prototypes: double total(int n, const double *x, const double *y)
+input: x(n), y(m)
+hide: n = len(y)
+
+[KERNEL of_both]
+prototypes: double total(int n, const double *x, const double *y)
+input: x(n), y(n)
+hide: n = len(y)
+
+[KERNEL computed]
+prototypes: double total(int n, const double *x, const double *y)
+input: x(n), y(m)
+hide: n = 2 * len(y) - 1
+
+[KERNEL in_dimension]
+prototypes: double total(int n, const double *x, const double *y)
+input: x(2 * n), y(m)
+hide: n = len(y)
+
+[KERNEL given]
+prototypes: double total(int n, const double *x, const double *y)
+input: n, x(n), y(m)
+
+[KERNEL square]
+prototypes: double total(int n, const double *x, const double *y)
+input: x(n, n), y(m)
+hide: n = shape(x, 1)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels(tmp_path_factory):
+    nd.load(kernelgen_support.build(tmp_path_factory.mktemp("sizes"), CONFIG, "sizes"))
+
+
+def ones(*shape):
+    return nd.array(np.ones(shape))
+
+
+def call(name, x, y):
+    return getattr(nd, f"kgs_{name}")(ones(x), ones(y))
+
+
+WANTED = {
+    "of_other": lambda y: y,
+    "of_both": lambda y: y,
+    "computed": lambda y: 2 * y - 1,
+    "in_dimension": lambda y: 2 * y,
+}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_only_the_size_that_fits_is_taken(name):
+    for y in (1, 2, 3, 5):
+        for x in range(12):
+            if x == WANTED[name](y):
+                assert call(name, x, y).tolist() == 1 + (y if name == "in_dimension" else x)
+                continue
+            with pytest.raises(ValueError, match="has size|N is"):
+                call(name, x, y)
+
+
+def test_a_message_says_which_sizes_differ():
+    with pytest.raises(ValueError, match=r"kgs_of_other: x has size 4 along axis 0, and n is 3"):
+        nd.kgs_of_other(ones(4), ones(3))
+    with pytest.raises(ValueError, match=r"kgs_in_dimension: x has size 4 along axis 0, and 2 \* n is 6"):
+        nd.kgs_in_dimension(ones(4), ones(3))
+    with pytest.raises(ValueError, match=r"kgs_given: x has size 4 along axis 0, and n is 5"):
+        nd.kgs_given(5, ones(4), ones(1))
+    assert nd.kgs_given(4, ones(4), ones(1)).tolist() == 5
+    assert nd.kgs_square(ones(3, 3), ones(1)).tolist() == 4
+    with pytest.raises(ValueError, match="N is"):
+        nd.kgs_square(ones(3, 4), ones(1))
+
+
+def test_rows_are_compared_one_by_one():
+    x, y = nd.array([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]]), nd.array([[10.0, 0.0], [20.0], [30.0, 0.0, 0.0]])
+    assert nd.kgs_of_other(x, y).tolist() == [13.0, 23.0, 45.0]
+    with pytest.raises(ValueError, match=r"x has size 3 along axis 0, and n is 1"):
+        nd.kgs_of_other(x, nd.array([[10.0, 0.0], [20.0], [30.0]]))
