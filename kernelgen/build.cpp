@@ -5,10 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <set>
 #include <sstream>
 
 extern char **environ;
@@ -51,9 +54,10 @@ std::string read_text(const std::string &path) {
   return text.str();
 }
 
-// Runs a command with its messages in a file. No shell: names may have any characters.
-void run(const std::vector<std::string> &command, const temporary_folder &folder, const std::string &what,
-         bool verbose) {
+// Runs a command, and gives what it said. No shell: names may have any characters. A problem where it fails, for which
+// `explain` makes the text out of what was said.
+template <class Explain>
+void run(const std::vector<std::string> &command, const temporary_folder &folder, bool verbose, Explain explain) {
   if (verbose) {
     std::cerr << joined(command, " ") << "\n";
   }
@@ -71,27 +75,65 @@ void run(const std::vector<std::string> &command, const temporary_folder &folder
   int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ), status = 0;
   posix_spawn_file_actions_destroy(&actions);
   if (failed) {
-    throw problem({}, what + ": there is no program " + command[0]);
+    throw problem({}, "there is no program " + command[0]);
   }
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   std::string said = read_text(messages);
   if (status != 0) {
-    throw problem({}, what + ":\n" + said);
+    throw problem(explain(said));
   }
   std::cerr << said;
 }
 
-std::vector<std::string> compile_command(const std::string &source, const module_model &model) {
-  std::string ending = fs::path(source).extension();
-  bool fortran = ending == ".f" || ending == ".f90" || ending == ".f95" || ending == ".for" || ending == ".F90";
-  bool cplusplus = ending == ".cpp" || ending == ".cc" || ending == ".cxx";
-  std::vector<std::string> command = {fortran     ? program("FC", "gfortran")
-                                      : cplusplus ? program("CXX", "c++")
-                                                  : program("CC", "cc")};
-  for (const char *option : {"-O2", "-fPIC", "-c"}) {
-    command.push_back(option);
+bool has_word(const std::string &text, const std::string &word) {
+  auto is_letter = [&](size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+  };
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    if ((at == 0 || !is_letter(at - 1)) && !is_letter(at + word.size())) {
+      return true;
+    }
   }
+  return false;
+}
+
+// Which kernels the compiler or the linker speaks of, by their places in the configuration, and what was said.
+std::string explain(const module_model &model, const std::string &why, const std::string &said) {
+  std::string text;
+  std::set<std::string> shown;
+  for (const kernel &k : model.kernels) {
+    for (const overload &o : k.overloads) {
+      for (const variant &v : o.variants) {
+        bool about = has_word(said, v.function.name) || said.find(o.symbol + "_") != said.npos;
+        if (about && shown.insert(k.name + " " + v.function.name).second) {
+          text += show(v.function.at, "error", "kernel " + k.name + ": " + why) + "\n";
+        }
+      }
+    }
+  }
+  return (text.empty() ? show({}, "error", why) + "\n" : text) + said;
+}
+
+enum class language { c, cplusplus, fortran, object };
+
+language language_of(const std::string &source) {
+  static const std::map<std::string, language> endings = {
+      {".f", language::fortran},    {".for", language::fortran},   {".ftn", language::fortran},
+      {".f77", language::fortran},  {".f90", language::fortran},   {".f95", language::fortran},
+      {".f03", language::fortran},  {".f08", language::fortran},   {".cpp", language::cplusplus},
+      {".cc", language::cplusplus}, {".cxx", language::cplusplus}, {".c++", language::cplusplus},
+      {".o", language::object},     {".a", language::object}};
+  std::string ending = fs::path(source).extension();
+  auto found = endings.find(ending == ".C" ? ".cc" : lowered(ending));
+  return found == endings.end() ? language::c : found->second;
+}
+
+std::vector<std::string> compile_command(language of, const module_model &model) {
+  std::vector<std::string> command = {of == language::fortran     ? program("FC", "gfortran")
+                                      : of == language::cplusplus ? program("CXX", "c++")
+                                                                  : program("CC", "cc"),
+                                      "-O2", "-fPIC", "-c"};
   for (const std::string &dir : model.include_dirs) {
     command.push_back("-I" + dir);
   }
@@ -139,53 +181,128 @@ void write_text(const std::string &path, const std::string &text) {
   }
 }
 
+namespace {
+
+class builder {
+public:
+  builder(const module_model &model, const build_options &options) : model_(model), options_(options) {}
+
+  void make(const std::string &source) {
+    for (const std::string &own : model_.sources) {
+      compile_own(own);
+    }
+    compile_generated(source);
+    link();
+    if (!options_.inputs.empty()) {
+      write_inputs();
+    }
+    std::error_code failed;
+    fs::copy_file(folder_.file("plugin.so"), options_.output + ".new", fs::copy_options::overwrite_existing, failed);
+    if (!failed) {
+      fs::rename(options_.output + ".new", options_.output, failed);
+    }
+    if (failed) {
+      throw problem({}, options_.output + ": cannot be written: " + failed.message());
+    }
+  }
+
+private:
+  void compile_own(const std::string &own) {
+    language of = language_of(own);
+    languages_.insert(of);
+    if (of == language::object) {
+      return objects_.push_back(own);
+    }
+    std::vector<std::string> command = compile_command(of, model_);
+    objects_.push_back(folder_.file(std::to_string(objects_.size()) + ".o"));
+    add_inputs(command, objects_.back());
+    command.insert(command.end(), {"-o", objects_.back(), own});
+    run(command, folder_, options_.verbose,
+        [&](const std::string &said) { return show({}, "error", own + " does not compile:\n" + said); });
+  }
+
+  void compile_generated(const std::string &source) {
+    std::string generated = folder_.file(model_.name + "-kernels.c"), object = folder_.file("kernels.o");
+    write_text(generated, source);
+    std::vector<std::string> command = compile_command(language::c, model_);
+    command.insert(command.end(), std::begin(strict), std::end(strict));
+    command.insert(command.end(), options_.flags.begin(), options_.flags.end());
+    add_inputs(command, object);
+    command.insert(command.end(), {"-I" + find_headers(), "-o", object, generated});
+    run(command, folder_, options_.verbose, [&](const std::string &said) {
+      return explain(model_,
+                     "what is generated of it does not compile (are prototype, types and code those of the header?)",
+                     said);
+    });
+  }
+
+  void link() {
+    bool cplusplus = languages_.count(language::cplusplus);
+    std::vector<std::string> command = {cplusplus ? program("CXX", "c++") : program("CC", "cc"), "-shared", "-o",
+                                        folder_.file("plugin.so"), folder_.file("kernels.o")};
+    command.insert(command.end(), options_.flags.begin(), options_.flags.end());
+    command.insert(command.end(), objects_.begin(), objects_.end());
+    for (const std::string &dir : model_.library_dirs) {
+      command.insert(command.end(), {"-L" + dir, "-Wl,-rpath," + dir});
+    }
+    for (const std::string &library : model_.libraries) {
+      command.push_back(library.find('/') != library.npos ? library : "-l" + library);
+    }
+    if (languages_.count(language::fortran)) {
+      command.push_back("-lgfortran");
+    }
+    command.push_back("-lm");
+    if (joined(options_.flags, " ").find("-fsanitize") == std::string::npos) { // else the program has those functions
+      command.push_back("-Wl,-z,defs");
+    }
+    run(command, folder_, options_.verbose, [&](const std::string &said) {
+      return explain(model_, "the plug-in does not link (are all `libraries` and `sources` named?)", said);
+    });
+  }
+
+  // The compiler writes which headers it has read; not those of the system.
+  void add_inputs(std::vector<std::string> &command, const std::string &object) {
+    if (!options_.inputs.empty() && command[0] != program("FC", "gfortran")) {
+      command.insert(command.end(), {"-MMD", "-MF", object + ".d"});
+      made_.push_back(object + ".d");
+    }
+  }
+
+  void write_inputs() const {
+    std::set<std::string> all(model_.sources.begin(), model_.sources.end());
+    for (const std::string &rule : made_) { // object: file file \\ file
+      std::string text = read_text(rule), word;
+      for (size_t i = text.find(": ") + 2; i <= text.size(); i++) {
+        char c = i < text.size() ? text[i] : ' ';
+        if (c == '\\' && i + 1 < text.size() && text[i + 1] == ' ') {
+          word += text[++i];
+        } else if (c != ' ' && c != '\n' && c != '\\') {
+          word += c;
+        } else if (!word.empty()) {
+          all.insert(word);
+          word.clear();
+        }
+      }
+    }
+    std::string text;
+    for (const std::string &name : all) {
+      bool temporary = name.rfind(folder_.file(""), 0) == 0;
+      text += temporary ? "" : fs::weakly_canonical(name).string() + "\n";
+    }
+    write_text(options_.inputs, text);
+  }
+
+  const module_model &model_;
+  const build_options &options_;
+  temporary_folder folder_;
+  std::vector<std::string> objects_, made_;
+  std::set<language> languages_;
+};
+
+} // namespace
+
 void build(const module_model &model, const std::string &source, const build_options &options) {
-  temporary_folder folder;
-  std::string generated = folder.file(model.name + "-kernels.c");
-  write_text(generated, source);
-  std::vector<std::string> objects;
-  bool fortran = false;
-  for (const std::string &own : model.sources) {
-    std::vector<std::string> command = compile_command(own, model);
-    fortran |= command[0] == program("FC", "gfortran");
-    objects.push_back(folder.file(std::to_string(objects.size()) + ".o"));
-    command.insert(command.end(), {"-o", objects.back(), own});
-    run(command, folder, own + " does not compile", options.verbose);
-  }
-  std::vector<std::string> command = compile_command(generated, model);
-  command.insert(command.end(), std::begin(strict), std::end(strict));
-  command.insert(command.end(), options.flags.begin(), options.flags.end());
-  command.insert(command.end(), {"-I" + find_headers(), "-o", folder.file("kernels.o"), generated});
-  run(command, folder, "the generated source does not compile (are the prototypes those of the header?)",
-      options.verbose);
-  std::vector<std::string> link = {program("CC", "cc"), "-shared", "-o", folder.file("plugin.so"),
-                                   folder.file("kernels.o")};
-  link.insert(link.end(), options.flags.begin(), options.flags.end());
-  link.insert(link.end(), objects.begin(), objects.end());
-  for (const std::string &dir : model.library_dirs) {
-    link.push_back("-L" + dir);
-    link.push_back("-Wl,-rpath," + dir);
-  }
-  for (const std::string &library : model.libraries) {
-    link.push_back(library.find('/') != library.npos ? library : "-l" + library);
-  }
-  if (fortran) {
-    link.push_back("-lgfortran");
-  }
-  link.insert(link.end(), {"-lm", "-Wl,-z,defs"});
-  bool sanitized = joined(options.flags, " ").find("-fsanitize") != std::string::npos;
-  if (sanitized) {
-    link.pop_back(); // the program has the sanitizer's functions
-  }
-  run(link, folder, "the plug-in does not link (are all libraries named?)", options.verbose);
-  std::error_code failed;
-  fs::copy_file(folder.file("plugin.so"), options.output + ".new", fs::copy_options::overwrite_existing, failed);
-  if (!failed) {
-    fs::rename(options.output + ".new", options.output, failed);
-  }
-  if (failed) {
-    throw problem({}, options.output + ": cannot be written: " + failed.message());
-  }
+  builder(model, options).make(source);
 }
 
 } // namespace kernelgen

@@ -11,6 +11,7 @@ std::string find_headers();
 struct build_options {
   std::string output;             ///< the plug-in
   std::vector<std::string> flags; ///< for the compiler of the generated source, after ours
+  std::string inputs;             ///< a file for the names of all files it is made of, but the system's; may be empty
   bool verbose = false;
 };
 

@@ -1,6 +1,8 @@
 #include "kernelgen/config.h"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 namespace kernelgen {
 
@@ -14,11 +16,12 @@ public:
     for (size_t n = 0; n < file_.lines.size(); n++) {
       const std::string &line = file_.lines[n];
       size_t begin = line.find_first_not_of(" \t");
-      if (begin == line.npos || line[begin] == '#' || line[begin] == ';') {
+      bool goes_on = entry_ && begin != line.npos && begin > key_indent_;
+      if (begin == line.npos || (is_comment(line, begin) && !(goes_on && is_code(line, begin)))) {
         continue;
       }
       place at{&file_, int(n + 1), int(begin + 1)};
-      if (entry_ && begin > key_indent_) {
+      if (goes_on) {
         entry_->lines.push_back({trimmed(line), at});
       } else if (line[begin] == '[') {
         start_section(line, at);
@@ -29,6 +32,21 @@ public:
   }
 
 private:
+  static bool is_comment(const std::string &line, size_t begin) { return line[begin] == '#' || line[begin] == ';'; }
+
+  // Within C a semicolon begins no comment, and `#define` is the preprocessor's.
+  bool is_code(const std::string &line, size_t begin) const {
+    static const std::set<std::string> keys = {"header_code",   "before",         "after",  "make",
+                                               "pre_call_code", "post_call_code", "release"};
+    static const std::set<std::string> directives = {"define", "undef", "include", "if",     "ifdef", "ifndef",
+                                                     "elif",   "else",  "endif",   "pragma", "error"};
+    size_t end = begin + 1;
+    while (end < line.size() && std::isalpha(static_cast<unsigned char>(line[end]))) {
+      end++;
+    }
+    return keys.count(entry_->key) && (line[begin] == ';' || directives.count(line.substr(begin + 1, end - begin - 1)));
+  }
+
   void start_section(const std::string &line, place at) {
     entry_ = nullptr;
     size_t open = size_t(at.column - 1), close = line.rfind(']');
@@ -85,7 +103,10 @@ void interpolate(const config_section &section, text_line &line, int depth) {
       line.text.erase(i, 1);
     } else if (line.text.compare(i, 2, "%(") == 0) {
       size_t close = line.text.find(")s", i);
-      std::string key = close == line.text.npos ? "" : lowered(line.text.substr(i + 2, close - i - 2));
+      if (close == line.text.npos) {
+        continue; // C: a %(b)
+      }
+      std::string key = lowered(line.text.substr(i + 2, close - i - 2));
       const config_entry *entry = section.find(key);
       if (!entry || depth > 8) {
         throw problem(line.at, "%(" + key + ")s: there is no key `" + key + "` in the section" +
@@ -105,6 +126,19 @@ std::string config_entry::text() const {
   std::string all;
   for (size_t i = 0; i < lines.size(); i++) {
     all += (i ? "\n" : "") + lines[i].text;
+  }
+  return all;
+}
+
+std::vector<std::string> config_entry::code() const {
+  std::vector<std::string> all;
+  int first = 0; // the column of the least indented line below the key's
+  for (const text_line &line : lines) {
+    first = line.at.line != at.line && (first == 0 || line.at.column < first) ? line.at.column : first;
+  }
+  for (const text_line &line : lines) {
+    bool below = line.at.line != at.line && line.text[0] != '#';
+    all.push_back(std::string(size_t(below ? line.at.column - first : 0), ' ') + line.text);
   }
   return all;
 }

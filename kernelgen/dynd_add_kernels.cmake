@@ -8,6 +8,9 @@ function(dynd_add_kernels target)
     message(FATAL_ERROR "dynd_add_kernels: expected <target> CONFIG <file> [SOURCES ...] [INCLUDE_DIRECTORIES ...] "
                         "[LIBRARIES ...], got ${ARGN}")
   endif()
+  if(NOT CMAKE_C_COMPILER)
+    message(FATAL_ERROR "dynd_add_kernels: the project must have the language C: project(name LANGUAGES C ...)")
+  endif()
   get_filename_component(config ${own_CONFIG} ABSOLUTE)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}-kernels.c)
   add_custom_command(OUTPUT ${source} COMMAND dynd::dynd-kernelgen generate ${config} -o ${source}
@@ -17,6 +20,7 @@ function(dynd_add_kernels target)
   target_include_directories(${target} PRIVATE
                              $<TARGET_PROPERTY:dynd::dynd,INTERFACE_INCLUDE_DIRECTORIES> ${own_INCLUDE_DIRECTORIES})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-Werror=incompatible-pointer-types>
-                         $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration>)
+                         $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration>
+                         $<$<COMPILE_LANGUAGE:C>:-Werror=int-conversion>)
   target_link_libraries(${target} PRIVATE ${own_LIBRARIES} m)
 endfunction()

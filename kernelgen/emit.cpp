@@ -23,50 +23,79 @@ void writer::close(const std::string &after) {
   line("}" + after);
 }
 
+writer writer::inside() const {
+  writer made;
+  made.depth_ = depth_;
+  return made;
+}
+
+void emit_with_checks(writer &out, const std::function<void(writer &)> &emit) {
+  writer inside = out.inside();
+  emit(inside);
+  std::string text = inside.take();
+  if (text.find("dynd_wrong") != text.npos) {
+    out.line("int dynd_wrong = 0; /* a size overflows */");
+  }
+  out.raw(text);
+}
+
 namespace {
 
-// The types of the configuration are compared with C's, when the source is compiled: size and kind.
+// Size and kind of a type of C: a float, an integer with a sign or without, anything else.
+std::string type_test(const std::string &c_type, const std::string &element) {
+  static const std::map<char, std::string> kinds = {
+      {'f', " && (#)0.5 != 0"}, {'u', " && (#)0.5 == 0 && (#)-1 > 0"}, {'i', " && (#)0.5 == 0 && (#)-1 < 0"}};
+  auto kind = kinds.find(element[0]);
+  std::string test = kind == kinds.end() ? "" : kind->second;
+  for (size_t at = test.find('#'); at != test.npos; at = test.find('#')) {
+    test.replace(at, 1, c_type);
+  }
+  return "sizeof(" + c_type + ") == " + std::to_string(size_of(element)) + test;
+}
+
+// The types of the configuration are compared with C's, when the source is compiled; of structs, every field.
 void emit_type_checks(writer &out, const module_model &model) {
-  static const std::map<std::string, std::string> sizes = {
-      {"bool", "1"},    {"int8", "1"},    {"uint8", "1"},     {"int16", "2"},      {"uint16", "2"},
-      {"float16", "2"}, {"int32", "4"},   {"uint32", "4"},    {"float32", "4"},    {"int64", "8"},
-      {"uint64", "8"},  {"float64", "8"}, {"complex64", "8"}, {"complex128", "16"}};
   for (const auto &[name, map] : model.used_types) {
-    auto size = sizes.find(map.element);
-    if (size == sizes.end()) {
-      continue; // a struct
+    std::string message = ", \"typemaps: " + name + " is not " + map.element + "\");";
+    if (is_scalar_type(map.element)) {
+      out.line("_Static_assert(" + type_test(name, map.element) + message);
+      continue;
     }
-    bool structure = name.rfind("struct", 0) == 0, complex = map.element[0] == 'c';
-    std::string kind = map.element[0] == 'f'   ? " && (" + name + ")0.5 != 0"
-                       : map.element[0] == 'u' ? " && (" + name + ")0.5 == 0 && (" + name + ")-1 > 0"
-                       : map.element[0] == 'i' ? " && (" + name + ")0.5 == 0 && (" + name + ")-1 < 0"
-                                               : "";
-    out.line("_Static_assert(sizeof(" + name + ") == " + size->second + (structure || complex ? "" : kind) +
-             ", \"typemaps: " + name + " is not " + map.element + "\");");
+    struct_layout layout = read_struct(map.element, map.at);
+    out.line("_Static_assert(sizeof(" + name + ") == " + std::to_string(layout.size) + message);
+    for (const struct_field &f : layout.fields) {
+      std::string field = "__typeof__(((" + name + " *)0)->" + f.path + ")";
+      out.line("_Static_assert(offsetof(" + name + ", " + f.path + ") == " + std::to_string(f.offset) + " && " +
+               type_test(field, f.element) + message);
+    }
   }
   out.blank();
 }
 
+// The functions as the configuration declares them. A header, or code, that declares them otherwise is an error of the
+// compiler; a macro is what it is.
 void emit_declarations(writer &out, const module_model &model) {
   std::set<std::string> declared;
-  std::string code = joined(model.header_code, "\n");
+  bool may_be_macro = !model.includes.empty() || !model.header_code.empty();
+  out.line("/* The functions; the compiler compares this with what headers say. */");
   for (const kernel &k : model.kernels) {
     for (const overload &o : k.overloads) {
       for (const variant &v : o.variants) {
-        bool known = !model.includes.empty() || code.find(v.function.name) != code.npos;
-        if (!known && declared.insert(v.function.name).second) {
-          out.line(v.function.text() + ";");
+        if (!declared.insert(v.function.text()).second) {
+          continue;
         }
+        out.raw(may_be_macro ? "#ifndef " + v.function.name + "\n" : "");
+        out.line(v.function.text() + ";");
+        out.raw(may_be_macro ? "#endif\n" : "");
       }
     }
   }
-  if (!declared.empty()) {
-    out.blank();
-  }
+  out.blank();
 }
 
 void emit_head(writer &out, const module_model &model) {
-  out.line("/* Written by dynd-kernelgen from the configuration of " + model.name + ": change that instead. */");
+  out.line("/* Written by dynd-kernelgen from the configuration of " + model.name + ": change that instead." +
+           (model.prefix.empty() ? "" : " Names begin with " + model.prefix + ".") + " */");
   out.line("#include \"dynd/abi/arguments.h\"");
   out.line("#include \"dynd/abi/plugin.h\"");
   bool uses_errno = false, complex = false;

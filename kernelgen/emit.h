@@ -22,12 +22,16 @@ public:
   void close(const std::string &after = "");
   void blank() { text_ += "\n"; }
   void raw(const std::string &text) { text_ += text; }
+  writer inside() const; ///< an empty one, as far indented
   std::string take() { return std::move(text_); }
 
 private:
   std::string text_;
   int depth_ = 0;
 };
+
+/// What `emit` writes, and before it the variable that checks of sizes set, where there are any.
+void emit_with_checks(writer &out, const std::function<void(writer &)> &emit);
 
 /// Whether the overload has neither arrays nor anything that is written: then its loop is one over numbers.
 bool is_scalar(const kernel &k, const overload &o);
@@ -70,8 +74,14 @@ std::string intent_text(const argument &a);
 int count_results(const variant &v);
 /// Where the value of an element is that begins at `place`: behind the byte that says whether there is one.
 std::string value_in(const argument &a, const std::string &place);
-/// The sizes of an array of the signature, as an array of C.
-std::string sizes_text(const argument &a);
+/// Whether the function gets memory without gaps although its variant takes strides: a result, or a copy of an input.
+bool has_dense_strides(const variant &v, const argument &a);
+/// The variable with the strides of an operand.
+std::string given_stride(const variant &v, const argument &a);
+/// The sizes of an array of the signature, as the values of an array of C.
+std::string whole_sizes_text(const argument &a);
+/// The same as the function gets them: without what is left out of rows.
+std::string sizes_text(const variant &v, const argument &a);
 std::string item_size(const argument &a);
 
 } // namespace kernelgen

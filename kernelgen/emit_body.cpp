@@ -63,8 +63,8 @@ private:
            "')";
   }
   std::string copied(const argument &a) const {
-    return "dynd_copy_in(&dynd_s->" + a.name + ", dynd_f, " + a.name + ", " + a.name + "_size, " + a.name +
-           "_stride, " + ndim(a) + ", " + item_size(a) + ", '" + order(a) + "')";
+    return "dynd_copy_in(&dynd_s->" + a.name + ", dynd_f, " + a.name + ", " + a.name + "_size, " + given_stride(v_, a) +
+           ", " + ndim(a) + ", " + item_size(a) + ", '" + order(a) + "')";
   }
   void refuse_null(const argument &a) {
     out_.open("if (!" + a.name + ")");
@@ -73,15 +73,12 @@ private:
   }
 
   void emit_result_block(const argument &a) {
-    std::vector<std::string> sizes;
-    for (const core_dim &d : a.core) {
-      sizes.push_back(d.symbol < 0 ? std::to_string(d.fixed)
-                                   : "dynd_core_size(dynd_call, " + std::to_string(d.symbol) + ", dynd_i)");
+    if (a.operand < 0 && !has_dense_strides(v_, a)) {
+      out_.line("const int64_t " + a.name + "_size[] = " + sizes_text(v_, a) + ";");
     }
-    if (a.operand < 0) {
-      out_.line("const int64_t " + a.name + "_size[] = {" + joined(sizes, ", ") + "};");
+    if (!v_.skips) {
+      out_.line("char *" + a.name + "_result = " + value_in(a, result_at(a)) + ";");
     }
-    out_.line("char *" + a.name + "_result = " + value_in(a, result_at(a)) + ";");
     out_.line("const intptr_t *" + a.name + "_result_stride = " + result_stride(a) + ";");
   }
 
@@ -97,6 +94,8 @@ private:
     }
     if (a.intent == intent_kind::hide) {
       emit_hidden(a);
+    } else if (v_.skips) {
+      emit_kept_row(a);
     } else if (a.intent == intent_kind::output) {
       emit_output(a);
     } else {
@@ -108,6 +107,24 @@ private:
     }
   }
 
+  // A row without what is missing; a result is put back to where values are.
+  void emit_kept_row(const argument &a) {
+    std::string room = "(&dynd_s->" + a.name + ", dynd_f, ", of = a.c_element + " *" + a.name + " = ";
+    out_.line(a.is_result
+                  ? of + "dynd_room_for" + room + a.name + "_size, 1, " + item_size(a) + ");"
+                  : of + "dynd_gather" + room + value_in(a, operand_at(a)) + ", " + a.name + "_stride[0], dynd_kept" +
+                        std::to_string(a.core[0].symbol) + ", " + a.name + "_size[0], " + item_size(a) + ");");
+    refuse_null(a);
+    if (a.is_result) {
+      clear(a);
+    }
+  }
+  std::string scattered(const argument &a, const std::string &from) const {
+    std::string n = std::to_string(a.core[0].symbol);
+    return "dynd_scatter(" + result_at(a) + ", " + a.name + "_result_stride[0], " + from + ", dynd_kept" + n +
+           ", dynd_all" + n + ", " + item_size(a) + ", _Alignof(" + a.c_element + "));";
+  }
+
   void emit_hidden(const argument &a) {
     c_expressions expressions(v_);
     std::vector<std::string> sizes, negative;
@@ -115,11 +132,10 @@ private:
       sizes.push_back(expressions.checked(a.dims[d]));
       negative.push_back(a.name + "_size[" + std::to_string(d) + "] < 0");
     }
-    bool computes = std::any_of(a.dims.begin(), a.dims.end(), [](const expression &e) {
-      return e.kind != expression::name && e.kind != expression::integer && e.kind != expression::text;
-    });
-    out_.line("const int64_t " + a.name + "_size[] = {" + joined(sizes, ", ") + "};");
-    out_.open("if (" + std::string(computes ? "dynd_wrong || " : "") + joined(negative, " || ") + ")");
+    std::string all = joined(sizes, ", ");
+    bool checks = all.find("dynd_wrong") != all.npos;
+    out_.line("const int64_t " + a.name + "_size[] = {" + all + "};");
+    out_.open("if (" + std::string(checks ? "dynd_wrong || " : "") + joined(negative, " || ") + ")");
     out_.line("return dynd_fail(dynd_f, dynd_error_value, \"" + a.name + ": its size is negative or too large\");");
     out_.close();
     out_.line(a.c_element + " *" + a.name + " = dynd_room_for(&dynd_s->" + a.name + ", dynd_f, " + a.name + "_size, " +
@@ -147,11 +163,7 @@ private:
     out_.close();
     clear(a);
   }
-  std::string direct_result(const argument &a) const {
-    return v_.kind == layout_kind::strided ? "dynd_has_steps(" + a.name + "_size, " + a.name + "_result_stride, " +
-                                                 ndim(a) + ", " + item_size(a) + ")"
-                                           : dense(a, a.name + "_result_stride");
-  }
+  std::string direct_result(const argument &a) const { return dense(a, a.name + "_result_stride"); }
 
   void emit_strict(const argument &a) {
     bool steps = v_.kind == layout_kind::strided;
@@ -169,17 +181,17 @@ private:
   bool is_strict() const { return v_.kind != layout_kind::xnd; }
 
   void emit_input(const argument &a) {
-    if (is_strict()) {
+    if (is_strict() && !has_dense_strides(v_, a)) {
       emit_strict(a);
     }
-    if (v_.kind == layout_kind::strided) {
+    if (v_.kind == layout_kind::strided && !has_dense_strides(v_, a)) {
       return;
     }
     if (a.is_result) { // the function works on the result
       out_.line("const int " + a.name + "_direct = " + direct_result(a) + ";");
       out_.open("if (" + a.name + "_direct)");
       out_.line("dynd_copy(" + a.name + "_result, " + a.name + "_result_stride, (const char *)" + a.name + ", " +
-                a.name + "_stride, " + a.name + "_size, " + ndim(a) + ", " + item_size(a) + ");");
+                given_stride(v_, a) + ", " + a.name + "_size, " + ndim(a) + ", " + item_size(a) + ");");
       out_.line(a.name + " = (" + a.c_element + " *)(void *)" + a.name + "_result;");
       out_.otherwise();
       out_.line(a.name + " = " + copied(a) + ";");
@@ -244,20 +256,26 @@ private:
     out_.close();
     out_.open("if (!" + kept + ")");
     out_.line("pthread_mutex_lock(&dynd_making); /* libraries make such things one at a time */");
-    out_.line(r.type + " made = " + r.make + ";");
+    if (r.is_shared) {
+      out_.line(kept + " = dynd_pool_take(" + pool + ", " + r.name +
+                "_key, 1); /* another thread may have been first */");
+    }
+    out_.open("if (!" + kept + ")");
+    out_.line(r.type + " dynd_made = " + r.make + ";");
+    out_.line(kept + " = dynd_made ? dynd_new_resource((void *)dynd_made, " + r.name + "_key) : NULL;");
+    out_.open("if (dynd_made && !" + kept + ")");
+    out_.line(r.type + " " + r.name + " = dynd_made;");
+    out_.line(r.release + ";");
+    out_.close();
+    if (r.is_shared) {
+      out_.line("if (" + kept + ")");
+      out_.line("  dynd_pool_give(" + pool + ", " + kept + ");");
+    }
+    out_.close();
     out_.line("pthread_mutex_unlock(&dynd_making);");
-    out_.line("dynd_resource *one = made ? (dynd_resource *)calloc(1, sizeof(*one)) : NULL;");
-    out_.open("if (!one)");
-    out_.line("if (made)");
-    out_.line("  dynd_release_" + r.name + "((void *)made);");
+    out_.open("if (!" + kept + ")");
     out_.line("return dynd_fail(dynd_f, dynd_error_memory, \"" + r.name + " could not be made\");");
     out_.close();
-    out_.line("one->handle = (void *)made;");
-    out_.line("memcpy(one->key, " + r.name + "_key, sizeof(one->key));");
-    if (r.is_shared) {
-      out_.line("dynd_pool_give(" + pool + ", one);");
-    }
-    out_.line(kept + " = one;");
     out_.close();
     out_.line(r.type + " " + r.name + " = (" + r.type + ")" + kept + "->handle;");
   }
@@ -354,7 +372,12 @@ private:
     if (a.is_written_operand() && !is_strict() && a.intent == intent_kind::inplace) {
       out_.line(out_of(a, "operand") + " /* does nothing where it is the operand itself */");
     }
-    if (a.is_result) {
+    if (a.is_result && v_.kind == layout_kind::strided && a.is_written_operand()) {
+      out_.line("dynd_copy(" + a.name + "_result, " + a.name + "_result_stride, (const char *)" + a.name + ", " +
+                a.name + "_stride, " + a.name + "_size, " + ndim(a) + ", " + item_size(a) + ");");
+    } else if (a.is_result && v_.skips) {
+      out_.line(scattered(a, a.name));
+    } else if (a.is_result) {
       out_.line(out_of(a, "result"));
       mark_present(a);
     }
@@ -369,6 +392,9 @@ private:
       out_.open("if (!result && dynd_count(" + a.name + "_size, " + ndim(a) + "))");
       out_.line("return dynd_fail(dynd_f, dynd_error_value, \"" + v_.function.name + " returned no array\");");
       out_.close();
+      if (v_.skips) {
+        return out_.line(scattered(a, "result"));
+      }
       out_.line("if (result)");
       out_.line("  dynd_copy_out(" + a.name + "_result, " + a.name + "_result_stride, result, " + a.name + "_size, " +
                 ndim(a) + ", " + item_size(a) + ", 'C');");
@@ -392,6 +418,8 @@ std::string intent_text(const argument &a) {
   return a.is_result && a.intent != intent_kind::output ? text + ", output" : text;
 }
 
-void emit_body(writer &out, const kernel &k, const overload &o, const variant &v) { body(out, k, o, v).emit(); }
+void emit_body(writer &out, const kernel &k, const overload &o, const variant &v) {
+  emit_with_checks(out, [&](writer &inside) { body(inside, k, o, v).emit(); });
+}
 
 } // namespace kernelgen

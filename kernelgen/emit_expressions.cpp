@@ -102,7 +102,8 @@ std::string c_expressions::plain(const expression &e) const {
 
 std::string c_expressions::checked_binary(const expression &e) const {
   static const std::map<std::string, std::string> functions = {
-      {"+", "dynd_add"}, {"-", "dynd_subtract"}, {"*", "dynd_multiply"}, {"/", "dynd_divide"}, {"%", "dynd_modulo"}};
+      {"+", "dynd_add"},    {"-", "dynd_subtract"},    {"*", "dynd_multiply"},    {"/", "dynd_divide"},
+      {"%", "dynd_modulo"}, {"<<", "dynd_shift_left"}, {">>", "dynd_shift_right"}};
   std::string left = checked(e.parts[0]), right = checked(e.parts[1]);
   auto function = functions.find(e.spelling);
   return function == functions.end() ? "(" + left + " " + e.spelling + " " + right + ")"
@@ -111,13 +112,18 @@ std::string c_expressions::checked_binary(const expression &e) const {
 
 std::string c_expressions::checked(const expression &e) const {
   if (!is_size(e)) {
-    return "(int64_t)(" + plain(e) + ")";
+    return "DYND_SIZE(" + plain(e) + ", &dynd_wrong)";
   }
   switch (e.kind) {
   case expression::integer:
     return "INT64_C(" + e.spelling + ")";
-  case expression::name:
-    return v_.find(e.spelling) ? "(int64_t)" + e.spelling : measured(e.spelling);
+  case expression::name: {
+    const argument *a = v_.find(e.spelling);
+    bool is_long = a && a->element == "uint64";
+    return is_long ? "dynd_of_unsigned(" + a->name + ", &dynd_wrong)"
+           : a     ? "(int64_t)" + a->name
+                   : measured(e.spelling);
+  }
   case expression::unary:
     return e.spelling == "-" ? "dynd_subtract(0, " + checked(e.parts[0]) + ", &dynd_wrong)" : "!" + checked(e.parts[0]);
   case expression::binary:

@@ -12,35 +12,44 @@ const char *kind_name(layout_kind kind) {
   return names[int(kind)];
 }
 
-// Whether the operands and results are in the order that a variant wants.
-void emit_test(writer &out, const overload &o, const variant &v) {
-  std::vector<std::string> tests;
-  int nresults = count_results(v);
-  size_t at = 0;
-  std::vector<const argument *> all(size_t(nresults) + 8);
+int count_operands(const variant &v) {
+  int n = count_results(v);
   for (const argument &a : v.arguments) {
+    n += a.operand >= 0;
+  }
+  return n;
+}
+
+// The arguments of the signature, results first.
+std::vector<const argument *> signature_arguments(const variant &v) {
+  std::vector<const argument *> all(size_t(count_operands(v)));
+  auto place = [&](const argument &a) {
     if (a.result >= 0) {
       all[size_t(a.result)] = &a;
     }
     if (a.operand >= 0) {
-      all[size_t(nresults + a.operand)] = &a;
+      all[size_t(count_results(v) + a.operand)] = &a;
     }
-  }
-  for (size_t i = 0; i < all.size(); i++) {
-    const argument *a = all[i];
-    if (!a || !a->is_array()) {
-      continue;
-    }
-    std::vector<std::string> sizes;
-    for (const core_dim &d : a->core) {
-      sizes.push_back(d.symbol < 0 ? std::to_string(d.fixed)
-                                   : "dynd_core_size(dynd_call, " + std::to_string(d.symbol) + ", dynd_i)");
-    }
-    std::string size = "(const int64_t[]){" + joined(sizes, ", ") + "}, dynd_k->stride + " + std::to_string(at) + ", " +
-                       std::to_string(sizes.size()) + ", " + item_size(*a);
-    tests.push_back(v.kind == layout_kind::strided ? "dynd_has_steps(" + size + ")"
-                                                   : "dynd_is_dense(" + size + ", '" + (a->fortran ? "F" : "C") + "')");
+  };
+  std::for_each(v.arguments.begin(), v.arguments.end(), place);
+  place(v.result.value);
+  return all;
+}
+
+// Whether the operands are in the order that a variant wants. Results are made, or copied, as it likes.
+void emit_test(writer &out, const overload &o, const variant &v) {
+  std::vector<std::string> tests;
+  size_t at = 0;
+  for (const argument *a : signature_arguments(v)) {
+    std::string size = "(const int64_t[])" + whole_sizes_text(*a) + ", dynd_k->stride + " + std::to_string(at) + ", " +
+                       std::to_string(a->core.size()) + ", " + item_size(*a);
     at += a->core.size();
+    bool is_operand = a->operand >= 0 && at > stride_of_operand(v, *a, true);
+    if (is_operand && a->is_array() && !has_dense_strides(v, *a)) {
+      tests.push_back(v.kind == layout_kind::strided
+                          ? "dynd_has_steps(" + size + ")"
+                          : "dynd_is_dense(" + size + ", '" + (a->fortran ? "F" : "C") + "')");
+    }
   }
   out.open("static inline int " + o.symbol + "_is_" + kind_name(v.kind) +
            "(const dynd_core_call *dynd_call, size_t dynd_i, const dynd_wrapper *dynd_k)");
@@ -58,6 +67,9 @@ std::string call_parameters(bool scalar) {
 void emit_state(writer &out, const kernel &k, const overload &o) {
   std::set<std::string> rooms;
   for (const variant &v : o.variants) {
+    for (size_t s = 0; v.skips && s < v.sizes.size(); s++) {
+      rooms.insert("dynd_kept" + std::to_string(s));
+    }
     for (const argument &a : v.arguments) {
       if (a.is_array()) {
         rooms.insert(a.name);
@@ -95,30 +107,6 @@ void emit_variants(writer &out, const overload &o, const std::string &data) {
     }
     out.line((o.variants.size() > 1 ? "  " : "") + call);
   }
-}
-
-int count_operands(const variant &v) {
-  int n = count_results(v);
-  for (const argument &a : v.arguments) {
-    n += a.operand >= 0;
-  }
-  return n;
-}
-
-// The arguments of the signature, results first.
-std::vector<const argument *> signature_arguments(const variant &v) {
-  std::vector<const argument *> all(size_t(count_operands(v)));
-  auto place = [&](const argument &a) {
-    if (a.result >= 0) {
-      all[size_t(a.result)] = &a;
-    }
-    if (a.operand >= 0) {
-      all[size_t(count_results(v) + a.operand)] = &a;
-    }
-  };
-  std::for_each(v.arguments.begin(), v.arguments.end(), place);
-  place(v.result.value);
-  return all;
 }
 
 // What lets the compiler drop strides, or the tests of rows: numbers that follow each other, rows without gaps.

@@ -1,5 +1,6 @@
 // Sizes and values of one outer element, and the kernel that says the sizes of results.
 #include <algorithm>
+#include <functional>
 
 #include "kernelgen/emit.h"
 #include "kernelgen/resolve.h"
@@ -23,12 +24,11 @@ public:
   void emit() {
     emit_operand_sizes();
     emit_missing();
-    if (needs_checks()) {
-      out_.line("int dynd_wrong = 0; /* a size overflows */");
-      out_.line("(void)dynd_wrong;");
-    }
+    std::set<const argument *> needed = is_main_ ? std::set<const argument *>() : needed_for_sizes();
     for (const argument *a : evaluation_order(v_)) {
-      emit_value(*a);
+      if (is_main_ || needed.count(a)) {
+        emit_value(*a);
+      }
     }
     for (const argument &a : v_.arguments) {
       for (size_t d = 0; a.is_array() && a.operand >= 0 && d < a.dims.size(); d++) {
@@ -44,27 +44,84 @@ private:
                         : "dynd_core_data(dynd_call, " + o + ", dynd_i)";
   }
 
-  void emit_operand_sizes() {
+  // The positions of a size at which no operand is missing.
+  void emit_kept(int symbol) {
+    std::vector<std::string> rows, strides;
     for (const argument &a : v_.arguments) {
-      if (!a.is_array() || a.operand < 0) {
+      if (a.is_array() && a.operand >= 0 && a.core[0].symbol == symbol) {
+        rows.push_back(at(a));
+        strides.push_back("dynd_k->stride[" + std::to_string(stride_of_operand(v_, a, is_main_)) + "]");
+      }
+    }
+    if (rows.empty()) {
+      return;
+    }
+    std::string n = std::to_string(symbol), kept = "dynd_kept" + n, size = "dynd_all" + n;
+    out_.line("/* the positions at which no value is missing */");
+    out_.line("const int64_t " + size + " = dynd_core_size(dynd_call, " + n + ", dynd_i);");
+    out_.line("const int64_t *" + kept + " = dynd_keep(&dynd_s->" + kept + ", dynd_f, " + size + ", (char *[]){" +
+              joined(rows, ", ") + "}, (intptr_t[]){" + joined(strides, ", ") + "}, " + std::to_string(rows.size()) +
+              ");");
+    out_.open("if (!" + kept + ")");
+    out_.line("return dynd_fail(dynd_f, dynd_error_memory, \"there is no memory for the positions of a row\");");
+    out_.close();
+  }
+
+  void emit_operand_sizes() {
+    for (size_t s = 0; v_.skips && s < v_.sizes.size(); s++) {
+      emit_kept(int(s));
+    }
+    for (const argument &a : v_.arguments) {
+      if (!a.is_array() || (a.operand < 0 && !(is_main_ && has_dense_strides(v_, a)))) {
         continue;
       }
-      std::vector<std::string> sizes;
-      for (const core_dim &d : a.core) {
-        sizes.push_back(d.symbol < 0 ? std::to_string(d.fixed)
-                                     : "dynd_core_size(dynd_call, " + std::to_string(d.symbol) + ", dynd_i)");
+      out_.line("const int64_t " + a.name + "_size[] = " + sizes_text(v_, a) + ";");
+      if (a.operand >= 0) {
+        out_.line("const intptr_t *" + given_stride(v_, a) + " = dynd_k->stride + " +
+                  std::to_string(stride_of_operand(v_, a, is_main_)) + ";");
       }
-      out_.line("const int64_t " + a.name + "_size[] = {" + joined(sizes, ", ") + "};");
-      out_.line("const intptr_t *" + a.name + "_stride = dynd_k->stride + " +
-                std::to_string(stride_of_operand(v_, a, is_main_)) + ";");
+      if (is_main_ && has_dense_strides(v_, a)) {
+        std::string n = std::to_string(a.dims.size());
+        out_.line("intptr_t " + a.name + "_stride[" + n + "]; /* the function works on memory without gaps */");
+        out_.line("dynd_dense_strides(" + a.name + "_size, " + n + ", " + item_size(a) + ", '" +
+                  (a.fortran ? "F" : "C") + "', " + a.name + "_stride);");
+      }
     }
+  }
+
+  // The arguments that sizes of results, and what is checked of operands, are made of.
+  std::set<const argument *> needed_for_sizes() const {
+    std::set<const argument *> all;
+    std::function<void(const expression &)> need = [&](const expression &e) {
+      visit_names(e, [&](const expression &name, const std::string &) {
+        const argument *a = v_.find(name.spelling);
+        if (!a || !all.insert(a).second) {
+          return;
+        }
+        if (a->value) {
+          need(*a->value);
+        }
+        std::for_each(a->dims.begin(), a->dims.end(), need);
+      });
+    };
+    for (const size_symbol &s : v_.sizes) {
+      if (s.computed) {
+        need(*s.computed);
+      }
+    }
+    for (const argument &a : v_.arguments) {
+      if (a.operand >= 0) {
+        std::for_each(a.dims.begin(), a.dims.end(), need);
+      }
+    }
+    return all;
   }
 
   // Where an operand is missing, so are all results.
   void emit_missing() {
     std::vector<std::string> tests;
     for (const argument &a : v_.arguments) {
-      if (a.may_miss && a.operand >= 0) {
+      if (a.may_miss && a.operand >= 0 && !(v_.skips && a.is_array())) {
         tests.push_back(a.is_array() ? "dynd_any_missing(" + at(a) + ", " + a.name + "_size, " + a.name + "_stride, " +
                                            std::to_string(a.dims.size()) + ")"
                                      : "!*" + at(a));
@@ -81,30 +138,14 @@ private:
         own = a.result == r ? &a : own;
       }
       std::string place = "dynd_core_data(dynd_call, " + std::to_string(r) + ", dynd_i)";
-      out_.line(own->core.empty() ? "*" + place + " = 0;"
-                                  : "dynd_mark(" + place + ", " + sizes_text(*own) + ", dynd_k->stride + " +
-                                        std::to_string(stride) + ", " + std::to_string(own->core.size()) + ", 0);");
+      out_.line(own->core.empty()
+                    ? "*" + place + " = 0;"
+                    : "dynd_mark(" + place + ", (const int64_t[])" + whole_sizes_text(*own) + ", dynd_k->stride + " +
+                          std::to_string(stride) + ", " + std::to_string(own->core.size()) + ", 0);");
       stride += own->core.size();
     }
     out_.line("return dynd_ok;");
     out_.close();
-  }
-
-  // Whether anything is computed at all: names and sizes alone cannot overflow.
-  bool needs_checks() const {
-    auto computes = [&](const expression &e) {
-      return e.kind != expression::name && e.kind != expression::integer && e.kind != expression::text;
-    };
-    for (const argument &a : v_.arguments) {
-      if (a.value && expressions_.is_size(*a.value) && computes(*a.value)) {
-        return true;
-      }
-      if (std::any_of(a.dims.begin(), a.dims.end(), computes)) {
-        return true;
-      }
-    }
-    return std::any_of(v_.result.value.dims.begin(), v_.result.value.dims.end(), computes) ||
-           std::any_of(v_.sizes.begin(), v_.sizes.end(), [](const size_symbol &s) { return s.computed.has_value(); });
   }
 
   // A hidden size without a value is the size of an operand.
@@ -141,33 +182,35 @@ private:
     emit_computed(a, a.c_element + " ");
   }
 
+  // A number, checked where it is computed from sizes; anything else is C.
   void emit_computed(const argument &a, const std::string &type) {
     std::string size = a.value ? "" : implied(a);
     bool is_size = a.value ? expressions_.is_size(*a.value) : !size.empty();
-    bool is_integer = a.element.rfind("int", 0) == 0 || a.element.rfind("uint", 0) == 0;
-    if (!is_size || !is_integer) {
-      std::string value = a.value ? expressions_.plain(*a.value) : size;
-      if (value.empty()) {
-        value = is_scalar_type(a.element) ? "0" : "{0}";
-      }
+    if (!is_size || (a.value && constant(*a.value))) {
+      std::string value = a.value ? expressions_.plain(*a.value) : is_scalar_type(a.element) ? "0" : "{0}";
       return out_.line(type + a.name + " = " + value + ";");
     }
     size = a.value ? expressions_.checked(*a.value) : size;
-    std::string text = a.value ? a.value->str() : "its size";
     auto own =
         std::find_if(std::begin(ranges), std::end(ranges), [&](const range &r) { return a.element == r.element; });
-    bool constant = a.value && a.value->kind == expression::integer;
-    if (constant || (own == std::end(ranges) && a.element == "int64" && text.find_first_of("+-*/%") == text.npos)) {
-      return out_.line(type + a.name + " = (" + a.c_element + ")" + (constant ? a.value->spelling : size) + ";");
-    }
+    std::vector<std::string> tests;
     std::string wide = a.name + "_wide";
+    if (size.find("dynd_wrong") != size.npos) {
+      tests.push_back("dynd_wrong");
+    }
+    if (own != std::end(ranges)) {
+      tests.push_back(wide + " < " + own->lowest);
+      tests.push_back(wide + " > " + own->largest);
+    }
+    if (a.element == "uint64" && a.value) {
+      tests.push_back(wide + " < 0");
+    }
+    if (tests.empty()) {
+      return out_.line(type + a.name + " = (" + a.c_element + ")" + size + ";");
+    }
+    std::string text = a.value ? a.value->str() : "its size";
     out_.line("const int64_t " + wide + " = " + size + ";");
-    std::string outside = own != std::end(ranges) ? wide + " < " + own->lowest + " || " + wide + " > " + own->largest
-                          : a.element == "uint64" ? wide + " < 0"
-                                                  : "0";
-    bool computes = a.value && text.find_first_of("+-*/%(") != text.npos;
-    std::string wrong = computes ? "dynd_wrong || " + outside : outside;
-    out_.open("if (" + wrong + ")");
+    out_.open("if (" + joined(tests, " || ") + ")");
     out_.line("return dynd_fail(dynd_f, dynd_error_overflow, \"" + a.name + " = %s is %lld, which " + a.type.base +
               " cannot have\", " + quoted_c(text) + ", (long long)" + wide + ");");
     out_.close();
@@ -196,9 +239,10 @@ private:
       return;
     }
     std::string wanted = a.name + "_wanted" + std::to_string(d), size = a.name + "_size[" + std::to_string(d) + "]";
-    bool computes = e.kind != expression::name;
-    out_.line("const int64_t " + wanted + " = " + expressions_.checked(e) + ";");
-    out_.open(std::string("if (") + (computes ? "dynd_wrong || " : "") + wanted + " != " + size + ")");
+    std::string computed = expressions_.checked(e);
+    bool checks = computed.find("dynd_wrong") != computed.npos;
+    out_.line("const int64_t " + wanted + " = " + computed + ";");
+    out_.open(std::string("if (") + (checks ? "dynd_wrong || " : "") + wanted + " != " + size + ")");
     out_.line("return dynd_fail(dynd_f, dynd_error_broadcast, \"" + a.name + " has size %lld along axis " +
               std::to_string(d) + ", and %s is %lld\", (long long)" + size + ", " + quoted_c(e.str()) +
               ", (long long)" + wanted + ");");
@@ -218,13 +262,27 @@ std::string value_in(const argument &a, const std::string &place) {
   return a.may_miss ? "(" + place + " + _Alignof(" + a.c_element + "))" : place;
 }
 
-std::string sizes_text(const argument &a) {
+std::string whole_sizes_text(const argument &a) {
   std::vector<std::string> sizes;
   for (const core_dim &d : a.core) {
     sizes.push_back(d.symbol < 0 ? std::to_string(d.fixed)
                                  : "dynd_core_size(dynd_call, " + std::to_string(d.symbol) + ", dynd_i)");
   }
-  return "(const int64_t[]){" + joined(sizes, ", ") + "}";
+  return "{" + joined(sizes, ", ") + "}";
+}
+
+std::string sizes_text(const variant &v, const argument &a) {
+  std::string n = v.skips && !a.core.empty() ? std::to_string(a.core[0].symbol) : "";
+  return n.empty() ? whole_sizes_text(a) : "{dynd_kept" + n + "[dynd_all" + n + "]}";
+}
+
+bool has_dense_strides(const variant &v, const argument &a) {
+  bool copied = a.result >= 0 || (a.operand >= 0 && !a.is_read_only());
+  return v.kind == layout_kind::strided && a.is_array() && copied && !a.is_written_operand();
+}
+
+std::string given_stride(const variant &v, const argument &a) {
+  return a.name + (has_dense_strides(v, a) ? "_operand_stride" : "_stride");
 }
 
 int count_results(const variant &v) {
@@ -253,6 +311,17 @@ bool has_computed_sizes(const overload &o) {
   return std::any_of(sizes.begin(), sizes.end(), [](const size_symbol &s) { return s.computed.has_value(); });
 }
 
+static void emit_one_size(writer &out, const c_expressions &expressions, const expression &e, size_t number) {
+  std::string name = "dynd_size" + std::to_string(number), computed = expressions.checked(e);
+  bool checks = computed.find("dynd_wrong") != computed.npos;
+  out.line("const int64_t " + name + " = " + computed + ";");
+  out.open("if (" + std::string(checks ? "dynd_wrong || " : "") + name + " < 0)");
+  out.line("return dynd_fail(dynd_f, dynd_error_value, \"the size %s of a result is %s\", " + quoted_c(e.str()) + ", " +
+           (checks ? "dynd_wrong ? \"too large\" : " : "") + "\"negative\");");
+  out.close();
+  out.line("*(int64_t *)(void *)dynd_core_data(dynd_call, " + std::to_string(number) + ", dynd_i) = " + name + ";");
+}
+
 // The operands of the kernel itself, and for each size that is computed a number.
 void emit_sizes(writer &out, const kernel &k, const overload &o) {
   const variant &v = o.main();
@@ -270,23 +339,17 @@ void emit_sizes(writer &out, const kernel &k, const overload &o) {
   out.line("const dynd_wrapper *dynd_k = (const dynd_wrapper *)(const void *)dynd_self;");
   out.line("(void)dynd_k;");
   out.open("for (size_t dynd_i = 0; dynd_i < dynd_call->count; dynd_i++)");
-  values(out, v, int(computed.size()), false, false).emit();
-  for (size_t i = 0; i < computed.size(); i++) {
-    std::string name = "dynd_size" + std::to_string(i), text = computed[i]->computed->str();
-    out.line("const int64_t " + name + " = " + expressions.checked(*computed[i]->computed) + ";");
-    out.open("if (dynd_wrong || " + name + " < 0)");
-    out.line("return dynd_fail(dynd_f, dynd_error_value, \"the size %s of a result is %s\", " + quoted_c(text) +
-             ", dynd_wrong ? \"too large\" : \"negative\");");
-    out.close();
-    out.line("*(int64_t *)(void *)dynd_core_data(dynd_call, " + std::to_string(i) + ", dynd_i) = " + name + ";");
-  }
-  for (const argument &a : v.arguments) {
-    if (!a.is_array() && a.form != argument_form::opaque) {
-      out.line("(void)" + a.name + ";");
-    } else if (a.is_array() && a.operand >= 0) {
-      out.line("(void)" + a.name + "_size, (void)" + a.name + "_stride;");
+  emit_with_checks(out, [&](writer &inside) {
+    values(inside, v, int(computed.size()), false, false).emit();
+    for (size_t i = 0; i < computed.size(); i++) {
+      emit_one_size(inside, expressions, *computed[i]->computed, i);
     }
-  }
+    for (const argument &a : v.arguments) {
+      if (a.is_array() && a.operand >= 0) {
+        inside.line("(void)" + a.name + "_size, (void)" + given_stride(v, a) + ";");
+      }
+    }
+  });
   out.close();
   out.line("return dynd_ok;");
   out.close();

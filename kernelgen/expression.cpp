@@ -1,5 +1,6 @@
 #include "kernelgen/expression.h"
 
+#include <algorithm>
 #include <set>
 
 namespace kernelgen {
@@ -139,6 +140,9 @@ private:
     if (t.kind == token::number) {
       next_++;
       bool whole = t.spelling.find_first_not_of("0123456789") == t.spelling.npos;
+      if (whole && t.spelling.size() > 1 && t.spelling[0] == '0') {
+        throw problem(t.at, "a number that begins with 0 is octal in C: write it without, or in backquotes");
+      }
       return {whole ? expression::integer : expression::text, t.spelling, {}, t.at};
     }
     if (t.kind == token::text || t.kind == token::character) {
@@ -178,7 +182,7 @@ private:
     }
     bool axis = f == "shape" || f == "stride";
     if (call.parts.size() != (axis ? 2u : 1u) || call.parts[0].kind != expression::name ||
-        (axis && call.parts[1].kind != expression::integer)) {
+        (axis && (call.parts[1].kind != expression::integer || call.parts[1].spelling.size() > 2))) {
       throw problem(call.at, f + (axis ? " takes an argument and the number of an axis: " + f + "(a, 0)"
                                        : " takes the name of an argument: " + f + "(a)"));
     }
@@ -192,6 +196,10 @@ private:
 } // namespace
 
 std::string expression::str() const {
+  auto inside = [&](size_t i) {
+    bool whole = parts[i].kind == binary || parts[i].kind == conditional || (parts[i].kind == unary && kind == unary);
+    return whole ? "(" + parts[i].str() + ")" : parts[i].str();
+  };
   switch (kind) {
   case call: {
     std::vector<std::string> all;
@@ -201,17 +209,13 @@ std::string expression::str() const {
     return spelling + "(" + joined(all, ", ") + ")";
   }
   case unary:
-    return spelling + parts[0].str();
+    return spelling + inside(0);
   case cast:
-    return "(" + spelling + ")" + parts[0].str();
-  case binary: {
-    auto inside = [](const expression &e) {
-      return e.kind == binary || e.kind == conditional ? "(" + e.str() + ")" : e.str();
-    };
-    return inside(parts[0]) + " " + spelling + " " + inside(parts[1]);
-  }
+    return "(" + spelling + ")" + inside(0);
+  case binary:
+    return inside(0) + " " + spelling + " " + inside(1);
   case conditional:
-    return parts[0].str() + " ? " + parts[1].str() + " : " + parts[2].str();
+    return inside(0) + " ? " + inside(1) + " : " + inside(2);
   default:
     return spelling;
   }
@@ -231,6 +235,56 @@ void visit_names(const expression &e, const std::function<void(const expression 
       visit_names(part, visit);
     }
   }
+}
+
+namespace {
+
+std::optional<int64_t> constant_binary(const expression &e, int64_t left, int64_t right) {
+  int64_t made = 0;
+  bool divides = e.spelling == "/" || e.spelling == "%";
+  bool wrong = divides             ? right == 0 || (right == -1 && left == INT64_MIN)
+               : e.spelling == "+" ? __builtin_add_overflow(left, right, &made)
+               : e.spelling == "-" ? __builtin_sub_overflow(left, right, &made)
+               : e.spelling == "*" ? __builtin_mul_overflow(left, right, &made)
+                                   : false;
+  if (wrong) {
+    throw problem(e.at, "the value of `" + e.str() + "` is no number: it overflows, or is divided by zero");
+  }
+  if (divides) {
+    return e.spelling == "/" ? left / right : left % right;
+  }
+  return std::string("+-*").find(e.spelling) == std::string::npos ? std::nullopt : std::optional(made);
+}
+
+} // namespace
+
+std::optional<int64_t> constant(const expression &e) {
+  if (e.kind == expression::integer) {
+    int64_t value = 0;
+    for (char c : e.spelling) {
+      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, c - '0', &value)) {
+        throw problem(e.at, "the number is too large: it has more than 64 bits");
+      }
+    }
+    return value;
+  }
+  std::vector<int64_t> values;
+  for (const expression &part : e.parts) {
+    std::optional<int64_t> value = constant(part);
+    if (!value) {
+      return std::nullopt;
+    }
+    values.push_back(*value);
+  }
+  if (e.kind == expression::unary && e.spelling == "-") {
+    expression zero{expression::integer, "0", {}, e.at};
+    return constant_binary({expression::binary, "-", {zero, e.parts[0]}, e.at}, 0, values[0]);
+  }
+  if (e.kind == expression::call && (e.spelling == "min" || e.spelling == "max")) {
+    auto least = std::minmax_element(values.begin(), values.end());
+    return e.spelling == "min" ? *least.first : *least.second;
+  }
+  return e.kind == expression::binary ? constant_binary(e, values[0], values[1]) : std::nullopt;
 }
 
 bool is_array_function(std::string_view name) {

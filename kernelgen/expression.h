@@ -2,7 +2,9 @@
 // itemsize(a), stride(a, k), min and max besides. A text in backquotes is C as it is.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "kernelgen/prototype.h"
 
@@ -34,6 +36,9 @@ argument_text parse_argument(const text_line &line);
 /// Calls `visit` for every name that is used, and for len(a) and the like with the name of the function.
 void visit_names(const expression &e,
                  const std::function<void(const expression &name, const std::string &function)> &visit);
+
+/// The value of an expression of integers alone, or nothing; a problem where it overflows or is divided by zero.
+std::optional<int64_t> constant(const expression &e);
 
 /// Whether it is one of the functions of arrays: len, shape, ndim, size, nbytes, itemsize, stride.
 bool is_array_function(std::string_view name);

@@ -20,6 +20,7 @@ const char usage[] = R"(dynd-kernelgen makes kernels of DyND out of C and Fortra
 
 Options of build:
   --flag FLAG      one more flag for the compiler, as --flag=-g
+  --inputs FILE    writes there the files that it was made of, a line each, but for the system's
   -v               shows the commands
 
 Options of scan:
@@ -89,6 +90,8 @@ options read_options(int count, char **words) {
       all.output = value();
     } else if (is("--flag")) {
       all.build.flags.push_back(value());
+    } else if (is("--inputs")) {
+      all.build.inputs = value();
     } else if (word == "-v") {
       all.build.verbose = true;
     } else if (word == "--help" || word == "-h") {

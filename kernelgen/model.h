@@ -91,6 +91,7 @@ struct variant {
   std::vector<argument> arguments; ///< in the order of the function's parameters
   returned result;
   std::vector<size_symbol> sizes;
+  bool skips = false; ///< elements of rows that are missing are left out
   std::string signature;
   const argument *find(std::string_view name) const;
 };
@@ -106,6 +107,7 @@ struct kernel {
   place at;
   bool threadsafe = false, pure = false, debug = false, propagates = true;
   bool propagates_in_arrays = false;      ///< with operands that have dimensions too
+  bool skips_missing = false;             ///< `propagates_in_arrays`, and what is missing in rows is left out
   bool returns_status = false;            ///< what is not zero is an error
   std::vector<std::string> before, after; ///< C
   std::vector<failure_rule> failures;
@@ -128,8 +130,22 @@ struct module_model {
   std::vector<std::string> notes; ///< what is not wrong, and a person should know
 };
 
+/// A number of a struct: `x`, and `p.x` of a struct inside of it.
+struct struct_field {
+  std::string path, element;
+  size_t offset = 0;
+};
+struct struct_layout {
+  std::vector<struct_field> fields;
+  size_t size = 0, alignment = 1;
+};
+/// The fields of `{x: float64, p: {x: int32}}`, as C has them; a problem at `at` where it is no struct of numbers.
+struct_layout read_struct(const std::string &element, place at);
+
 /// What datashape calls a type of C, or nothing.
 std::string element_type(const std::vector<typemap> &typemaps, const std::string &c_type);
 bool is_scalar_type(std::string_view element);
+/// The bytes of a number.
+size_t size_of(std::string_view element);
 
 } // namespace kernelgen

@@ -13,9 +13,9 @@ const std::set<std::string, std::less<>> type_words = {"void",    "char",   "sho
                                                        "complex", "struct", "union",    "enum",  "_Float16"};
 // Words that say nothing about how a function is called from C.
 const std::set<std::string, std::less<>> ignored_words = {
-    "inline",    "__inline",   "__inline__", "extern",       "static",        "EXTERN",       "STATIC",  "virtual",
-    "friend",    "volatile",   "register",   "restrict",     "__restrict",    "__restrict__", "__cdecl", "__clrcall",
-    "__stdcall", "__fastcall", "__thiscall", "__vectorcall", "__extension__", "_Noreturn"};
+    "inline",    "__inline",  "__inline__", "extern",     "static",       "EXTERN",        "STATIC",
+    "virtual",   "friend",    "register",   "restrict",   "__restrict",   "__restrict__",  "__cdecl",
+    "__clrcall", "__stdcall", "__fastcall", "__thiscall", "__vectorcall", "__extension__", "_Noreturn"};
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -179,6 +179,8 @@ private:
       const std::string &word = now().spelling;
       if (word == "const" || word == "__const") {
         type.is_const = true;
+      } else if (word == "volatile") {
+        type.is_volatile = true;
       } else if (word == "typedef") {
         throw problem(now().at, "a typedef is no prototype");
       } else if (word == "struct" || word == "union" || word == "enum") {
@@ -226,7 +228,7 @@ private:
       } else if (take("const")) {
         d.const_pointer = true;
         d.before += "const ";
-      } else if (now().kind == token::name && ignored_words.count(now().spelling)) {
+      } else if (now().kind == token::name && (is("volatile") || ignored_words.count(now().spelling))) {
         next_++;
       } else if (!skip_attribute()) {
         break;
@@ -279,9 +281,11 @@ private:
     type.pointers = d.pointers + (!d.extents.empty() && !d.grouped);
     type.extents = d.extents;
     type.is_function = d.is_function && d.grouped;
-    type.before = (specifiers.is_const ? "const " : "") + specifiers.base + " " + d.before;
+    type.before = std::string(specifiers.is_const ? "const " : "") + (specifiers.is_volatile ? "volatile " : "") +
+                  specifiers.base + " " + d.before;
     type.after = d.after;
-    if (!d.extents.empty() && !d.grouped) { // T a[3] is T *a, T a[][3] is T (*a)[3]
+    type.is_decayed = !d.extents.empty() && !d.grouped;
+    if (type.is_decayed) { // T a[3] is T *a, T a[][3] is T (*a)[3]
       std::string rest = d.after.substr(d.after.find(']') + 1);
       type.before += rest.empty() ? "*" : "(*";
       type.after = rest.empty() ? "" : ")" + rest;

@@ -16,10 +16,12 @@ std::vector<token> read_tokens(const std::vector<text_line> &lines);
 
 /// A type: `const double *`, `unsigned int`, `T (*)[3]`.
 struct c_type {
-  std::string base;                 ///< without qualifiers, its words in one order: "unsigned long", "struct point"
-  bool is_const = false;            ///< what is pointed to, or the value, is const
+  std::string base;      ///< without qualifiers, its words in one order: "unsigned long", "struct point"
+  bool is_const = false; ///< what is pointed to, or the value, is const
+  bool is_volatile = false;
   int pointers = 0;                 ///< an array in a parameter is a pointer
   std::vector<std::string> extents; ///< of array declarators; empty texts where there is none: `a[]`
+  bool is_decayed = false;          ///< written as an array: its first extent is that of the pointer
   bool is_function = false;         ///< a pointer to a function
   std::string before, after;        ///< a declaration is before + name + after
   std::string declare(const std::string &name) const;

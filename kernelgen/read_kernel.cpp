@@ -49,8 +49,10 @@ public:
     read_inherited("pure", text_.made.pure);
     read_inherited("debug", text_.made.debug);
     if (const config_entry *missing = inherited("missing")) {
-      text_.made.propagates = read_choice(*missing, {"propagate", "refuse"}) == "propagate";
+      std::string choice = read_choice(*missing, {"propagate", "refuse", "skip"});
+      text_.made.propagates = choice != "refuse";
       text_.made.propagates_in_arrays = text_.made.propagates && missing == section_.find("missing");
+      text_.made.skips_missing = text_.made.propagates_in_arrays && choice == "skip";
     }
     if (text_.prototypes.empty() && !plain_) {
       wrong(section_.at, section_.name, "", "the kernel has no prototypes");
@@ -86,7 +88,7 @@ private:
       return;
     }
     if (key == "ellipses" || key == "arraytypes") {
-      check_words(entry, key == "ellipses" ? nullptr : "symbolic variable");
+      check_words(entry, key == "ellipses");
     } else if (intents.count(key)) {
       read_intents(entry, intents.at(key));
     } else if (key == "dimension") {
@@ -122,9 +124,7 @@ private:
         text_.made.failures.push_back(read_failure(line));
       }
     } else if (key == "before" || key == "after") {
-      for (const text_line &line : entry.lines) {
-        (key == "before" ? text_.made.before : text_.made.after).push_back(line.text);
-      }
+      (key == "before" ? text_.made.before : text_.made.after) = entry.code();
     } else if (key == "resources") {
       read_resources(entry);
     } else {
@@ -140,10 +140,12 @@ private:
            "description, skip, debug";
   }
 
-  void check_words(const config_entry &entry, const char *allowed) {
+  // What dimensions are outside of the function's is the library's matter: such words are read, and say nothing new.
+  void check_words(const config_entry &entry, bool any_word) {
     for (const text_line &item : split_list(entry.lines)) {
-      if (allowed && std::string(allowed).find(lowered(item.text)) == std::string::npos) {
-        wrong(item.at, section_.name, "", "`" + entry.key + "` has " + item.text + ", which is none of: " + allowed);
+      std::string word = lowered(item.text);
+      if (!any_word && word != "symbolic" && word != "variable") {
+        wrong(item.at, section_.name, "", "`" + entry.key + "` has " + item.text + ", and is symbolic or variable");
       }
     }
   }
@@ -222,6 +224,9 @@ private:
         wrong(item.at, section_.name, name,
               "`types` is a list of argument: type, with a type of the library: buf: uint8");
       }
+      if (type[0] == '{') {
+        read_struct(type, item.at);
+      }
       text_.types[name] = type;
       text_.where.emplace(name, item.at);
     }
@@ -263,8 +268,8 @@ private:
       }
       std::string value = trimmed(message.substr(i + 1, close - i - 1));
       bool text = value.rfind("s:", 0) == 0;
-      rule.format += text ? "%s" : "%lld";
-      rule.values.push_back(text ? trimmed(value.substr(2)) : "(long long)(" + value + ")");
+      rule.format += "%s";
+      rule.values.push_back(text ? trimmed(value.substr(2)) : "DYND_SHOWN(" + value + ")");
       i = close;
     }
     return rule;

@@ -29,16 +29,16 @@ std::string expand_path(const text_line &line, const std::string &config_path) {
     text.replace(open, close + 1 - open, put);
     open += put.size();
   }
-  std::string prefix = std::getenv("VIRTUAL_ENV") ? std::getenv("VIRTUAL_ENV") : "/usr";
-  for (const char *name : {"<prefix>", "<site>"}) { // the original ran inside of Python
+  // The original ran inside of Python; nd.wrap says where that is.
+  for (const auto &[name, variable] : {std::pair("<prefix>", "DYND_PREFIX"), std::pair("<site>", "DYND_SITE")}) {
     size_t at = text.find(name);
     if (at != text.npos) {
-      text.replace(at, std::string_view(name).size(), prefix);
+      const char *value = std::getenv(variable);
+      text.replace(at, std::string_view(name).size(), value ? value : "/usr");
     }
   }
-  std::filesystem::path path(text);
-  return path.is_absolute() ? text
-                            : (std::filesystem::path(config_path).parent_path() / path).lexically_normal().string();
+  std::filesystem::path path(text), folder = std::filesystem::absolute(config_path).parent_path();
+  return path.is_absolute() ? text : (folder / path).lexically_normal().string();
 }
 
 class module_reader {
@@ -74,15 +74,16 @@ private:
       for (const text_line &item : split_list(entry.lines)) {
         add_words(item, to_.libraries);
       }
+      for (std::string &library : to_.libraries) { // a file, or what comes after -l
+        library = library.find('/') == library.npos ? library : expand_path({library, entry.at}, to_.path);
+      }
     } else if (entry.key == "prefix") {
       to_.prefix = trimmed(entry.text());
       if (!is_name(to_.prefix)) {
         throw problem(entry.at, "`prefix` is the beginning of names");
       }
     } else if (entry.key == "header_code") {
-      for (const text_line &line : entry.lines) {
-        to_.header_code.push_back(line.text);
-      }
+      to_.header_code = entry.code();
     } else if (entry.key == "include_dirs" || entry.key == "library_dirs" || entry.key == "sources") {
       auto &list = entry.key == "sources"        ? to_.sources
                    : entry.key == "include_dirs" ? to_.include_dirs
@@ -125,12 +126,14 @@ private:
     if (element == "void" || element == "<fill-me-in>") {
       return; // as `config` of the original leaves them
     }
-    if (!is_scalar_type(element) && element[0] != '{' && element[0] != '(') {
+    place at{item.at.file, item.at.line, item.at.column + int(sign) + 1};
+    if (element[0] == '{') {
+      read_struct(element, at);
+    } else if (!is_scalar_type(element)) {
       throw problem(
-          {item.at.file, item.at.line, item.at.column + int(sign) + 1},
-          "the library has no type " + element +
-              "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128 and "
-              "structs of them");
+          at, "the library has no type " + element +
+                  "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128 and "
+                  "structs of them");
     }
     to_.typemaps.push_back({canonical_type(words), element, item.at});
   }
@@ -239,6 +242,22 @@ private:
     return names;
   }
 
+  // Two values with the same key would share a resource: it is made of whole numbers.
+  void check_keys(const variant &v) const {
+    for (const resource *r : made_.resources) {
+      for (const expression &e : r->key) {
+        visit_names(e, [&](const expression &name, const std::string &function) {
+          const argument *a = v.find(name.spelling);
+          bool whole = a && !a->is_array() && (a->element.rfind("int", 0) == 0 || a->element.rfind("uint", 0) == 0);
+          if (a && function.empty() && !whole) {
+            wrong(name.at, made_.name, name.spelling,
+                  "it is in the key of resource " + r->name + ", and is no integer");
+          }
+        });
+      }
+    }
+  }
+
   // Every name in a list is an argument of a function.
   void check_names() const {
     for (const auto &[name, at] : text_.where) {
@@ -281,6 +300,7 @@ private:
       model_.notes.push_back("kernel " + made_.name + ": the kind " + why_not_ + ", and is left out");
       return;
     }
+    check_keys(v);
     note_types(v);
     auto same = [&](const overload &o) { return o.variants[0].signature == v.signature; };
     auto known = std::find_if(made_.overloads.begin(), made_.overloads.end(), same);
@@ -379,8 +399,13 @@ module_model resolve(const config &text) {
       if (!is_name(section.name)) {
         throw problem(section.at, "a kernel has a name that is an identifier: [KERNEL name]");
       }
-      kernel_text kernel = read_kernel(section, *module, model);
-      model.kernels.push_back(kernel_maker(kernel, model).make());
+      try {
+        kernel_text kernel = read_kernel(section, *module, model);
+        model.kernels.push_back(kernel_maker(kernel, model).make());
+      } catch (const problem &p) { // those of the parsers do not know where they are
+        bool named = p.message.empty() || p.message.rfind("kernel ", 0) == 0;
+        throw named ? p : problem(p.at, "kernel " + section.name + ": " + p.message);
+      }
     });
   }
   if (all.empty() && model.kernels.empty()) {

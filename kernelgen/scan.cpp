@@ -54,11 +54,12 @@ public:
     for (const std::string &word : words) {
       arguments.push_back(word.c_str());
     }
+    progress("reading " + joined(options_.headers, ", "));
     clang_index index = clang_.createIndex(0, 0);
     clang_unsaved file = {"scan.c", text.c_str(), text.size()};
     clang_unit unit = nullptr;
-    int failed =
-        clang_.parseTranslationUnit2(index, "scan.c", arguments.data(), int(arguments.size()), &file, 1, 0x40, &unit);
+    int failed = clang_.parseTranslationUnit2(index, "scan.c", arguments.data(), int(arguments.size()), &file, 1,
+                                              parse_macros | parse_no_bodies, &unit);
     if (failed || !unit) {
       throw problem({}, "scan: libclang failed on " + joined(options_.headers, ", "));
     }
@@ -86,10 +87,28 @@ private:
 
   static int visit(clang_cursor cursor, clang_cursor, void *data) {
     auto *self = static_cast<header_reader *>(data);
+    bool macro = cursor.kind == cursor_macro && self->clang_.Cursor_isMacroFunctionLike(cursor);
     if (cursor.kind == cursor_function) {
       self->add(cursor);
+    } else if (macro || cursor.kind == cursor_variable) {
+      self->skip(cursor, macro ? "a macro: call it in a function of `header_code`" : "a variable");
     }
     return visit_continue;
+  }
+
+  // For a person who waits, and not for a file.
+  static void progress(const std::string &text) {
+    if (isatty(2)) {
+      std::cerr << "scan: " << text << "\033[K\r" << std::flush;
+    }
+  }
+
+  // What is declared, and is no function.
+  void skip(clang_cursor cursor, const char *why) {
+    scanned_function f = located(cursor);
+    if (!f.file.empty() && is_own(f.file) && is_wanted(f.name) && seen_.insert(f.name).second) {
+      made_.others.push_back(f.name + ": " + why + " (" + f.file + ":" + std::to_string(f.line) + ")");
+    }
   }
 
   // The library's own files: the given headers, and others in their folders unless these are the system's.
@@ -117,7 +136,7 @@ private:
     return any && std::none_of(options_.exclude.begin(), options_.exclude.end(), matches);
   }
 
-  void add(clang_cursor cursor) {
+  scanned_function located(clang_cursor cursor) const {
     clang_file file = nullptr;
     scanned_function f;
     unsigned line = 0;
@@ -125,10 +144,15 @@ private:
     f.name = clang_.text(clang_.getCursorSpelling(cursor));
     f.file = file ? clang_.text(clang_.getFileName(file)) : "";
     f.line = int(line);
+    return f;
+  }
+
+  void add(clang_cursor cursor) {
+    scanned_function f = located(cursor);
     if (!is_own(f.file) || !is_wanted(f.name) || !seen_.insert(f.name).second) {
       return;
     }
-    f.comment = clang_.text(clang_.Cursor_getBriefCommentText(cursor));
+    f.comment = comment_text(clang_.text(clang_.Cursor_getRawCommentText(cursor)));
     f.is_variadic = clang_.isFunctionTypeVariadic(clang_.getCursorType(cursor));
     f.result = parameter_of(clang_.getCursorResultType(cursor), "");
     for (int i = 0; i < clang_.Cursor_getNumArguments(cursor); i++) {
@@ -137,8 +161,8 @@ private:
       f.parameters.push_back(parameter_of(clang_.getCursorType(own), name.empty() ? "arg" + std::to_string(i) : name));
     }
     made_.functions.push_back(std::move(f));
-    if (isatty(2) && made_.functions.size() % 100 == 0) {
-      std::cerr << "scan: " << made_.functions.size() << " functions\r";
+    if (made_.functions.size() % 100 == 0) {
+      progress(std::to_string(made_.functions.size()) + " functions");
     }
   }
 
@@ -271,9 +295,14 @@ std::string kernel_section(const scanned_function &f, const kernel_guess &guess)
   list("inplace", guess.inplace);
   list("output", guess.output);
   list("hide", guess.hide);
-  std::string comment = f.comment;
-  std::replace(comment.begin(), comment.end(), '\n', ' ');
-  return text + (comment.empty() ? "" : "description = " + comment + "\n");
+  if (!f.comment.empty()) {
+    text += "description = ";
+    for (char c : f.comment) { // a percent sign is the configuration's
+      text += c == '\n' ? "\n    " : c == '%' ? "%%" : std::string(1, c);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string module_section(const scan_options &options, const scanned_header &found) {
@@ -346,6 +375,26 @@ std::string before_of(const scan_options &options, scanned_header &found, std::s
 
 } // namespace
 
+std::string comment_text(const std::string &raw) {
+  std::istringstream in(raw);
+  std::string all;
+  for (std::string line; std::getline(in, line);) {
+    size_t begin = line.find_first_not_of(" \t/*!"), end = line.find_last_not_of(" \t\r/*");
+    if (begin == line.npos || end == line.npos || begin > end) {
+      continue;
+    }
+    std::string text = line.substr(begin, end - begin + 1);
+    if (text[0] == '\\' || text[0] == '@') { // Doxygen's: \brief, @param x
+      text.erase(0, 1);
+      for (const char *word : {"brief ", "param[in] ", "param[out] ", "param[in,out] ", "param "}) {
+        text = text.rfind(word, 0) == 0 ? text.substr(std::string_view(word).size()) : text;
+      }
+    }
+    all += (all.empty() ? "" : "\n") + text;
+  }
+  return all;
+}
+
 scanned_header read_headers(const scan_options &options) { return header_reader(options).read(); }
 
 std::string scan(const scan_options &options, std::vector<std::string> &skipped) {
@@ -379,6 +428,7 @@ std::string scan(const scan_options &options, std::vector<std::string> &skipped)
     }
     throw problem({}, "scan: a configuration has to say\n  " + joined(undecided, "\n  "));
   }
+  skipped.insert(skipped.end(), found.others.begin(), found.others.end());
   for (const std::string &reason : skipped) {
     bool said = text.find("# skipped: " + reason) != text.npos;
     sections += said ? "" : "\n# skipped: " + reason + "\n";

@@ -37,8 +37,12 @@ struct scanned_function {
 
 struct scanned_header {
   std::vector<scanned_function> functions;
+  std::vector<std::string> others;             ///< declarations that are no functions, and why they are skipped
   std::map<std::string, std::string> typemaps; ///< names of the library's own types
 };
+
+/// A comment of C or Doxygen as plain text.
+std::string comment_text(const std::string &raw);
 
 /// Reads the headers; a header that does not compile is a problem.
 scanned_header read_headers(const scan_options &options);

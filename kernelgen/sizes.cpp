@@ -9,44 +9,6 @@ namespace kernelgen {
 
 namespace {
 
-std::optional<int64_t> constant(const expression &e) {
-  if (e.kind == expression::integer) {
-    int64_t value = 0;
-    for (char c : e.spelling) {
-      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, c - '0', &value)) {
-        throw problem(e.at, "the number is too large for a size");
-      }
-    }
-    return value;
-  }
-  std::vector<int64_t> values;
-  for (const expression &part : e.parts) {
-    std::optional<int64_t> value = constant(part);
-    if (!value) {
-      return std::nullopt;
-    }
-    values.push_back(*value);
-  }
-  int64_t made = 0;
-  if (e.kind == expression::unary && e.spelling == "-") {
-    return -values[0];
-  }
-  if (e.kind != expression::binary) {
-    return std::nullopt;
-  }
-  bool wrong = e.spelling == "+"   ? __builtin_add_overflow(values[0], values[1], &made)
-               : e.spelling == "-" ? __builtin_sub_overflow(values[0], values[1], &made)
-               : e.spelling == "*" ? __builtin_mul_overflow(values[0], values[1], &made)
-                                   : false;
-  if (wrong || ((e.spelling == "/" || e.spelling == "%") && values[1] == 0)) {
-    throw problem(e.at, "the size is no number: it overflows, or is divided by zero");
-  }
-  if (e.spelling == "/" || e.spelling == "%") {
-    return e.spelling == "/" ? values[0] / values[1] : values[0] % values[1];
-  }
-  return std::string("+-*").find(e.spelling) == std::string::npos ? std::nullopt : std::optional(made);
-}
-
 class finder {
 public:
   finder(variant &v, const kernel_text &text) : v_(v), text_(text) {}
@@ -60,6 +22,7 @@ public:
     }
     for (argument &a : v_.arguments) {
       check_known(a);
+      check_outputs(a);
       if (a.is_array() && a.result >= 0 && a.operand < 0) {
         compute(a);
       }
@@ -77,10 +40,22 @@ public:
               "the size " + s.computed->str() + " is computed, and could be missing: `missing = refuse`");
       }
     }
+    for (const argument &a : v_.arguments) {
+      check_skipping(a);
+    }
+    check_skipping(v_.result.value);
     v_.signature = signature();
   }
 
 private:
+  // What is left out shortens a row, and nothing else has a meaning.
+  void check_skipping(const argument &a) const {
+    bool is_row = a.core.size() == 1 && a.core[0].symbol >= 0 && a.form == argument_form::array;
+    if (v_.skips && !a.core.empty() && !is_row) {
+      refuse(a.dims[0], a, "`missing = skip` is for values and rows, `x(n)`; it has the dimensions " + type_text(a));
+    }
+  }
+
   [[noreturn]] void refuse(const expression &e, const argument &a, const std::string &why) const {
     place at = e.at.file ? e.at : a.at;
     wrong(at, text_.made.name, a.name, why);
@@ -102,6 +77,9 @@ private:
       }
       if (e.spelling == "stride" && v_.kind != layout_kind::strided) {
         refuse(e, a, "stride is for functions of the kind Strided; others get arrays without gaps");
+      }
+      if (e.spelling == "stride" && of->intent == intent_kind::hide) {
+        refuse(e, a, of->name + " is hidden, and has no gaps: its stride is 1");
       }
     };
     walk(a, check);
@@ -137,11 +115,20 @@ private:
                  "its size has `" + name.spelling + "`, which is no argument and no size of an input" +
                      (of ? " (it is an array)" : "; a constant of C goes in backquotes"));
         }
-        if (function.empty() && of && !is_measured(name.spelling) && of->intent == intent_kind::output && !of->value) {
-          refuse(name, a, "its size is `" + name.spelling + "`, which is known after the call only");
-        }
         if (function.empty() && of && !is_measured(name.spelling) && of->intent == intent_kind::hide && !of->value) {
           refuse(name, a, "its size is `" + name.spelling + "`, which is hidden and has no value");
+        }
+      });
+    }
+  }
+
+  // x(n), where n is what the function gives: what the caller gives is no size of it.
+  void check_outputs(const argument &a) const {
+    for (const expression &d : a.dims) {
+      visit_names(d, [&](const expression &name, const std::string &function) {
+        const argument *of = function.empty() ? v_.find(name.spelling) : nullptr;
+        if (of && of->intent == intent_kind::output && !of->value) {
+          refuse(name, a, "its size is `" + name.spelling + "`, which is known after the call only");
         }
       });
     }
@@ -154,14 +141,15 @@ private:
     }
     static const std::set<std::string> taken = {"Any",    "Scalar",   "Number",   "Real",    "Integer",
                                                 "Signed", "Unsigned", "Floating", "Complex", "Bool",
-                                                "Fixed",  "Float",    "Int"};
+                                                "Fixed",  "Float",    "Int",      "UInt",    "Text"};
     std::string name = wanted;
     name[0] = char(std::toupper(static_cast<unsigned char>(name[0])));
     if (!std::isalpha(static_cast<unsigned char>(name[0]))) {
       name = "N" + name;
     }
     auto is_taken = [&](const std::string &n) {
-      return taken.count(n) || std::any_of(v_.sizes.begin(), v_.sizes.end(), [&](auto &s) { return s.name == n; });
+      return taken.count(n) || v_.find(n) || // an operand of that name would be the size
+             std::any_of(v_.sizes.begin(), v_.sizes.end(), [&](auto &s) { return s.name == n; });
     };
     std::string unique = name;
     for (int i = 1; is_taken(unique); i++) {

@@ -5,7 +5,8 @@
 
 namespace kernelgen {
 
-problem::problem(place at, const std::string &message) : std::runtime_error(show(at, "error", message)) {}
+problem::problem(place at_, const std::string &message_)
+    : std::runtime_error(show(at_, "error", message_)), at(at_), message(message_) {}
 
 std::string show(place at, std::string_view kind, const std::string &message) {
   std::string text;
@@ -98,6 +99,7 @@ std::string quoted_c(std::string_view text) {
 std::vector<text_line> split_list(const std::vector<text_line> &lines) {
   std::vector<text_line> items;
   int depth = 0;
+  char quote = 0;
   text_line item;
   auto finish = [&] {
     item.text = trimmed(item.text);
@@ -109,9 +111,13 @@ std::vector<text_line> split_list(const std::vector<text_line> &lines) {
   for (const text_line &line : lines) {
     for (size_t i = 0; i < line.text.size(); i++) {
       char c = line.text[i];
-      depth += c == '(' || c == '[' || c == '{';
-      depth -= c == ')' || c == ']' || c == '}';
-      if (c == ',' && depth <= 0) {
+      bool is_quote = c == '\'' || c == '"' || c == '`';
+      if (quote ? c == quote && line.text[i - 1] != '\\' : is_quote) {
+        quote = quote ? 0 : c;
+      }
+      depth += !quote && (c == '(' || c == '[' || c == '{');
+      depth -= !quote && (c == ')' || c == ']' || c == '}');
+      if (c == ',' && depth <= 0 && !quote) {
         finish();
       } else if (!item.text.empty() || (c != ' ' && c != '\t')) {
         if (item.text.empty()) {
@@ -120,6 +126,7 @@ std::vector<text_line> split_list(const std::vector<text_line> &lines) {
         item.text += c;
       }
     }
+    quote = 0; // a text ends with its line
     if (depth <= 0) {
       finish();
     } else {

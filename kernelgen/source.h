@@ -33,6 +33,8 @@ class problem : public std::runtime_error {
 public:
   problem(place at, const std::string &message);
   explicit problem(const std::string &shown) : std::runtime_error(shown) {} ///< several, as `show` makes them
+  place at;
+  std::string message; ///< without the place; empty of several
 };
 
 /// `file:line:column: kind: message`, and the line with a caret.
@@ -50,7 +52,7 @@ std::string joined(const std::vector<std::string> &parts, std::string_view betwe
 bool is_name(std::string_view text); ///< an identifier of C
 std::string quoted_c(std::string_view text);
 
-/// Splits at commas and ends of lines that are in no brackets; what is empty is left out.
+/// Splits at commas and ends of lines that are in no brackets and no quotes; what is empty is left out.
 std::vector<text_line> split_list(const std::vector<text_line> &lines);
 
 } // namespace kernelgen

@@ -1,5 +1,6 @@
 // The call of one prototype: which form each argument has, its type, its intent.
 #include <algorithm>
+#include <cctype>
 
 #include "kernelgen/resolve.h"
 
@@ -82,10 +83,12 @@ public:
     for (const parameter &p : function_.parameters) {
       made_.arguments.push_back(make_argument(p));
     }
+    check_names();
     make_returned();
     number();
     if (defaults_.may_miss) {
       make_missing();
+      made_.skips = text_.made.skips_missing;
     }
     return std::move(made_);
   }
@@ -140,7 +143,9 @@ private:
       set_type(a);
       return set_new(a);
     }
-    if (a.type.is_function || a.type.pointers > 2 || (a.type.pointers == 2 && !has_dims)) {
+    auto of_value = [&](const resource *r) { return a.value && a.value->is_name(r->name); };
+    bool is_resource = std::any_of(text_.made.resources.begin(), text_.made.resources.end(), of_value);
+    if (is_resource || a.type.is_function || a.type.pointers > 2 || (a.type.pointers == 2 && !has_dims)) {
       a.form = argument_form::opaque;
     } else if (a.type.pointers == 0) {
       a.form = argument_form::value;
@@ -160,6 +165,7 @@ private:
       a.form = a.dims.empty()         ? argument_form::pointer
                : a.type.pointers == 2 ? argument_form::rows
                                       : argument_form::array;
+      check_extents(a);
       if (a.form == argument_form::rows && a.dims.size() != 2) {
         wrong_argument(a, "pointers to rows have two dimensions, " + a.name + "(m, n)");
       }
@@ -201,7 +207,69 @@ private:
     a.value.reset();
   }
 
+  // What the wrapper calls its own variables: those of other arguments, and of the library.
+  void check_names() const {
+    static const char *const endings[] = {"_size",           "_stride",  "_result",  "_result_stride",
+                                          "_operand_stride", "_direct",  "_at",      "_wide",
+                                          "_rows",           "_operand", "_wanted0", "_wanted1"};
+    for (const argument &a : made_.arguments) {
+      if (a.name.rfind("dynd_", 0) == 0 || a.name == function_.name) {
+        wrong(a.at, text_.made.name, a.name,
+              "the wrapper has another meaning for this name: rename it in the prototype");
+      }
+      for (const char *ending : endings) {
+        if (made_.find(a.name + ending)) {
+          wrong(made_.find(a.name + ending)->at, text_.made.name, a.name + ending,
+                "the wrapper has a variable of this name, of " + a.name + ": rename it in the prototype");
+        }
+      }
+    }
+  }
+
+  // T a[3], T (*a)[3]: the dimensions are those of the prototype.
+  void check_extents(const argument &a) const {
+    size_t n = a.type.extents.size(), expected = n + !a.type.is_decayed;
+    if (!a.type.after.empty() && a.dims.size() != expected) {
+      wrong_argument(a, "it has " + std::to_string(a.dims.size()) + " dimensions, and the prototype " +
+                            std::to_string(expected) + ": " + a.type.declare(a.name));
+    }
+    for (size_t i = 0; i < n && a.dims.size() >= n; i++) {
+      const std::string &extent = a.type.extents[i];
+      expression dim = a.dims[a.dims.size() - n + i];
+      for (size_t d = 0; a.type.after.empty() && d + 1 < a.dims.size(); d++) { // T a[9] as a matrix
+        dim = {expression::binary, "*", {dim, a.dims[d]}, dim.at};
+      }
+      std::optional<int64_t> wanted = extent.empty() ? std::nullopt : constant(parse_expression({extent, a.at}));
+      if (wanted && constant(dim) != wanted) {
+        wrong_argument(a, "its size " + dim.str() + " contradicts the prototype, which has [" + extent + "]");
+      }
+    }
+  }
+
+  // An integer of the configuration must be one that the argument can have.
+  void check_number(const argument &a) const {
+    const scalar_type *scalar = find_scalar(a.element);
+    std::optional<int64_t> value = constant(*a.value);
+    const expression &inside = a.value->kind == expression::unary ? a.value->parts[0] : *a.value;
+    bool integer = scalar && (a.element.rfind("int", 0) == 0 || a.element.rfind("uint", 0) == 0);
+    bool literal = inside.kind == expression::text && std::isdigit(static_cast<unsigned char>(inside.spelling[0]));
+    if (!integer) {
+      return;
+    }
+    if (literal && inside.spelling.rfind("0x", 0) != 0 && inside.spelling.find_first_of(".eE") != std::string::npos) {
+      wrong_argument(a, "its value " + a.value->str() + " is no whole number, and " + a.type.base + " takes one");
+    }
+    int bits = 8 * scalar->size - (a.element[0] == 'i');
+    int64_t most = bits >= 63 ? INT64_MAX : (int64_t(1) << bits) - 1, least = a.element[0] == 'u' ? 0 : -most - 1;
+    if (value && (*value < least || *value > most)) {
+      wrong_argument(a, "its value " + a.value->str() + " is none that " + a.type.base + " can have");
+    }
+  }
+
   void check_value(argument &a) const {
+    if (a.value) {
+      check_number(a);
+    }
     if (a.form == argument_form::value && a.is_written_operand()) {
       a.intent = intent_kind::input; // C cannot change it
     }
@@ -212,10 +280,6 @@ private:
     a.is_optional = a.is_given() && a.value && !a.is_omitted && !(defaults_.plain_written && a.is_written_operand());
     if (a.is_optional && !find_scalar(a.element)) {
       wrong_argument(a, "only a number has a default");
-    }
-    if (made_.kind == layout_kind::strided && a.is_array() && a.is_given() && !a.is_written_operand() &&
-        !a.is_read_only()) {
-      wrong_argument(a, "the function could write it: for the kind Strided it must be const, or `trusted`");
     }
   }
 
@@ -327,6 +391,8 @@ std::string element_type(const std::vector<typemap> &typemaps, const std::string
 }
 
 bool is_scalar_type(std::string_view element) { return find_scalar(element) != nullptr; }
+
+size_t size_of(std::string_view element) { return size_t(find_scalar(element)->size); }
 
 variant make_variant(const kernel_text &text, const prototype &function, layout_kind kind, const default_use &defaults,
                      const module_model &model) {

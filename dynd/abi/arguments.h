@@ -24,6 +24,27 @@ dynd_fail(dynd_frame *frame, int status, const char *format, ...) {
   return status;
 }
 
+/* A number of any type as text, for messages: `text` has room for 32 characters. */
+static inline const char *dynd_show_integer(char *text, long long value) {
+  snprintf(text, 32, "%lld", value);
+  return text;
+}
+static inline const char *dynd_show_unsigned(char *text, unsigned long long value) {
+  snprintf(text, 32, "%llu", value);
+  return text;
+}
+static inline const char *dynd_show_double(char *text, double value) {
+  snprintf(text, 32, "%g", value);
+  return text;
+}
+#define DYND_SHOWN(value)                                                                                              \
+  _Generic((value), float                                                                                              \
+           : dynd_show_double, double                                                                                  \
+           : dynd_show_double, unsigned long                                                                           \
+           : dynd_show_unsigned, unsigned long long                                                                    \
+           : dynd_show_unsigned, default                                                                               \
+           : dynd_show_integer)((char[32]){0}, value)
+
 /* ---- sizes: 64-bit numbers; `wrong` is set where one overflows or is divided by zero -------------------------------
  */
 
@@ -52,6 +73,39 @@ static inline int64_t dynd_modulo(int64_t a, int64_t b, int *wrong) {
   *wrong |= bad;
   return bad ? 0 : a % b;
 }
+static inline int64_t dynd_shift_left(int64_t a, int64_t b, int *wrong) {
+  int bad = a < 0 || b < 0 || b > 62 || a > INT64_MAX >> b;
+  *wrong |= bad;
+  return bad ? 0 : a << b;
+}
+static inline int64_t dynd_shift_right(int64_t a, int64_t b, int *wrong) {
+  int bad = a < 0 || b < 0 || b > 62;
+  *wrong |= bad;
+  return bad ? 0 : a >> b;
+}
+static inline int64_t dynd_of_unsigned(uint64_t a, int *wrong) {
+  *wrong |= a > INT64_MAX;
+  return (int64_t)a;
+}
+static inline int64_t dynd_of_double(long double a, int *wrong) {
+  int fits = a > -9223372036854775808.0L && a < 9223372036854775808.0L; /* not a NaN */
+  *wrong |= !fits;
+  return fits ? (int64_t)a : 0;
+}
+static inline int64_t dynd_of_integer(int64_t a, int *wrong) {
+  (void)wrong;
+  return a;
+}
+/* A value of any type of C as a size. */
+#define DYND_SIZE(value, wrong)                                                                                        \
+  _Generic((value), float                                                                                              \
+           : dynd_of_double, double                                                                                    \
+           : dynd_of_double, long double                                                                               \
+           : dynd_of_double, unsigned long                                                                             \
+           : dynd_of_unsigned, unsigned long long                                                                      \
+           : dynd_of_unsigned, default                                                                                 \
+           : dynd_of_integer)(value, wrong)
+
 static inline int64_t dynd_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dynd_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -83,12 +137,15 @@ static inline void dynd_dense_strides(const int64_t *size, int ndim, size_t item
   }
 }
 
-/* Whether all strides are whole numbers of elements, and none is negative: what functions with increments take. */
+/* Whether all strides are whole numbers of elements, and none is negative: what functions with increments take. Nothing
+ * has any. */
 static inline int dynd_has_steps(const int64_t *size, const intptr_t *stride, int ndim, size_t item) {
-  int d, steps = 1;
-  for (d = 0; d < ndim; d++)
+  int d, steps = 1, empty = 0;
+  for (d = 0; d < ndim; d++) {
+    empty |= size[d] == 0;
     steps &= size[d] <= 1 || (stride[d] > 0 && stride[d] % (intptr_t)item == 0);
-  return steps;
+  }
+  return steps || empty;
 }
 
 /* Two axes: `a`, along which elements are near each other in `from`, and `b`, where they are near in `to`; in tiles, so
@@ -210,6 +267,47 @@ static inline size_t dynd_count(const int64_t *size, int ndim) {
   return count;
 }
 
+/* Of rows of ?T that are equally long: the positions at which all have a value; behind them, at [size], how many these
+ * are. NULL where there is no memory. */
+static inline int64_t *dynd_keep(dynd_room *room, dynd_frame *frame, int64_t size, char *const *row,
+                                 const intptr_t *stride, int nrows) {
+  int64_t with_count = size + 1, count = 0, i;
+  int64_t *kept = (int64_t *)dynd_room_for(room, frame, &with_count, 1, sizeof(*kept));
+  int r;
+  for (i = 0; kept && i < size; i++) {
+    char present = 1;
+    for (r = 0; r < nrows; r++)
+      present &= row[r][i * stride[r]];
+    kept[count] = i;
+    count += present;
+  }
+  if (kept)
+    kept[size] = count;
+  return kept;
+}
+
+/* The values at these positions, one behind the other; NULL where there is no memory. */
+static inline void *dynd_gather(dynd_room *room, dynd_frame *frame, const char *from, intptr_t stride,
+                                const int64_t *kept, int64_t count, size_t item) {
+  char *to = (char *)dynd_room_for(room, frame, &count, 1, item);
+  int64_t i;
+  for (i = 0; to && i < count; i++)
+    memcpy(to + i * (int64_t)item, from + kept[i] * stride, item);
+  return to;
+}
+
+/* Back to these positions of a row of ?T, whose values are `offset` bytes behind its bytes; the others are missing. */
+static inline void dynd_scatter(char *to, intptr_t stride, const void *from, const int64_t *kept, int64_t size,
+                                size_t item, size_t offset) {
+  int64_t i;
+  for (i = 0; i < size; i++)
+    to[i * stride] = 0;
+  for (i = 0; i < kept[size]; i++) {
+    to[kept[i] * stride] = 1;
+    memcpy(to + kept[i] * stride + offset, (const char *)from + i * (int64_t)item, item);
+  }
+}
+
 /* A copy of a block, without gaps in that order; NULL where there is no memory for it. */
 static inline void *dynd_copy_in(dynd_room *room, dynd_frame *frame, const void *from, const int64_t *size,
                                  const intptr_t *stride, int ndim, size_t item, char order) {
@@ -263,6 +361,15 @@ static inline dynd_resource *dynd_pool_take(dynd_pool *pool, const int64_t *key,
     *at = found->next;
   pthread_mutex_unlock(&pool->mutex);
   return found;
+}
+
+static inline dynd_resource *dynd_new_resource(void *handle, const int64_t *key) {
+  dynd_resource *made = (dynd_resource *)calloc(1, sizeof(*made));
+  if (made) {
+    made->handle = handle;
+    memcpy(made->key, key, sizeof(made->key));
+  }
+  return made;
 }
 
 static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {

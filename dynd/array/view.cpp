@@ -166,6 +166,33 @@ array field(const array &a, int i) {
   return field_of(parts, taken, "number " + std::to_string(i));
 }
 
+array byte_rows(const array &a) {
+  array_block &from = *a.get();
+  materialize(&from);
+  ndt::type byte = ndt::make_scalar(scalar_id::uint8);
+  int last = from.ndim;
+  if (last == 0) { // a row by itself is strided
+    row_extent row = read_slot(from.streams()[0].address, from.streams()[0].kind);
+    ref<array_block> one = new_block(ndt::make_strided_dim(byte).get(), from.access, from.flags & flag_ours);
+    one->size()[0] = row.size;
+    one->strides(0)[0] = 1;
+    one->streams()[0] = shared_stream(from, 1);
+    one->streams()[0].address += row.size ? row.start : 0;
+    note_density(*one);
+    return array(std::move(one));
+  }
+  ndt::type type = ndt::with_dtype(a.type(), ndt::make_var_dim(byte));
+  ref<array_block> block = new_block(type.get(), from.access, from.flags & flag_ours);
+  std::copy_n(from.size(), last, block->size());
+  block->size()[last] = -1;
+  for (int s = 0; s < from.nstreams; s++) { // slots of outer rows, slots of the elements, bytes
+    block->streams()[s] = shared_stream(from, s);
+    std::copy_n(from.strides(s), last, block->strides(s));
+    block->strides(s)[last] = s == from.nstreams - 1;
+  }
+  return array(std::move(block));
+}
+
 array fields(const array &a, std::span<const std::string> names) {
   element_parts parts(a);
   std::vector<ndt::type> types;

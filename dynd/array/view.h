@@ -41,6 +41,9 @@ array field(const array &a, std::string_view name);
 /// The same by the field's place, of tuples too.
 array field(const array &a, int i);
 
+/// The elements of an array of `bytes` as rows of uint8: a dimension more, the same memory. One element is a row.
+array byte_rows(const array &a);
+
 /// Some fields of an array of structs, as structs of these: a[["x", "y"]]. Through options and pointers too.
 array fields(const array &a, std::span<const std::string> names);
 

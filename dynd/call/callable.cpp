@@ -6,6 +6,7 @@
 #include <map>
 
 #include "dynd/array/cursor.h"
+#include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/call/reduction.h"
@@ -334,6 +335,33 @@ block_list place(callable_state &state, std::span<const array> operands, std::sp
   return list;
 }
 
+// Whether an overload takes rows of uint8 there.
+bool takes_byte_rows(callable_state &state, int i) {
+  std::lock_guard lock(state.mutex);
+  return std::any_of(state.overloads.begin(), state.overloads.end(), [&](const std::unique_ptr<overload> &o) {
+    const std::vector<core_pattern> &operands = o->signature.operands;
+    return size_t(i) < operands.size() && operands[size_t(i)].dims.size() == 1 &&
+           operands[size_t(i)].dtype == ndt::make_scalar(scalar_id::uint8);
+  });
+}
+
+// Elements that are `bytes` are rows of uint8 for a kernel that takes such rows.
+int call_external(callable_state &state, array_block *const *blocks, int count, std::span<const keyword> keywords,
+                  ref<array_block> *results) {
+  auto is_bytes = [](const array_block *block) { return block->type->dtype->kind == type_kind::bytes; };
+  if (count > max_external_sources || std::none_of(blocks, blocks + count, is_bytes)) [[likely]] {
+    return call_resolved(resolve(state, blocks, count), blocks, count, keywords, results);
+  }
+  array viewed[max_external_sources];
+  array_block *all[max_external_sources];
+  for (int i = 0; i < count; i++) {
+    bool rows = is_bytes(blocks[i]) && takes_byte_rows(state, i);
+    viewed[i] = rows ? byte_rows(array(ref<array_block>::share(blocks[i]))) : array();
+    all[i] = rows ? viewed[i].get() : blocks[i];
+  }
+  return call_resolved(resolve(state, all, count), all, count, keywords, results);
+}
+
 int call_state(callable_state &state, std::span<const array> operands, std::span<const keyword> given,
                ref<array_block> *results) {
   std::vector<keyword> keywords;
@@ -345,7 +373,7 @@ int call_state(callable_state &state, std::span<const array> operands, std::span
     evaluate(*state.op, {list.block, list.count}, results);
     return operation_of(*state.op).noutputs;
   }
-  return call_resolved(resolve(state, list.block, list.count), list.block, list.count, keywords, results);
+  return call_external(state, list.block, list.count, keywords, results);
 }
 
 } // namespace
@@ -517,7 +545,7 @@ int callable::call_into(array_block *const *operands, int count, ref<array_block
     evaluate(*state.op, {operands, count}, results);
     return operation_of(*state.op).noutputs;
   }
-  return call_resolved(resolve(state, operands, count), operands, count, {}, results);
+  return call_external(state, operands, count, {}, results);
 }
 
 array callable::call_blocks(std::initializer_list<array_block *> operands) const {

@@ -23,6 +23,7 @@ namespace {
 
 struct library {
   void *handle;
+  std::string path;
   std::vector<std::string> names;
 };
 
@@ -247,12 +248,19 @@ std::vector<std::string> load(const std::string &path) {
     now.kernels.clear(); // before the library goes
     fail(now.kind, "load: " + path + ": " + now.error);
   }
-  all.libraries.push_back({handle.get(), names});
+  all.libraries.push_back({handle.get(), path, names});
   handle.release(); // from here on something of it may be in use
   for (const overload &o : now.kernels) {
     add_offer(all, o.function, path);
   }
   return names;
+}
+
+void forget(const std::string &path) {
+  registry &all = the_registry();
+  std::lock_guard lock(all.mutex);
+  std::erase_if(all.libraries, [&](const library &l) { return l.path == path; });
+  std::erase_if(all.callables, [&](const callable &c) { return c.state()->library == path; });
 }
 
 void register_kernel(const kernel &k) {

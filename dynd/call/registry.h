@@ -1,6 +1,7 @@
 // Callables by name: the operations of the library, those of plug-ins, and those that a program registers itself.
 //
-// A kernel that is registered stays for the life of the process, and so does its library. Any thread may ask.
+// A kernel that is registered stays for the life of the process, unless it is forgotten, and so does its library. Any
+// thread may ask.
 #pragma once
 
 #include <string>
@@ -14,6 +15,10 @@ namespace dynd::nd {
 /// Loads a plug-in (dynd/abi/plugin.h) and returns the names of its kernels. All of it or nothing: a library that is
 /// wrong in any way is closed again, and nothing of it stays. One that was loaded before is not loaded again.
 std::vector<std::string> load(const std::string &path);
+
+/// The callables that a plug-in brought are no longer found by their names, so that another one may bring them; those
+/// that are held go on working. Its library stays.
+void forget(const std::string &path);
 
 /// A kernel of this program: an overload of the callable of its name, which is made where there is none. The name must
 /// be an identifier that begins with a letter, and none of the names that are reserved. To an operation of the library

@@ -73,6 +73,7 @@ public:
   }
 
   std::string why;
+  int doubts = 0; ///< 1: it could take missing values where there are none; 2: it cannot where there may be some
 
 private:
   fit no(const std::string &reason) {
@@ -147,8 +148,8 @@ private:
     return takes_missing(i) ? ndt::type(dtype->element) : dtype;
   }
 
-  // What the operand is converted to. A kernel that takes what may be missing is second best for what may not, and the
-  // other way round.
+  // What the operand is converted to. Of two kernels that fit otherwise, one that takes what may be missing is second
+  // best for what may not; one that cannot comes after it where values may be missing.
   fit settle(const type_data *own, int i, resolution &found) {
     fit how = settle_value(own, i, found);
     ndt::type &to = found.operands[size_t(i)];
@@ -156,9 +157,10 @@ private:
     if (how == fit::none || takes_missing(i) == may_miss(blocks_[i])) {
       return how;
     }
+    doubts = std::max(doubts, takes_missing(i) ? 1 : 2);
     return operands_[size_t(i)].inout ? no(label(i) + " is read and written, and has elements of type " +
                                            blocks_[i]->type->dtype->text + "; it takes " + takes())
-                                      : std::max(how, fit::lossless);
+                                      : how;
   }
 
   fit settle_value(const type_data *own, int i, resolution &found) {
@@ -214,12 +216,13 @@ std::string types_text(array_block *const *blocks, int count) {
 std::unique_ptr<resolution> find_best(const callable_state &state, array_block *const *blocks, int count,
                                       std::vector<std::string> &reasons) {
   std::unique_ptr<resolution> best;
-  fit best_fit = fit::none;
+  std::pair best_fit(fit::none, 0);
   for (const std::unique_ptr<overload> &o : state.overloads) {
     auto found = std::make_unique<resolution>();
     candidate tried(*o);
-    fit how = tried.match(blocks, count, *found);
-    if (how == fit::none) {
+    std::pair how(tried.match(blocks, count, *found), 0);
+    how.second = tried.doubts;
+    if (how.first == fit::none) {
       reasons.push_back(tried.why);
       continue;
     }

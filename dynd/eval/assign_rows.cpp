@@ -1,6 +1,7 @@
 #include "dynd/eval/assign_rows.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -277,6 +278,31 @@ given_rows::~given_rows() {
 void find_sizes(const type_data *type, const array_block &src, intptr_t *size) {
   std::fill_n(size, type->all_ndim, -1);
   find_sizes({type}, src, {src.type}, size);
+}
+
+// From the innermost axis in memory on, each steps over all that is inside of it. Rows do not overlap in their content,
+// whose axes are the last `var` one and those inside.
+bool has_own_places(const array_block &block) {
+  if (std::count(block.size(), block.size() + block.ndim, 0)) {
+    return true;
+  }
+  intptr_t extent = intptr_t(stream_item(block, block.nstreams - 1));
+  const intptr_t *stride = block.strides(block.nstreams - 1);
+  small_vector<int, max_ndim> axes;
+  int nvar = block.type->var_count;
+  for (int d = nvar ? block.var_axis(nvar - 1) : 0; d < block.ndim; d++) {
+    if (block.is_var(d) || block.size()[d] > 1) {
+      axes.push_back(d);
+    }
+  }
+  std::sort(axes.begin(), axes.end(), [&](int a, int b) { return std::abs(stride[a]) < std::abs(stride[b]); });
+  for (int d : axes) {
+    if (std::abs(stride[d]) < extent) {
+      return false;
+    }
+    extent = block.is_var(d) ? INTPTR_MAX : extent + std::abs(stride[d]) * (block.size()[d] - 1);
+  }
+  return true;
 }
 
 bool may_write_to(const array_block &dst, const array_block &src) {

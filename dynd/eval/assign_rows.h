@@ -40,6 +40,8 @@ private:
 /// may touch: different owners may lend the same memory. Where that is not known the answer is yes, and the price is a
 /// copy.
 bool may_write_to(const array_block &dst, const array_block &src);
+/// Whether no two elements have the same place.
+bool has_own_places(const array_block &block);
 
 /// The sizes of an array of `type` that takes the values of `src`: strided dimensions have those of the source.
 void find_sizes(const type_data *type, const array_block &src, intptr_t *size);

@@ -106,6 +106,9 @@ private:
       refuse(error_kind::type, label(o) + " is read and written, and the array cannot be written: make it with "
                                           "access='rw'");
     }
+    if (!has_own_places(given)) {
+      refuse(error_kind::broadcast, label(o) + " is read and written, and some of its elements share memory");
+    }
   }
 
   // Aligned, a struct's fields as in C, and in the order that the flags want.
@@ -230,18 +233,13 @@ private:
       }
       bool whole = outer(o) == shape_.ndim;
       for (int d = 0; d < shape_.ndim && whole; d++) {
-        whole = block_[o]->size()[d] == shape_.size[d] && (block_[o]->size()[d] <= 1 || !stretches(o, d));
+        whole = block_[o]->size()[d] == shape_.size[d];
       }
       if (!whole) {
         refuse(error_kind::broadcast, label(o) + " is read and written, and would be stretched from " +
                                           space_text({block_[o].get(), outer(o)}));
       }
     }
-  }
-
-  bool stretches(int o, int d) const {
-    return !block_[o]->is_var(d) && block_[o]->strides(block_[o]->type->var_count)[d] == 0 &&
-           block_[o]->type->var_count == 0;
   }
 
   std::string size_name(int s) const { return f_.sizes[size_t(s)].name; }

@@ -215,28 +215,6 @@ bool is_same_view(const array_block &a, const array_block &b) {
   return same;
 }
 
-// Whether each element has a place of its own: from the innermost axis in memory on, each steps over all that is inside
-// of it. Rows do not overlap in their content, whose axes are the last `var` one and those inside.
-bool has_own_places(const array_block &block) {
-  intptr_t extent = intptr_t(stream_item(block, block.nstreams - 1));
-  const intptr_t *stride = block.strides(block.nstreams - 1);
-  small_vector<int, max_ndim> axes;
-  int nvar = block.type->var_count;
-  for (int d = nvar ? block.var_axis(nvar - 1) : 0; d < block.ndim; d++) {
-    if (block.is_var(d) || block.size()[d] > 1) {
-      axes.push_back(d);
-    }
-  }
-  std::sort(axes.begin(), axes.end(), [&](int a, int b) { return std::abs(stride[a]) < std::abs(stride[b]); });
-  for (int d : axes) {
-    if (std::abs(stride[d]) < extent) {
-      return false;
-    }
-    extent = block.is_var(d) ? INTPTR_MAX : extent + std::abs(stride[d]) * (block.size()[d] - 1);
-  }
-  return true;
-}
-
 // Whether no element of dst is read for another one. A lazy operand has no memory, or one of its own.
 bool can_write_in_place(const array_block &dst, const call_operands &operands) {
   if (!has_own_places(dst)) {

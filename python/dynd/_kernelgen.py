@@ -5,11 +5,16 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tempfile
 import types
 
 from dynd import _dynd
 from dynd._foreign import _cache, _headers
+
+
+_loaded = {}  # of each configuration: its plug-in, and the names of its kernels
 
 
 def _generator():
@@ -26,34 +31,65 @@ def _generator():
 
 
 def _run(*words):
-    environment = dict(os.environ, DYND_INCLUDE=str(_headers()))
+    environment = dict(os.environ, DYND_INCLUDE=str(_headers()), DYND_PREFIX=sys.prefix, DYND_SITE=sysconfig.get_path("purelib"))
     made = subprocess.run([_generator(), *words], capture_output=True, text=True, env=environment)
     if made.returncode:
         raise ValueError(f"wrap: {made.stderr.strip()}")
     return made.stdout
 
 
-def _sources(config, text):
-    """The files that a configuration names, as far as they are there: a change of one is another plug-in."""
-    found = re.search(r"^\s*sources\s*[=:](.*(?:\n\s+.*)*)", text, re.MULTILINE | re.IGNORECASE)
-    names = re.split(r"[,\s]+", found[1]) if found else []
-    return [p for p in (config.parent / n for n in names if n) if p.is_file()]
+def _digest(*parts):
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
-def _key(config):
-    """What the plug-in is made of: the generated source, the module's own files, the ABI and the compiler."""
-    text = config.read_text()
-    parts = [_run("generate", str(config), "-o", "-").encode(), text.encode(), str(config.parent).encode()]
-    parts += [p.read_bytes() for p in _sources(config, text)]
+def _key(config, generated):
+    """What the plug-in is made of, but for the files that compilers read: the configuration, the ABI, the compilers."""
+    parts = [generated.encode(), config.read_bytes(), str(config.parent).encode()]
     parts += [p.read_bytes() for p in sorted((_headers() / "dynd" / "abi").glob("*.h"))]
     parts += [os.environ.get(name, "").encode() for name in ("CC", "CXX", "FC")]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
+    return _digest(*parts)
+
+
+def _target(key, inputs):
+    """The plug-in, by the contents of its sources and headers, which the last build has listed; None before the first."""
+    if not inputs.exists():
+        return None
+    files = map(pathlib.Path, inputs.read_text().splitlines())
+    return inputs.parent / f"{_digest(key.encode(), *(p.read_bytes() if p.is_file() else b'' for p in files))}.so"
+
+
+def _built(config, generated):
+    key = _key(config, generated)
+    inputs = _cache() / f"{key}.inputs"
+    target = _target(key, inputs)
+    if target is None or not target.exists():
+        inputs.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=inputs.parent) as folder:
+            _run("build", str(config), "-o", f"{folder}/plugin.so", "--inputs", f"{folder}/inputs")
+            os.replace(f"{folder}/inputs", inputs)
+            target = _target(key, inputs)
+            os.replace(f"{folder}/plugin.so", target)
+    return target
+
+
+def _load(config, target):
+    """The names of its kernels. What the configuration was before is forgotten."""
+    from dynd import nd
+    before = _loaded.get(config)
+    if before and before[0] != target:
+        _dynd.forget(str(before[0]))
+        for name in before[1]:
+            vars(nd).pop(name, None)
+    names = nd.load(target)
+    _loaded[config] = target, names
+    return names
 
 
 def wrap(config):
     """Makes kernels of the C or Fortran functions that a configuration describes, and returns them as a namespace.
 
-    The plug-in is built once, and kept in the user's cache; a change of the configuration or of a source builds it anew.
+    The plug-in is built once, and kept in the user's cache; a change of the configuration, a source or a header of its
+    own builds it anew, and its kernels take the place of those from before.
     Its kernels are functions of this module too, under their names with the configuration's `prefix`.
     docs/kernelgen.md shows how to write one.
 
@@ -65,23 +101,18 @@ def wrap(config):
     config = pathlib.Path(config).resolve()
     if not config.is_file():
         raise FileNotFoundError(f"wrap: there is no file {str(config)!r}")
-    target = _cache() / f"{_key(config)}.so"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            _run("build", str(config), "-o", f"{folder}/plugin.so")
-            os.replace(f"{folder}/plugin.so", target)
-    found = re.search(r"^\s*prefix\s*[=:]\s*(\w+)", config.read_text(), re.MULTILINE | re.IGNORECASE)
-    prefix = found[1] if found else ""
-    names = nd.load(target)
-    return types.SimpleNamespace(**{n.removeprefix(prefix): getattr(nd, n) for n in names})
+    generated = _run("generate", str(config), "-o", "-")
+    names = _load(config, _built(config, generated))
+    found = re.search(r"Names begin with (\w+)\.", generated.partition("\n")[0])
+    return types.SimpleNamespace(**{n.removeprefix(found[1] if found else ""): getattr(nd, n) for n in names})
 
 
-def wrap_header(header, functions, library=None, *, include_dirs=(), prefix="", threadsafe=True):
+def wrap_header(header, functions, library=None, *, include_dirs=(), prefix="", threadsafe=False):
     """A quick start: scans a C header for functions, and wraps them as well as their declarations can be guessed.
 
     const pointers are inputs, sizes are recognised by their names; where nothing can be guessed, it says what a
-    configuration would have to say. `library` is what the linker calls it, without lib.
+    configuration would have to say. `library` is what the linker calls it, without lib. Functions run on several threads
+    where `threadsafe` promises that they may.
 
     >>> m = nd.wrap_header("math.h", ["hypot"], "m", prefix="c_")
     >>> m.hypot([[3.0, 5.0], [8.0]], [[4.0], [15.0]])

@@ -318,6 +318,7 @@ const nd::callable *callable_in(PyObject *object) {
 void add_callables(nb::module_ &m) {
   m.def(
       "load", [](const std::string &path) { return nd::load(path); }, nb::arg("path"));
+  m.def("forget", nd::forget, nb::arg("path"));
   m.def("reserve_names", nd::reserve_names, nb::arg("names"));
   m.def("find_callable", callable_of_name, nb::arg("name"));
   m.def("new_callable", [](const std::string &name, const std::string &doc) {

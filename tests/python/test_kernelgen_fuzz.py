@@ -4,7 +4,7 @@ import random
 import pytest
 
 import kernelgen_support
-from test_kernelgen import CONFIG, STRUCTS
+from kernelgen_configs import CONFIG, STRUCTS
 
 PIECES = ["(", ")", "[", "]", "*", ",", "=", ":", "\n", "`", "'", '"', "const ", "len(", "shape(x, 99999999999999999999)", "%(x)s",
           "${", "-", "/ 0", "n", "input: ", "[KERNEL x]", "=>", "{", "}", "\t", "é", "...", "struct ", "999999999999999999999", "/*"]

@@ -102,6 +102,13 @@ def test_zlib():
     texts = [b"hello", b"", b"kernels"]
     rows = nd.array([list(t) for t in texts], type="strided * var * uint8")
     assert z.zlib_crc32(rows).tolist() == [zlib.crc32(t) for t in texts]
+    assert z.zlib_crc32(nd.array(texts)).tolist() == [zlib.crc32(t) for t in texts]            # elements of bytes are rows
+    assert z.zlib_crc32(nd.array([texts, texts[:1]])[::-1]).tolist() == [[zlib.crc32(t) for t in r] for r in (texts[:1], texts)]
+    assert z.zlib_crc32(nd.array(texts[2])).tolist() == zlib.crc32(texts[2])
+    assert z.zlib_crc32(nd.array(texts), crc=nd.array([1, 2, 3], type="uint64")).tolist() == [zlib.crc32(t, c + 1) for c, t in enumerate(texts)]
+    assert z.zlib_crc32(nd.array([], type="0 * bytes")).tolist() == []
+    with pytest.raises(TypeError, match="string"):
+        z.zlib_crc32(nd.array(["text"]))
     assert z.zlib_crc32(np.frombuffer(texts[0], np.uint8), crc=7).tolist() == zlib.crc32(texts[0], 7)
 
 
@@ -123,6 +130,36 @@ def test_fortran():
     for layout in (a, np.asfortranarray(a)):
         mean, variance = f.column_moments(nd.asarray(layout))
         assert np.allclose(np.asarray(mean), a.mean(0)) and np.allclose(np.asarray(variance), a.var(0))
+
+
+@pytest.mark.parametrize("config", sorted(EXAMPLES.glob("*.cfg")), ids=lambda path: path.stem)
+def test_examples_compile_without_a_warning(config, tmp_path):
+    code, _, errors = kernelgen_support.run("build", config, "-o", tmp_path / "plugin.so", "--flag=-Werror")
+    assert code == 0 and errors == ""
+
+
+def test_a_change_of_a_header_builds_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    config = kernelgen_support.write(tmp_path, """
+        [MODULE changing]
+        include_dirs = .
+        includes = changing.h
+        sources = changing.cpp
+        prefix = {prefix}
+        header_code = static const char *const prefix = "prefix = none";
+            static int changing(int x) { return x + ADDED + twice(x) + (prefix == 0); }
+        [KERNEL changing]
+        prototypes = int changing(int x)
+        input = x
+        """.replace("{prefix}", "first_"))
+    (tmp_path / "changing.cpp").write_text('#include <vector>\nextern "C" int twice(int x) { return std::vector<int>(2, x).at(0) * 2; }\n')
+    (tmp_path / "changing.h").write_text("#define ADDED 1\nint twice(int);\n")
+    assert nd.wrap(config).changing(10).tolist() == 31
+    (tmp_path / "changing.h").write_text("#define ADDED 100\nint twice(int);\n")
+    config.write_text(config.read_text().replace("first_", "second_"))
+    assert nd.wrap(config).changing(10).tolist() == 130
+    (tmp_path / "changing.h").write_text("#define ADDED 200\nint twice(int);\n")
+    assert nd.wrap(config).changing(10).tolist() == 230                                       # under the same name too
 
 
 def test_wrapping_twice_builds_once(tmp_path, monkeypatch):
