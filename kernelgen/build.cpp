@@ -140,8 +140,10 @@ std::vector<std::string> compile_command(language of, const module_model &model)
   return command;
 }
 
-// Mistakes in a prototype that C would let pass are errors here.
+// Mistakes in a prototype that C would let pass are errors here. Loops are aligned: one that calls a small function for
+// each element takes a quarter more time where the call crosses a cache line.
 const char *const strict[] = {"-std=gnu11",
+                              "-falign-loops=32",
                               "-Wall",
                               "-Wextra",
                               "-Werror=incompatible-pointer-types",

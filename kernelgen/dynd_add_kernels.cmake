@@ -21,6 +21,7 @@ function(dynd_add_kernels target)
                              $<TARGET_PROPERTY:dynd::dynd,INTERFACE_INCLUDE_DIRECTORIES> ${own_INCLUDE_DIRECTORIES})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:-Werror=incompatible-pointer-types>
                          $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration>
-                         $<$<COMPILE_LANGUAGE:C>:-Werror=int-conversion>)
+                         $<$<COMPILE_LANGUAGE:C>:-Werror=int-conversion>
+                         $<$<COMPILE_LANGUAGE:C>:-falign-loops=32>)
   target_link_libraries(${target} PRIVATE ${own_LIBRARIES} m)
 endfunction()
