@@ -30,8 +30,25 @@ struct blas {
   void *single = nullptr, *doubles = nullptr, *single_complex = nullptr, *double_complex = nullptr; // gemm of each
   bool wide = false;                     // its integers have 64 bits
   int (*set_local)(int count) = nullptr; // threads of BLAS in calls from this thread; null where it cannot be said
+  bool fast = true;                      // its loops are for CPUs like this one
   std::string path;
 };
+
+// A build of OpenBLAS that is older than the CPU does not know it, and takes the loops of one that is 15 years older.
+bool is_for_this_cpu([[maybe_unused]] const char *core) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) {
+    return true;
+  }
+  for (const char *without_avx2 : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Atom", "Nano", "Opteron",
+                                   "Barcelona", "Bobcat", "Bulldozer", "Piledriver", "Sandybridge", "Steamroller"}) {
+    if (std::strncmp(core, without_avx2, std::strlen(without_avx2)) == 0) {
+      return false;
+    }
+  }
+#endif
+  return true;
+}
 
 std::mutex loading;
 std::vector<std::string> extra_paths;
@@ -55,6 +72,10 @@ bool find_functions(void *handle, blas &found) {
     found.wide = n.wide;
     if (found.single && found.doubles && found.single_complex && found.double_complex) {
       found.set_local = reinterpret_cast<int (*)(int)>(dlsym(handle, "openblas_set_num_threads_local"));
+      bool scipy = n.before[0] == 's';
+      std::string core = std::string(scipy ? "scipy_" : "") + "openblas_get_corename" + n.behind;
+      auto core_name = reinterpret_cast<const char *(*)()>(dlsym(handle, core.c_str()));
+      found.fast = !core_name || is_for_this_cpu(core_name());
       return true;
     }
   }
@@ -70,18 +91,19 @@ blas load() {
     paths.insert(paths.end(), extra_paths.begin(), extra_paths.end());
     paths.push_back("libblas.so.3");
   }
-  for (const std::string &path : paths) {
-    void *handle = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  blas best;
+  auto merit = [](const blas &b) { return b.path.empty() ? 0 : 1 + 2 * b.fast + (b.set_local != nullptr); };
+  for (const std::string &path : paths) { // the first of the best; what was opened stays, others may have it open too
+    void *handle = path.empty() || merit(best) == 4 ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     blas found;
     if (handle && find_functions(handle, found)) {
       found.path = path;
-      return found;
-    }
-    if (handle) {
+      best = merit(found) > merit(best) ? found : best;
+    } else if (handle) {
       dlclose(handle);
     }
   }
-  return {};
+  return best;
 }
 
 const blas &the_blas() {
