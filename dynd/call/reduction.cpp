@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "dynd/base/errors.h"
 #include "dynd/call/signature.h"
+#include "dynd/eval/frame.h"
+#include "dynd/eval/threads.h"
 #include "dynd/kernel/level.h"
+#include "dynd/memory/buffer.h"
 
 namespace dynd::nd {
 
@@ -35,28 +40,110 @@ struct reduction_leaf {
   intptr_t stride[max_external_sources];
 };
 
+/// A row of one outer element.
+struct long_row {
+  const char *at[max_external_sources];
+  size_t length;
+};
+
+int accumulate(const reduction_leaf &leaf, const long_row &row, size_t begin, size_t piece, char *state,
+               dynd_frame *frame) {
+  const char *at[max_external_sources];
+  for (int s = 0; s < leaf.nsources; s++) {
+    at[s] = row.at[s] + intptr_t(begin) * leaf.stride[s];
+  }
+  leaf.owner->functions->initialise(state);
+  return leaf.owner->functions->accumulate(state, at, leaf.stride, std::min(piece, row.length - begin), frame);
+}
+
+/// The pieces from `first` on, each on some thread, into states one behind the other.
+class pieces_on_threads {
+public:
+  pieces_on_threads(const reduction_leaf &leaf, const long_row &row, dynd_frame *frame)
+      : leaf_(leaf), row_(row), frame_(frame) {}
+
+  int run(size_t first, size_t count, char *states) {
+    int status = for_each_piece(intptr_t(count), [&](intptr_t i) {
+      if (is_cancelled(frame_)) {
+        return int(dynd_error_cancelled);
+      }
+      work_frame own(0);
+      own.cancel = frame_->cancel;
+      int failed = accumulate(leaf_, row_, (first + size_t(i)) * dynd_reduction_piece, dynd_reduction_piece,
+                              states + size_t(i) * leaf_.owner->room, &own);
+      if (failed) {
+        keep_text(i, own.text);
+      }
+      return failed;
+    });
+    return status;
+  }
+
+private:
+  // Of the first piece that failed, as its status is.
+  void keep_text(intptr_t i, const char *text) {
+    std::lock_guard lock(mutex_);
+    if (i < failed_) {
+      failed_ = i;
+      std::memcpy(frame_->text, text, sizeof(frame_->text));
+    }
+  }
+
+  const reduction_leaf &leaf_;
+  const long_row &row_;
+  dynd_frame *frame_;
+  std::mutex mutex_; // guards what follows, and the frame's text
+  intptr_t failed_ = INTPTR_MAX;
+};
+
+bool is_for_threads(const reduction_leaf &leaf, size_t length) {
+  constexpr uint32_t one_thread = dynd_callable_one_thread | dynd_callable_python_lock;
+  return leaf.owner->functions->combine && length > 4 * size_t(dynd_reduction_piece) && num_threads() > 1 &&
+         !(leaf.owner->flags & one_thread);
+}
+
+// As many states at a time as keep the threads busy.
+int reduce_on_threads(const reduction_leaf &leaf, const long_row &row, char *states, dynd_frame *frame) {
+  const dynd_reduction &r = *leaf.owner->functions;
+  size_t pieces = (row.length + dynd_reduction_piece - 1) / dynd_reduction_piece;
+  size_t together = std::min(pieces, 4 * size_t(num_threads()));
+  ref<buffer> memory;
+  try {
+    memory = allocate_buffer(together * leaf.owner->room);
+  } catch (...) {
+    return report(frame, dynd_error_memory, "no memory for the states of a reduction");
+  }
+  int status = accumulate(leaf, row, 0, dynd_reduction_piece, states, frame);
+  for (size_t first = 1; first < pieces && !status; first += together) {
+    size_t count = std::min(together, pieces - first);
+    status = pieces_on_threads(leaf, row, frame).run(first, count, memory->data);
+    for (size_t i = 0; i < count && !status; i++) {
+      status = r.combine(states, memory->data + i * leaf.owner->room, frame);
+    }
+  }
+  return status;
+}
+
 // The states of the pieces of a row are combined from the first to the last, so that the result depends on the row
 // alone.
 int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i, char *states, dynd_frame *frame) {
   const dynd_reduction &r = *leaf.owner->functions;
-  size_t length = size_t(dynd_core_size(call, 0, i));
-  size_t piece = r.combine ? size_t(dynd_reduction_piece) : std::max<size_t>(length, 1);
-  const char *at[max_external_sources];
-  for (size_t begin = 0; begin < length || begin == 0; begin += piece) {
-    char *state = begin ? states + leaf.owner->room : states;
-    for (int s = 0; s < leaf.nsources; s++) {
-      at[s] = dynd_core_data(call, 1 + s, i) + intptr_t(begin) * leaf.stride[s];
-    }
-    r.initialise(state);
-    int status = r.accumulate(state, at, leaf.stride, std::min(piece, length - begin), frame);
-    if (!status && begin) {
-      status = r.combine(states, state, frame);
-    }
-    if (status) {
-      return status;
+  long_row row{{}, size_t(dynd_core_size(call, 0, i))};
+  for (int s = 0; s < leaf.nsources; s++) {
+    row.at[s] = dynd_core_data(call, 1 + s, i);
+  }
+  size_t piece = r.combine ? size_t(dynd_reduction_piece) : std::max<size_t>(row.length, 1);
+  int status = dynd_ok;
+  if (is_for_threads(leaf, row.length)) {
+    status = reduce_on_threads(leaf, row, states, frame);
+  } else {
+    for (size_t begin = 0; !status && (begin < row.length || begin == 0); begin += piece) {
+      char *state = begin ? states + leaf.owner->room : states;
+      status = accumulate(leaf, row, begin, piece, state, frame);
+      status = status || !begin ? status : r.combine(states, state, frame);
     }
   }
-  return r.finish(states, dynd_core_data(call, 0, i), frame);
+  return status ? status : r.finish(states, dynd_core_data(call, 0, i), frame);
 }
 
 int reduce_rows(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
