@@ -42,6 +42,12 @@ private:
   bool explain_difference(const type_data *type, const type_data *pattern) {
     if (is_dim(type) && is_dim(pattern) && dimension_of(type) == dimension_of(pattern))
       return explain_difference(type->element, pattern->element);
+    bool same_kind = type->kind == pattern->kind;
+    if (same_kind && (type->kind == type_kind::option || type->kind == type_kind::pointer))
+      return explain_difference(type->element, pattern->element);
+    if (same_kind && (type->kind == type_kind::struct_ || type->kind == type_kind::tuple) &&
+        !match_fields(type, pattern, "field "))
+      return false;
     return no(quoted(type) + " is not " + quoted(pattern));
   }
 
