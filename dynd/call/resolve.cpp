@@ -296,7 +296,11 @@ callable_state::callable_state(std::string n, std::string d) : name(std::move(n)
 void check_overload(const callable_state &state, const overload &added) {
   for (const std::unique_ptr<overload> &other : state.overloads) {
     signature_order order = compare(added.signature, other->signature);
-    if (order == signature_order::same || order == signature_order::unclear) {
+    bool decided = order == signature_order::unclear &&
+                   std::any_of(state.overloads.begin(), state.overloads.end(), [&](const auto &both) {
+                     return decides(both->signature, added.signature, other->signature);
+                   });
+    if (order == signature_order::same || (order == signature_order::unclear && !decided)) {
       fail(error_kind::type, state.name + ": " + std::string(added.signature.type.str()) + " is ambiguous with " +
                                  std::string(other->signature.type.str()) + ", which it has already" +
                                  (state.library.empty() ? "" : ", from " + state.library));

@@ -127,8 +127,11 @@ private:
         }
       }
       bool made_rows = !p.dims.empty() && p.dims[0].kind == type_kind::var_dim;
-      if (made_rows && (kernel_.prototype != core_operation_funcproto_id || !kernel_.output_bound)) {
-        wrong("has a var result: that takes the core prototype and output_bound, which says how much room it needs");
+      if (made_rows && kernel_.prototype != core_operation_funcproto_id) {
+        wrong("has a var result: that takes the core prototype");
+      }
+      if (made_rows && p.dims.size() > 1 && (kernel_.flags & dynd_callable_f_layout)) {
+        wrong("has a var result of several dimensions, which cannot be in F order");
       }
     }
     if (dynd_output_sizes(&kernel_)) {
@@ -299,6 +302,18 @@ signature_order compare(const kernel_signature &a, const kernel_signature &b) {
          : less          ? signature_order::less
          : greater       ? signature_order::greater
                          : signature_order::same;
+}
+
+bool decides(const kernel_signature &both, const kernel_signature &a, const kernel_signature &b) {
+  bool fits = both.operands.size() == a.operands.size();
+  for (size_t i = 0; fits && i < a.operands.size(); i++) {
+    const core_pattern &x = a.operands[i], &y = b.operands[i], &own = both.operands[i];
+    signature_order order = compare_elements(x.dtype, y.dtype);
+    const core_pattern &smaller = order == signature_order::greater ? y : x;
+    fits = order != signature_order::unclear && own.dims.size() == std::max(x.dims.size(), y.dims.size()) &&
+           compare_elements(own.dtype, smaller.dtype) == signature_order::same;
+  }
+  return fits;
 }
 
 } // namespace dynd

@@ -38,4 +38,8 @@ std::vector<std::vector<int>> size_numbers(const kernel_signature &signature);
 enum class signature_order { apart, less, same, greater, unclear };
 signature_order compare(const kernel_signature &a, const kernel_signature &b);
 
+/// Of two signatures neither of which is the more specific: whether `both` takes just the operands that each of them
+/// takes, so that it decides between them.
+bool decides(const kernel_signature &both, const kernel_signature &a, const kernel_signature &b);
+
 } // namespace dynd

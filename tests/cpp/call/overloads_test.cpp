@@ -1,5 +1,6 @@
 // Overloads: which one is chosen, what is ambiguous, what an error says; keywords; and the operations of the library.
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -7,7 +8,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/registry.h"
 #include "dynd/call/resolve.h"
-#include "dynd/call/wrap.h"
+#include "dynd/call/wrap_core.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -116,6 +117,12 @@ TEST(Overloads, AmbiguityIsAnErrorWhenOneIsAdded) {
   f.add(of("(float64, float32) -> float32"));
   f.add(of("(float64) -> float32"));
   EXPECT_EQ(f.signatures().size(), 4u);
+  nd::callable g("times");
+  g.add(of("(float64, T) -> T"));
+  g.add(of("(float64, float64) -> float64")); // decides between the other two
+  g.add(of("(T, float64) -> T"));
+  EXPECT_EQ(failure([&] { g.add(of("(Float T, Float) -> T")); }),
+            "times: (Float T, Float) -> T is ambiguous with (float64, T) -> T, which it has already");
 }
 
 TEST(Overloads, AnErrorListsEveryCandidate) {
@@ -194,6 +201,55 @@ TEST(Overloads, ManyThreadsResolveAndAdd) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(text(f(1)), "2");
+}
+
+/// The resolutions, the kernels that are built by the first call of each, and calls while overloads are added.
+TEST(Overloads, ManyThreadsUseEverythingThatIsKept) {
+  nd::callable f("f");
+  auto sum = [](std::span<const double> row) { return std::accumulate(row.begin(), row.end(), 0.0); };
+  auto scaled = [](std::span<const double> row, double by, const nd::given_keywords &k) {
+    return row.size() * by * k.get<double>("times");
+  };
+  f.add(nd::make_kernel("f", [](double a) { return a; }));
+  f.add(nd::make_kernel("f", "(N * float64) -> float64", sum));
+  f.add(nd::make_kernel("f", "(N * float64, float64, *, times: float64 = 2) -> float64", scaled));
+  const nd::array row = parse("3 * float64", "[1, 2, 3]"), rows = parse("2 * var * float64", "[[1, 2], [3]]"),
+                  narrow = parse("3 * float32", "[1, 2, 3]"), one(2.5);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; t++) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 150; i++) {
+        if (t == 0 && i == 50)
+          f.add(nd::make_kernel("f", [](int32_t a) { return a + 1; }));
+        if (t == 1 && i == 100)
+          f.add(nd::make_kernel("f", "(N * float32) -> float64", [](std::span<const float>) { return 6.0; }));
+        const nd::array both[] = {row, one};
+        const nd::keyword times[] = {{"times", nd::array(double(t))}};
+        switch ((i + t) % 6) {
+        case 0:
+          EXPECT_EQ(text(f(one)), "2.5");
+          break;
+        case 1:
+          EXPECT_EQ(text(f(row)), "6.0");
+          break;
+        case 2:
+          EXPECT_EQ(text(f(rows)), "[3.0, 3.0]");
+          break;
+        case 3:
+          EXPECT_EQ(text(f(narrow)), "6.0");
+          break;
+        case 4:
+          EXPECT_EQ(text(f(row, one)), "15.0");
+          break;
+        default:
+          EXPECT_EQ(f.call(both, times).data<double>()[0], 7.5 * t);
+        }
+      }
+    });
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(f.signatures().size(), 5u);
 }
 
 } // namespace
