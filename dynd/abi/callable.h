@@ -85,15 +85,24 @@ typedef struct dynd_core_call {
   const int64_t *const *dim; /* of each size: dim[s][i * dim_step[s]] */
   const intptr_t *dim_step;  /* 0: the same for all; or 1 */
   /* Of each `var` destination, in their order: the kernel writes how many elements it has made, for each outer element;
-   * at most what the kernel's `output_bound` said. */
+   * at most what the kernel's `output_bound` said. Where it has none, dynd_core_make does it. */
   int64_t *const *made;
   /* Added later: there if `size` says so. A kernel that fails may write here which outer element it was. */
   size_t *failed;
+  /* Added later: there if `size` says so. See dynd_core_make. */
+  char *(*make)(const struct dynd_core_call *call, int destination, size_t i, int64_t count);
+  void *engine; /* the caller's own */
 } dynd_core_call;
 
 static inline void dynd_core_failed(const dynd_core_call *call, size_t i) {
-  if (call->size >= sizeof(dynd_core_call))
+  if (call->size >= offsetof(dynd_core_call, make))
     *call->failed = i;
+}
+
+/* Of a kernel without `output_bound`: zeroed memory for the `count` elements that it makes in a `var` destination for
+ * outer element i, without gaps and in C order, or NULL where there is none. */
+static inline char *dynd_core_make(const dynd_core_call *call, int destination, size_t i, int64_t count) {
+  return call->size >= sizeof(dynd_core_call) ? call->make(call, destination, i, count) : NULL;
 }
 
 static inline char *dynd_core_data(const dynd_core_call *call, int operand, size_t i) {
@@ -130,8 +139,8 @@ typedef struct dynd_bind {
   kernel_request_t request;
   uint32_t noperands;
   const char *const *type; /* the concrete types, as datashape text */
-  /* NULL for an operand without core dimensions; else the sizes and strides of these, -1 where sizes come with the call
-   */
+  /* NULL for an operand without core dimensions; else the sizes and strides of these, -1 where sizes come with the
+   * call. A stride is 0 where it differs too: in F order, where the first size does. */
   const dynd_arrmeta *const *arrmeta;
   char *error; /* where to write the reason of a failure, at most error_size bytes */
   size_t error_size;
@@ -169,7 +178,8 @@ struct deferred_ckernel {
   void (*retain)(const deferred_ckernel *self);
   void (*release)(const deferred_ckernel *self);
   /* Of the core prototype, where a destination is `var * T`: the most elements that the kernel will make there for an
-   * outer element with these sizes, or a negative dynd_status. `destination` counts the destinations. Else NULL. */
+   * outer element with these sizes, or a negative dynd_status. `destination` counts the destinations. NULL: the kernel
+   * asks for memory when it knows how much (dynd_core_make). */
   int64_t (*output_bound)(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes, int destination);
   /* Added later: there if `size` says so. Of the core prototype, where destinations have dimension variables that no
    * source has: a kernel of the core prototype too, with the same sources and an int64 for each of these variables, in

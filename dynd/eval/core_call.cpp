@@ -7,10 +7,11 @@
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/assign_rows.h"
+#include "dynd/eval/core_layout.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/run.h"
 #include "dynd/eval/task.h"
-#include "dynd/memory/buffer.h"
+#include "dynd/eval/work.h"
 
 namespace dynd {
 
@@ -31,16 +32,17 @@ public:
     compute_output_sizes(f_, given_, shape_, size_, measured_);
     measure();
     for (int o = 0; o < f_.noutputs; o++) {
-      block_[o] = new_output(o, bound_);
+      if (is_made(o)) {
+        made_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
+        place_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
+      } else {
+        block_[o] = new_output(o);
+        packed_[o] = !is_usable(f_, core(o), *block_[o]);
+      }
     }
     call();
     for (int o = 0; o < f_.noutputs; o++) {
-      results[o] = is_made(o) ? shortened(o) : block_[o];
-    }
-    for (int o = f_.noutputs; o < noperands_; o++) {
-      if (written_back_[o]) {
-        assign(written_back_[o].get(), block_[o].get());
-      }
+      results[o] = is_made(o) ? collected(o) : block_[o];
     }
   }
 
@@ -79,10 +81,7 @@ private:
                                           " is ragged inside of another core dimension");
       }
     }
-    if (!is_usable(o)) {
-      written_back_[o] = core(o).inout ? block_[o] : ref<array_block>();
-      block_[o] = laid_out(o);
-    }
+    packed_[o] = !is_usable(f_, core(o), *block_[o]);
   }
 
   // A value that is missing has no place in a core block.
@@ -111,84 +110,6 @@ private:
     }
   }
 
-  // Aligned, a struct's fields as in C, and in the order that the flags want.
-  bool is_usable(int o) const {
-    const array_block &block = *block_[o];
-    int first = block.type->var_count, own_ndim = block.ndim;
-    c_layout layout = c_layout_of(core(o).dtype.get());
-    const stream *streams = block.streams();
-    uintptr_t bits = 0;
-    for (size_t s = 0; s < layout.offset.size(); s++) {
-      bits |= uintptr_t(streams[first + int(s)].address - streams[first].address - layout.offset[s]) << 8; // not zero
-      for (int d = 0; d < own_ndim; d++) {
-        bits |= uintptr_t(block.strides(first + int(s))[d]) & uintptr_t(layout.alignment - 1);
-        bits |= uintptr_t(block.strides(first + int(s))[d] != block.strides(first)[d]) << 8;
-      }
-    }
-    bits |= reinterpret_cast<uintptr_t>(streams[first].address) & uintptr_t(layout.alignment - 1);
-    return bits == 0 && has_order(o, layout.size);
-  }
-
-  bool has_order(int o, intptr_t item) const {
-    bool c = f_.has(dynd_callable_c_layout), f = f_.has(dynd_callable_f_layout);
-    const intptr_t *stride = block_[o]->strides(block_[o]->type->var_count), *size = block_[o]->size();
-    for (int i = 0; i < ncore(o) && (c || f); i++) {
-      int d = outer(o) + (c ? ncore(o) - 1 - i : i);
-      if (size[d] != 1 && stride[d] != item) {
-        return false;
-      }
-      item *= size[d] < 0 ? 1 : size[d];
-    }
-    return true;
-  }
-
-  ref<array_block> laid_out(int o) const {
-    space whole;
-    broadcast_space(name(), {block_[o].get()}, whole);
-    start_rows_at_zero({block_[o].get()}, whole);
-    ref<array_block> copy = new_laid_out(whole, o, outer(o));
-    copy->access = access_mode::readwrite;
-    assign(copy.get(), block_[o].get());
-    return copy;
-  }
-
-  // An array over that space, the last axes of which are the core dimensions of operand o.
-  ref<array_block> new_laid_out(const space &whole, int o, int nouter) const {
-    axis_order order;
-    bool as_it_likes = f_.has(dynd_callable_f_results) && o < f_.noutputs && whole.nvar == 0;
-    if ((f_.has(dynd_callable_f_layout) || as_it_likes) && ncore(o) > 1) {
-      if (whole.nvar > 0) {
-        refuse(error_kind::type, "ragged arrays have no core blocks in F order");
-      }
-      order.c_order = false;
-      for (int d = 0; d < whole.ndim; d++) {
-        order.axis[d] = int8_t(d < nouter ? d : whole.ndim - 1 - (d - nouter));
-      }
-    }
-    ndt::type dtype = core(o).dtype;
-    if (dtype->kind == type_kind::scalar) {
-      return new_result(whole, dtype, is_made(o), order);
-    }
-    ref<array_block> made = new_lazy_result(whole, dtype, 0, order);
-    c_layout layout = c_layout_of(dtype.get());
-    size_t count = value_bytes(whole, ndt::make_scalar(scalar_id::bool_)), bytes;
-    if (__builtin_mul_overflow(count, size_t(layout.size), &bytes)) {
-      refuse(error_kind::memory, "the result is too large");
-    }
-    ref<buffer> memory = allocate_buffer(bytes);
-    std::memset(memory->data, 0, bytes);
-    for (size_t s = 0; s < layout.offset.size(); s++) {
-      int at = whole.nvar + int(s);
-      intptr_t item = intptr_t(stream_item(dtype.get(), int(s)));
-      retain(memory.get());
-      made->streams()[at] = {memory->data + layout.offset[s], memory.get(), slot_kind::none};
-      for (int d = 0; d < whole.ndim; d++) {
-        made->strides(at)[d] = made->strides(at)[d] / item * layout.size;
-      }
-    }
-    return made;
-  }
-
   // What is written must not be read as another operand.
   void check_overlap() {
     for (int o = f_.noutputs; o < noperands_; o++) {
@@ -200,9 +121,7 @@ private:
           refuse(error_kind::value, label(o) + " and " + label(other) + " are written and share memory");
         }
         block_[other] = copy_values(block_[other].get(), access_mode::immutable);
-        if (!is_usable(other)) {
-          block_[other] = laid_out(other);
-        }
+        packed_[other] = !is_usable(f_, core(other), *block_[other]);
       }
     }
   }
@@ -276,7 +195,7 @@ private:
         return true;
       }
     }
-    return std::any_of(f_.sizes.begin(), f_.sizes.end(), [](const core_size &size) { return size.made; });
+    return false;
   }
 
   // Compares the rows that must be equally long, and finds the sizes that results need.
@@ -287,7 +206,7 @@ private:
       checked += is_ragged(o) && size_[core(o).sizes[0]] >= 0;
     }
     if (!checked && nragged > 0 && take_equal_rows()) {
-      return find_bounds();
+      return;
     }
     std::vector<int> wanted;
     for (size_t s = 0; s < f_.sizes.size(); s++) {
@@ -301,7 +220,6 @@ private:
     if (!wanted.empty()) {
       run_measure(wanted);
     }
-    find_bounds();
   }
 
   // Where the operands that are ragged have the same rows over the whole space, their lengths are in the offsets; that
@@ -373,31 +291,6 @@ private:
     }
   }
 
-  // How many elements a kernel that says so itself will make at most, for each outer element.
-  void find_bounds() {
-    for (int o = 0; o < f_.noutputs; o++) {
-      if (!is_made(o)) {
-        continue;
-      }
-      ref<array_block> bound = new_result(shape_, ndt::make_scalar(scalar_id::int64));
-      size_t count = value_bytes(shape_, ndt::make_scalar(scalar_id::bool_));
-      const char *no_types[max_core_operands] = {};
-      external_bind bind(*f_.kernel, no_types, nullptr, 0, f_.keywords.get());
-      for (size_t i = 0; i < count; i++) {
-        int64_t sizes[max_core_sizes];
-        for (size_t s = 0; s < f_.sizes.size(); s++) {
-          sizes[s] = measured_[s] ? numbers(measured_[s])[i] : size_[s];
-        }
-        int64_t most = f_.kernel->output_bound(f_.kernel, &bind.get(), sizes, o);
-        if (most < 0) {
-          refuse(kind_of(most), "output_bound failed");
-        }
-        numbers(bound)[i] = most;
-      }
-      bound_[o] = std::move(bound);
-    }
-  }
-
   // Of an int64 array over the space that is in C order.
   static int64_t *numbers(const ref<array_block> &sizes) {
     return reinterpret_cast<int64_t *>(sizes->values().address);
@@ -405,8 +298,12 @@ private:
 
   // ---- the results -----------------------------------------------------------------------------------------------
 
-  // With rows of `made` elements where the kernel says it.
-  ref<array_block> new_output(int o, const ref<array_block> *made) const {
+  [[noreturn]] void refuse_inner(int s) const {
+    refuse(error_kind::broadcast, size_name(s) + " differs between rows, and is not the first dimension of the result");
+  }
+
+  // With the rows that the kernel has made, where it makes them.
+  ref<array_block> new_output(int o) const {
     space whole = shape_;
     const core_operand &own = core(o);
     std::vector<std::vector<int64_t>> offsets;
@@ -415,13 +312,12 @@ private:
       int s = own.sizes[d];
       bool varies = is_made(o) ? d == 0 : size_[s] < 0;
       if (varies && d > 0) {
-        refuse(error_kind::broadcast,
-               size_name(s) + " differs between rows, and is not the first dimension of the result");
+        refuse_inner(s);
       }
       if (whole.ndim == max_ndim) {
         refuse(error_kind::value, "more than " + std::to_string(max_ndim) + " dimensions");
       }
-      rows = varies ? is_made(o) ? &made[o] : &measured_[s] : rows;
+      rows = varies ? is_made(o) ? &made_[o] : &measured_[s] : rows;
       whole.size[whole.ndim] = varies ? -1 : size_[s];
       whole.fixed[whole.ndim] = false;
       whole.slot_index[whole.ndim] = int8_t(varies ? whole.nvar++ : 0);
@@ -437,7 +333,7 @@ private:
       offsets.push_back(running_sum(numbers(*rows), value_bytes(shape_, ndt::make_scalar(scalar_id::bool_))));
       make_slots(whole, offsets);
     }
-    return new_laid_out(whole, o, shape_.ndim);
+    return new_core_result(f_, own, whole);
   }
 
   std::vector<int64_t> running_sum(const int64_t *sizes, size_t count) const {
@@ -450,21 +346,35 @@ private:
     return offsets;
   }
 
-  // The rows of an output that the kernel has made, without the room that was left.
-  ref<array_block> shortened(int o) const {
-    ref<array_block> result = new_output(o, made_);
-    size_t count = value_bytes(shape_, ndt::make_scalar(scalar_id::bool_));
-    intptr_t each = c_layout_of(core(o).dtype.get()).size;
+  intptr_t each(int o) const { // bytes of an element of the first core dimension
+    intptr_t bytes = c_layout_of(core(o).dtype.get()).size;
     for (size_t d = 1; d < core(o).sizes.size(); d++) {
-      each *= size_[core(o).sizes[d]];
+      intptr_t size = size_[core(o).sizes[d]];
+      if (size < 0) {
+        refuse_inner(core(o).sizes[d]);
+      }
+      if (__builtin_mul_overflow(bytes, size, &bytes)) {
+        refuse(error_kind::memory, "the result is too large");
+      }
     }
-    const char *from = block_[o]->streams()[shape_.nvar + 1].address;
+    return bytes;
+  }
+
+  // The rows that the kernel has made, one behind the other.
+  ref<array_block> collected(int o) const {
+    ref<array_block> result = new_output(o);
+    intptr_t count = intptr_t(value_bytes(shape_, ndt::make_scalar(scalar_id::bool_))), bytes = each(o);
+    const int64_t *size = numbers(made_[o]), *place = numbers(place_[o]);
+    std::vector<int64_t> offsets = running_sum(size, size_t(count));
     char *to = result->streams()[shape_.nvar + 1].address;
-    for (size_t i = 0; i < count; i++) {
-      std::memcpy(to, from, size_t(numbers(made_[o])[i] * each));
-      to += numbers(made_[o])[i] * each;
-      from += numbers(bound_[o])[i] * each;
-    }
+    in_pieces_of_rows(name(), offsets.data(), count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        if (size[i]) {
+          std::memcpy(to + offsets[size_t(i)] * bytes, reinterpret_cast<const char *>(intptr_t(place[i])),
+                      size_t(size[i] * bytes));
+        }
+      }
+    });
     return result;
   }
 
@@ -499,18 +409,17 @@ private:
     task t;
     start_task(t);
     int at[max_core_operands]; // of each operand of the function among those of the task
-    std::vector<int> made_at;
     auto add = [&](int o) {
       at[o] = t.operands.size();
-      t.add_operand(space_operand(block_[o].get(), outer(o)));
+      if (is_made(o)) {
+        t.add_operand(space_operand(made_[o].get(), shape_.ndim));
+        t.add_operand(space_operand(place_[o].get(), shape_.ndim));
+      } else {
+        t.add_operand(space_operand(block_[o].get(), outer(o)));
+      }
     };
     for (int o = 0; o < f_.noutputs; o++) {
       add(o);
-      if (is_made(o)) {
-        made_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
-        made_at.push_back(t.operands.size());
-        t.add_operand(space_operand(made_[o].get(), shape_.ndim));
-      }
     }
     for (bool inout : {true, false}) { // what is written comes first
       for (int o = f_.noutputs; o < noperands_; o++) {
@@ -522,7 +431,7 @@ private:
     }
     t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
                  std::vector<explained_level> *levels) {
-      size_t end = make_leaf(out, offset, operands, at, made_at);
+      size_t end = make_leaf(out, offset, operands, at);
       if (levels) {
         levels->push_back({offset, end - offset, std::string(name()) + " " + f_.kernel->signature});
       }
@@ -531,32 +440,35 @@ private:
     run_named(t);
   }
 
-  size_t make_leaf(ckernel_builder &out, size_t offset, const kernel_operand *operands, const int *at,
-                   const std::vector<int> &made_at) const {
+  size_t make_leaf(ckernel_builder &out, size_t offset, const kernel_operand *operands, const int *at) {
     core_stream streams[max_core_operands];
     dynd_arrmeta metas[max_core_operands];
     const dynd_arrmeta *arrmeta[max_core_operands];
     intptr_t dim_size[max_core_operands][max_ndim], stride[max_core_operands][max_ndim];
     static const uint32_t no_slots = dynd_slots_none;
     static const int32_t one = 1;
+    core_extras extras;
     for (int o = 0; o < noperands_; o++) {
       const kernel_operand &own = operands[at[o]];
-      streams[o] = stream_of(own, ncore(o));
-      int values = own.part.stream + (streams[o].slots >= 0);
+      streams[o] = is_made(o) ? core_stream{-1} : stream_of(own, ncore(o));
       for (int d = 0; d < ncore(o); d++) {
-        int s = core(o).sizes[size_t(d)];
-        dim_size[o][d] = is_made(o) && d == 0 ? -1 : size_[s];
-        stride[o][d] = own.stride(values, own.part.dim + d);
+        dim_size[o][d] = is_made(o) && d == 0 ? -1 : size_[core(o).sizes[size_t(d)]];
+        stride[o][d] = is_made(o) ? 0 : own.stride(own.part.stream + (streams[o].slots >= 0), own.part.dim + d);
+      }
+      if (is_made(o)) {
+        extras.made.push_back({o, own.stream(), operands[at[o] + 1].stream(), each(o)});
+      } else if (packed_[o]) {
+        extras.packed.push_back(packed_from(f_, o, streams[o], own));
+      }
+      if (is_made(o) || packed_[o]) {
+        dense_strides(f_, core(o), size_, stride[o]);
       }
       metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ncore(o)), 1,
                   dim_size[o],          stride[o],        &no_slots,          &one};
       arrmeta[o] = ncore(o) ? &metas[o] : nullptr;
     }
-    std::vector<int> made;
-    for (int m : made_at) {
-      made.push_back(operands[m].stream());
-    }
-    return make_core(out, offset, f_, streams, arrmeta, size_, made);
+    extras.memory = &rows_;
+    return make_core(out, offset, f_, streams, arrmeta, size_, std::move(extras));
   }
 
   const core_function &f_;
@@ -566,10 +478,12 @@ private:
   space shape_;
   intptr_t size_[max_core_sizes];
   bool ragged_[max_core_sizes] = {};
-  ref<array_block> block_[max_core_operands];        // outputs and sources as the kernel gets them
-  ref<array_block> written_back_[max_core_operands]; // what copies of operands that are written go back to
-  ref<array_block> measured_[max_core_sizes];        // int64 over the space: sizes that differ
-  ref<array_block> bound_[max_core_operands], made_[max_core_operands]; // of outputs whose sizes the kernel says
+  ref<array_block> block_[max_core_operands]; // outputs and sources
+  bool packed_[max_core_operands] = {};       // its blocks are brought into scratch
+  ref<array_block> measured_[max_core_sizes]; // int64 over the space: sizes that differ
+  // Of rows that the kernel makes: int64 over the space, how many elements there are and where.
+  ref<array_block> made_[max_core_operands], place_[max_core_operands];
+  row_memory rows_;
 };
 
 } // namespace

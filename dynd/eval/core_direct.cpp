@@ -148,8 +148,18 @@ private:
       dim[s] = &size[s];
     }
     size_t failed = 0;
-    dynd_core_call one = {
-        sizeof(dynd_core_call), DYND_ABI_VERSION, 1, data_, no_stride, rows, dim, no_step, nullptr, &failed};
+    dynd_core_call one = {sizeof(dynd_core_call),
+                          DYND_ABI_VERSION,
+                          1,
+                          data_,
+                          no_stride,
+                          rows,
+                          dim,
+                          no_step,
+                          nullptr,
+                          &failed,
+                          nullptr,
+                          nullptr};
     work_frame frame(made.kernel.scratch_size);
     auto *root = reinterpret_cast<const ckernel_prefix *>(made.kernel.data);
     int status = root->get_function<core_operation_t>()(&one, root, &frame);

@@ -2,29 +2,39 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/kernel/core_blocks.h"
 #include "dynd/kernel/level.h"
 
 namespace dynd {
 
 namespace {
 
-constexpr size_t row_batch = 256; // outer elements whose slots are read at once
+constexpr int same_for_all = -1, is_made = -2; // where a size comes from
+
+/// What a level has on the heap, where it has any of it.
+struct level_extras : core_extras {
+  level_extras(core_extras own, const core_function &f)
+      : core_extras(std::move(own)), bind(*f.kernel, nullptr, nullptr, 0, f.keywords.get()) {}
+  external_bind bind; // what output_bound gets: keywords
+};
 
 struct core_level {
   ckernel_prefix base; // destroys the child and lets go of the deferred kernel
   const deferred_ckernel *deferred;
+  const level_extras *extras; // owned; null where all operands are used as they are
   core_operation_t call;
-  size_t scratch; // tables of row_batch addresses for each ragged operand, then of sizes
-  uint8_t noperands, nsizes, nmade;
-  bool ragged;
+  size_t scratch; // tables of row_batch numbers for each operand and size, then two for each that is made
+  size_t packed;  // scratch for blocks that are brought into it
+  uint8_t noperands, nsizes;
+  bool batched;
   core_stream operand[max_core_operands];
-  int8_t size_from[max_core_sizes]; // the operand whose rows say it, or -1: it is the same for all
+  int8_t size_from[max_core_sizes]; // the operand whose rows say it, same_for_all, or is_made
   intptr_t size[max_core_sizes];
-  int16_t made[max_core_operands]; // streams
-  int8_t made_size[max_core_operands];
+  int8_t made_size[max_core_operands]; // of each of extras->made
 
   const ckernel_prefix *child() const { return &(this + 1)->base; }
 };
@@ -36,17 +46,8 @@ void destroy_core_level(ckernel_prefix *self) {
   if (f->deferred && f->deferred->release) {
     f->deferred->release(f->deferred);
   }
+  delete f->extras;
 }
-
-// What one call of the kernel gets; `table` has room for the rows and sizes of a batch.
-struct core_arguments {
-  char *data[max_core_operands];
-  intptr_t stride[max_core_operands];
-  const int64_t *row[max_core_operands];
-  const int64_t *dim[max_core_sizes];
-  intptr_t dim_step[max_core_sizes];
-  int64_t *made[max_core_operands];
-};
 
 // Offsets that follow each other, over content that does not move: what vectorises.
 template <class Offset> void read_offsets(const Offset *offset, intptr_t unit, size_t n, int64_t *row, int64_t *size) {
@@ -76,78 +77,197 @@ void read_rows(const core_stream &o, char *const *stream, const intptr_t *stride
   }
 }
 
-// Of a kernel that makes rows: it must have said how many elements, and not more than there is room for.
-int check_made(const core_level *f, const core_arguments &at, size_t n, dynd_frame *frame) {
-  for (int m = 0; m < f->nmade; m++) {
-    int s = f->made_size[m];
-    for (size_t i = 0; i < n; i++) {
-      int64_t room = at.dim[s][intptr_t(i) * at.dim_step[s]];
-      if (at.made[m][i] < 0 || at.made[m][i] > room) {
-        fail_element(frame, i);
-        return report(frame, dynd_error_internal, "the kernel made %lld elements, where it had announced at most %lld",
-                      (long long)at.made[m][i], (long long)room);
+/// One call of the level: the kernel is called for a batch of outer elements after another.
+class core_batches {
+public:
+  core_batches(const core_level *f, char *const *stream, const intptr_t *stride, dynd_frame *frame)
+      : f_(f), stream_(stream), stride_(stride), frame_(frame),
+        table_(reinterpret_cast<int64_t *>(frame->scratch + f->scratch)) {}
+
+  int run(size_t count) {
+    std::optional<packed_blocks> packed;
+    if (f_->extras && !f_->extras->packed.empty()) {
+      packed.emplace(f_->extras->packed, stream_, stride_, frame_->scratch + f_->packed);
+    }
+    size_t n, most = f_->batched ? row_batch : count;
+    for (size_t begin = 0; begin < count; begin += n) {
+      n = std::min(most, count - begin);
+      place(begin, n);
+      if (packed && (n = packed->take(at_, begin, n, table_)) == 0) {
+        return report(frame_, dynd_error_memory, "no memory for a core block");
+      }
+      int status = f_->extras ? give_rows(n) : int(dynd_ok);
+      status = status ? status : call(n);
+      status = status || !f_->extras ? status : check_rows(n);
+      if (status) {
+        add_to_failed_index(frame_, begin);
+        return status;
+      }
+      if (packed) {
+        packed->give_back(at_);
+      }
+      if (f_->extras) {
+        keep_rows(begin, n);
       }
     }
+    return dynd_ok;
   }
-  return dynd_ok;
-}
 
-int core_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                 dynd_frame *frame) {
-  auto *f = reinterpret_cast<const core_level *>(self);
-  core_arguments at;
-  int64_t *table = reinterpret_cast<int64_t *>(frame->scratch + f->scratch);
-  size_t failed;
-  dynd_core_call call = {
-      sizeof(dynd_core_call), DYND_ABI_VERSION, 0, at.data, at.stride, at.row, at.dim, at.dim_step, at.made, &failed};
-  size_t most = f->ragged || f->nmade ? row_batch : count;
-  for (size_t begin = 0; begin < count; begin += most) {
-    size_t n = std::min(most, count - begin);
-    for (int s = 0; s < f->nsizes; s++) {
-      at.dim[s] = f->size_from[s] < 0 ? reinterpret_cast<const int64_t *>(&f->size[s])
-                                      : table + size_t(f->noperands + s) * row_batch;
-      at.dim_step[s] = f->size_from[s] < 0 ? 0 : 1;
+private:
+  int64_t *rows_table(int operand) const { return table_ + size_t(operand) * row_batch; }
+  int64_t *size_table(int size) const { return table_ + size_t(f_->noperands + size) * row_batch; }
+  int64_t *made_table(size_t m) const { return table_ + (size_t(f_->noperands + f_->nsizes) + 2 * m) * row_batch; }
+  int64_t *place_table(size_t m) const { return made_table(m) + row_batch; }
+
+  void place(size_t begin, size_t n) {
+    for (int s = 0; s < f_->nsizes; s++) {
+      bool same = f_->size_from[s] == same_for_all;
+      at_.dim[s] = same ? reinterpret_cast<const int64_t *>(&f_->size[s]) : size_table(s);
+      at_.dim_step[s] = same ? 0 : 1;
     }
-    for (int o = 0; o < f->noperands; o++) {
-      const core_stream &own = f->operand[o];
-      at.stride[o] = stride[own.stream];
-      at.row[o] = nullptr;
-      at.data[o] = stream[own.stream];
+    for (int o = 0; o < f_->noperands; o++) {
+      const core_stream &own = f_->operand[o];
+      at_.row[o] = nullptr;
+      at_.stride[o] = own.stream < 0 ? 0 : stride_[own.stream];
+      at_.data[o] = own.stream < 0 ? nullptr : stream_[own.stream];
       if (own.slots < 0) {
-        at.data[o] += intptr_t(begin) * stride[own.stream];
+        at_.data[o] += intptr_t(begin) * at_.stride[o];
         continue;
       }
       int64_t *sizes = nullptr;
-      for (int s = 0; s < f->nsizes; s++) {
-        sizes = f->size_from[s] == o ? table + size_t(f->noperands + s) * row_batch : sizes;
+      for (int s = 0; s < f_->nsizes; s++) {
+        sizes = f_->size_from[s] == o ? size_table(s) : sizes;
       }
-      read_rows(own, stream, stride, begin, n, table + size_t(o) * row_batch, sizes);
-      at.row[o] = table + size_t(o) * row_batch;
-    }
-    int64_t *made_table = table + size_t(f->noperands + f->nsizes) * row_batch;
-    for (int m = 0; m < f->nmade; m++) {
-      at.made[m] = made_table + size_t(m) * row_batch;
-      std::fill_n(at.made[m], n, int64_t(-1));
-    }
-    call.count = n;
-    failed = n;
-    int status = f->call(&call, f->child(), frame);
-    if (status && failed < n) {
-      fail_element(frame, failed);
-    }
-    status = status ? status : check_made(f, at, n, frame);
-    if (status) {
-      add_to_failed_index(frame, begin);
-      return status;
-    }
-    for (int m = 0; m < f->nmade; m++) {
-      char *to = stream[f->made[m]] + intptr_t(begin) * stride[f->made[m]];
-      for (size_t i = 0; i < n; i++) {
-        std::memcpy(to + intptr_t(i) * stride[f->made[m]], &at.made[m][i], sizeof(int64_t));
-      }
+      read_rows(own, stream_, stride_, begin, n, rows_table(o), sizes);
+      at_.row[o] = rows_table(o);
     }
   }
-  return dynd_ok;
+
+  int call(size_t n) {
+    size_t failed = n;
+    dynd_core_call call = {sizeof(dynd_core_call), DYND_ABI_VERSION, n,       at_.data, at_.stride, at_.row, at_.dim,
+                           at_.dim_step,           at_.made,         &failed, make_row, this};
+    int status = f_->call(&call, f_->child(), frame_);
+    if (status && failed < n) {
+      fail_element(frame_, failed);
+    }
+    return status;
+  }
+
+  // ---- rows that the kernel makes ---------------------------------------------------------------------------------
+
+  // Their memory, where the kernel has said how much it needs; else it asks for it.
+  int give_rows(size_t n) {
+    for (size_t m = 0; m < f_->extras->made.size(); m++) {
+      at_.made[m] = made_table(m);
+      std::fill_n(at_.made[m], n, int64_t(-1));
+      std::fill_n(place_table(m), n, int64_t(0));
+      std::fill_n(size_table(f_->made_size[m]), n, int64_t(0));
+      int status = f_->deferred->output_bound ? give_rows(m, n) : int(dynd_ok);
+      if (status) {
+        return status;
+      }
+    }
+    return dynd_ok;
+  }
+
+  int give_rows(size_t m, size_t n) {
+    const core_made &own = f_->extras->made[m];
+    int64_t *rows = rows_table(own.operand), total = 0;
+    for (size_t i = 0; i < n; i++) {
+      int64_t sizes[max_core_sizes], bytes;
+      for (int s = 0; s < f_->nsizes; s++) {
+        sizes[s] = f_->size_from[s] == is_made ? -1 : at_.size(s, i);
+      }
+      int64_t most = f_->deferred->output_bound(f_->deferred, &f_->extras->bind.get(), sizes, own.operand);
+      if (most < 0) {
+        fail_element(frame_, i);
+        return report(frame_, int(kind_of(most)), "output_bound failed");
+      }
+      rows[i] = total;
+      size_table(f_->made_size[m])[i] = most;
+      if (__builtin_mul_overflow(most, own.each, &bytes) || __builtin_add_overflow(total, bytes, &total)) {
+        return report(frame_, dynd_error_memory, "the result is too large");
+      }
+    }
+    at_.data[own.operand] = take_memory(size_t(total));
+    if (!at_.data[own.operand]) {
+      return report(frame_, dynd_error_memory, "no memory for the result");
+    }
+    at_.row[own.operand] = rows;
+    for (size_t i = 0; i < n; i++) {
+      place_table(m)[i] = int64_t(reinterpret_cast<intptr_t>(at_.data[own.operand]) + rows[i]);
+    }
+    return dynd_ok;
+  }
+
+  char *take_memory(size_t bytes) noexcept {
+    try {
+      return f_->extras->memory->take(bytes);
+    } catch (...) {
+      return nullptr;
+    }
+  }
+
+  static char *make_row(const dynd_core_call *call, int destination, size_t i, int64_t count) {
+    auto *self = static_cast<core_batches *>(call->engine);
+    const level_extras *extras = self->f_->extras;
+    for (size_t m = 0; extras && m < extras->made.size(); m++) {
+      const core_made &own = extras->made[m];
+      int64_t bytes;
+      if (own.operand != destination || self->f_->deferred->output_bound || i >= call->count || count < 0 ||
+          __builtin_mul_overflow(count, own.each, &bytes)) {
+        continue;
+      }
+      char *memory = self->take_memory(size_t(bytes));
+      self->place_table(m)[i] = int64_t(reinterpret_cast<intptr_t>(memory));
+      self->at_.made[m][i] = self->size_table(self->f_->made_size[m])[i] = memory ? count : 0;
+      return memory;
+    }
+    return nullptr;
+  }
+
+  // The kernel must have said how many elements it has made, and not more than there is room for.
+  int check_rows(size_t n) {
+    for (size_t m = 0; m < f_->extras->made.size(); m++) {
+      for (size_t i = 0; i < n; i++) {
+        int64_t room = at_.size(f_->made_size[m], i), made = at_.made[m][i];
+        if (made < 0 || made > room) {
+          fail_element(frame_, i);
+          return report(frame_, dynd_error_internal,
+                        "the kernel made %lld elements, where it had announced at most %lld", (long long)made,
+                        (long long)room);
+        }
+      }
+    }
+    return dynd_ok;
+  }
+
+  void keep_rows(size_t begin, size_t n) const {
+    for (size_t m = 0; m < f_->extras->made.size(); m++) {
+      const core_made &own = f_->extras->made[m];
+      auto keep = [&](int stream, const int64_t *numbers) {
+        char *to = stream_[stream] + intptr_t(begin) * stride_[stream];
+        for (size_t i = 0; i < n; i++) {
+          std::memcpy(to + intptr_t(i) * stride_[stream], &numbers[i], sizeof(int64_t));
+        }
+      };
+      keep(own.counts, at_.made[m]);
+      keep(own.places, place_table(m));
+    }
+  }
+
+  const core_level *f_;
+  char *const *stream_;
+  const intptr_t *stride_;
+  dynd_frame *frame_;
+  int64_t *table_;
+  core_arguments at_;
+};
+
+int core_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                 dynd_frame *frame) {
+  return core_batches(reinterpret_cast<const core_level *>(self), stream, stride, frame).run(count);
 }
 
 // ---- kernels without core dimensions, on elements that are no scalars --------------------------------------------
@@ -248,43 +368,47 @@ core_function::~core_function() {
 }
 
 size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, const core_stream *streams,
-                 const dynd_arrmeta *const *arrmeta, const intptr_t *size, const std::vector<int> &made) {
+                 const dynd_arrmeta *const *arrmeta, const intptr_t *size, core_extras extras) {
   size_t begin = offset + sizeof(core_level), noperands = f.operands.size();
   out.ensure_capacity(begin);
-  size_t tables = noperands + f.sizes.size() + made.size();
-  size_t scratch = ckernel_builder_reserve_scratch(&out, tables * row_batch * sizeof(int64_t));
+  size_t tables = noperands + f.sizes.size() + 2 * extras.made.size();
   auto *level = out.get_at<core_level>(offset);
   level->base.function = reinterpret_cast<void *>(core_strided);
-  level->scratch = scratch;
+  level->base.destructor = destroy_core_level;
+  level->scratch = ckernel_builder_reserve_scratch(&out, tables * row_batch * sizeof(int64_t));
+  level->packed = extras.packed.empty() ? 0 : ckernel_builder_reserve_scratch(&out, packed_bytes);
   level->noperands = uint8_t(noperands);
   level->nsizes = uint8_t(f.sizes.size());
-  level->nmade = uint8_t(made.size());
+  level->batched = !extras.packed.empty() || !extras.made.empty();
   const char *names[max_core_operands];
   std::string text[max_core_operands];
   for (size_t o = 0; o < noperands; o++) {
     level->operand[o] = streams[o];
-    level->ragged |= streams[o].slots >= 0;
+    level->batched |= streams[o].slots >= 0;
     text[o] = f.operands[o].dtype.str();
     for (size_t d = f.operands[o].sizes.size(); d-- > 0;) {
-      text[o] = std::string(d == 0 && streams[o].slots >= 0 ? "var * " : "strided * ") + text[o];
+      text[o] =
+          std::string(d == 0 && (streams[o].slots >= 0 || streams[o].stream < 0) ? "var * " : "strided * ") + text[o];
     }
     names[o] = text[o].c_str();
   }
   int next = 0;
   for (size_t s = 0; s < f.sizes.size(); s++) {
-    level->size_from[s] = int8_t(size[s] >= 0 ? -1 : first_with_rows(f, streams, int(s)));
+    level->size_from[s] = int8_t(f.sizes[s].made ? is_made
+                                 : size[s] >= 0  ? same_for_all
+                                                 : first_with_rows(f, streams, int(s)));
     level->size[s] = size[s];
     if (f.sizes[s].made) {
-      level->made_size[next] = int8_t(s);
-      level->made[next] = int16_t(made[size_t(next)]);
-      next++;
+      level->made_size[next++] = int8_t(s);
     }
   }
-  level->base.destructor = destroy_core_level;
   if (f.kernel->retain) {
     f.kernel->retain(f.kernel);
   }
   level->deferred = f.kernel;
+  if (!extras.packed.empty() || !extras.made.empty()) {
+    level->extras = new level_extras(std::move(extras), f);
+  }
   external_bind bind(*f.kernel, names, arrmeta, int(noperands), f.keywords.get());
   size_t end = bind.instantiate(out, begin);
   level = out.get_at<core_level>(offset);

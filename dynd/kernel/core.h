@@ -6,12 +6,14 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "dynd/base/counted.h"
 #include "dynd/kernel/external.h"
 #include "dynd/kernel/operand.h"
+#include "dynd/memory/buffer.h"
 
 namespace dynd {
 
@@ -66,10 +68,53 @@ struct core_stream {
   intptr_t unit = 0; ///< bytes from an element of that dimension to the next
 };
 
-/// Puts the level at `offset`, and the kernel behind it. `size` has the sizes, -1 where they differ; `made` the streams
-/// of the int64 arrays that take what the kernel has made, one for each such size.
+/// A stream of an element in a packed block, of `width` bytes.
+struct packed_stream {
+  int width;
+  intptr_t offset;              ///< inside of the element, as C has it
+  std::vector<intptr_t> stride; ///< in the array, of each core dimension
+};
+
+/// An operand whose blocks are not as the kernel wants them: it gets copies, dense and in one order.
+struct packed_operand {
+  int operand;
+  core_stream from;
+  bool read, written, f_order;
+  intptr_t item;             ///< bytes of an element, as C has it
+  std::vector<int8_t> sizes; ///< as in core_operand
+  std::vector<packed_stream> streams;
+};
+
+/// A destination whose rows the kernel makes: the streams of two int64 arrays, for how many elements there are and for
+/// the address of the first; bytes of an element.
+struct core_made {
+  int operand, counts, places;
+  intptr_t each;
+};
+
+/// Memory for rows that kernels make, as long as an evaluation runs. Any thread may take some.
+class row_memory {
+public:
+  /// Zeros.
+  char *take(size_t bytes);
+
+private:
+  std::mutex mutex_; // guards what follows
+  std::vector<ref<buffer>> chunks_;
+  char *next_ = nullptr;
+  size_t left_ = 0;
+};
+
+/// What a level has where operands are not used as they are.
+struct core_extras {
+  std::vector<packed_operand> packed;
+  std::vector<core_made> made;
+  row_memory *memory = nullptr; ///< of the rows that are made
+};
+
+/// Puts the level at `offset`, and the kernel behind it. `size` has the sizes, -1 where they differ.
 size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, const core_stream *streams,
-                 const dynd_arrmeta *const *arrmeta, const intptr_t *size, const std::vector<int> &made);
+                 const dynd_arrmeta *const *arrmeta, const intptr_t *size, core_extras extras);
 
 /// A level that compares the sizes which operands have for the same name, and writes those that differ between outer
 /// elements. `wanted` has the size where it is the same for all, else -1; `written` the stream for each size, or -1.

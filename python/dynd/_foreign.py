@@ -1,6 +1,7 @@
 """Functions from elsewhere as callables: Python functions, C functions, Numba's, NumPy's ufuncs."""
 import ctypes
 import hashlib
+import itertools
 import os
 import pathlib
 import re
@@ -60,9 +61,14 @@ typedef struct {{
 static int run(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *stride, size_t count,
                const ckernel_prefix *self, dynd_frame *frame) {{
   function_t function = ((const leaf *)self)->function;
+  {locals}
   (void)frame;
-  for (size_t i = 0; i < count; i++)
-    *({result} *)(dst + (intptr_t)i * dst_stride) = function({arguments});
+  if (dst_stride == sizeof({result}){dense}) /* fewer registers, which the calls keep */
+    for (size_t i = 0; i < count; i++)
+      (({result} *)dst)[i] = function({dense_arguments});
+  else
+    for (size_t i = 0; i < count; i++, dst += dst_stride{steps})
+      *({result} *)dst = function({arguments});
   return dynd_ok;
 }}
 
@@ -158,8 +164,14 @@ def from_address(address, signature, *, name="function", doc="", pure=False, thr
     if compiler is None:
         return _by_ctypes(address, signature, operands, result, name, doc)
     types = [C_TYPES[t][0] for t in operands]
-    arguments = ", ".join(f"*(const {t} *)(src[{i}] + (intptr_t)i * stride[{i}])" for i, t in enumerate(types))
-    source = WRAPPER.format(result=C_TYPES[result][0], types=", ".join(types), arguments=arguments)
+    numbered = list(enumerate(types))
+    source = WRAPPER.format(
+        result=C_TYPES[result][0], types=", ".join(types),
+        locals=" ".join(f"const char *s{i} = src[{i}]; const intptr_t d{i} = stride[{i}];" for i, _ in numbered),
+        dense="".join(f" && d{i} == sizeof({t})" for i, t in numbered),
+        dense_arguments=", ".join(f"((const {t} *)s{i})[i]" for i, t in numbered),
+        steps="".join(f", s{i} += d{i}" for i, _ in numbered),
+        arguments=", ".join(f"*(const {t} *)s{i}" for i, t in numbered))
     library = _kept.get(source) or _kept.setdefault(source, _compiled(source, compiler))
     made = _dynd.new_callable(name, doc)
     make = ctypes.cast(library.dynd_wrap, ctypes.c_void_p).value
@@ -231,16 +243,24 @@ UFUNC_TYPES = {"?": "bool", "b": "int8", "B": "uint8", "h": "int16", "H": "uint1
 
 
 def _core_dims(ufunc):
-    """The core dimensions of each operand and result as texts, from '(m,n?),(n?)->(m)'."""
+    """Every form of a gufunc, '(m?,n),(n,3)->(m?,3)': a tuple of the core dimensions of each operand and result as texts,
+    the numbers of NumPy's core dimensions among the sizes of a call, and where each operand has NumPy's core dimensions
+    (see add_ufunc_loop). Those with a question mark may be missing, all of one name together: NumPy then has size 1."""
     if not getattr(ufunc, "signature", None):
-        return [""] * ufunc.nargs
-    dims = []
-    for group in re.findall(r"\(([^()]*)\)", ufunc.signature):
-        names = [n.strip().rstrip("?") for n in group.split(",") if n.strip()]
-        if any(n[0].isdigit() or n.endswith("|1") for n in names):
-            raise TypeError(f"from_ufunc: {ufunc.__name__} has core dimensions that cannot be taken: {ufunc.signature}")
-        dims.append("".join(f"{n[0].upper()}{n[1:]} * " for n in names))
-    return dims
+        yield [""] * ufunc.nargs, [], [[] for _ in range(ufunc.nargs)]
+        return
+    groups = [[n.strip().removesuffix("|1") for n in group.split(",") if n.strip()]
+              for group in re.findall(r"\(([^()]*)\)", ufunc.signature)]
+    names = list(dict.fromkeys(n for group in groups for n in group))      # NumPy's core dimensions, in their order
+    optional = [n for n in names if n.endswith("?")]
+    for missing in itertools.chain.from_iterable(itertools.combinations(optional, k) for k in range(len(optional) + 1)):
+        there = [n for n in names if n not in missing and not n.rstrip("?").isdigit()]
+        own = [[n.rstrip("?") for n in group if n not in missing] for group in groups]
+        texts = ["".join(f"{n[0].upper()}{n[1:]} * " for n in group) for group in own]
+        sizes = [there.index(n) if n in there else -2 if n in missing else -1 - int(n.rstrip("?")) for n in names]
+        numbers = [iter(range(len(group))) for group in own]
+        places = [[-1 if n in missing else next(number) for n in group] for group, number in zip(groups, numbers)]
+        yield texts, sizes, places
 
 
 def from_ufunc(ufunc):
@@ -255,17 +275,20 @@ def from_ufunc(ufunc):
     ufunc = getattr(ufunc, "ufunc", ufunc)
     if numpy is None or not isinstance(ufunc, numpy.ufunc):
         raise TypeError(f"from_ufunc: expected a ufunc, not {ufunc!r}")
-    dims = _core_dims(ufunc)
     name = re.sub(r"\W", "_", ufunc.__name__)
     made = _dynd.new_callable(name, (ufunc.__doc__ or "").strip())
-    for index, types in enumerate(ufunc.types):
-        kinds = types.replace("->", "")
-        if any(k not in UFUNC_TYPES for k in kinds):
-            continue
-        parts = [d + UFUNC_TYPES[k] for d, k in zip(dims, kinds)]
-        results = parts[ufunc.nin:]
-        signature = f"({', '.join(parts[:ufunc.nin])}) -> {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
-        _dynd.add_ufunc_loop(made, ufunc, index, signature)
+    for dims, sizes, places in _core_dims(ufunc):
+        known = set()  # C has two names for some types
+        for index, types in enumerate(ufunc.types):
+            kinds = types.replace("->", "")
+            if any(k not in UFUNC_TYPES for k in kinds):
+                continue
+            parts = [d + UFUNC_TYPES[k] for d, k in zip(dims, kinds)]
+            operands, results = parts[:ufunc.nin], parts[ufunc.nin:]
+            if tuple(operands) not in known:
+                result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+                _dynd.add_ufunc_loop(made, ufunc, index, f"({', '.join(operands)}) -> {result}", sizes, places)
+                known.add(tuple(operands))
     if not made.signatures:
         raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types)}")
     return made

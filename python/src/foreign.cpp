@@ -143,7 +143,14 @@ nb::object block_object(const python_operand &o, char *at, const intptr_t *size,
   return steal(wrap(copy));
 }
 
-void store(const python_operand &o, char *to, const intptr_t *size, nb::handle value, const char *name) {
+// Where the function makes a row, `row` has its memory.
+struct made_row {
+  const dynd_core_call *call = nullptr;
+  int destination = 0;
+  size_t i = 0;
+};
+
+void store(const python_operand &o, char *to, intptr_t *size, nb::handle value, const made_row &row) {
   if (o.ndim == 0) {
     nd::array made = from_python(value.ptr(), ndt::type(o.dtype), access_mode::immutable, {}, error_mode::fractional);
     c_layout layout = c_layout_of(o.dtype);
@@ -152,17 +159,29 @@ void store(const python_operand &o, char *to, const intptr_t *size, nb::handle v
     }
     return;
   }
-  nd::array given = to_operand(value.ptr(), nullptr, name);
+  bool list = PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()); // what has no type of its own
+  nd::array given =
+      list ? from_python(value.ptr(), ndt::type(o.dtype), access_mode::immutable, {}, error_mode::fractional)
+           : to_operand(value.ptr(), nullptr, "its result");
   nd::array made(copy_values(given.get(), access_mode::immutable, ndt::type(o.dtype)));
   bool fits = made.ndim() == o.ndim && made->type->var_count == 0;
   std::string wanted;
   for (int d = 0; d < o.ndim; d++) {
-    fits = fits && made.size(d) == size[d];
-    wanted += (d ? ", " : "") + std::to_string(size[d]);
+    bool any = row.call && d == 0;
+    fits = fits && (any || made.size(d) == size[d]);
+    wanted += (d ? ", " : "") + (any ? "var" : std::to_string(size[d]));
   }
-  if (!fits) {
+  bool empty = row.call && made.ndim() > 0 && made.size(0) == 0; // [] has one dimension, whatever is meant
+  if (!fits && !empty) {
     throw error(error_kind::broadcast, "the Python function gave " + std::string(given.type().str()) +
                                            ", where the result has shape (" + wanted + (o.ndim == 1 ? ",)" : ")"));
+  }
+  if (row.call) {
+    size[0] = made.size(0);
+    to = dynd_core_make(row.call, row.destination, row.i, size[0]);
+    if (!to) {
+      throw std::bad_alloc();
+    }
   }
   c_layout layout = c_layout_of(o.dtype);
   for (size_t s = 0; s < layout.offset.size(); s++) {
@@ -176,15 +195,21 @@ void store(const python_operand &o, char *to, const intptr_t *size, nb::handle v
   }
 }
 
-// One call of the function; the addresses are those of the operands' elements or blocks.
-void call_function(const python_leaf &leaf, char *const *at, const intptr_t (*size)[max_ndim], const bool *inout) {
+/// The operands of one call of the function: the addresses of their elements or blocks, and the sizes of these.
+struct python_call {
+  char *at[max_external_operands];
+  intptr_t size[max_external_operands][max_ndim];
+  bool inout[max_external_operands] = {};
+  made_row row[max_external_operands];
+};
+
+void call_function(const python_leaf &leaf, python_call &c) {
   const std::vector<python_operand> &all = *leaf.operands;
-  int nsources = int(all.size()) - leaf.noutputs, nwritten = 0;
+  int nsources = int(all.size()) - leaf.noutputs;
   nb::object arguments = steal(PyTuple_New(nsources));
   for (int i = 0; i < nsources; i++) {
     int o = leaf.noutputs + i;
-    nwritten += inout[o];
-    PyTuple_SET_ITEM(arguments.ptr(), i, block_object(all[size_t(o)], at[o], size[o], inout[o]).release().ptr());
+    PyTuple_SET_ITEM(arguments.ptr(), i, block_object(all[size_t(o)], c.at[o], c.size[o], c.inout[o]).release().ptr());
   }
   nb::object result = steal(PyObject_Call(leaf.owner->object, arguments.ptr(), leaf.keywords));
   if (leaf.noutputs > 1 && (!PyTuple_Check(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != leaf.noutputs)) {
@@ -193,12 +218,12 @@ void call_function(const python_leaf &leaf, char *const *at, const intptr_t (*si
   }
   for (int o = 0; o < leaf.noutputs; o++) {
     nb::handle value = leaf.noutputs > 1 ? nb::handle(PyTuple_GET_ITEM(result.ptr(), o)) : nb::handle(result);
-    store(all[size_t(o)], at[o], size[o], value, leaf.owner->name);
+    store(all[size_t(o)], c.at[o], c.size[o], value, c.row[o]);
   }
   for (int i = 0; i < nsources; i++) {
-    if (inout[leaf.noutputs + i]) {
-      int o = leaf.noutputs + i;
-      store(all[size_t(o)], at[o], size[o], nb::handle(PyTuple_GET_ITEM(arguments.ptr(), i)), leaf.owner->name);
+    int o = leaf.noutputs + i;
+    if (c.inout[o]) {
+      store(all[size_t(o)], c.at[o], c.size[o], nb::handle(PyTuple_GET_ITEM(arguments.ptr(), i)), {});
     }
   }
 }
@@ -222,14 +247,12 @@ template <class Call> int guarded_call(dynd_frame *frame, size_t index, Call cal
 int python_strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                    dynd_frame *frame) {
   auto *leaf = reinterpret_cast<const python_leaf *>(self);
-  const bool none[max_external_operands] = {};
-  const intptr_t no_sizes[max_external_operands][max_ndim] = {};
+  python_call one;
   for (size_t i = 0; i < count; i++) {
-    char *at[max_external_operands];
     for (size_t o = 0; o < leaf->operands->size(); o++) {
-      at[o] = data[o] + intptr_t(i) * stride[o];
+      one.at[o] = data[o] + intptr_t(i) * stride[o];
     }
-    if (int status = guarded_call(frame, i, [&] { call_function(*leaf, at, no_sizes, none); })) {
+    if (int status = guarded_call(frame, i, [&] { call_function(*leaf, one); })) {
       return status;
     }
   }
@@ -239,7 +262,7 @@ int python_strided(char *const *data, const intptr_t *stride, size_t count, cons
 /// A Python function with its signature: which size each core dimension has.
 struct python_function : python_owner {
   std::vector<std::vector<int>> sizes; // of each operand, outputs first; -2 - n: the number n itself
-  std::vector<char> inout;
+  std::vector<char> inout, makes_rows;
   size_t nresults;
 
   python_function(std::string name, std::string signature, std::string doc, PyObject *kept)
@@ -249,19 +272,18 @@ struct python_function : python_owner {
 int python_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
   auto *leaf = reinterpret_cast<const python_leaf *>(self);
   auto *function = static_cast<const python_function *>(leaf->owner);
-  bool inout[max_external_operands];
+  python_call one;
   for (size_t i = 0; i < call->count; i++) {
-    char *at[max_external_operands];
-    intptr_t size[max_external_operands][max_ndim];
     for (size_t o = 0; o < leaf->operands->size(); o++) {
-      at[o] = dynd_core_data(call, int(o), i);
-      inout[o] = function->inout[o];
+      one.at[o] = dynd_core_data(call, int(o), i);
+      one.inout[o] = function->inout[o];
+      one.row[o] = {function->makes_rows[o] ? call : nullptr, int(o), i};
       for (size_t d = 0; d < function->sizes[o].size(); d++) {
         int s = function->sizes[o][d];
-        size[o][d] = s < 0 ? -2 - s : dynd_core_size(call, s, i);
+        one.size[o][d] = s < 0 ? -2 - s : dynd_core_size(call, s, i);
       }
     }
-    if (int status = guarded_call(frame, i, [&] { call_function(*leaf, at, size, inout); })) {
+    if (int status = guarded_call(frame, i, [&] { call_function(*leaf, one); })) {
       return status;
     }
   }
@@ -326,18 +348,23 @@ struct numpy_ufunc {
   int ntypes;
 };
 
+constexpr size_t max_ufunc_dims = max_external_operands * 4;
+
 struct ufunc_owner : python_owner {
   using python_owner::python_owner;
   ufunc_loop loop;
   void *loop_data;
   int nin, nout;
+  std::vector<int> sizes; // of each core dimension of NumPy's: which size of the call it is; -1 - n: the number n
+  // Of each operand, inputs first: which of its core dimensions each of NumPy's is; -1: one that it has not.
+  std::vector<std::vector<int>> dims;
 };
 
 struct ufunc_leaf {
   ckernel_prefix base;
   const ufunc_owner *owner;
-  int nsizes, ncore;
-  intptr_t core_stride[max_external_operands * 4]; // inputs first, as NumPy has them
+  int ncore;
+  intptr_t core_stride[max_ufunc_dims]; // inputs first, as NumPy has them
 };
 
 int after_batch(dynd_frame *frame) { return PyErr_Occurred() ? report_exception(frame) : int(dynd_ok); }
@@ -360,7 +387,7 @@ int ufunc_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_fram
   auto *leaf = reinterpret_cast<const ufunc_leaf *>(self);
   const ufunc_owner *f = leaf->owner;
   int nargs = f->nin + f->nout;
-  intptr_t steps[max_external_operands * 5], dimensions[max_external_operands + 1];
+  intptr_t steps[max_external_operands + max_ufunc_dims], dimensions[max_core_sizes + 1];
   std::copy_n(leaf->core_stride, leaf->ncore, steps + nargs);
   bool ragged = false;
   for (int o = 0; o < nargs; o++) {
@@ -375,8 +402,8 @@ int ufunc_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_fram
       steps[o] = ragged ? 0 : call->stride[own];
     }
     dimensions[0] = intptr_t(together);
-    for (int s = 0; s < leaf->nsizes; s++) {
-      dimensions[s + 1] = dynd_core_size(call, s, i);
+    for (size_t d = 0; d < f->sizes.size(); d++) {
+      dimensions[d + 1] = f->sizes[d] < 0 ? -1 - f->sizes[d] : dynd_core_size(call, f->sizes[d], i);
     }
     f->loop(arguments, dimensions, steps, f->loop_data);
     if (int status = after_batch(frame)) {
@@ -399,21 +426,29 @@ intptr_t instantiate_ufunc(const deferred_ckernel *self, ckernel_builder_struct 
   leaf->base.function = core ? reinterpret_cast<void *>(ufunc_core) : reinterpret_cast<void *>(ufunc_strided);
   for (int o = 0; core && o < f->nin + f->nout; o++) {
     const dynd_arrmeta *meta = bind->arrmeta[o < f->nin ? f->nout + o : o - f->nin];
-    for (uint32_t d = 0; meta && d < meta->ndim; d++) {
-      leaf->core_stride[leaf->ncore++] = meta->stride[d];
+    for (int d : f->dims[size_t(o)]) {
+      leaf->core_stride[leaf->ncore++] = d < 0 ? 0 : meta->stride[d];
     }
   }
-  leaf->nsizes = int(ndt::variables(ndt::type(self->signature)).size());
   return end;
 }
 
-nd::kernel ufunc_kernel(nb::object ufunc, int index, const std::string &name, const std::string &signature,
-                        const std::string &doc) {
+nd::kernel ufunc_kernel(nb::object ufunc, int index, const nd::callable &f, const std::string &signature,
+                        const std::vector<int> &sizes, const std::vector<std::vector<int>> &dims) {
   auto *own = reinterpret_cast<const numpy_ufunc *>(ufunc.ptr());
   if (index < 0 || index >= own->ntypes || !own->functions[index]) {
     return nd::kernel();
   }
-  auto *made = new ufunc_owner(name, signature, doc, ufunc.ptr());
+  size_t ncore = 0;
+  for (const std::vector<int> &of_operand : dims) {
+    ncore += of_operand.size();
+  }
+  if (sizes.size() > size_t(max_core_sizes) || ncore > max_ufunc_dims) {
+    throw error(error_kind::type, f.name() + ": has too many core dimensions: " + signature);
+  }
+  auto *made = new ufunc_owner(f.name(), signature, f.doc(), ufunc.ptr());
+  made->sizes = sizes;
+  made->dims = dims;
   made->loop = own->functions[index];
   made->loop_data = own->data ? own->data[index] : nullptr;
   made->nin = own->nin;
@@ -477,15 +512,14 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
   kernel_signature parts = read_signature(*made);
   made->prototype = parts.is_scalar() ? multi_operation_funcproto_id : core_operation_funcproto_id;
   made->nresults = parts.results.size();
-  for (const core_pattern &p : parts.operands) {
-    if (!p.dims.empty() && p.dtype->nfields) {
-      throw error(error_kind::type, name + ": a Python function takes core dimensions of numbers, not of structs");
-    }
-  }
   made->sizes = size_numbers(parts);
-  made->inout.assign(parts.results.size(), 0);
+  for (const core_pattern &p : parts.results) {
+    made->inout.push_back(false);
+    made->makes_rows.push_back(!p.dims.empty() && p.dims[0].kind == type_kind::var_dim);
+  }
   for (const core_pattern &p : parts.operands) {
     made->inout.push_back(p.inout);
+    made->makes_rows.push_back(false);
   }
   return owner;
 }
@@ -512,18 +546,12 @@ void add_foreign(nb::module_ &m) {
           nd::callable made(python_kernel(name, signature, function.ptr(), doc));
           return new_callable(made, "");
         });
-  m.def("add_ufunc_loop", [](nb::object target, nb::object ufunc, int index, const std::string &signature) {
+  m.def("add_ufunc_loop", [](nb::object target, nb::object ufunc, int index, const std::string &signature,
+                             const std::vector<int> &sizes, const std::vector<std::vector<int>> &dims) {
     const nd::callable *f = callable_in(target.ptr());
-    nd::kernel loop = ufunc_kernel(ufunc, index, f->name(), signature, f->doc());
-    if (!loop) {
-      return false;
-    }
-    try {
+    if (nd::kernel loop = ufunc_kernel(ufunc, index, *f, signature, sizes, dims)) {
       f->add(loop);
-    } catch (const error &) { // another loop has the same types: C has several names for some
-      return false;
     }
-    return true;
   });
   m.def("add_wrapped", [](nb::object target, size_t make, size_t address, const std::string &name,
                           const std::string &signature, uint32_t flags) {

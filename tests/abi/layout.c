@@ -67,6 +67,7 @@ VALUE(expr_operation_funcproto_id, 1);
 VALUE(binary_predicate_funcproto_id, 2);
 VALUE(multi_operation_funcproto_id, 3);
 VALUE(core_operation_funcproto_id, 4);
+VALUE(reduction_funcproto_id, 5);
 SIZE(enum deferred_ckernel_prototype, 4);
 
 VALUE(dynd_callable_pure, 1);
@@ -102,7 +103,7 @@ FIELD(dynd_keyword, name, 0);
 FIELD(dynd_keyword, type, 8);
 FIELD(dynd_keyword, value, 16);
 
-SIZE(dynd_core_call, 72);
+SIZE(dynd_core_call, 88);
 FIELD(dynd_core_call, size, 0);
 FIELD(dynd_core_call, version, 4);
 FIELD(dynd_core_call, count, 8);
@@ -113,6 +114,17 @@ FIELD(dynd_core_call, dim, 40);
 FIELD(dynd_core_call, dim_step, 48);
 FIELD(dynd_core_call, made, 56);
 FIELD(dynd_core_call, failed, 64);
+FIELD(dynd_core_call, make, 72);
+FIELD(dynd_core_call, engine, 80);
+
+SIZE(dynd_reduction, 48);
+FIELD(dynd_reduction, size, 0);
+FIELD(dynd_reduction, version, 4);
+FIELD(dynd_reduction, state_size, 8);
+FIELD(dynd_reduction, initialise, 16);
+FIELD(dynd_reduction, accumulate, 24);
+FIELD(dynd_reduction, combine, 32);
+FIELD(dynd_reduction, finish, 40);
 
 SIZE(dynd_bind, 64);
 FIELD(dynd_bind, size, 0);

@@ -136,6 +136,38 @@ for (intptr_t j = 0; j < m * n; j++)
 AT(double, dynd_core_data(call, 0, i)) = sum;
 END
 
+CORE(copied)
+intptr_t n = dynd_core_size(call, 0, i) * dynd_core_size(call, 1, i);
+memcpy(dynd_core_data(call, 0, i), dynd_core_data(call, 1, i), (size_t)n * sizeof(double));
+END
+
+    /* Rows that are made without a bound: every number as often as it says. */
+    CORE(repeated) const char *from = dynd_core_data(call, 1, i);
+int64_t total = 0;
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++) {
+  int64_t times = AT(const int64_t, from + j * k->stride[1][0]);
+  if (times < 0) {
+    snprintf(frame->text, sizeof(frame->text), "%lld is negative", (long long)times);
+    dynd_core_failed(call, i);
+    return dynd_error_value;
+  }
+  total += times;
+}
+char *to = dynd_core_make(call, 0, i, total);
+if (!to)
+  return dynd_error_memory;
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++)
+  for (int64_t times = AT(const int64_t, from + j * k->stride[1][0]), t = 0; t < times; t++, to += k->stride[0][0])
+    AT(int64_t, to) = times;
+END
+
+    CORE(grown) if (!dynd_core_make(call, 0, i, 1)) return dynd_error_memory;
+call->made[0][i] = 5;
+END CORE(refused) if (dynd_core_make(call, 0, i, -1) || dynd_core_make(call, 1, i, 1) ||
+                      dynd_core_make(call, 0, call->count, 1) ||
+                      dynd_core_make(call, 0, i, INT64_MAX)) return dynd_error_internal;
+END
+
 CORE(sum3)
 double sum = 0;
 for (intptr_t j = 0; j < 3; j++)
@@ -159,8 +191,17 @@ static int add_small(char *dst, intptr_t dst_stride, const char *const *src, con
   return dynd_ok;
 }
 
-/* ?T: a byte that says whether the value is there, and the value. */
-typedef struct {
+/* The sum of |z|^2 over a row of structs, which it wants without gaps. */
+CORE(power)
+int64_t sum = 0;
+const small_complex *z = (const void *)dynd_core_data(call, 1, i);
+for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++)
+  sum += z[j].re * z[j].re + z[j].im * z[j].im;
+AT(int64_t, dynd_core_data(call, 0, i)) = sum;
+END
+
+    /* ?T: a byte that says whether the value is there, and the value. */
+    typedef struct {
   uint8_t is_there;
   double value;
 } maybe;
@@ -250,6 +291,13 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 3, "core_running", "(N * T) -> N * T", running, NULL),
     KERNEL(4, 3 | 64, "core_weigh_c", "(M * N * float64) -> float64", weigh_c, NULL),
     KERNEL(4, 3 | 128, "core_weigh_f", "(M * N * float64) -> float64", weigh_c, NULL),
+    KERNEL(4, 3 | 128, "core_copied_f", "(M * N * float64) -> M * N * float64", copied, NULL),
+    KERNEL(4, 3 | 64, "core_copied_c", "(M * N * float64) -> M * N * float64", copied, NULL),
+    KERNEL(4, 1 | 64, "core_scale_c", "(f: float64, x: inout N * float64) -> void", scale, NULL),
+    KERNEL(4, 1, "core_repeated", "(N * int64) -> var * int64", repeated, NULL),
+    KERNEL(4, 1, "core_grown", "(N * int64) -> var * int64", grown, NULL),
+    KERNEL(4, 1, "core_refused", "(N * int64) -> var * int64", refused, NULL),
+    KERNEL(4, 3 | 64, "core_power", "(N * {re: int16, im: int16}) -> int64", power, NULL),
     KERNEL(4, 3, "core_sum3", "(3 * float64) -> float64", sum3, NULL),
     KERNEL(4, 3, "core_sum3", "(var * int64) -> int64", running, NULL),
     KERNEL(4, 3, "core_present", "(N * ?float64) -> ?float64", present_sum, NULL),

@@ -176,6 +176,36 @@ def test_rows_from_dense_arrays():
     assert nd.core_positive(np.zeros((0, 3))).tolist() == []
 
 
+@given(st.lists(st.lists(st.integers(0, 4), max_size=5), min_size=1, max_size=6))
+@settings(deadline=None)
+def test_rows_without_a_bound(rows):
+    expected = [[x for x in row for _ in range(x)] for row in rows]
+    a = nd.array(rows, type="strided * var * int64")
+    result = nd.core_repeated(a)
+    assert result.tolist() == expected and result.type == "strided * var * int64"
+    assert nd.core_repeated(a[:, ::-1]).tolist() == [row[::-1] for row in expected]
+    assert nd.core_repeated(nd.array([rows, rows], type="strided * var * var * int64")).tolist() == [expected] * 2
+    python = nd.callable(lambda row: [x for x in row.tolist() for _ in range(x)], "(N * int64) -> var * int64")
+    assert python(a).tolist() == expected and python(a).type == "strided * var * int64"
+
+
+def test_many_rows_without_a_bound():
+    sizes = np.random.default_rng(4).integers(0, 5, (300_000, 2))
+    result = nd.core_repeated(sizes)
+    assert np.array_equal(np.asarray(nd.num(result)), sizes.sum(axis=1))
+    assert np.array_equal(np.asarray(nd.flatten(result)), np.repeat(sizes.ravel(), sizes.ravel()))
+    assert nd.core_repeated([100_000]).tolist() == [100_000] * 100_000
+    with pytest.raises(ValueError, match=r"core_repeated: -1 is negative at index \(2, 0\)"):
+        nd.core_repeated(nd.array([[[1], [2]], [[3]], [[-1], [4]]], type="strided * var * var * int64"))
+
+
+def test_a_kernel_that_misuses_the_memory_of_rows():
+    with pytest.raises(RuntimeError, match="core_grown: the kernel made 5 elements, where it had announced at most 1"):
+        nd.core_grown([1])
+    with pytest.raises(RuntimeError, match="core_refused: the kernel made -1 elements"):
+        nd.core_refused([[1], [2]])
+
+
 def test_a_kernel_that_makes_what_it_did_not_announce():
     with pytest.raises(RuntimeError, match=r"core_liar: the kernel made 3 elements, where it had announced at most 2"):
         nd.core_liar([[1.0, 2.0]])
@@ -236,6 +266,60 @@ def test_layout_flags(name, order):
         assert getattr(nd, name)(a).tolist() == expected
         assert getattr(nd, name)(a[1]).tolist() == expected[1]
     assert getattr(nd, name)(nd.asarray(x.transpose(0, 2, 1).copy().transpose(0, 2, 1))).tolist() == expected
+
+
+@pytest.mark.parametrize("name, order", [("c", "C"), ("f", "F")])
+def test_blocks_with_ragged_rows_in_either_order(name, order):
+    weigh, copied = getattr(nd, f"core_weigh_{name}"), getattr(nd, f"core_copied_{name}")
+    rng = np.random.default_rng(2)
+    blocks = [rng.integers(-9, 9, (length, 3)).astype(float) for length in (2, 0, 1, 5, 40)]
+    a = nd.array([block.tolist() for block in blocks], type="strided * var * 3 * float64")
+    expected = [float((np.arange(1, block.size + 1) * block.ravel(order)).sum()) for block in blocks]
+    for rows, wanted, own in ((a, expected, blocks), (a[::-1], expected[::-1], blocks[::-1]), (a[1:], expected[1:], blocks[1:])):
+        assert weigh(rows).tolist() == wanted
+        assert copied(rows).tolist() == [block.tolist() for block in own]
+    assert copied(a[:, ::-1]).tolist() == [block[::-1].tolist() for block in blocks]
+    assert copied(a[:, :, ::2]).tolist() == [block[:, ::2].tolist() for block in blocks]
+    inside = nd.array([[block.T.tolist() for block in blocks[:1]], [], [blocks[0].T.tolist()] * 2], type="strided * var * 3 * 2 * float64")
+    assert copied(inside).tolist() == inside.tolist()
+
+
+def test_blocks_that_are_larger_than_scratch():
+    rng = np.random.default_rng(3)
+    x = rng.random((3, 150, 120))
+    for f, order in ((nd.core_copied_c, "C"), (nd.core_copied_f, "F")):
+        for a in layouts(x):
+            assert np.array_equal(np.asarray(f(a)), x)
+        assert np.array_equal(np.asarray(f(x[:, ::-1, ::3])), x[:, ::-1, ::3])
+    many = rng.random((2000, 4, 5))
+    assert np.array_equal(np.asarray(nd.core_copied_f(many)), many)
+    assert np.array_equal(np.asarray(nd.core_copied_c(np.asarray(many.transpose(0, 2, 1)))), many.transpose(0, 2, 1))
+    assert nd.core_weigh_f(np.broadcast_to(x[0], (4, 150, 120))).tolist() == [nd.core_weigh_f(x[0]).tolist()] * 4
+    assert nd.core_copied_f(np.zeros((3, 0, 2))).shape == (3, 0, 2) and nd.core_copied_f(np.zeros((0, 2, 2))).shape == (0, 2, 2)
+
+
+def test_a_block_that_no_memory_holds():
+    huge = np.broadcast_to(1.0, (1 << 28, 1 << 28))
+    with pytest.raises(MemoryError):
+        nd.core_weigh_c(huge)
+
+
+def test_an_operand_that_is_written_in_blocks():
+    x = nd.array(np.arange(12.0).reshape(3, 4), access="rw")
+    nd.core_scale_c([2.0, 3.0, 4.0, 5.0], x.T)                       # columns have gaps: by way of scratch
+    assert x.tolist() == (np.arange(12.0).reshape(3, 4) * [2, 3, 4, 5]).tolist()
+
+
+def test_structs_in_core_dimensions():
+    values = [[(1, 2), (3, 4)], [], [(5, 6)]]
+    a = nd.array(values, type="strided * var * {re: int16, im: int16}")
+    assert nd.core_power(a).tolist() == [30, 0, 61] and nd.core_power(a[::-1]).tolist() == [61, 0, 30]
+    packed = np.array([[(1, 2), (3, 4)], [(5, 6), (7, 8)]], dtype=[("re", "i2"), ("im", "i2")])
+    for b in (packed, packed.T, packed[:, ::-1]):
+        expected = [sum(int(z["re"]) ** 2 + int(z["im"]) ** 2 for z in row) for row in b]
+        assert nd.core_power(b).tolist() == nd.core_power(nd.array(b)).tolist() == expected
+    longest = nd.callable(lambda rows: rows.tolist()[-1], "(N * {re: int16, im: int16}) -> {re: int16, im: int16}")
+    assert longest(a[::2]).tolist() == [{"re": 3, "im": 4}, {"re": 5, "im": 6}]
 
 
 # ---- overloads ------------------------------------------------------------------------------------------------------

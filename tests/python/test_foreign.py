@@ -4,6 +4,7 @@ import gc
 import inspect
 import pickle
 import pydoc
+import re
 import sys
 import threading
 import weakref
@@ -49,6 +50,23 @@ def test_a_python_function_for_every_row():
     both = nd.callable(lambda row: (len(row), row.tolist()[:2]), "(N * float64) -> (int64, 2 * float64)")
     counts, firsts = both([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert counts.tolist() == [3, 3] and firsts.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+
+
+def test_rows_that_a_python_function_makes():
+    positive = nd.callable(lambda row: [x for x in row.tolist() if x > 1], "(N * float64) -> var * float64")
+    assert positive(ROWS).tolist() == [[5.0], [], [2.0]] and positive([1.0, 2.0]).tolist() == [2.0]
+    assert positive(np.zeros((0, 3))).tolist() == []
+    runs = nd.callable(lambda n: (list(range(n)), [[i, i * i] for i in range(n)]), "(int64) -> (var * int64, var * 2 * float64)")
+    first, second = runs([2, 0, 1])
+    assert first.tolist() == [[0, 1], [], [0]] and second.type == "strided * var * strided * float64"
+    assert second.tolist() == [[[0.0, 0.0], [1.0, 1.0]], [], [[0.0, 0.0]]]
+    some = nd.callable(lambda row: [None if x > 1 else x for x in row.tolist()], "(N * float64) -> var * ?float64")
+    assert some(ROWS).tolist() == [[1.0, None], [], [None]]
+    with pytest.raises(ValueError, match=r"where the result has shape \(var, 2\)"):
+        nd.callable(lambda n: [1.0], "(int64) -> var * 2 * float64")(1)
+    with pytest.raises(ZeroDivisionError) as caught:
+        nd.callable(lambda row: [1 // len(row)], "(N * float64) -> var * int64", name="f")(ROWS)
+    assert caught.value.__notes__[0].endswith("at index (1,)")
 
 
 def test_a_python_function_with_keywords():
@@ -157,7 +175,7 @@ def test_nothing_is_kept_alive():
 
 
 @pytest.mark.parametrize("signature", ["(N * T) -> M * T", "float64", "(string) -> float64", "(float64 -> float64",
-                                       "(N * float64) -> var * float64", "() -> float64", "(T, ...) -> T"])
+                                       "() -> float64", "(T, ...) -> T"])
 def test_signatures_that_a_function_cannot_have(signature):
     with pytest.raises(TypeError):
         nd.callable(lambda *x: 1.0, signature)
@@ -346,6 +364,50 @@ def test_gufuncs():
     assert np.allclose(np.asarray(inv(np.eye(3) * [[[2.0]], [[4.0]]])), np.linalg.inv(np.eye(3) * [[[2.0]], [[4.0]]]))
     det = nd.from_ufunc(np.linalg._umath_linalg.det)
     assert np.allclose(np.asarray(det(np.eye(3) * 2)), 8.0)
+
+
+def test_core_dimensions_that_may_be_missing():
+    f, m, v = nd.from_ufunc(np.matmul), np.arange(12.0).reshape(3, 4), np.arange(4.0)
+    for a, b in ((m, v), (v, m.T), (v, v), (m, m.T), (np.ones((2, 3, 4)), v), (v, np.ones((2, 4, 3))), (np.ones((5, 1, 3, 4)), np.ones((2, 4, 3)))):
+        assert f(a, b).tolist() == (a @ b).tolist(), (a.shape, b.shape)
+
+
+@pytest.mark.parametrize("name", ["inner1d", "matrix_multiply", "cross1d", "innerwt", "conv1d_full"])
+def test_gufuncs_of_numpys_own_tests(name):
+    tests = pytest.importorskip("numpy._core._umath_tests")
+    if not hasattr(tests, name):
+        pytest.skip(f"this NumPy has no {name}")
+    ufunc, rng = getattr(tests, name), np.random.default_rng(1)
+    if name == "conv1d_full":                                          # the size of its result is a function of NumPy's
+        with pytest.raises(TypeError, match="in the result and in no operand"):
+            nd.from_ufunc(ufunc)
+        return
+    shape = {"cross1d": (4, 3), "matrix_multiply": (4, 3, 3)}.get(name, (4, 5))
+    operands = [rng.random(shape) for _ in range(ufunc.nin)]
+    result = nd.from_ufunc(ufunc)(*operands)
+    assert np.allclose(np.asarray(result), ufunc(*operands), rtol=1e-15)
+
+
+LINALG = sorted(name for name, f in vars(np.linalg._umath_linalg).items() if isinstance(f, np.ufunc))
+
+
+@pytest.mark.parametrize("name", LINALG)
+def test_every_gufunc_of_linalg(name):
+    ufunc, rng = getattr(np.linalg._umath_linalg, name), np.random.default_rng(1)
+    try:
+        f = nd.from_ufunc(ufunc)
+    except TypeError as e:                                             # sizes of results that NumPy's Python code chooses
+        assert "in the result and in no operand" in str(e)
+        return
+    for loop in ufunc.types:
+        kinds = loop.split("->")[0]
+        parts = [p.split(",") if p else [] for p in re.findall(r"\(([^()]*)\)", ufunc.signature.split("->")[0])]
+        operands = [(rng.random((4, 2) + (3,) * len(p)) + 1).astype(k) for p, k in zip(parts, kinds)]
+        with np.errstate(all="ignore"):
+            expected = ufunc(*operands, signature=loop)
+        results = f(*operands)
+        for result, wanted in zip(results if isinstance(results, tuple) else (results,), expected if isinstance(expected, tuple) else (expected,)):
+            assert np.allclose(np.asarray(result), wanted, equal_nan=True, rtol=1e-4), (name, loop)
 
 
 def test_ufuncs_of_strided_operands():

@@ -1,5 +1,6 @@
 // Every allocation fails in turn, of what is in no table: the levels of a kernel, lazy arrays, errors, external kernels
 // together. Each is a line in allocation_failure.def.
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -148,6 +149,88 @@ result core_rows(const nd::array &a) {
 nd::array folded(const nd::array &a) {
   return nd::fold(nd::callable(nd::make_kernel("minus", [](double x, double y) { return 2 * x - y; })), a, -1,
                   nd::array(0));
+}
+
+/// A reduction of a plug-in: the sum, by states that are combined.
+nd::array reduced(const nd::array &a) {
+  static const dynd_reduction sum = {
+      sizeof(dynd_reduction),
+      DYND_ABI_VERSION,
+      sizeof(double),
+      [](void *state) { *static_cast<double *>(state) = 0; },
+      [](void *state, const char *const *values, const intptr_t *stride, size_t count, dynd_frame *) -> int {
+        for (size_t i = 0; i < count; i++) {
+          *static_cast<double *>(state) += *reinterpret_cast<const double *>(values[0] + intptr_t(i) * stride[0]);
+        }
+        return dynd_ok;
+      },
+      [](void *state, const void *later, dynd_frame *) -> int {
+        *static_cast<double *>(state) += *static_cast<const double *>(later);
+        return dynd_ok;
+      },
+      [](void *state, char *dst, dynd_frame *) -> int {
+        std::memcpy(dst, state, sizeof(double));
+        return dynd_ok;
+      }};
+  static const deferred_ckernel kernel = {sizeof(deferred_ckernel),
+                                          DYND_ABI_VERSION,
+                                          reduction_funcproto_id,
+                                          0,
+                                          "total",
+                                          "(N * float64) -> float64",
+                                          nullptr,
+                                          const_cast<dynd_reduction *>(&sum),
+                                          nullptr,
+                                          nullptr,
+                                          nullptr,
+                                          nullptr,
+                                          nullptr};
+  return nd::callable(kernel)(a);
+}
+
+/// A kernel of the core prototype without data of its own.
+template <core_operation_t Function> nd::array called(const char *signature, uint32_t flags, const nd::array &a) {
+  deferred_ckernel kernel = {};
+  kernel.size = sizeof(kernel);
+  kernel.version = DYND_ABI_VERSION;
+  kernel.prototype = core_operation_funcproto_id;
+  kernel.flags = flags;
+  kernel.name = "called";
+  kernel.signature = signature;
+  kernel.instantiate = [](const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) {
+    intptr_t end = offset + intptr_t(sizeof(ckernel_prefix));
+    if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+      return intptr_t(dynd_error_memory);
+    }
+    reinterpret_cast<ckernel_prefix *>(out->data + offset)->set_function(Function);
+    return end;
+  };
+  return nd::callable(kernel)(a);
+}
+
+int count_up(const dynd_core_call *call, const ckernel_prefix *, dynd_frame *) {
+  for (size_t i = 0; i < call->count; i++) {
+    intptr_t count = 2 * dynd_core_size(call, 0, i);
+    auto *to = reinterpret_cast<int64_t *>(dynd_core_make(call, 0, i, count));
+    if (!to) {
+      return dynd_error_memory;
+    }
+    std::iota(to, to + count, int64_t(0));
+  }
+  return dynd_ok;
+}
+
+int copy_block(const dynd_core_call *call, const ckernel_prefix *, dynd_frame *) {
+  for (size_t i = 0; i < call->count; i++) {
+    size_t count = size_t(dynd_core_size(call, 0, i) * dynd_core_size(call, 1, i));
+    std::memcpy(dynd_core_data(call, 0, i), dynd_core_data(call, 1, i), count * sizeof(double));
+  }
+  return dynd_ok;
+}
+
+nd::array rows_made(const nd::array &a) { return called<count_up>("(N * float64) -> var * int64", 0, a); }
+nd::array in_f_order(const nd::array &a) {
+  return called<copy_block>("(M * N * float64) -> M * N * float64", dynd_callable_f_layout, a);
 }
 
 /// A pattern that is matched and put together again: the type of an array like `a`.
