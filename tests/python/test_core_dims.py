@@ -410,6 +410,28 @@ def test_pieces_of_long_rows():
     assert abs(nd.core_weighted(x, np.ones(x.size, "int32")).tolist() - x.mean()) < 1e-12
 
 
+def test_one_long_row_on_threads():
+    rng = np.random.default_rng(6)
+    x, w = rng.random(1_000_001), rng.integers(1, 9, 1_000_001).astype("int32")
+    w[700_000] = 1
+    before, results = nd.num_threads(), set()
+    try:
+        for threads in (1, 2, 7):
+            nd.set_num_threads(threads)
+            results.add(nd.core_weighted(x, w).tolist())
+            assert nd.core_pieces(x).tolist() == 16
+            two = nd.core_weighted(np.stack([x, x[::-1]]), np.stack([w, w[::-1]])).tolist()
+            results.add(two[0])
+            assert abs(two[1] - two[0]) < 1e-12
+            w[700_000] = -1
+            with pytest.raises(ValueError, match="core_weighted: a weight is negative"):
+                nd.core_weighted(x, w)
+            w[700_000] = 1
+    finally:
+        nd.set_num_threads(before)
+    assert len(results) == 1                                         # the same bits
+
+
 def test_reduce_by_a_reduction_along_an_axis():
     x = np.zeros((3, 70_000))
     assert nd.reduce(nd.core_pieces, x, axis=1).tolist() == [2, 2, 2]

@@ -137,6 +137,16 @@ def test_a_match_without_variables_is_true():
     assert repr(ndt.int8.match("Float")) == "<no match: int8 does not match Float: int8 is no Float>"
 
 
+@pytest.mark.parametrize("own, pattern, why", [
+    ("{a: int32, b: {x: float32, y: ?int8}}", "{a: int32, b: {x: float32, y: ?int16}}", "field b: field y: int8 is not int16"),
+    ("3 * (int8, 4 * string)", "3 * (int8, 5 * string)", "field 1: 4 * string is not 5 * string"),
+    ("{a: int32}", "{b: int32}", "{a: int32} has field a where b is wanted"), ("(int8)", "(int8, int8)", "(int8) has 1 field, not 2"),
+    ("{a: int32, b: 3 * int8}", "{a: T, b: N * T}", "field b: T is int32 before, and int8 here"),
+])
+def test_a_failed_match_says_where_and_why(own, pattern, why):
+    assert ndt.type(own).match(pattern).why == f"{own} does not match {pattern}: {why}"
+
+
 @pytest.mark.parametrize("text, message", [
     ("(N * T", 'expected "," or ")"'), ("(T) -> ", "expected a data type"), ("N ** T", "expected a data type"),
     ("(k: int8 = 300) -> T", "does not fit in int8"), ("{x: T, ..., y: T}", "expected"), ("T T", "unexpected"),
