@@ -351,29 +351,50 @@ private:
         }
       }
       auto *panel = reinterpret_cast<ordered_panel *>(nest);
+      const ordered_panel *strips = nullptr;
       for (const port &p : k->all_ports()) {
-        *panel++ = &p < k->sources().data() ? ordered_panel{} : plan_panel(p);
+        *panel = &p < k->sources().data() ? ordered_panel{} : plan_panel(p, strips);
+        strips = panel->strips ? panel : strips;
+        panel++;
       }
     }
   }
 
-  // A panel of an ordered walk: lines of memory give all their elements to it, if it is not too large.
-  ordered_panel plan_panel(const port &p) {
+  // A panel of an ordered walk: lines of memory give all their elements to it. Strips are like those of another source.
+  ordered_panel plan_panel(const port &p, const ordered_panel *strips) {
     const nest &n = *layout_.loops;
     intptr_t item = intptr_t(1) << p.log2, row = n.innermost().size, inner = n.innermost().stride[p.where.stream];
-    size_t line = size_t(64) >> p.log2; // elements
     for (int i = n.loop_count - 2; i >= 0 && std::abs(inner) > item; i--) {
-      size_t bytes = size_t(row) << p.log2; // of one iteration of the loop
-      if (n.loops[i].stride[p.where.stream] == item && bytes <= panel_bytes / line) {
-        size_t rows = std::clamp(panel_bytes / bytes / line * line, line, 8 * line);
-        size_t scratch = ckernel_builder_reserve_scratch(&out_, (rows + 1) * bytes + (reduce_batch << p.log2));
-        return {i, int32_t(rows), uint32_t(scratch), 0};
+      bool is_long = row >= intptr_t(strip_row);
+      if (n.loops[i].stride[p.where.stream] == item && (!is_long || !strips || strips->loop == i)) {
+        return is_long ? make_strips(p, i, row, strips) : make_panel(p, i, row);
       }
       if (__builtin_mul_overflow(row, n.loops[i].size, &row)) {
         break;
       }
     }
     return {};
+  }
+
+  ordered_panel make_panel(const port &p, int loop, intptr_t row) {
+    size_t line = size_t(64) >> p.log2, bytes = size_t(row) << p.log2; // of one iteration of the loop
+    bool near = bytes * size_t(layout_.loops->loops[loop].size) <= near_bytes;
+    size_t rows = std::max(panel_bytes / bytes / line, near ? near_lines : panel_lines) * line;
+    size_t most = rows * 3 / 2 + 1;
+    size_t scratch = ckernel_builder_reserve_scratch(&out_, most * bytes + (reduce_batch << p.log2));
+    return {loop, int32_t(rows), uint32_t(scratch), false};
+  }
+
+  ordered_panel make_strips(const port &p, int loop, intptr_t row, const ordered_panel *strips) {
+    chain_kernel *k = kernel();
+    size_t rows = strips ? size_t(strips->rows) : panel_lines * 64 >> p.log2;
+    size_t most = rows * 3 / 2;
+    if (!strips) {
+      size_t bytes = most * k->nreductions * segment_bytes(segment_entries(size_t(row)));
+      k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
+    }
+    size_t scratch = ckernel_builder_reserve_scratch(&out_, most * size_t(strip_stride(p.log2)) + register_padding);
+    return {loop, int32_t(rows), uint32_t(scratch), true};
   }
 
   void fill_panels(chain_kernel *k) {
@@ -385,7 +406,7 @@ private:
         lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 && k->sources()[0].where.fetched;
     size_t bytes = 0;
     for (const port &p : k->all_ports()) {
-      bytes += p.where.fetched ? size_t(panel_rows * panel_columns) << p.log2 : 0;
+      bytes += p.where.fetched ? size_t(panel_rows * panel_stride(p.log2)) : 0;
     }
     k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
   }

@@ -217,10 +217,10 @@ int run_panel(const chain_kernel *k, char *const *stream, const intptr_t *stride
     inner[s] = corner;
     inner_stride[s] = p.where.axis_stride;
     if (p.where.fetched) {
-      fetch_of(p).transpose(panel, panel_columns << p.log2, corner, p.where.axis_stride, rows, width);
+      fetch_of(p).transpose(panel, panel_stride(p.log2), corner, p.where.axis_stride, rows, width);
       inner[s] = panel;
       inner_stride[s] = intptr_t(1) << p.log2;
-      panel += (panel_rows * panel_columns) << p.log2;
+      panel += panel_rows * panel_stride(p.log2);
     }
   }
   for (size_t i = 0; i < rows; i++) {
@@ -235,7 +235,7 @@ int run_panel(const chain_kernel *k, char *const *stream, const intptr_t *stride
       return status;
     }
     for (const port &p : k->all_ports()) {
-      inner[p.where.stream] += p.where.fetched ? panel_columns << p.log2 : stride[p.where.stream];
+      inner[p.where.stream] += p.where.fetched ? panel_stride(p.log2) : stride[p.where.stream];
     }
   }
   return dynd_ok;

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <span>
 
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/level.h"
+#include "dynd/plan/tile.h"
 
 namespace dynd::chain {
 
@@ -24,7 +27,13 @@ constexpr size_t register_padding = 128;
 constexpr size_t computed_columns = 128, computed_rows = 16;
 constexpr size_t few_rows = 16, few_columns = 128;
 constexpr size_t column_line = 64;
-constexpr size_t panel_bytes = size_t(1) << 20; // at most, of a panel of an ordered walk: it stays in the L2
+// Panels of an ordered walk stay in the L1 where the source is read in runs of at least some lines: `near_lines` where
+// all that is side by side stays in the L2, else `panel_lines`. Rows from strip_row elements on would make panels that
+// are too large for the L2.
+constexpr size_t panel_bytes = size_t(1) << 14, near_bytes = size_t(1) << 19;
+constexpr size_t near_lines = 2, panel_lines = 4;
+constexpr size_t strip_row = 1025, strip_columns = 512;
+constexpr size_t most_strip_rows = panel_lines * 64 * 3 / 2; // of one byte each
 
 // What a step of a staged program goes over: a batch's elements or its rows, or from the one to the other.
 enum class step_extent : uint8_t { elements, rows, fold, repeat, length };
@@ -88,6 +97,23 @@ struct reduced_output {
       functions->products.lanes(to, at[reg], at[other], n);
     }
   }
+  // Calls f(registers, n, block, blocks) for each of the largest nodes of the pairwise tree that n elements from the
+  // block on consist of. The end of the whole row is a node whatever its length.
+  template <class F> void for_nodes(char *const *reg, size_t block, size_t n, F f) const {
+    char *at[256];
+    at[no_register] = nullptr;
+    for (size_t done = 0; done < n;) {
+      size_t left = (n - done) / batch, aligned = block ? block & -block : left;
+      size_t blocks = left ? std::min(aligned, std::bit_floor(left)) : 1;
+      size_t elements = std::min(blocks * batch, n - done);
+      for (uint8_t r : {this->reg, other, valid}) {
+        at[r] = r == no_register ? nullptr : reg[r] + (r == valid ? done : done << log2);
+      }
+      f(at, elements, block, blocks);
+      done += elements;
+      block += blocks;
+    }
+  }
   // Rows of one length, `step` bytes apart.
   void rows_fixed(char *dst, intptr_t stride, char *const *at, intptr_t step, intptr_t other_step, size_t length,
                   size_t rows) const {
@@ -113,12 +139,20 @@ struct temporary {
 };
 
 // ordered: iterations of a loop outside of the innermost one, along which a source's elements are side by side while
-// they jump along the innermost; `rows` of them are transposed into scratch at once.
+// they jump along the innermost; `rows` of them are transposed into scratch at once, whole or some columns at a time.
 struct ordered_panel {
   int32_t loop, rows; // rows 0: there is no such loop
   uint32_t scratch;
-  uint32_t unused;
+  bool strips; // some columns; all sources that have them have the same loop and rows
 };
+
+/// From one row of a panel to the next: another line, or all rows would be in the same sets of the cache.
+inline intptr_t panel_stride(int log2) { return (panel_columns << log2) + intptr_t(column_line); }
+/// The same of a strip's panel, with room for what is left of a block before the columns.
+inline intptr_t strip_stride(int log2) { return intptr_t(((batch + strip_columns) << log2) + column_line); }
+/// The nodes of the pairwise tree that cover a row, at most, and the memory for their lanes and weights.
+inline size_t segment_entries(size_t row) { return 2 * size_t(66 - __builtin_clzll(uint64_t(row / batch) | 1)); }
+inline size_t segment_bytes(size_t entries) { return (entries * (64 + sizeof(size_t)) + 63) / 64 * 64; }
 
 // The scan of a program; `combine` joins the running value with an element.
 struct chain_scan {
@@ -252,6 +286,20 @@ public:
       reduced_[i].lanes(stack(i).top(), reg, n);
       stack(i).push(n == whole ? whole / batch : 1);
     }
+  }
+  // n elements of the reduced registers, from a block of the row on; the end of the row has what is left.
+  void push_from(size_t block, char *const *reg, size_t n) {
+    for (size_t i = 0; i < reduced_.size(); i++) {
+      reduced_[i].for_nodes(reg, block, n, [&](char *const *at, size_t elements, size_t, size_t blocks) {
+        reduced_[i].lanes(stack(i).top(), at, elements);
+        stack(i).push(blocks);
+      });
+    }
+  }
+  /// The lanes of a node of one output.
+  void push_lanes(size_t output, const char *lanes, size_t blocks) {
+    std::memcpy(stack(output).top(), lanes, 64);
+    stack(output).push(blocks);
   }
   /// The lanes of the whole, to where each output's are wanted.
   void store_lanes(char *const *stream) {

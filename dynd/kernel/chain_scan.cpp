@@ -9,7 +9,7 @@ namespace dynd::chain {
 
 namespace {
 
-constexpr size_t panel_columns = 16384; // scanned side by side: the running values of one row stay in the L2
+constexpr size_t scanned_columns = 16384; // scanned side by side: the running values of one row stay in the L2
 
 // One batch of the step.
 class scan_batch {
@@ -212,8 +212,8 @@ int scan_columns_strided(char *const *stream, const intptr_t *stride, size_t cou
   std::span<const port> ports = k->all_ports();
   bool whole = k->nsteps == 1 && std::all_of(ports.begin(), ports.end(), is_direct);
   const port &running = k->outputs()[k->scan().output];
-  for (size_t first = 0; first < count; first += panel_columns) {
-    size_t past = std::min(first + panel_columns, count), step = whole ? panel_columns : group;
+  for (size_t first = 0; first < count; first += scanned_columns) {
+    size_t past = std::min(first + scanned_columns, count), step = whole ? scanned_columns : group;
     for (size_t i = 0; i < size_t(k->axis_size); i++) {
       for (size_t j = first; j < past; j += step) {
         size_t n = std::min(step, past - j);

@@ -103,6 +103,42 @@ def test_long_rows_that_jump(threads):
     assert same_bits(nd.asarray(x.T).sum(), oracle.ordered_sum(x.T.reshape(-1)))
 
 
+STRIPS = [(511, 70), (512, 9), (513, 3), (576, 65), (1000, 130), (1027, 200), (5000, 1), (4000, 17)]
+
+
+@pytest.mark.parametrize("shape", STRIPS)
+@pytest.mark.parametrize("scalar", ["float32", "float64", "complex128"])
+def test_rows_of_a_strip_advance_together(scalar, shape, threads):
+    """Their blocks begin at different columns, some are in two rows; the last one is not whole."""
+    rng = np.random.default_rng(shape[1])
+    x, y = random_array(rng, scalar, shape), random_array(rng, scalar, shape[::-1])
+    for view in [x.T, x[::-1].T, x[:, ::-1].T, x.T[1:], x[3:].T]:
+        assert same_bits(nd.asarray(view).sum(), oracle.ordered_sum(view.reshape(-1)))
+    a, b = nd.array(x).T, nd.array(y)
+    products = np.asarray(nd.array(np.ascontiguousarray(x.T)) * b)  # NumPy's of complex numbers have other bits
+    assert same_bits((a * b).sum(), oracle.ordered_sum(products.reshape(-1)))
+    assert same_bits((a - b - a).sum(), oracle.ordered_sum((x.T - y - x.T).reshape(-1)))
+    held = a + b
+    assert same_bits(held.sum(), oracle.ordered_sum((x.T + y).reshape(-1))) and same_bits(held, x.T + y)
+
+
+def test_strips_of_other_reductions(threads):
+    rng = np.random.default_rng(8)
+    x = random_array(rng, "float64", (700, 90))
+    a, other = nd.asarray(x.T), nd.array(random_array(rng, "float64", (90, 700)))
+    assert int(a.argmax()) == int(x.T.argmax()) and int((a - other).argmin()) == int((x.T - np.asarray(other)).argmin())
+    valid = rng.random(x.T.shape) < 0.8
+    missing = nd.array(np.ma.masked_array(np.ascontiguousarray(x), mask=~np.ascontiguousarray(valid.T))).T
+    assert same_bits(missing.sum(), oracle.ordered_sum(np.where(valid, x.T, 0.0).reshape(-1)))
+    cube = random_array(rng, "float64", (30, 40, 50))
+    for axes in [(2, 1, 0), (1, 2, 0), (2, 0, 1)]:
+        for other_axes in [(2, 1, 0), (1, 0, 2), (0, 2, 1)]:
+            shape = [cube.shape[i] for i in axes]
+            second = random_array(rng, "float64", [shape[i] for i in np.argsort(other_axes)]).transpose(other_axes)
+            found = (nd.asarray(cube.transpose(axes)) * nd.asarray(second)).sum()
+            assert same_bits(found, oracle.ordered_sum((cube.transpose(axes) * second).reshape(-1)))
+
+
 @pytest.mark.parametrize("scalar", [*SMALL, "int32", "float32", "float64", "int64"])
 def test_short_rows_of_every_length(scalar):
     rng = np.random.default_rng(1)
