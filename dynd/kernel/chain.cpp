@@ -117,8 +117,16 @@ private:
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     default:
-      return reduces_ ? reduce_batch : group;
+      return reduces_ ? reduce_batch : group << narrower();
     }
+  }
+
+  int narrower() const {
+    int widest = 0;
+    for (int r = 0; r < p_.nregisters; r++) {
+      widest = std::max(widest, log2_size(p_.type[r]));
+    }
+    return std::max(0, log2_size(scalar_id::float64) - widest);
   }
 
   uint32_t reserve(uint8_t reg) {
@@ -186,6 +194,7 @@ private:
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
     k->nsteps = uint8_t(chosen_.count);
+    k->narrower = uint8_t(narrower());
     k->whole_constant = false;
     k->whole_calls = chosen_.count == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
     return end;

@@ -110,7 +110,7 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
   char *reg[256];
   flat_moves moves;
   // One step has no temporaries to keep in the cache; many steps take so long that memory does not wait for them.
-  size_t most = k->nsteps == 1 || k->nsteps > 3 ? group : batch;
+  size_t most = (k->nsteps == 1 || k->nsteps > 3 ? group : batch) << k->narrower;
   start_flat(k, stream, stride, reg, moves, k->nsteps == 1 && k->whole_constant ? 1 : std::min(count, most), frame);
   bool whole = k->whole_calls && moves.ndirect + k->whole_constant == k->nstored + k->nsources;
   return run_batches(k, stream, stride, count, whole ? std::max<size_t>(count, 1) : most,
