@@ -15,6 +15,7 @@
 #include "dynd/kernel/chain.h"
 #include "dynd/memory/pool.h"
 #include "dynd/plan/pieces.h"
+#include "dynd/plan/tile.h"
 
 namespace dynd {
 
@@ -163,6 +164,13 @@ intptr_t columns_of_piece(intptr_t count, intptr_t rows, intptr_t share) {
   return count < least ? count : std::min(most, std::max(least, share));
 }
 
+// Panels are read in the order of the source, of which a piece of few rows would have only a part of each line: rows as
+// long as the walk wants them, in whole panels, but a share for each thread.
+intptr_t rows_of_panels(intptr_t each, intptr_t share) {
+  constexpr intptr_t wanted = 8 * panel_rows;
+  return std::min(share, std::clamp<intptr_t>(longest_piece_elements / each, panel_rows, wanted));
+}
+
 int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   if (call.elements < threads_from) {
     return run(0, call.count);
@@ -188,6 +196,9 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   intptr_t each = std::max<intptr_t>(1, call.elements / std::max<intptr_t>(1, call.count));
   intptr_t share = (call.count + num_threads() - 1) / num_threads();
   bool by_elements = (call.flat || call.in_order) && !t.leaf && t.each == 1;
+  if (call.panels) {
+    return run_all(even_pieces(call.count, rows_of_panels(each, share), panel_rows));
+  }
   intptr_t unit = by_elements ? 64 : call.columns ? columns_of_piece(call.count, each, share) : 1;
   return run_all(even_pieces(call.count, by_elements ? target : std::max<intptr_t>(1, target / each), unit));
 }
@@ -225,8 +236,10 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
     }
     return status;
   }
-  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut.
-  even_pieces pieces(call.count, elements_of_piece(t));
+  // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut. Few, where a line of memory may
+  // have elements of several.
+  intptr_t target = elements_of_piece(t), share = call.count / num_threads();
+  even_pieces pieces(call.count, call.numbered ? std::max(target, std::min(share, lone_piece_elements)) : target);
   size_t count = size_t(pieces.count());
   std::vector<lanes_of_piece> lanes(size_t(t.p.noutputs - first) * count);
   int status = for_each_piece(pieces.count(), [&](intptr_t i) {

@@ -254,6 +254,7 @@ private:
     int walked = loops.loop_count - taken;
     if (root) {
       start_call(loops, leaf && taken == 0 && !t_.row_axes() && walked == 1);
+      call_.panels = layout.kind == chain_kind::panel && walked == 1;
       if (var_leaf && walked == 1) {
         call_.row_offsets = reinterpret_cast<const int64_t *>(call_.stream[streams_.shape_slots[end]]);
       }

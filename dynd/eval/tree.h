@@ -20,6 +20,7 @@ struct root_call {
   bool is_outer_axis = false;           ///< in order: along axis 0 of the space
   bool numbered = false;                ///< the last stream counts elements, and it alone moves with them
   bool columns = false;                 ///< along columns that are reduced side by side: cut as few times as possible
+  bool panels = false;                  ///< along the rows of panels
   bool in_order = false;                ///< along the elements of one row, each of which needs those before it
   const int64_t *row_offsets = nullptr; ///< along rows of these: cut by content
 };
