@@ -122,7 +122,8 @@ nd::array missing_value(scalar_id scalar) {
 }
 
 bool makes_array(PyObject *object) {
-  return PyObject_HasAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__dynd_array__");
+  static PyObject *name = PyUnicode_InternFromString("__dynd_array__");
+  return _PyType_Lookup(Py_TYPE(object), name); // for most objects, so without an exception
 }
 
 nd::array made_array(PyObject *object) {
