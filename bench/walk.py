@@ -2,10 +2,11 @@
 
     bench/run.py --walk [--quick] [--only PATTERN]
 
-Every operation and reduction that NumPy has under the same name (ragged: that Awkward Array has) is timed in both, in
-turns, one thread, the best of a few rounds; printed is whatever is slower here than there by more than a tenth, the
-worst first, with what was measured. A line's name is `operation type layout size`. What stands below in KNOWN is
-slower for a reason, which is printed with it.
+Every operation and reduction that NumPy has under the same name (ragged: that Awkward Array has), and what FUNCTIONS
+lists (scans, order, selection, structure), is timed in both, in turns, one thread, the best of a few rounds. Printed is
+whatever is slower here than there by more than a tenth, the worst first, with what was measured; then what is refused
+here and done there. A line's name is `operation type layout size`. What is in KNOWN is slower, or refused, for a
+reason, which is printed with it.
 """
 
 import itertools
@@ -21,7 +22,7 @@ from contenders import nd
 TYPES = ["float64", "float32", "int64", "int32", "uint8", "int16", "bool", "complex128", "float16"]
 SIZES = [3, 1000, 100_000, 1_000_000]
 LIMIT = 1.1
-# Part of a line's name -> why it is slower than the alternative.
+# Part of a line's name -> why it is slower than the alternative, or refused.
 KNOWN = {}
 
 
@@ -134,7 +135,75 @@ def reduction(name, axis):
     return lambda a: ours(a, axis=axis), other, 1
 
 
+GRID = np.linspace(0, 5, 1000)
+OUR_GRID = nd.array(GRID)
+
+
+def ak_where(a, b):
+    return ak.where(a < b, a, b)
+
+
+def ak_equal_rows(a, b):
+    return ak.all(a == b, axis=-1)
+
+
+# Name -> how many operands, ours, NumPy's, Awkward Array's (of ragged arrays). None: it has no such thing.
+FUNCTIONS = {
+    "cumulative_sum": (1, lambda a: nd.cumulative_sum(a, axis=-1), lambda a: np.cumsum(a, axis=-1), None),
+    "cumulative_sum(axis=0)": (1, lambda a: nd.cumulative_sum(a, axis=0), lambda a: np.cumsum(a, axis=0), None),
+    "cumulative_prod": (1, lambda a: nd.cumulative_prod(a, axis=-1), lambda a: np.cumprod(a, axis=-1), None),
+    "cumulative_max": (1, lambda a: nd.cumulative_max(a, axis=-1), lambda a: np.maximum.accumulate(a, axis=-1), None),
+    "diff": (1, nd.diff, np.diff, None),
+    "sort": (1, nd.sort, np.sort, ak.sort),
+    "sort(axis=0)": (1, lambda a: nd.sort(a, axis=0), lambda a: np.sort(a, axis=0), None),
+    "argsort": (1, nd.argsort, lambda a: np.argsort(a, stable=True), ak.argsort),
+    "unique": (1, nd.unique, np.unique, None),
+    "unique_inverse": (1, nd.unique_inverse, np.unique_inverse, None),
+    "median": (1, nd.median, np.median, None),
+    "median(axis=-1)": (1, lambda a: nd.median(a, axis=-1), lambda a: np.median(a, axis=-1), None),
+    "quantile": (1, lambda a: nd.quantile(a, 0.9), lambda a: np.quantile(a, 0.9), None),
+    "searchsorted": (1, lambda a: nd.searchsorted(OUR_GRID, a), lambda a: np.searchsorted(GRID, a), None),
+    "histogram": (1, lambda a: nd.histogram(a, 20, (0, 5)), lambda a: np.histogram(a, 20, (0, 5)), None),
+    "isin": (1, lambda a: nd.isin(a, [1, 2, 3]), lambda a: np.isin(a, [1, 2, 3]), None),
+    "where": (2, lambda a, b: nd.where(a < b, a, b).eval(), lambda a, b: np.where(a < b, a, b), ak_where),
+    "a[a > b]": (2, lambda a, b: a[a > b], lambda a, b: a[a > b], lambda a, b: a[a > b]),
+    "nonzero": (1, nd.nonzero, np.nonzero, None),
+    "take": (1, lambda a: nd.take(a, [0, 2, 1]), lambda a: np.take(a, [0, 2, 1]), None),
+    "a[order]": (1, lambda a: a[nd.argsort(a)], lambda a: a[np.argsort(a, stable=True)], lambda a: a[ak.argsort(a)]),
+    "repeat": (1, lambda a: nd.repeat(a, 2), lambda a: np.repeat(a, 2), None),
+    "roll": (1, lambda a: nd.roll(a, 5), lambda a: np.roll(a, 5), None),
+    "tile": (1, lambda a: nd.tile(a, 3), lambda a: np.tile(a, 3), None),
+    "concat": (2, lambda a, b: nd.concat([a, b]), lambda a, b: np.concat([a, b]), lambda a, b: ak.concatenate([a, b])),
+    "stack": (2, lambda a, b: nd.stack([a, b]), lambda a, b: np.stack([a, b]), None),
+    "copy": (1, nd.array, np.array, ak.copy),
+    "equal rows": (2, lambda a, b: (a == b).all(axis=-1), lambda a, b: (a == b).all(axis=-1), ak_equal_rows),
+    "num": (1, nd.num, None, ak.num),
+    "flatten": (1, nd.flatten, np.ravel, ak.flatten),
+    "local_index": (1, nd.local_index, None, ak.local_index),
+    "pad": (1, lambda a: nd.pad(a, 8), None, lambda a: ak.pad_none(a, 8)),
+    "a[:, :1]": (1, lambda a: a[:, :1], None, lambda a: a[:, :1]),
+    "first": (1, nd.first, None, ak.firsts),
+    "combinations": (1, lambda a: nd.combinations(a, 2), None, lambda a: ak.combinations(a, 2)),
+    "cartesian": (2, lambda a, b: nd.cartesian([a, b]), None, lambda a, b: ak.cartesian([a, b])),
+    "concat(axis=1)": (2, lambda a, b: nd.concat([a, b], axis=1), None, lambda a, b: ak.concatenate([a, b], axis=1)),
+}
+
+
+def listed(name):
+    count, ours, numpy, awkward = FUNCTIONS[name]
+
+    def other(*operands):
+        alternative = awkward if isinstance(operands[0], ak.Array) else numpy
+        if alternative is None:
+            raise TypeError(name)
+        return alternative(*operands)
+
+    return ours, other, count
+
+
 def works():
+    for name in FUNCTIONS:
+        yield name, listed(name)
     for operation in nd.operations():
         if "Dims" in operation.signature:
             if hasattr(np, operation.name):
@@ -154,20 +223,22 @@ def seconds(f, operands, repeats):
     return (time.perf_counter() - start) / repeats
 
 
-def ratio(own, ours, other, theirs, rounds):
-    """Our time to the other, and ours; the best of rounds in turns. Nothing where either refuses the operands."""
+def refusal(f, operands):
+    """What it says where it is not for these types, or this axis."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            other(*theirs)
-            own(*ours)
-            repeats = [max(1, int(2e-4 / max(seconds(f, x, 1), 1e-7))) for f, x in ((own, ours), (other, theirs))]
-            times = [[], []]
-            for _ in range(rounds):
-                times[0].append(seconds(own, ours, repeats[0]))
-                times[1].append(seconds(other, theirs, repeats[1]))
-    except (TypeError, ValueError, IndexError):  # not for these types, or this axis
-        return None
+        f(*operands)
+    except (TypeError, ValueError, IndexError, OverflowError) as error:
+        return str(error).splitlines()[0]
+    return ""
+
+
+def ratio(own, ours, other, theirs, rounds):
+    """Our time to the other, and ours; the best of rounds in turns."""
+    repeats = [max(1, int(2e-4 / max(seconds(f, x, 1), 1e-7))) for f, x in ((own, ours), (other, theirs))]
+    times = [[], []]
+    for _ in range(rounds):
+        times[0].append(seconds(own, ours, repeats[0]))
+        times[1].append(seconds(other, theirs, repeats[1]))
     return min(times[0]) / min(times[1]), min(times[0])
 
 
@@ -175,27 +246,40 @@ def reason(line):
     return next((why for part, why in KNOWN.items() if re.search(part, line)), "")
 
 
-def run(quick, only):
-    nd.set_num_threads(1)
+def lines(quick, only):
+    """Everything that both can be asked: its name, then ours and the other, each with its operands."""
     rng = np.random.default_rng(1)
-    sizes = SIZES[:3] if quick else SIZES
-    types = TYPES[:4] if quick else TYPES
-    found, measured = [], 0
-    for dtype, layout, n in itertools.product(types, LAYOUTS, sizes):
+    for dtype, layout, n in itertools.product(TYPES[:4] if quick else TYPES, LAYOUTS, SIZES[:3] if quick else SIZES):
         operands = LAYOUTS[layout](rng, dtype, n)
         for name, (own, other, count) in works():
             line = f"{name} {dtype} {layout} {n}"
-            if (only and not re.search(only, line)) or len(operands) < count:
+            if (not only or re.search(only, line)) and len(operands) >= count:
+                theirs, ours = zip(*operands[:count])
+                yield line, own, ours, other, theirs
+
+
+def run(quick, only):
+    nd.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    found, refused, measured = [], {}, 0
+    with np.errstate(all="ignore"):
+        for line, own, ours, other, theirs in lines(quick, only):
+            if refusal(other, theirs):
                 continue
-            theirs, ours = zip(*operands[:count])
+            if said := refusal(own, ours):
+                refused.setdefault(line.rsplit(" ", 1)[0], said)  # whatever the size
+                continue
             result = ratio(own, ours, other, theirs, 5)
-            if result and result[0] > LIMIT:  # once more: a neighbour may have been busy
+            if result[0] > LIMIT:  # once more: a neighbour may have been busy
                 result = ratio(own, ours, other, theirs, 25)
-            measured += result is not None
-            if result and result[0] > LIMIT:
+            measured += 1
+            if result[0] > LIMIT:
                 found.append((result[0], line, result[1]))
     for slower, line, own_time in sorted(found, reverse=True):
         print(f"{slower:6.2f}  {own_time * 1e6:10.2f} us  {line}  {reason(line)}")
+    for line, said in sorted(refused.items()):
+        print(f"refused  {line}  {reason(line) or said}")
     print(f"{measured} measured, {len(found)} slower than the alternative by more than a tenth, "
-          f"{sum(not reason(line) for _, line, _ in found)} of them without a reason")
+          f"{sum(not reason(line) for _, line, _ in found)} of them without a reason; "
+          f"{len(refused)} refused, {sum(not reason(line) for line in refused)} of them without a reason")
     return 0
