@@ -45,7 +45,7 @@ namespace {
 std::string type_test(const std::string &c_type, const std::string &element) {
   static const std::map<char, std::string> kinds = {
       {'f', " && (#)0.5 != 0"}, {'u', " && (#)0.5 == 0 && (#)-1 > 0"}, {'i', " && (#)0.5 == 0 && (#)-1 < 0"}};
-  auto kind = kinds.find(element[0]);
+  auto kind = kinds.find(c_type == "char" ? '8' : element[0]); // a char is a byte, with a sign or without
   std::string test = kind == kinds.end() ? "" : kind->second;
   for (size_t at = test.find('#'); at != test.npos; at = test.find('#')) {
     test.replace(at, 1, c_type);

@@ -7,15 +7,13 @@ namespace kernelgen {
 
 namespace {
 
-int precedence(const token &t) {
-  if (t.kind != token::sign) {
-    return -1;
-  }
+// Of a binary operator: larger binds tighter; -1 of anything else.
+int precedence(const std::string &sign) {
   static const std::vector<std::set<std::string, std::less<>>> levels = {
       {"||"},       {"&&"},     {"|"},          {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="},
       {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
   for (size_t i = 0; i < levels.size(); i++) {
-    if (levels[i].count(t.spelling)) {
+    if (levels[i].count(sign)) {
       return int(i);
     }
   }
@@ -101,7 +99,7 @@ private:
 
   expression binary(int level) {
     expression left = level == 10 ? unary() : binary(level + 1);
-    while (level < 10 && precedence(now()) == level) {
+    while (level < 10 && now().kind == token::sign && precedence(now().spelling) == level) {
       token sign = now();
       next_++;
       expression right = level == 9 ? unary() : binary(level + 1);
@@ -197,8 +195,11 @@ private:
 
 std::string expression::str() const {
   auto inside = [&](size_t i) {
-    bool whole = parts[i].kind == binary || parts[i].kind == conditional || (parts[i].kind == unary && kind == unary);
-    return whole ? "(" + parts[i].str() + ")" : parts[i].str();
+    const expression &part = parts[i];
+    bool tighter = kind == binary && part.kind == binary && precedence(part.spelling) >= precedence(spelling) + int(i);
+    bool enclosed =
+        (part.kind == binary && !tighter) || part.kind == conditional || (part.kind == unary && kind == unary);
+    return enclosed ? "(" + part.str() + ")" : part.str();
   };
   switch (kind) {
   case call: {

@@ -46,7 +46,8 @@ public:
       text +=
           "#include " + (fs::exists(header) ? "\"" + fs::absolute(header).string() + "\"" : "<" + header + ">") + "\n";
     }
-    std::vector<std::string> words = {"-xc", "-std=gnu11", "-fparse-all-comments", "-isystem" + compiler_headers()};
+    std::vector<std::string> words = {"-xc", "-std=gnu11", "-fparse-all-comments",
+                                      "-fretain-comments-from-system-headers", "-isystem" + compiler_headers()};
     for (const std::string &dir : options_.include_dirs) {
       words.push_back("-I" + dir);
     }
@@ -384,11 +385,17 @@ std::string comment_text(const std::string &raw) {
       continue;
     }
     std::string text = line.substr(begin, end - begin + 1);
-    if (text[0] == '\\' || text[0] == '@') { // Doxygen's: \brief, @param x
-      text.erase(0, 1);
-      for (const char *word : {"brief ", "param[in] ", "param[out] ", "param[in,out] ", "param "}) {
-        text = text.rfind(word, 0) == 0 ? text.substr(std::string_view(word).size()) : text;
-      }
+    bool command = text[0] == '\\' || text[0] == '@'; // Doxygen's: \brief text, @param x text
+    std::istringstream words(text.substr(command));
+    words >> text;
+    if (command && text.rfind("param", 0) == 0) {
+      words >> text;
+      text += ":";
+    } else if (command && text == "brief") {
+      words >> text;
+    }
+    for (std::string word; words >> word;) {
+      text += " " + word;
     }
     all += (all.empty() ? "" : "\n") + text;
   }

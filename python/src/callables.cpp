@@ -142,11 +142,44 @@ void set_text(callable_object *self, const std::string &text) {
   self->doc = PyUnicode_FromString(text.c_str() + (line == text.npos ? 0 : line + 5));
 }
 
+// Of overloads that leave out operands of the longest one, which are then what its author says: "x, *, n=None". Empty
+// where the overloads are not like that.
+std::string optional_parameters_text(const std::vector<ndt::type> &all) {
+  std::vector<std::vector<std::string>> names;
+  for (ndt::type signature : all) {
+    std::vector<std::string> own;
+    for (int i = 0; i < signature->nfields; i++) {
+      own.emplace_back(signature->fields[i].name ? signature->fields[i].name : "");
+    }
+    if (signature->nkeywords || std::count(own.begin(), own.end(), "")) {
+      return "";
+    }
+    names.push_back(std::move(own));
+  }
+  auto shorter = [](const auto &a, const auto &b) { return a.size() < b.size(); };
+  const std::vector<std::string> longest = *std::max_element(names.begin(), names.end(), shorter);
+  std::string required, optional;
+  for (const std::string &name : longest) {
+    bool always = std::all_of(names.begin(), names.end(),
+                              [&](const auto &own) { return std::count(own.begin(), own.end(), name) > 0; });
+    (always ? required : optional) += ", " + name + (always ? "" : "=None");
+  }
+  for (const std::vector<std::string> &own : names) {
+    auto known = [&](const std::string &name) { return std::count(longest.begin(), longest.end(), name) > 0; };
+    if (!std::all_of(own.begin(), own.end(), known)) {
+      return "";
+    }
+  }
+  std::string text = required + (optional.empty() ? "" : ", *" + optional);
+  return text.empty() ? text : text.substr(2);
+}
+
 // "x, w, /, *, ddof=1"
 std::string parameters_text(const nd::callable &f) {
   std::vector<ndt::type> all = f.signatures();
   if (all.size() != 1) {
-    return "*operands, **keywords";
+    std::string text = all.empty() ? "" : optional_parameters_text(all);
+    return text.empty() ? "*operands, **keywords" : text;
   }
   std::string text;
   int nparameters = all[0]->nfields - all[0]->nkeywords;

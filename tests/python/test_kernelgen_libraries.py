@@ -1,4 +1,5 @@
 """Real libraries, each wrapped from its own header by the configurations in examples/kernelgen/."""
+import inspect
 import math
 import os
 import zlib
@@ -62,6 +63,7 @@ def test_cblas():
     assert blas.cblas_dgemm(np.ones((2, 0)), np.ones((0, 2))).tolist() == [[0, 0], [0, 0]]
     with pytest.raises(ValueError, match="K is 3 in operand 0 and 2 in operand 1"):
         blas.cblas_dgemm(a, np.ones((2, 2)))
+    assert inspect.signature(blas.cblas_dgemm).parameters.keys() == {"a", "b", "alpha"}
     assert "alpha times the product" in blas.cblas_dgemm.__doc__ and "c(m, n): float64, output" in blas.cblas_dgemm.__doc__
 
 

@@ -1,12 +1,13 @@
 """Headers as they are: what scan makes of declarations, and what it leaves to a person."""
 import os
+import subprocess
 import time
 
 import numpy as np
 import pytest
 
 import kernelgen_support
-from dynd import nd
+from dynd import _kernelgen, nd
 
 
 def scan(*words):
@@ -58,6 +59,36 @@ def test_guesses(header):
     for name, reason in [("say", "a variable number of arguments"), ("show", "FILE *"), ("apply", "pointer to a function"),
                          ("nothing", "returns nothing")]:
         assert name not in sections and f"skipped: {name}: " in errors and reason in errors and f"# skipped: {name}" in said
+
+
+def test_comments_are_the_documentation(tmp_path):
+    header = tmp_path / "commented.h"
+    header.write_text("""
+        /**
+         * \\brief  Adds   one, 100% sure.
+         * @param x  what it is added to
+         * @return the sum
+         */
+        double add_one(double x);
+        /* A plain comment */ double plain(double x);
+        extern int counter;
+        #define TWICE(x) (2 * (x))
+        """)
+    said, errors = scan(header)
+    assert "description = Adds one, 100%% sure.\n    x: what it is added to\n    return the sum\n" in said
+    assert "description = A plain comment\n" in said
+    assert "skipped: counter: a variable" in errors and "skipped: TWICE: a macro: call it in a function of `header_code`" in errors
+    assert "exceptions: GSL_EDOM" in scan("gsl/gsl_sf.h", "--match=gsl_sf_lngamma_e")[0]          # of the system's headers too
+
+
+def test_progress_is_for_terminals(header):
+    master, slave = os.openpty()
+    process = subprocess.Popen([_kernelgen._generator(), "scan", str(header), "-o", os.devnull], stderr=slave)
+    os.close(slave)
+    assert process.wait() == 0
+    assert b"scan: reading " in os.read(master, 10000)
+    os.close(master)
+    assert "reading" not in scan(header)[1]
 
 
 def test_what_is_scanned_can_be_built(header, tmp_path):
