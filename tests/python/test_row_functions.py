@@ -32,6 +32,8 @@ def short_rows():
     yield "ragged, float32", ragged(rng.poisson(10, 3000), dtype=np.float32)
     yield "ragged, all lengths", ragged(np.arange(1200) * 37 % 700)
     yield "ragged, one row", ragged([5000])
+    yield "ragged, many empty rows", ragged(np.where(np.arange(6000) % 1500 == 2, 3, 0))
+    yield "ragged, nearly all empty", ragged([2] + [0] * 40_000 + [3, 1])
     yield "ragged, backwards", ragged(rng.poisson(4, 300))[::-1]
     yield "ragged, cut inside", ragged(rng.poisson(9, 300))[:, 1::2]
     for shape in [(40, 4), (7, 900), (3, 5000), (5, 1), (2, 3, 5), (70,)]:
