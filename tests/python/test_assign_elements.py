@@ -329,6 +329,16 @@ def test_rows_that_got_their_length_from_a_refused_assignment_have_none(type, re
     assert rows.tolist() == nd.array(fits, type=type).tolist()
 
 
+@pytest.mark.parametrize("bad", [0, 5, 127, 128, 130, 300, 511, 512, 999])
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[:, ::2], lambda x: x[:, ::-1], lambda x: x[:, ::-2]])
+@pytest.mark.parametrize("type", ["2 * ?var * int8", "2 * pointer[1000 * int8]", "2 * ?1000 * int8"])
+def test_a_refused_value_far_inside_of_an_element_is_named_too(type, view, bad):
+    wide = view(np.zeros((2, 2000), "i4"))[:, :1000]
+    wide[1, bad] = 300
+    with pytest.raises(OverflowError, match=rf"int32 value 300 to int8 at index \(1, {bad}\)$"):
+        nd.assign(nd.empty(type), nd.asarray(wide))
+
+
 def wholes(nested):
     return [x for inner in nested for x in wholes(inner)] if isinstance(nested, list) else [tuple(nested.values())]
 

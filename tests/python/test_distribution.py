@@ -244,3 +244,17 @@ def test_bad_input():
         nd.histogram([1, 2], [1, 2], (1, 2))
     with pytest.raises(ValueError, match="rows along axis 0 must be equally long"):
         nd.median([[1, 2], [3]], axis=0)
+
+
+def test_edges_are_in_the_bin_above_them():
+    """Edges are rounded, and so is the quotient that says the bin: NumPy's counts, of the edges and their neighbours."""
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        first, bins = rng.integers(-5, 5) / rng.integers(1, 9), int(rng.integers(1, 40))
+        last = first + rng.integers(1, 9) / rng.integers(1, 9)
+        edges = np.linspace(first, last, bins + 1)
+        for x in (edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)):
+            found = nd.histogram(nd.array(x), bins=bins, range=(float(first), float(last)))[0]
+            assert np.array_equal(found, np.histogram(x, bins, (first, last))[0])
+            found = nd.histogram(nd.array(x), bins=nd.array(edges))[0]
+            assert np.array_equal(found, np.histogram(x, edges)[0])

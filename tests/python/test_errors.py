@@ -476,3 +476,12 @@ def test_what_a_number_raises_is_raised():
 def test_impossible_numbers_of_threads(count):
     with pytest.raises(ValueError, match="from 1 to 255"):
         nd.set_num_threads(count)
+
+
+@pytest.mark.parametrize("before", range(50, 64))
+def test_a_long_text_is_cut_between_two_characters(before):
+    text = "x" * before + "\u20ac\u00e4\U0001f600" * 20
+    with pytest.raises(ValueError, match="cannot cast string") as caught:
+        nd.array([text]).astype("int32")
+    shown = str(caught.value).split('"')[1]
+    assert shown.endswith("...") and text.startswith(shown[:-3]) and 56 < len(shown[:-3].encode()) <= 60

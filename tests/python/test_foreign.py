@@ -79,12 +79,42 @@ def test_a_python_function_with_keywords():
     assert seen == [{"a": None, "b": True, "c": "x\ny"}]
 
 
+@pytest.mark.parametrize("operands, named, text", [
+    ((1.0, 2.0), {"y": 3.0}, "has no keyword y"),
+    ((1.0, 2.0), {"x": 3.0}, "has no keyword x"),
+    ((1.0, 2.0, 5.0), {"x": 3.0}, "takes 2 operands, not 3"),
+    ((), {"x": 3.0}, "takes 2 operands, not 0|has no keyword x"),
+    ((1.0,), {"z": 3.0}, "has no keyword z|takes 2 operands"),
+])
+def test_as_many_operands_as_the_function_takes(operands, named, text):
+    difference = nd.callable(lambda x, y: x - y, "(x: float64, y: float64) -> float64")
+    assert difference(1.0, y=3.0).tolist() == difference(3.0, x=1.0).tolist() == difference(y=3.0, x=1.0).tolist() == -2
+    with pytest.raises(TypeError, match=text):
+        difference(*operands, **named)
+
+
 def test_a_python_function_that_writes():
     def scale(f, x):
         x[...] = x * f
     x = nd.array([[1.0, 2.0], [3.0, 4.0]], access="rw")
     assert nd.callable(scale, "(f: float64, x: inout N * float64) -> void")([2.0, 3.0], x) is None
     assert x.tolist() == [[2.0, 4.0], [9.0, 12.0]]
+
+
+@pytest.mark.parametrize("signature", ["(x: N * float64, y: inout N * float64) -> void", "(y: inout N * float64, x: N * float64) -> void"])
+@pytest.mark.parametrize("read, written", [(slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1)), (slice(None), slice(None))])
+def test_what_is_written_is_not_read_as_another_operand(signature, read, written):
+    """The operand that is only read keeps its values, in either order of the two."""
+    def add(x, y):
+        y[...] = y + nd.sum(x)
+    first = signature.startswith("(x")
+    call = nd.callable(add if first else lambda y, x: add(x, y), signature)
+    memory, before = np.arange(12.0).reshape(4, 3), np.arange(12.0).reshape(4, 3)
+    operands = nd.asarray(memory[read]), nd.asarray(memory[written])
+    call(*(operands if first else operands[::-1]))
+    expected = before.copy()
+    expected[written] += before[read].sum(axis=1)[:, None]
+    assert memory.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("kind", ["strided", "rows", "many"])

@@ -1,4 +1,5 @@
-"""Sizes that are hidden, computed or given: a wrapper compares them with those of its arrays before it calls."""
+"""Sizes that are hidden, computed or given: a wrapper compares them with those of its arrays before it calls. And
+results of several sizes: each has strides of its own."""
 import numpy as np
 import pytest
 
@@ -14,6 +15,13 @@ header_code:
       for (int i = 0; i < n; i++)
         sum += x[i];
       return sum;
+    }
+    static inline void three(int m, int n, const double *x, double *a, double *b, double *c) {
+      for (int i = 0; i < m * n; i++)
+        a[i] = x[i];
+      for (int i = 0; i < n; i++)
+        b[i] = i;
+      *c = m;
     }
 prefix: kgs_
 
@@ -45,6 +53,13 @@ input: n, x(n), y(m)
 prototypes: double total(int n, const double *x, const double *y)
 input: x(n, n), y(m)
 hide: n = shape(x, 1)
+
+[KERNEL three]
+prototypes: void three(int m, int n, const double *x, double *a, double *b, double *c)
+input: x(m, n)
+output: a(n, m), b(n), c
+hide: m = shape(x, 0), n = shape(x, 1)
+missing: propagate
 """
 
 
@@ -98,3 +113,14 @@ def test_rows_are_compared_one_by_one():
     assert nd.kgs_of_other(x, y).tolist() == [13.0, 23.0, 45.0]
     with pytest.raises(ValueError, match=r"x has size 3 along axis 0, and n is 1"):
         nd.kgs_of_other(x, nd.array([[10.0, 0.0], [20.0], [30.0]]))
+
+
+@pytest.mark.parametrize("m, n", [(1, 1), (2, 3), (3, 2), (1, 4), (5, 1), (40, 3)])
+def test_where_an_operand_is_missing_every_element_of_every_result_is(m, n):
+    plain = np.arange(float(m * n)).reshape(m, n).tolist()
+    whole = [np.reshape(plain, (n, m)).tolist(), list(map(float, range(n))), float(m)]
+    for i in range(0, m * n, 1 + m * n // 9):
+        punctured = [[None if r * n + c == i else plain[r][c] for c in range(n)] for r in range(m)]
+        found = nd.kgs_three(nd.array([plain, punctured, plain, punctured], type=f"4 * {m} * {n} * ?float64"))
+        nothing = [[[None] * m] * n, [None] * n, None]
+        assert [part.tolist() for part in found] == [[w, none, w, none] for w, none in zip(whole, nothing)]

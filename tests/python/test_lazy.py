@@ -421,3 +421,20 @@ def test_one_pass_has_no_more_streams_than_it_has_room_for(dims, kernels):
     found = expression()
     with nd.eager():
         assert bits(found) == bits(expression())
+
+
+@pytest.mark.parametrize("shape", [(300, 200), (70, 90), (1000, 40), (33, 500), (20, 30, 40)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
+def test_several_sources_in_other_orders_in_one_pass(shape, dtype):
+    """Each has memory of its own where it is turned into the result's order."""
+    rng = np.random.default_rng(5)
+    plain = [rng.integers(0, 9, shape).astype(dtype) for _ in range(4)]
+    orders = [np.ascontiguousarray, np.asfortranarray, np.asfortranarray, lambda x: np.asfortranarray(x[::-1])[::-1]]
+    a, b, c, d = plain
+    x, y, z, u = [nd.asarray(order(p)) for order, p in zip(orders, plain)]
+    assert np.array_equal(nd.where(x < 5, y, z), np.where(a < 5, b, c))
+    assert np.array_equal(nd.where(y < 5, x, z), np.where(b < 5, a, c))
+    ours = [nd.array(p) for p in (x, y, z, u)]
+    for one, two, three, four in ((x, y, z, u), tuple(ours)):
+        assert np.array_equal(one + two * three - four * two, a + b * c - d * b)
+        assert np.array_equal(nd.where(one < two, three + four, four * two), np.where(a < b, c + d, d * b))

@@ -110,6 +110,31 @@ def test_a_view_of_a_row_keeps_what_it_shows():
     assert [view.tolist() for view in views] == [[i] * 5 for i in range(4)] + [[[i] * 4 for i in range(4)]]
 
 
+VIEWS = {
+    "one row": lambda a: a["r"][1],
+    "one row of a slice": lambda a: a["r"][1:][0],
+    "every second of a row": lambda a: a["r"][1][::2],
+    "cut rows": lambda a: a["r"][:, 1:],
+    "backwards": lambda a: a["r"][:, ::-1],
+    "one of cut rows": lambda a: a["r"][1:2, 2:][0],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_kind_of_view_alone_keeps_what_it_shows(view):
+    """No other view of the array is there, which would keep the places of all its rows. (Whole rows of an array, as
+    a["r"][1:2], are found where the array finds them: they show what is assigned.)"""
+    a = nd.empty("4 * {r: var * int32}")
+    for size in (5, 9):  # the second place of each row is one that can be used again
+        for i in range(4):
+            a[i] = {"r": [i] * size}
+    kept = VIEWS[view](a)
+    shown = kept.tolist()
+    for step in range(300):
+        a[step % 4] = {"r": [100 + step] * (10 + step % 20)}
+    assert kept.tolist() == shown
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_texts_at_once(threads):
     before = nd.num_threads()
