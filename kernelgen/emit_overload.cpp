@@ -264,7 +264,8 @@ bool is_scalar(const kernel &k, const overload &o) {
             (a.operand < 0 || is_scalar_type(a.element)) && (a.result < 0 || is_scalar_type(a.element));
     any_operand |= a.operand >= 0;
   }
-  return plain && any_operand && (v.result.value.result < 0 || is_scalar_type(v.result.value.element));
+  return plain && any_operand && count_results(v) > 0 &&
+         (v.result.value.result < 0 || is_scalar_type(v.result.value.element));
 }
 
 void emit_overload(writer &out, const module_model &, const kernel &k, const overload &o) {

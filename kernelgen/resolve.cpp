@@ -279,8 +279,10 @@ private:
 
   bool has_written_default(const prototype &p) const {
     std::vector<std::string> optional = optional_arguments(p);
-    return std::any_of(optional.begin(), optional.end(),
-                       [&](const std::string &name) { return !text_.intents.at(name).count(intent_kind::input); });
+    return std::any_of(p.parameters.begin(), p.parameters.end(), [&](const parameter &a) { // C changes no value
+      return a.type.pointers > 0 && std::count(optional.begin(), optional.end(), a.name) &&
+             !text_.intents.at(a.name).count(intent_kind::input);
+    });
   }
 
   bool has_array(const prototype &p) const {
@@ -301,6 +303,10 @@ private:
       return;
     }
     check_keys(v);
+    auto written = [](const argument &a) { return a.is_written_operand() || a.result >= 0; };
+    if (v.result.value.result < 0 && std::none_of(v.arguments.begin(), v.arguments.end(), written)) {
+      model_.notes.push_back("kernel " + made_.name + ": " + p.name + " gives no result and changes no argument");
+    }
     note_types(v);
     auto same = [&](const overload &o) { return o.variants[0].signature == v.signature; };
     auto known = std::find_if(made_.overloads.begin(), made_.overloads.end(), same);

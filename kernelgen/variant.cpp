@@ -347,10 +347,6 @@ private:
     if (made_.result.kind == return_kind::output || made_.result.kind == return_kind::array) {
       made_.result.value.result = nresults++;
     }
-    auto written = [](const argument &a) { return a.is_written_operand(); };
-    if (nresults == 0 && std::none_of(made_.arguments.begin(), made_.arguments.end(), written)) {
-      wrong(function_.at, text_.made.name, "", function_.name + " has no result and writes no argument");
-    }
     if (noperands > 8 || nresults > 8) {
       wrong(function_.at, text_.made.name, "",
             function_.name + " has " + std::to_string(noperands) + " operands and " + std::to_string(nresults) +

@@ -409,6 +409,12 @@ private:
     task t;
     start_task(t);
     int at[max_core_operands]; // of each operand of the function among those of the task
+    ref<array_block> nothing;  // which no kernel sees: a task has an output, which has its whole space
+    if (f_.noutputs == 0 && !t.runs_once) {
+      nothing = new_result(shape_, ndt::make_scalar(scalar_id::bool_));
+      t.add_operand(space_operand(nothing.get(), shape_.ndim));
+      t.runs_once = true;
+    }
     auto add = [&](int o) {
       at[o] = t.operands.size();
       if (is_made(o)) {

@@ -37,7 +37,6 @@ CASES = {
     "an unknown type": ("prototypes: int f(FILE *a)\ninput: a\n", "argument a: there is no type for `FILE *`: hide it"),
     "void without a type": ("prototypes: int f(const void *a, int n)\ninput: a(n)\nhide: n\n", "it points to void: say what is there"),
     "a pointer returned": ("prototypes: double *f(int n)\ninput: n\n", "f returns `double *`: give its size"),
-    "nothing returned or written": ("prototypes: void f(int n)\ninput: n\n", "f has no result and writes no argument"),
     "a status of void": ("prototypes: void f(int *n)\ninplace: n\nreturn: status\n", "f returns nothing"),
     "a bad error": ("prototypes: int f(int n)\ninput: n\nerrors: result < 0\n", "an error is `condition => kind: message`"),
     "a bad kind": (PROTOTYPE + "input: x(n)\nhide: n\nkinds: D\n", "there is no kind D"),
