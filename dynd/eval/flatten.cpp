@@ -69,6 +69,65 @@ void flatten_rows(task &t) {
   }
 }
 
+namespace {
+
+// Whether the last two axes are rows that follow each other, and every operand has both of them or neither.
+bool can_join(const task &t) {
+  int w = t.shape.ndim - 1, v = w - 1;
+  auto follow = [&](int d) { return t.shape.is_var(d) && t.shape.slots[size_t(t.shape.slot_index[d])].run; };
+  if (v < 0 || t.leaf || (t.row_axes() && !t.one_row) || !follow(v) || !follow(w)) {
+    return false;
+  }
+  bool can = true;
+  for (const lowered_operand &operand : t.lowered) {
+    can &= operand.slots[v] < 0 && operand.slots[w] < 0;
+  }
+  for (int p = 0; p < t.ports.size() && can; p++) {
+    const lowered_stream &stream = t.port_stream(p);
+    const lowered_operand *own = t.ports[p].operand < 0 ? nullptr : &t.lowered[t.ports[p].operand];
+    bool both = own && own->has_rows[v] && own->has_rows[w];
+    can = both || (stream.stride[v] == 0 && stream.stride[w] == 0);
+  }
+  return can;
+}
+
+// The slots of rows 0 2 3 (outer) and 0 4 4 7 (inner) become 0 4 7, in the inner ones' place.
+void join_slots(const space_slots &outer, space_slots &inner, int v) {
+  intptr_t times = intptr_t(sizeof(int64_t)) / slot_size(outer.kind);
+  ref<buffer> memory = allocate_buffer(size_t(outer.run.rows + 1) * sizeof(int64_t));
+  auto *offsets = reinterpret_cast<int64_t *>(memory->data);
+  for (intptr_t r = 0; r <= outer.run.rows; r++) {
+    const char *at = inner.address + outer.run[r] * inner.stride[v];
+    offsets[r] = offsets_run{at, inner.kind, 0}.first();
+  }
+  inner.address = memory->data + (outer.address - outer.run.address) * times;
+  inner.item = sizeof(int64_t);
+  inner.kind = slot_kind::offsets64;
+  inner.run = {memory->data, slot_kind::offsets64, outer.run.rows};
+  inner.owner = ref<counted>::adopt(memory.take());
+  for (int d = 0; d < v; d++) {
+    inner.stride[d] = outer.stride[d] * times;
+  }
+}
+
+} // namespace
+
+void join_rows(task &t) {
+  while (can_join(t)) {
+    space &shape = t.shape;
+    int w = shape.ndim - 1, v = w - 1, index = shape.slot_index[v];
+    join_slots(shape.slots[size_t(index)], shape.slots[size_t(shape.slot_index[w])], v);
+    shape.slots.erase(shape.slots.begin() + index);
+    shape.nvar--;
+    for_each_axis_array(t, [&](auto *of_axis) { of_axis[v] = of_axis[w]; });
+    shape.ndim--;
+    for (int d = 0; d < shape.ndim; d++) {
+      shape.slot_index[d] -= shape.is_var(d) && shape.slot_index[d] > index;
+    }
+    t.nreduced = t.one_row ? shape.ndim : t.nreduced;
+  }
+}
+
 bool has_equal_rows(const space &shape) {
   return std::all_of(shape.slots.begin(), shape.slots.end(),
                      [](const space_slots &slots) { return slots.run && length_of_rows(slots.run) >= 0; });

@@ -113,6 +113,11 @@ void align(task &t);
 /// rows there or depends on none of these axes. A reduced axis stays, unless all axes are one logical row.
 void flatten_rows(task &t);
 
+/// Makes one `var` axis of the last two where no operand has a value for each row of the inner one: a * row[:, None,
+/// None] has a row for each row of the outer one. Reduced axes stay, unless all axes are one logical row.
+///   rows 0 2 3 of rows 0 4 4 7 -> rows 0 4 7
+void join_rows(task &t);
+
 /// A stream below rows of one length that follow each other: it moves along them, and all axes outside of them, as
 /// along axes of one size each.
 void enter_equal_rows(lowered_stream &stream, const offsets_run &run, int axis, intptr_t length, const space &shape);

@@ -534,6 +534,7 @@ private:
 
 bool build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
   flatten_rows(t);
+  join_rows(t);
   widen_rows(t);
   planned_tree tree(out, t, options, call);
   if (tree.fits()) {
