@@ -163,7 +163,7 @@ public:
     const token first = tokens_.peek();
     ndt::type result = parse_type(0);
     if (tokens_.peek().is(",") || tokens_.peek().is("->"))
-      result = parse_bare_signature(first, result);
+      result = with_place(first, [&] { return parse_bare_signature(first, result); });
     if (tokens_.peek().kind != token_kind::end)
       tokens_.fail_at(tokens_.peek(), "unexpected " + describe(tokens_.peek()) + " after the data type");
     return result;
@@ -181,11 +181,15 @@ private:
 
   ndt::type parse_type_at(const token &first, int outer_ndim) {
     depth_guard guard(*this);
+    return with_place(first, [&] { return parse_dimension_or_element(first, outer_ndim); });
+  }
+
+  ndt::type parse_dimension_or_element(const token &first, int outer_ndim) {
     if (std::optional<ndt::type> dim = parse_dimension(first, outer_ndim))
       return *dim;
     ndt::type made = first.is("{")   ? parse_struct()
                      : first.is("(") ? parse_parentheses()
-                     : first.is("?") ? with_place(first, ndt::make_option, parse_type(0))
+                     : first.is("?") ? ndt::make_option(parse_type(0))
                                      : parse_named(first);
     if (tokens_.peek().is("*"))
       tokens_.fail_at(first, "data type " + describe(first) + " is not a dimension");
@@ -414,7 +418,7 @@ private:
       expect("[", "after " + describe(name));
     ndt::type element = parse_type(0);
     expect(round ? ")" : "]", "after the type in brackets");
-    return with_place(name, make, element);
+    return make(element);
   }
 
   void expect(const char *symbol, const std::string &where) {
@@ -423,12 +427,14 @@ private:
       tokens_.fail_at(next, std::string("expected \"") + symbol + "\" " + where + ", found " + describe(next));
   }
 
-  /// What a type refuses is said with its place in the text.
-  template <class Make> ndt::type with_place(const token &t, Make make, ndt::type element) {
+  /// What a type refuses is said with its place in the text, where it is not yet.
+  template <class Make> ndt::type with_place(const token &t, Make make) {
     try {
-      return make(element);
+      return make();
     } catch (const error &e) {
       std::string_view message = e.what();
+      if (message.find('\n') != message.npos || message.substr(0, 11) != "datashape: ")
+        throw;
       message.remove_prefix(std::string_view("datashape: ").size());
       tokens_.fail_at(t, std::string(message), e.kind());
     }
