@@ -25,6 +25,20 @@ struct traced_call {
   std::string destination;          ///< what is there before the call
 };
 
+/// The kernel of an evaluation, kept: what is needed to call it on other memory of the same layout.
+struct kept_kernel {
+  ckernel_builder kernel;
+  root_call call;
+  /// Of each stream of the call that a leaf reads or writes: which operand it is of, and where it begins in that.
+  struct port {
+    int operand;
+    intptr_t offset;
+  };
+  std::vector<port> ports;
+  std::vector<ref<array_block>> operands; ///< outputs, then sources
+  int noutputs = 0;
+};
+
 /// While one is set, evaluations of this thread report to it and the direct step is off. Tracing runs everything in
 /// order, one call for each element (a reduction: for each row), and nothing is lazy.
 struct observation {
@@ -32,6 +46,7 @@ struct observation {
   std::vector<explained_kernel> kernels;
   std::vector<traced_call> calls; ///< the first most_traced_calls
   size_t more_calls = 0;          ///< that were made after those
+  kept_kernel *keep = nullptr;    ///< if any: the first kernel goes there, and does not run
 };
 
 inline bool is_tracing(const settings &how) { return how.watching && how.watching->tracing; }

@@ -258,6 +258,19 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
   return status;
 }
 
+void keep_kernel(const task &t, const root_call &call, kept_kernel &to) {
+  to.call = call;
+  to.noutputs = t.leaf ? t.noutputs : t.p.noutputs;
+  for (const space_operand &operand : t.operands) {
+    to.operands.push_back(ref<array_block>::share(operand.block));
+  }
+  for (int p = 0; p < t.ports.size(); p++) {
+    const task_port &port = t.ports[p];
+    const char *begin = port.operand < 0 ? nullptr : t.operands[port.operand].block->streams()[port.stream].address;
+    to.ports.push_back({port.operand, begin ? call.stream[p] - begin : 0});
+  }
+}
+
 } // namespace
 
 first_failure locate_failure(const task &t) {
@@ -299,7 +312,9 @@ bool run_task(task &t) {
   if (elements == 0 && !t.nreduced) {
     return true;
   }
-  ckernel_builder kernel;
+  ckernel_builder own;
+  kept_kernel *keep = watching && watching->keep && watching->keep->operands.empty() ? watching->keep : nullptr;
+  ckernel_builder &kernel = keep ? keep->kernel : own;
   root_call call;
   std::vector<explained_level> levels;
   tree_options options;
@@ -313,6 +328,10 @@ bool run_task(task &t) {
     explain(t, kernel, elements, std::move(operands), std::move(levels));
     if (t.one_row && watching->tracing) {
       trace_one_row(t, *watching);
+    }
+    if (keep) {
+      keep_kernel(t, call, *keep);
+      return true;
     }
   }
   intptr_t weight = weight_of_element(t, elements);
