@@ -112,6 +112,9 @@ void read_given(const kernel &k, const type_field &f, const array &given, keywor
     array plain(copy_values(given.get(), access_mode::immutable, ndt::make_string()));
     char *room[2];
     to.text = cursor(*plain.get(), room).text();
+    if (to.text.find('\0') != to.text.npos) {
+      wrong("has a zero byte, and the kernel gets text that ends with one");
+    }
     return;
   }
   try {

@@ -221,7 +221,11 @@ def from_c(prototype, library=None, *, doc="", pure=False, threads=True):
     >>> nd.from_c("double hypot(double, double)", "libm.so.6")([[3.0, 5.0], [8.0]], [[4.0], [15.0]])
     nd.array([[5.0, 6.4031242374328485], [17.0]], type="strided * var * float64")
     """
+    if not isinstance(prototype, str):
+        raise TypeError(f"from_c: expected a prototype as 'double hypot(double, double)', not {prototype!r}")
     name, operands, result = _parse_prototype(prototype)
+    if not isinstance(library, (str, bytes, os.PathLike, type(None))):
+        raise TypeError(f"from_c: expected the name of a library, not {library!r}")
     key = os.fspath(library) if library is not None else None
     try:
         opened = _kept.get(("library", key)) or _kept.setdefault(("library", key), ctypes.CDLL(key))

@@ -77,6 +77,8 @@ def test_a_python_function_with_keywords():
     nd.callable(lambda x, **given: seen.append(given) or x,
                 '(int32, *, a: ?float64 = None, b: bool = True, c: string = "x\\ny") -> int32')(1)
     assert seen == [{"a": None, "b": True, "c": "x\ny"}]
+    with pytest.raises(TypeError, match="keyword tag has a zero byte"):
+        f([1.0], tag="a\0b")
 
 
 @pytest.mark.parametrize("operands, named, text", [
@@ -284,6 +286,9 @@ def test_prototypes_that_cannot_be_taken(prototype, kind, message):
 
 
 def test_a_library_that_is_not_there():
+    for bad, message in [(("double f(double)", 3), "expected the name of a library, not 3"), ((3,), "expected a prototype")]:
+        with pytest.raises(TypeError, match=message):
+            nd.from_c(*bad)
     with pytest.raises(ValueError, match="from_c: the library 'libnone.so.7' cannot be loaded"):
         nd.from_c("double f(double)", "libnone.so.7")
 

@@ -358,7 +358,29 @@ WRONG = {
     "signature_not_utf8": ('kernel.signature = "(int32) -> int32 # \\xff";', "must be UTF-8"),
     "doc_not_utf8": ('kernel.doc = "caf\\xe9";', "must be UTF-8"),
     "half_counted": ("kernel.retain = count;", "retain and release"),
+    "var_result_in_f_order": ('kernel.prototype = core_operation_funcproto_id; kernel.flags = dynd_callable_f_layout; '
+                              'kernel.signature = "(N * int8) -> var * 2 * int8";', "cannot be in F order"),
+    "unbound_result": ('kernel.prototype = core_operation_funcproto_id; kernel.signature = "(N * int8) -> M * int8";',
+                       "has M in the result and in no operand"),
+    "sizes_that_are_none": ('static deferred_ckernel sizes; kernel.prototype = core_operation_funcproto_id; '
+                            'kernel.signature = "(N * int8) -> M * int8"; kernel.output_sizes = &sizes;',
+                            "has output_sizes that are no kernel of the core prototype"),
 }
+REDUCTION = """static dynd_reduction r = {sizeof(r), DYND_ABI_VERSION, 8, (void (*)(void *))count, (void *)count, NULL, (void *)count};
+  kernel.prototype = reduction_funcproto_id; kernel.instantiate = NULL; kernel.data_ptr = &r;
+  kernel.signature = "(N * float64) -> float64"; """
+WRONG |= {f"reduction_{name}": (REDUCTION + change, text) for name, change, text in [
+    ("without_functions", "kernel.data_ptr = NULL;", "must point to a dynd_reduction of this version"),
+    ("of_another_version", "r.version = 9;", "must point to a dynd_reduction of this version"),
+    ("that_is_too_small", "r.size = 8;", "must point to a dynd_reduction of this version"),
+    ("that_does_nothing", "r.accumulate = NULL;", "a reduction has initialise, accumulate and finish"),
+    ("without_a_state", "r.state_size = 0;", "the state of a reduction has 1 to 1048576 bytes, not 0"),
+    ("with_a_huge_state", "r.state_size = (size_t)-1;", "the state of a reduction has 1 to 1048576 bytes"),
+    ("with_a_kernel", "kernel.instantiate = (void *)count;", "a reduction has no instantiate"),
+    ("of_two_sizes", 'kernel.signature = "(N * int8, M * int8) -> int8";', "is not that of a reduction"),
+    ("of_no_row", 'kernel.signature = "(int8) -> int8";', "is not that of a reduction"),
+    ("of_any_type", 'kernel.signature = "(N * T) -> T";', "is not that of a reduction"),
+]}
 
 
 @pytest.mark.parametrize("name", WRONG)
