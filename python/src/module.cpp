@@ -101,7 +101,7 @@ NB_MODULE(_dynd, m) {
   the_interpreter.enter = [] { return int(or_sleep(PyGILState_Ensure)); };
   the_interpreter.leave = [](int state) { PyGILState_Release(PyGILState_STATE(state)); };
   the_interpreter.interrupted = is_interrupted;
-  array_type = make_array_type();
+  make_array_types();
   m.attr("array") = nb::handle(reinterpret_cast<PyObject *>(array_type));
   add_types(m);
   add_functions(m);

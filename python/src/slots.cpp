@@ -9,7 +9,7 @@
 
 namespace binding {
 
-PyTypeObject *array_type = nullptr;
+PyTypeObject *array_type = nullptr, *struct_array_type = nullptr;
 
 namespace {
 
@@ -36,10 +36,13 @@ void destroy(PyObject *self) {
 
 PyObject *wrap(nd::array array) {
   PyObject *self;
+  const type_data *dtype = array->type->dtype;
+  bool scalars = dtype->kind == type_kind::scalar || below_options(dtype)->kind != type_kind::struct_;
+  PyTypeObject *type = scalars ? array_type : struct_array_type;
   if (kept_count > 0) {
-    self = PyObject_Init(reinterpret_cast<PyObject *>(kept[--kept_count]), array_type);
+    self = PyObject_Init(reinterpret_cast<PyObject *>(kept[--kept_count]), type);
   } else {
-    self = reinterpret_cast<PyObject *>(PyObject_New(array_object, array_type));
+    self = reinterpret_cast<PyObject *>(PyObject_New(array_object, type));
     if (!self) {
       throw nb::python_error();
     }
@@ -326,10 +329,10 @@ constexpr const char *array_doc =
 // An attribute, or a field where the name is free.
 PyObject *get_attribute(PyObject *self, PyObject *name) {
   PyObject *found = PyObject_GenericGetAttr(self, name);
-  const type_data *type = found ? nullptr : below_options(unwrap(self).type().dtype().get());
-  if (!type || type->kind != type_kind::struct_ || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
     return found;
   }
+  const type_data *type = below_options(unwrap(self)->type->dtype);
   Py_ssize_t size;
   const char *text = PyUnicode_AsUTF8AndSize(name, &size);
   for (int i = 0; text && i < type->nfields; i++) {
@@ -385,22 +388,31 @@ PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),
                              DYND_SLOT(Py_mp_length, length),
                              DYND_SLOT(Py_sq_length, length),
                              DYND_SLOT(Py_sq_item, get_element),
-                             DYND_SLOT(Py_tp_getattro, get_attribute),
                              DYND_SLOT(Py_tp_iter, iterate),
                              DYND_SLOT(Py_tp_repr, repr),
                              DYND_SLOT(Py_tp_str, str),
                              DYND_SLOT(Py_bf_getbuffer, get_buffer),
                              {0, nullptr}};
+PyType_Slot struct_array_slots[] = {
+    DYND_SLOT(Py_tp_dealloc, destroy), DYND_SLOT(Py_tp_getattro, get_attribute), {0, nullptr}};
 #undef DYND_SLOT
 
-PyTypeObject *make_array_type() {
-  PyType_Spec spec = {"dynd.nd.array", sizeof(array_object), 0, Py_TPFLAGS_DEFAULT, array_slots};
+void make_array_types() {
+  PyType_Spec spec = {"dynd.nd.array", sizeof(array_object), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};
   PyObject *type = PyType_FromSpec(&spec);
   if (!type || PyObject_SetAttrString(type, "__array_ufunc__", Py_None) != 0) { // NumPy leaves operators to it
     throw nb::python_error();
   }
-  reinterpret_cast<PyTypeObject *>(type)->tp_vectorcall = call_array_type;
-  return reinterpret_cast<PyTypeObject *>(type);
+  PyType_Spec struct_spec = {"dynd.nd.array", sizeof(array_object), 0, Py_TPFLAGS_DEFAULT, struct_array_slots};
+  PyObject *struct_type = PyType_FromSpecWithBases(&struct_spec, type);
+  if (!struct_type) {
+    throw nb::python_error();
+  }
+  array_type = reinterpret_cast<PyTypeObject *>(type);
+  array_type->tp_flags &= ~Py_TPFLAGS_BASETYPE; // nothing else is derived from it
+  array_type->tp_vectorcall = call_array_type;
+  struct_array_type = reinterpret_cast<PyTypeObject *>(struct_type);
+  struct_array_type->tp_vectorcall = call_array_type;
 }
 
 } // namespace binding
