@@ -116,8 +116,9 @@ uint8_t program::converted(uint8_t reg, scalar_id to) {
 }
 
 uint8_t program::assigned(uint8_t reg, scalar_id to, error_mode mode, uint8_t valid, const char *field) {
+  bool leaves = std::any_of(output, output + noutputs, [&](const program_output &o) { return o.reg == reg; });
   if (nsteps && steps[nsteps - 1].kind == step_kind::swap_bytes && steps[nsteps - 1].writes[0] == reg &&
-      type[reg] == to) {
+      type[reg] == to && !leaves) {
     return reg; // a copy already, which nothing else reads
   }
   program_step &step = add_unary(step_kind::conversion, to, reg, row[reg]);

@@ -286,3 +286,8 @@ def test_a_reduction_of_an_expression(seed, name, scalar):
     x, y, z = (make(rng, value) for value in (a, b, row))
     found = getattr(x * y + z[:, None], name)(axis=1)
     assert_is(found, oracle.reduce(name, expected, axis=1), zeros=name == "sum")
+
+
+def test_one_element_each_goes_to_every_result_of_swapped_bytes():
+    plain = np.array([[[1, 5, -3]], [[2, 7, 9]]], ">i4")
+    assert nd.ptp(nd.asarray(plain), axis=1).tolist() == [[0, 0, 0], [0, 0, 0]]
