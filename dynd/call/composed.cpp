@@ -88,7 +88,10 @@ array finite_parts(const array &a, scalar_id type, double nan, std::optional<dou
 } // namespace
 
 array round(const array &a, int decimals) {
-  scalar_id type = type_in("round", type_set::reals, a);
+  scalar_id type = type_in("round", type_set::numbers, a);
+  if (is_complex(type)) {
+    return complex(round(real(a), decimals), round(imag(a), decimals));
+  }
   if (decimals == 0 || (is_integer(type) && decimals > 0)) {
     return round(a);
   }
@@ -127,19 +130,19 @@ array as_floats(const char *name, const array &a) {
 }
 
 /// What the elements along the axes are taken relative to: the largest of them; 0 where that is not finite.
-array largest_along(const array &a, const reduced_axes &axes) {
+array largest_along(const array &a, const reduced_axes &axes, const array &mask = {}) {
   scalar_id type = type_in("max", type_set::real_floats, a);
   array lowest = number(type, -std::numeric_limits<double>::infinity());
-  array top = max(a, axes, {.keepdims = true, .initial = lowest.get()});
+  array top = max(a, axes, {.keepdims = true, .where = mask.get(), .initial = lowest.get()});
   return where(isfinite(top), top, number(type, 0.0));
 }
 
 } // namespace
 
-array logsumexp(const array &a, const reduced_axes &axes, bool keepdims) {
+array logsumexp(const array &a, const reduced_axes &axes, bool keepdims, const array &mask) {
   find_axes("logsumexp", axes, a.ndim()); // an error of its own
-  array x = as_floats("logsumexp", a), top = largest_along(x, axes);
-  array total = log(sum(exp(x - top), axes, {.keepdims = keepdims}));
+  array x = as_floats("logsumexp", a), top = largest_along(x, axes, mask);
+  array total = log(sum(exp(x - top), axes, {.keepdims = keepdims, .where = mask.get()}));
   return std::move(total) + (keepdims ? top : sum(top, axes));
 }
 
@@ -210,9 +213,14 @@ array try_direct_softmax(const array &x, int axis) {
 
 } // namespace
 
-array softmax(const array &a, int axis) {
-  find_axes("softmax", axis, a.ndim()); // an error of its own
+array softmax(const array &a, const reduced_axes &axes) {
+  axis_set found = find_axes("softmax", axes, a.ndim()); // an error of its own
   array x = as_floats("softmax", a);
+  if (found.count != 1) {
+    array powers = exp(x - largest_along(x, axes));
+    return powers / sum(powers, axes, {.keepdims = true});
+  }
+  int axis = found.first();
   if (array small = try_direct_softmax(x, axis)) {
     return small;
   }

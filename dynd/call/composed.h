@@ -10,7 +10,8 @@ namespace dynd::nd {
 
 /// To `decimals` places after the point, before it where negative; ties go to the even digit. Integers keep their type
 /// and are exact, wrapping. Floating-point numbers are scaled by a power of ten, rounded, and scaled back, as NumPy
-/// does it; where the first product overflows, the number has no such places and stays as it is.
+/// does it; where the first product overflows, the number has no such places and stays as it is. Complex ones are
+/// rounded in both components.
 array round(const array &a, int decimals);
 
 /// NaN and the infinities replaced, of complex numbers in each component; without values the largest number of the type
@@ -23,9 +24,10 @@ array nan_to_num(const array &a, double nan = 0, std::optional<double> posinf = 
 array isclose(const array &a, const array &b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
 /// log(sum(exp(a))) along axes, relative to the largest element, so that nothing overflows; of nothing minus infinity.
-array logsumexp(const array &a, const reduced_axes &axes = {}, bool keepdims = false);
+/// Elements where the mask is not true are skipped.
+array logsumexp(const array &a, const reduced_axes &axes = {}, bool keepdims = false, const array &mask = {});
 
-/// exp(a) divided by its sum along an axis, relative to the largest element.
-array softmax(const array &a, int axis = -1);
+/// exp(a) divided by its sum along axes, relative to the largest element.
+array softmax(const array &a, const reduced_axes &axes = -1);
 
 } // namespace dynd::nd

@@ -77,11 +77,13 @@ template <op_id op, int noutputs, class... A> auto call(A &&...operands) {
 #undef DYND_AGGREGATE
 
 #define DYND_SCAN(name, set, accumulator, combine, identity, doc)                                                      \
-  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool include_initial = false) {            \
-    return array(evaluate(scan_id::name, a.get(), false, axis, include_initial));                                      \
+  inline array name(const array &a, std::optional<int> axis = std::nullopt, bool include_initial = false,              \
+                    std::optional<scalar_id> dtype = std::nullopt) {                                                   \
+    return array(evaluate(scan_id::name, a.get(), false, axis, include_initial, dtype));                               \
   }                                                                                                                    \
-  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool include_initial = false) {                 \
-    return array(evaluate(scan_id::name, a.get(), true, axis, include_initial));                                       \
+  inline array name(array &&a, std::optional<int> axis = std::nullopt, bool include_initial = false,                   \
+                    std::optional<scalar_id> dtype = std::nullopt) {                                                   \
+    return array(evaluate(scan_id::name, a.get(), true, axis, include_initial, dtype));                                \
   }
 #include "dynd/ops/scans.def"
 #undef DYND_SCAN
@@ -94,8 +96,9 @@ inline array reduce(op_id op, const array &a, std::optional<int> axis = std::nul
 /// a[1:] - a[:-1] along an axis, n times.
 inline array diff(const array &a, int n = 1, int axis = -1) { return differences(a, n, axis); }
 
-inline array vecdot(const array &a, const array &b, int axis = -1) {
-  return array(dynd::vecdot(a.get(), b.get(), axis));
+inline array vecdot(const array &a, const array &b, const reduced_axes &axes = -1,
+                    const reduction_keywords &keywords = {}) {
+  return array(dynd::vecdot(a.get(), b.get(), axes, keywords));
 }
 
 #define DYND_OPERATOR(symbol, name)                                                                                    \

@@ -5,6 +5,7 @@
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/align_axes.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/statistics.h"
 #include "dynd/ops/logic.h"
@@ -59,6 +60,39 @@ uint8_t reduction_call::weight(fused_task &fused, const value_registers *operand
   return keywords.weights ? fused.t.p.converted(operands[noperands() - 1].value, type) : no_register;
 }
 
+namespace {
+
+// What is told by an array of its own must broadcast to the operands, and not the other way round.
+void check_broadcasts(const char *name, const space_operands &operands, const char *keyword, array_block *own) {
+  space shape, before;
+  broadcast_space(name, operands, before);
+  space_operands all = operands;
+  all.push_back(own);
+  broadcast_space(name, all, shape);
+  bool same = shape.ndim == before.ndim && std::equal(shape.size, shape.size + shape.ndim, before.size);
+  intptr_t wanted = shape.count(); // -1: rows that nothing stretches
+  intptr_t count = before.count() < 0 && wanted >= 0 ? nd::count_elements(*operands[0].block) : before.count();
+  for (int s = 0; s < shape.nvar && same; s++) {
+    const space_slots &rows = before.slots[size_t(s)], &all_rows = shape.slots[size_t(s)];
+    same = rows.run && all_rows.run ? same_row_lengths(rows.run, rows.owner.get(), all_rows.run, all_rows.owner.get())
+                                    : wanted < 0 || count == wanted;
+  }
+  if (!same) {
+    fail(error_kind::broadcast, std::string(name) + ": " + keyword + " of shape " + space_text(own) +
+                                    " does not broadcast to " + space_text(operands[0]));
+  }
+}
+
+} // namespace
+
+void check_mask(const char *name, const space_operands &operands, array_block *where) {
+  element_kind kind;
+  if (!find_element_kind(where->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
+    fail(error_kind::type, std::string(name) + ": where must be bool, not " + where->type->dtype->text);
+  }
+  check_broadcasts(name, operands, "where", where);
+}
+
 ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands) {
   return evaluate(op, {operands.begin(), int(operands.size())});
 }
@@ -69,6 +103,31 @@ ref<array_block> as_type(ref<array_block> result, scalar_id to) {
   return own.scalar == to
              ? std::move(result)
              : copy_values(result.get(), access_mode::immutable, number_type(to, own.option), error_mode::nocheck);
+}
+
+ref<array_block> narrowed(ref<array_block> result, scalar_id element, std::optional<scalar_id> dtype) {
+  bool half = element == scalar_id::float16;
+  return dtype || half ? as_type(std::move(result), dtype.value_or(element)) : std::move(result);
+}
+
+void take_as(const char *name, number_operand &x, std::optional<scalar_id> dtype) {
+  if (!dtype) {
+    return;
+  }
+  if (*dtype == scalar_id::bool_) {
+    fail(error_kind::type, std::string(name) + ": dtype must be a number's type, not bool");
+  }
+  scalar_id own = x.element.scalar;
+  if ((is_integer(*dtype) && !is_integer(own) && own != scalar_id::bool_) || (is_complex(own) && !is_complex(*dtype))) {
+    try {
+      x.copy = copy_values(x.block, access_mode::immutable, number_type(*dtype, x.element.option));
+    } catch (const error &e) {
+      fail(e.kind(), std::string(name) + ": dtype: " + e.what());
+    }
+    x.block = x.copy.get();
+    x.last_use = true;
+    find_element_kind(x.block->type->dtype, x.element);
+  }
 }
 
 ref<array_block> missing_where_not(array_block *any, array_block *value) {
@@ -103,7 +162,8 @@ uint8_t folded_value(const reduction_call &call, fused_task &fused, const value_
     return p.converted(p.converted(x.value, scalar_id::bool_), type);
   }
   bool any_byte = type == scalar_id::bool_ && call.what.kind == aggregate_kind::index; // of a bool, but 0, is true
-  return any_byte ? p.add_operation(logic::both, type, {x.value, x.value}) : p.converted(x.value, type);
+  return any_byte ? p.add_operation(logic::both, type, {x.value, x.value})
+                  : p.converted(p.converted(x.value, call.taken_as()), type);
 }
 
 // What happens where nothing is left to fold.
@@ -120,7 +180,7 @@ nothing_left rule_of(const reduction_call &call, reduction_id id) {
 
 scalar_id fold_type(const reduction_call &call, reduction_id id) {
   return call.what.part == folded_part::truth ? scalar_id::bool_
-                                              : accumulator_type(id, call.element.scalar, call.what.name);
+                                              : accumulator_type(id, call.taken_as(), call.what.name);
 }
 
 } // namespace
@@ -192,8 +252,8 @@ ref<array_block> folded(const reduction_call &call) {
     ref<array_block> initial = initial_value(call, fold_type(call, call.what.fold));
     result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()});
   }
-  bool half = call.element.scalar == scalar_id::float16 && call.what.part == folded_part::value;
-  return half ? as_type(std::move(result), scalar_id::float16) : result;
+  bool values = call.what.part == folded_part::value;
+  return values ? narrowed(std::move(result), call.taken_as(), call.dtype()) : result;
 }
 
 // Where an element is skipped the identity is folded, which may be what the others are too: then the first element that
@@ -275,22 +335,6 @@ ref<array_block> result_of(const reduction_call &call) {
 
 // ---- arguments ----------------------------------------------------------------------------------------------------
 
-// What is told by an array of its own must broadcast to the operand, and not the other way round.
-void check_broadcasts(const reduction_call &call, const char *keyword, array_block *own) {
-  space shape;
-  broadcast_space(call.what.name, {call.operand, own}, shape);
-  bool same = shape.ndim == call.operand->ndim && std::equal(shape.size, shape.size + shape.ndim, call.operand->size());
-  for (int s = 0; s < shape.nvar && same; s++) {
-    offsets_run rows = rows_of(*call.operand, s), all = shape.slots[size_t(s)].run;
-    same = rows ? same_row_lengths(rows, call.operand->streams()[s].owner, all, shape.slots[size_t(s)].owner.get())
-                : nd::count_elements(*call.operand) == shape.count();
-  }
-  if (!same) {
-    fail(error_kind::broadcast, std::string(call.what.name) + ": " + keyword + " of shape " + space_text(own) +
-                                    " does not broadcast to " + space_text(call.operand));
-  }
-}
-
 void check_type(const reduction_call &call) {
   if (call.what.part == folded_part::value) {
     accumulator_type(call.what.fold, call.element.scalar, call.what.name);
@@ -303,40 +347,48 @@ void check_type(const reduction_call &call) {
 
 void check_keywords(const reduction_call &call) {
   element_kind kind;
-  if (array_block *where = call.keywords.where) {
-    if (!find_element_kind(where->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
-      fail(error_kind::type, std::string(call.what.name) + ": where must be bool, not " + where->type->dtype->text);
-    }
-    check_broadcasts(call, "where", where);
+  if (call.keywords.where) {
+    check_mask(call.what.name, {call.operand}, call.keywords.where);
   }
   if (array_block *weights = call.keywords.weights) {
     if (!find_element_kind(weights->type->dtype, kind) || !is_in(type_set::reals, kind.scalar)) {
       fail(error_kind::type,
            std::string(call.what.name) + ": weights must be real numbers, not " + weights->type->dtype->text);
     }
-    check_broadcasts(call, "weights", weights);
+    check_broadcasts(call.what.name, {call.operand}, "weights", weights);
   }
 }
 
-bool is_ragged_below(const array_block &operand, int axis) {
-  return operand.slot_stream(axis + 1) < operand.type->var_count;
+// Whether rows are below a reduced axis that stay.
+bool is_ragged_below(const array_block &operand, const axis_set &axes) {
+  for (int d = axes.first() + 1; d < axes.ndim; d++) {
+    if (!axes.has[d] && operand.is_var(d)) {
+      return true;
+    }
+  }
+  return false;
 }
 
-// Along an axis outside of rows of any length: at each place what the rows have that reach it.
-ref<array_block> reduce_aligned(const aggregate &what, array_block *operand, const axis_set &axes,
-                                reduction_keywords keywords) {
-  if (axes.count != 1 || keywords.where || keywords.weights || what.kind == aggregate_kind::index) {
-    const char *wrong = axes.count != 1    ? "takes one axis"
-                        : keywords.where   ? "does not go with where="
-                        : keywords.weights ? "does not go with weights="
-                                           : "has no positions";
-    fail(error_kind::value, std::string(what.name) + ": align='left' " + wrong);
+// Along axes outside of rows of any length: at each place what the rows have that reach it.
+ref<array_block> reduce_aligned(const reduction_call &call) {
+  aligned_rows aligned(call.what.name, call.operand, call.axes);
+  reduction_keywords keywords = call.keywords;
+  keywords.keepdims = keywords.align_left = keywords.where_last_use = false;
+  ref<array_block> rows = aligned.rows_of(call.operand), where, weights;
+  if (keywords.where) {
+    where = aligned.rows_of(keywords.where);
+    keywords.where = where.get();
   }
-  ref<array_block> aligned = align_axis_inside(operand, axes.first());
-  bool kept = std::exchange(keywords.keepdims, false);
-  keywords.align_left = false;
-  ref<array_block> result = evaluate(what.id, aligned.get(), false, operand->ndim - 1, keywords);
-  return kept ? with_axes_kept(std::move(result), axes) : result;
+  if (keywords.weights) {
+    weights = aligned.rows_of(keywords.weights);
+    keywords.weights = weights.get();
+  }
+  ref<array_block> result = evaluate(call.what.id, rows.get(), false, rows->ndim - 1, keywords);
+  if (call.what.kind == aggregate_kind::index) {
+    result = copy_values(result.get(), access_mode::immutable); // to be changed
+    aligned.restore_positions(result.get());
+  }
+  return call.keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
 }
 
 } // namespace
@@ -346,11 +398,14 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   const aggregate &what = aggregate_of(id);
   settings how = thread_settings();
   number_operand x(what.name, operand, last_use);
+  if (what.keywords & takes_dtype) {
+    take_as(what.name, x, keywords.dtype);
+  }
   reduction_call call{what, how, x.block, x.last_use, keywords, x.element, find_axes(what.name, axes, x.block->ndim)};
   check_type(call);
   check_keywords(call);
-  if (keywords.align_left && (call.axes.count != 1 || is_ragged_below(*x.block, call.axes.first()))) {
-    return reduce_aligned(what, x.block, call.axes, keywords);
+  if (keywords.align_left && is_ragged_below(*x.block, call.axes)) {
+    return reduce_aligned(call);
   }
   if (ref<array_block> result = try_direct_reduction(call)) {
     return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;

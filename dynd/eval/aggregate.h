@@ -19,6 +19,11 @@ struct reduction_call {
   /// The number of the first operand after those.
   int noperands() const { return 1 + !!keywords.where + !!keywords.weights; }
 
+  /// The type that the elements are folded as, before what the fold widens.
+  scalar_id taken_as() const { return dtype().value_or(element.scalar); }
+  std::optional<scalar_id> dtype() const {
+    return what.keywords & takes_dtype ? keywords.dtype : std::optional<scalar_id>();
+  }
   bool skips_nan() const { return what.nan == nan_rule::skipped && is_floating(real_type(element.scalar)); }
   /// Whether some elements may be skipped; else present() is no_register.
   bool skips() const;
@@ -28,6 +33,13 @@ struct reduction_call {
   /// The weights as numbers of a type; no_register without them.
   uint8_t weight(fused_task &fused, const value_registers *operands, scalar_id type) const;
 };
+
+/// where= has to be bool and to broadcast to what the operands broadcast to.
+void check_mask(const char *name, const space_operands &operands, array_block *where);
+
+/// dtype= of a sum or a scan: the operand itself where the program converts it, as NumPy does, else a copy that was
+/// checked: of numbers with a fraction as integers, of complex ones as real ones. The result is converted at the end.
+void take_as(const char *name, number_operand &x, std::optional<scalar_id> dtype);
 
 /// The direct step, of a small array: all elements of a dense one, or the rows of a ragged one; the reduced axes are
 /// not kept. Null where the call is not of this kind.
@@ -46,5 +58,7 @@ ref<array_block> number_of(scalar_id type, double value);
 ref<array_block> missing_where_not(array_block *any, array_block *value);
 /// The numbers converted, unchecked.
 ref<array_block> as_type(ref<array_block> result, scalar_id to);
+/// What was folded or scanned in a wider type, as dtype= or float16 has it.
+ref<array_block> narrowed(ref<array_block> result, scalar_id element, std::optional<scalar_id> dtype);
 
 } // namespace dynd

@@ -79,8 +79,7 @@ ref<array_block> fold_rows(const reduction_call &call, scalar_id type) {
   if (empty && values && reduction_of(call.what.fold).empty == empty_rule::none) {
     return {};
   }
-  bool half = call.element.scalar == scalar_id::float16 && values && !functions.index;
-  return half ? as_type(std::move(result), scalar_id::float16) : result;
+  return values && !functions.index ? narrowed(std::move(result), call.taken_as(), call.dtype()) : result;
 }
 
 // As row_functions.cpp has it.
@@ -120,7 +119,10 @@ template <class T> ref<array_block> statistic_of_rows(const reduction_call &call
 } // namespace
 
 ref<array_block> try_direct_reduction(const reduction_call &call) {
-  scalar_id own = call.element.scalar;
+  scalar_id own = call.taken_as();
+  if (own == scalar_id::float16 && call.element.scalar != own) { // rounded twice
+    return {};
+  }
   switch (call.what.kind) {
   case aggregate_kind::fold:
   case aggregate_kind::index:

@@ -81,15 +81,17 @@ struct reduction_keywords {
   bool align_left = false;     ///< rows below the axis need not be equally long: those that reach a place are reduced
   bool empty_missing = false;  ///< what has no value for no elements is missing then, not an error
   bool where_last_use = false; ///< as in call_operands
+  std::optional<scalar_id> dtype = {}; ///< what the elements are taken as, and the type of the result
 };
 
 /// A reduction; runs at once. `last_use` as above. Keywords that the entry does not take are ignored.
 ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes = {},
                           const reduction_keywords &keywords = {});
 
-/// The sum of the products of two arrays that broadcast together, along one axis; of complex numbers with the first
-/// one's conjugate.
-ref<array_block> vecdot(array_block *a, array_block *b, int axis = -1);
+/// The sum of the products of two arrays that broadcast together; of complex numbers with the first one's conjugate. Of
+/// the keywords it takes keepdims and where, which broadcasts to both together.
+ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes = -1,
+                        const reduction_keywords &keywords = {});
 
 /// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of
 /// any type.

@@ -8,10 +8,7 @@
 
 namespace dynd {
 
-namespace {
-
-// The operand over the whole space, in C order.
-ref<array_block> spread(const char *name, array_block *operand, const space &shape) {
+ref<array_block> spread_copy(const char *name, array_block *operand, const space &shape) {
   element_kind kind;
   find_element_kind(operand->type->dtype, kind);
   fused_task fused(name, {});
@@ -26,6 +23,8 @@ ref<array_block> spread(const char *name, array_block *operand, const space &sha
   fused.finish();
   return result;
 }
+
+namespace {
 
 // A view in which the axes from `first` on, in C order, are one: [[[1, 2], [3]], [[4]]] from 1 on is [[1, 2, 3], [4]].
 ref<array_block> merge_from(const ref<array_block> &block, int first) {
@@ -84,7 +83,7 @@ ref<array_block> merge_from(const ref<array_block> &block, int first) {
 } // namespace
 
 ref<array_block> merged_copy(const char *name, array_block *operand, const space &shape, const bool *reduced) {
-  ref<array_block> copy = spread(name, operand, shape);
+  ref<array_block> copy = spread_copy(name, operand, shape);
   int to = shape.ndim; // where the reduced axes begin
   for (int d = shape.ndim - 1; d >= 0; d--) {
     if (reduced[d] && d != --to) {

@@ -5,6 +5,9 @@
 
 namespace dynd {
 
+/// The operand over the whole space, in C order.
+ref<array_block> spread_copy(const char *name, array_block *operand, const space &shape);
+
 /// The operand over the whole space, in C order, with the reduced axes as its last one: one logical row each. Its
 /// elements are scalars that may be missing. Where an axis that stays is inside of a reduced one, it must have the same
 /// lengths along that: rows are reduced element by element; else it is an error that names the operation.

@@ -57,16 +57,15 @@ struct found_elements {
 };
 
 // Copies an array with one axis further inside, as number `to`. What is between is below all elements of the axis: it
-// is equally long there; or, aligned, each place has the elements that reach it.
+// is equally long there.
 class axis_mover {
 public:
-  axis_mover(const char *name, const array_block &block, int axis, int to, bool aligned)
-      : name_(name), block_(block), axis_(axis), to_(to), aligned_(aligned), found_(block) {}
+  axis_mover(const char *name, const array_block &block, int axis, int to)
+      : name_(name), block_(block), axis_(axis), to_(to), found_(block) {}
 
   ref<array_block> run() {
     visit(0, {});
-    return found_.build(block_, block_.type->dtype, axis_, aligned_ ? -1 : block_.size()[axis_],
-                        [&](int k) { return axis_at(k); });
+    return found_.build(block_, block_.type->dtype, axis_, block_.size()[axis_], [&](int k) { return axis_at(k); });
   }
 
 private:
@@ -100,13 +99,9 @@ private:
     bool moved = axis == axis_, between = axis > axis_ && axis <= to_;
     int64_t length = moved ? int64_t(elements.size()) : between ? length_between(k, elements) : find(axis).size();
     found_.add_row(axis, length);
-    std::vector<int64_t> reaching = between && aligned_ ? elements : std::vector<int64_t>();
     for (int64_t i = 0; i < length; i++) {
-      if (between && aligned_) { // fewer and fewer of them
-        std::erase_if(reaching, [&](int64_t element) { return length_below(element, axis) <= i; });
-      }
       index_[axis] = moved ? elements[size_t(i)] : i;
-      visit(k + 1, between && aligned_ ? reaching : elements);
+      visit(k + 1, elements);
     }
   }
 
@@ -115,16 +110,16 @@ private:
     return find(axis).size();
   }
 
-  // The length of the rows below all elements of the moved axis; aligned, the longest.
+  // The length of the rows below all elements of the moved axis.
   int64_t length_between(int k, const std::vector<int64_t> &elements) {
     int axis = axis_at(k);
     int64_t length = std::max<int64_t>(block_.size()[axis], 0);
     for (size_t i = 0; i < elements.size(); i++) {
       int64_t own = length_below(elements[i], axis);
-      if (!aligned_ && i > 0 && own != length) {
+      if (i > 0 && own != length) {
         fail_lengths(k, length, own);
       }
-      length = aligned_ ? std::max(length, own) : own;
+      length = own;
     }
     return length;
   }
@@ -143,7 +138,6 @@ private:
   const char *name_;
   const array_block &block_;
   int axis_, to_;
-  bool aligned_;
   found_elements found_;
   intptr_t index_[max_ndim];
   stream_room room_;
@@ -205,16 +199,10 @@ private:
 
 } // namespace
 
-ref<array_block> align_axis_inside(array_block *block, int axis) {
-  materialize(block);
-  without_interpreter unlocked;
-  return axis_mover("", *block, axis, block->ndim - 1, true).run();
-}
-
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to) {
   materialize(block);
   without_interpreter unlocked;
-  return axis_mover(operation, *block, axis, to, false).run();
+  return axis_mover(operation, *block, axis, to).run();
 }
 
 ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer) {

@@ -133,12 +133,12 @@ struct block_sums {
 bool sum_blocks(const row_call &call, scalar_id type, const settings &how, const space &blocks, block_sums &sums) {
   fused_task fused(call.what.name, how);
   broadcast_space(call.what.name, {call.operand}, fused.t.shape);
-  fused.claim({call.operand}, call.last_use ? 1 : 0, *call.operand, block_sums::parts);
+  fused.claim(call.operands(), call.last_uses(), *call.operand, block_sums::parts);
   fused.add_claimed();
   row_steps s(fused, type);
-  s.take(fused.registers_of(call.operand));
+  take_operands(s, fused, call);
   uint8_t n = s.count();
-  uint8_t m = s(quotient, s.fold(s.value, sum), s(larger, n, s.constant(1))); // a block of missing values has mean 0
+  uint8_t m = s(quotient, s.fold(s.weighted(s.value), sum), s.one_if_zero(n)); // of no elements 0
   deviations d = add_deviations(s, m, true);
   fused.add_claimed_outputs();
   bool alone = fused.t.p.noutputs == 0; // claimed outputs would be cut as if they were sums
@@ -169,7 +169,7 @@ void combine_sums(const row_call &call, scalar_id type, const settings &how, con
   uint8_t count = s.fold(n, sum);
   uint8_t lowest = s.fold(m, least);
   uint8_t above = s.fold(s(product, n, s(difference, m, s.repeated(lowest))), sum);
-  uint8_t mean = s(addition, lowest, s(quotient, above, s(larger, count, s.constant(1))));
+  uint8_t mean = s(addition, lowest, s(quotient, above, s.one_if_zero(count)));
   uint8_t d = s(difference, m, s.repeated(mean));
   uint8_t moved = s(product, d, s(addition, s(addition, r, r), s(product, n, d)));
   uint8_t squares = s.fold(s(addition, part(block_sums::squares), moved), sum);

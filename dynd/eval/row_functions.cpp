@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/merge_axes.h"
 #include "dynd/eval/observe.h"
 
 namespace dynd {
@@ -14,7 +15,7 @@ using namespace arithmetic;
 
 deviations add_deviations(row_steps &s, uint8_t mean, bool with_sum) {
   uint8_t d = s(difference, s.value, s.repeated(mean));
-  return {with_sum ? s.fold(d, sum) : no_register, s.fold(s(square, d), sum)};
+  return {with_sum ? s.fold(s.weighted(d), sum) : no_register, s.fold(s.weighted(s(square, d)), sum)};
 }
 
 uint8_t finish_variance(row_steps &s, const row_operation &what, uint8_t squares, uint8_t count) {
@@ -25,9 +26,40 @@ uint8_t finish_variance(row_steps &s, const row_operation &what, uint8_t squares
   return what.function == row_function::deviation ? s(root, variance) : variance;
 }
 
+space_operands row_call::operands() const {
+  space_operands list{operand};
+  for (array_block *other : {where, weights}) {
+    if (other) {
+      list.push_back(other);
+    }
+  }
+  return list;
+}
+
+void take_operands(row_steps &s, fused_task &fused, const row_call &call) {
+  value_registers x = fused.registers_of(call.operand);
+  s.take(x);
+  if (call.where) {
+    value_registers mask = fused.registers_of(call.where);
+    s.skip_where_not(mask.valid);
+    s.skip_where_not(mask.value);
+  }
+  if (call.weights) {
+    s.weigh(fused.registers_of(call.weights));
+  }
+  if (call.skips_nan) {
+    program &p = fused.t.p;
+    s.skip_where_not(p.add_operation(equal, p.type[x.value], {x.value, x.value}));
+  }
+}
+
 uint8_t add_row_function(fused_task &fused, const row_operation &what, scalar_id type, const value_registers &x) {
   row_steps s(fused, type);
   s.take(x);
+  return add_row_function(s, what);
+}
+
+uint8_t add_row_function(row_steps &s, const row_operation &what) {
   if (what.function == row_function::largest) {
     return s.finite_or_zero(s.fold(s.value, largest));
   }
@@ -35,7 +67,7 @@ uint8_t add_row_function(fused_task &fused, const row_operation &what, scalar_id
     return s.fold(s.value, sum);
   }
   uint8_t count = s.count();
-  uint8_t mean = s(quotient, s.fold(s.value, sum), count);
+  uint8_t mean = s(quotient, s.fold(s.weighted(s.value), sum), count);
   return what.function == row_function::mean ? mean
                                              : finish_variance(s, what, add_deviations(s, mean, false).squares, count);
 }
@@ -63,8 +95,12 @@ bool are_rows_inside(const array_block &block, int axis) {
   return true;
 }
 
-// The axes of a view with one of them last.
-nd::array with_axis_last(const nd::array &a, int axis) {
+// A view with so many dimensions, one of them last.
+nd::array with_axis_last(array_block *block, int axis, int ndim) {
+  nd::array a(ref<array_block>::share(block));
+  while (a.ndim() < ndim) {
+    a = nd::with_unit_axis(a, 0);
+  }
   int axes[max_ndim];
   for (int d = 0, k = 0; d < a.ndim(); d++) {
     axes[d == axis ? a.ndim() - 1 : k] = d;
@@ -78,9 +114,11 @@ ref<array_block> run_rows(const row_call &call, fused_task &fused, scalar_id typ
   task &t = fused.t;
   ref<array_block> result = new_result(without_last(t.shape), number_type(type, false), is_tracing(t.how));
   nd::array place = nd::with_unit_axis(nd::array(result), t.shape.ndim - 1);
-  fused.claim({call.operand}, call.last_use ? 1 : 0, *call.operand, 1);
+  fused.claim(call.operands(), call.last_uses(), *call.operand, 1);
   fused.add_claimed();
-  uint8_t reg = add_row_function(fused, call.what, type, fused.registers_of(call.operand));
+  row_steps s(fused, type);
+  take_operands(s, fused, call);
+  uint8_t reg = add_row_function(s, call.what);
   fused.add_claimed_outputs();
   fused.add_output(reg, place.get(), place.get()->type->var_count);
   fused.lower_operands();
@@ -103,7 +141,16 @@ ref<array_block> run_long_rows(const row_call &call, const space &shape, scalar_
   ref<array_block> in_c_order = copy_values(call.operand, access_mode::immutable);
   row_call again = call;
   again.operand = in_c_order.get();
-  again.last_use = false;
+  again.last_use = again.where_last_use = false;
+  space all;
+  broadcast_space(call.what.name, {again.operand}, all);
+  ref<array_block> spread[2];
+  if (call.where) {
+    again.where = (spread[0] = spread_copy(call.what.name, call.where, all)).get();
+  }
+  if (call.weights) {
+    again.weights = (spread[1] = spread_copy(call.what.name, call.weights, all)).get();
+  }
   if (!combine_blocks(again, type, how, flat.get())) {
     fail(error_kind::internal, std::string(call.what.name) + ": a copy in C order has no blocks");
   }
@@ -135,8 +182,8 @@ space with_one_last(const space &shape) {
 ref<array_block> try_delay(const row_call &call, scalar_id type, const space &shape, const settings &how) {
   intptr_t count = shape.count();
   size_t bytes = size_t(count) * sizeof(double), held;
-  if (!call.keepdims || how.eager || !(call.operand->flags & flag_ours) || count < 0 || bytes < lazy_from ||
-      !may_be_held(&call.operand, 1, bytes, held)) {
+  if (!call.keepdims || !call.takes_all() || how.eager || !(call.operand->flags & flag_ours) || count < 0 ||
+      bytes < lazy_from || !may_be_held(&call.operand, 1, bytes, held)) {
     return {};
   }
   ref<array_block> result = new_lazy_result(with_one_last(shape), number_type(type, false), lazy_operation::bytes(1));
@@ -173,7 +220,10 @@ ref<array_block> evaluate_rows(const row_call &call) {
   int ndim = call.operand->ndim, axis = call.axis + (call.axis < 0 ? ndim : 0);
   scalar_id type;
   bool last = axis == ndim - 1;
-  if (!find_computation(*call.operand, type) || (!last && !call.all && call.operand->type->var_count > 0)) {
+  auto is_ragged = [](const space_operand &x) { return x.block->type->var_count > 0; };
+  space_operands all = call.operands();
+  if (!find_computation(*call.operand, type) ||
+      (!last && !call.all && std::any_of(all.begin(), all.end(), is_ragged))) {
     return {};
   }
   if (call.all) {
@@ -188,10 +238,16 @@ ref<array_block> evaluate_rows(const row_call &call) {
   if (last) {
     result = evaluate_last_axis(call, type);
   } else {
-    nd::array moved = with_axis_last(nd::array(ref<array_block>::share(call.operand)), axis);
+    nd::array moved = with_axis_last(call.operand, axis, ndim), where, weights;
     row_call inner = call;
     inner.operand = moved.get();
-    inner.last_use = inner.keepdims = false;
+    inner.last_use = inner.where_last_use = inner.keepdims = false;
+    if (call.where) {
+      inner.where = (where = with_axis_last(call.where, axis, ndim)).get();
+    }
+    if (call.weights) {
+      inner.weights = (weights = with_axis_last(call.weights, axis, ndim)).get();
+    }
     result = evaluate_last_axis(inner, type);
   }
   element_kind kind;

@@ -30,7 +30,14 @@ struct row_call {
   bool last_use = false; ///< as in evaluate.h
   int axis = -1;
   bool keepdims = false;
-  bool all = false; ///< all axes are one row in C order
+  bool all = false;                                 ///< all axes are one row in C order
+  array_block *where = nullptr, *weights = nullptr; ///< as in reduction_keywords
+  bool where_last_use = false, skips_nan = false;
+
+  bool takes_all() const { return !where && !weights && !skips_nan; }
+  /// The operand, then where= and weights= if they are given.
+  space_operands operands() const;
+  unsigned last_uses() const { return unsigned(last_use) | unsigned(where_last_use) << 1; }
 };
 
 /// The function of each row along an axis, for elements that are real numbers. Floating types stay what they are,
@@ -41,7 +48,11 @@ struct row_call {
 /// x - mean(x, axis=1, keepdims=True), is then one pass.
 ref<array_block> evaluate_rows(const row_call &call);
 
+/// Reads the elements of the operands, and which of them count how often.
+void take_operands(row_steps &s, fused_task &fused, const row_call &call);
+
 /// Adds the steps; returns the register of rows.
+uint8_t add_row_function(row_steps &s, const row_operation &function);
 uint8_t add_row_function(fused_task &fused, const row_operation &function, scalar_id type, const value_registers &x);
 
 // ---- the parts of it, for rows that are long ------------------------------------------------------------------------

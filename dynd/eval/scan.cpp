@@ -21,6 +21,7 @@ struct typed_scan {
   const char *name;
   op_id combine;
   element_kind element;
+  scalar_id taken_as; ///< dtype=, or the type of the elements
   scalar_id accumulator;
   bool include_initial = false;
   array_block *identity = nullptr; ///< what a fold begins with, a value of the accumulator's type
@@ -42,7 +43,7 @@ void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, 
   fused.add_claimed();
   value_registers x = fused.registers_of(operand);
   program &p = fused.t.p;
-  uint8_t value = p.converted(x.value, typed.accumulator), valid = no_register;
+  uint8_t value = p.converted(p.converted(x.value, typed.taken_as), typed.accumulator), valid = no_register;
   int stream = place->type->var_count;
   if (x.valid != no_register && (is_complex(typed.accumulator) || typed.folds)) {
     valid = x.valid;
@@ -228,8 +229,9 @@ ref<array_block> try_direct_dense(const scan_functions &functions, array_block *
 
 // Small arrays, along the last axis: one call of the compiled loop.
 ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int axis, const settings &how) {
+  bool rounded_twice = typed.taken_as == scalar_id::float16 && typed.element.scalar != typed.taken_as;
   if (!may_be_direct(how) || typed.include_initial || axis != operand->ndim - 1 || !operand->has_scalars() ||
-      !operand->is_ready()) {
+      !operand->is_ready() || rounded_twice) {
     return {};
   }
   const scan_functions &functions = isa().scan(scan_by(typed.combine)->id, typed.accumulator);
@@ -240,16 +242,17 @@ ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int a
 } // namespace
 
 ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::optional<int> axis,
-                          bool include_initial) {
+                          bool include_initial, std::optional<scalar_id> dtype) {
   settings how = thread_settings();
   const scan &what = scan_of(id);
   number_operand x(what.name, operand, last_use);
-  scalar_id accumulator = accumulator_type(id, x.element.scalar);
-  typed_scan typed{what.name, what.combine, x.element, accumulator, include_initial, nullptr, false};
+  take_as(what.name, x, dtype);
+  scalar_id taken_as = dtype.value_or(x.element.scalar), accumulator = accumulator_type(id, taken_as);
+  typed_scan typed{what.name, what.combine, x.element, taken_as, accumulator, include_initial, nullptr, false};
   int at = checked_axis(typed.name, *x.block, axis);
   ref<array_block> result = try_direct(typed, x.block, at, how);
   result = result ? std::move(result) : run_scan(typed, x.block, x.last_use, at, how);
-  return x.element.scalar == scalar_id::float16 ? as_type(std::move(result), scalar_id::float16) : result;
+  return narrowed(std::move(result), taken_as, dtype);
 }
 
 // ---- folds --------------------------------------------------------------------------------------------------------
@@ -338,7 +341,8 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
   settings how = thread_settings();
   const char *name = operation_of(op).name;
   number_operand x((std::string("reduce: ") + name).c_str(), operand, last_use);
-  typed_scan typed{name, op, x.element, folded_type(op, x.element.scalar), false, nullptr, true};
+  scalar_id own = x.element.scalar;
+  typed_scan typed{name, op, x.element, own, folded_type(op, own), false, nullptr, true};
   if (const aggregate *a = aggregate_by(op); a && !identity) {
     return as_type(evaluate(a->id, x.block, x.last_use, axis), typed.accumulator);
   }

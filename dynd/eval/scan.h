@@ -11,9 +11,10 @@ namespace dynd {
 
 /// The running values along an axis (negative: from the end; only an array of one dimension needs none), strictly in
 /// the order of the index. Runs at once. A missing element's value is missing, and is left out of those after it. With
-/// include_initial each row begins with the value of no elements, and is one longer. `last_use` as in call_operands.
+/// include_initial each row begins with the value of no elements, and is one longer. dtype: what the elements are taken
+/// as, and the type of the values. `last_use` as in call_operands.
 ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::optional<int> axis,
-                          bool include_initial);
+                          bool include_initial, std::optional<scalar_id> dtype = {});
 
 /// The left fold of each row by an operation (T, T) -> T, in its type: f(f(f(identity, a), b), c). Along an axis, or
 /// over everything in C order. Where a reduction combines by the operation, it is that one, in its order. Missing

@@ -121,10 +121,6 @@ size_t value_bytes(const space &shape, ndt::type dtype);
 /// element, so they have to be equally long; else it is an error that names the operation.
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to);
 
-/// The same where rows below need not be equally long: at each place the axis has the elements of those rows that reach
-/// it, in their order. [[1, 2, 3], [], [4, 5]] along axis 0 is [[1, 4], [2, 5], [3]].
-ref<array_block> align_axis_inside(array_block *block, int axis);
-
 /// The reverse, for a result of the moved array: a copy with the axis where it is in `like`, which is ragged below it.
 /// The axis is `longer` elements longer than there.
 ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer);

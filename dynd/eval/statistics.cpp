@@ -79,14 +79,17 @@ ref<array_block> try_rows(const reduction_call &call) {
                                                                        : row_function::deviation;
   bool known = function != row_function::deviation || call.what.kind == aggregate_kind::deviation;
   bool one_axis = call.axes.count == 1, all = call.axes.all() && call.axes.count > 1;
-  if (!known || !(one_axis || all) || call.keywords.where || call.keywords.weights || call.skips_nan() ||
-      (all && call.element.scalar == scalar_id::float16)) {
+  if (!known || !(one_axis || all) || (all && call.element.scalar == scalar_id::float16)) {
     return {};
   }
   row_call rows{{call.what.name, function, call.keywords.correction}, call.operand, call.last_use};
   rows.axis = call.axes.first();
   rows.keepdims = call.keywords.keepdims && one_axis;
   rows.all = all;
+  rows.where = call.keywords.where;
+  rows.where_last_use = call.keywords.where && call.keywords.where_last_use;
+  rows.weights = call.keywords.weights;
+  rows.skips_nan = call.skips_nan();
   ref<array_block> result = evaluate_rows(rows);
   return result && call.keywords.keepdims && all ? with_axes_kept(std::move(result), call.axes) : result;
 }
@@ -148,7 +151,7 @@ ref<array_block> try_direct_products(array_block *a, array_block *b, scalar_id t
 } // namespace
 
 // Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
-ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
+ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes, const reduction_keywords &keywords) {
   const char *name = "vecdot";
   settings how = thread_settings();
   scalar_id own = promote(kind_of_numbers(name, a->type).scalar, kind_of_numbers(name, b->type).scalar);
@@ -157,17 +160,24 @@ ref<array_block> vecdot(array_block *a, array_block *b, int axis) {
   fold sum{arithmetic::sum, type};
   reduction_spec spec{name, how};
   spec.operands = {a, b};
-  spec.axes = find_axes(name, axis, std::max(a->ndim, b->ndim));
-  if (ref<array_block> direct = try_direct_products(a, b, type, how)) {
-    return direct;
+  axis_set found = spec.axes = find_axes(name, axes, std::max(a->ndim, b->ndim));
+  if (keywords.where) {
+    check_mask(name, {a, b}, keywords.where);
+    spec.operands.push_back(keywords.where);
   }
-  return reduce(std::move(spec), ndt::make_scalar(type), sum, [&](fused_task &fused, const value_registers *in) {
-    program &p = fused.t.p;
-    uint8_t x = p.converted(in[0].value, type), y = p.converted(in[1].value, type);
-    x = is_complex(type) ? p.add_operation(arithmetic::conjugate, type, {x}) : x;
-    x = p.add_operation(arithmetic::product, type, {x, y});
-    return present_or_nothing(fused, fused.both(in[0].valid, in[1].valid), x, sum);
-  });
+  ref<array_block> result = keywords.where ? ref<array_block>() : try_direct_products(a, b, type, how);
+  if (!result) {
+    result = reduce(std::move(spec), ndt::make_scalar(type), sum, [&](fused_task &fused, const value_registers *in) {
+      program &p = fused.t.p;
+      uint8_t x = p.converted(in[0].value, type), y = p.converted(in[1].value, type);
+      x = is_complex(type) ? p.add_operation(arithmetic::conjugate, type, {x}) : x;
+      x = p.add_operation(arithmetic::product, type, {x, y});
+      uint8_t present = fused.both(in[0].valid, in[1].valid);
+      present = keywords.where ? fused.both(present, fused.both(in[2].valid, in[2].value)) : present;
+      return present_or_nothing(fused, present, x, sum);
+    });
+  }
+  return keywords.keepdims ? with_axes_kept(std::move(result), found) : result;
 }
 
 ref<array_block> range(const reduction_call &call) {

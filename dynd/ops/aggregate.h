@@ -33,7 +33,8 @@ enum class folded_part : uint8_t { value, truth, presence };
 
 enum class nan_rule : uint8_t { kept, skipped };
 
-inline constexpr uint8_t takes_where = 1, takes_initial = 2, takes_empty = 4, takes_weights = 8, takes_correction = 16;
+inline constexpr uint8_t takes_where = 1, takes_initial = 2, takes_empty = 4, takes_weights = 8, takes_correction = 16,
+                         takes_dtype = 32;
 
 struct aggregate {
   const char *name;

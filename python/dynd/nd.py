@@ -31,12 +31,50 @@ from dynd._foreign import callable, from_address, from_c, from_ufunc  # noqa: E4
 from dynd._kernelgen import wrap, wrap_header  # noqa: E402
 
 
+def clip(a, min=None, max=None):
+    if min is None:
+        return _dynd.positive(a) if max is None else _dynd.minimum(a, max)
+    return _dynd.maximum(a, min) if max is None else _dynd.clip(a, min, max)
+
+
+clip.__doc__ = f"""{_dynd.clip.__doc__}
+
+min, max: None is no bound.
+
+>>> nd.array([1.5, 4.0]).clip(max=2)
+nd.array([1.5, 2.0], type="strided * float64")"""
+
+
+def diff(a, n=1, axis=-1, *, prepend=None, append=None):
+    """The differences of neighbours, a[1:] - a[:-1] along the axis, n times.
+
+    A row is one shorter each time, and a row without elements stays so. What is next to a missing element is missing.
+    prepend, append: what comes before and after the elements along the axis, an array or one value for each row.
+
+    >>> nd.diff([[1, 4, 9], [], [5]], prepend=0)
+    nd.array([[1, 3, 5], [], [5]], type="strided * var * int32")
+    """
+    if n and (prepend is not None or append is not None):
+        a = _with_ends(array(a), axis, prepend, append)
+    return _dynd.diff(a, n, axis)
+
+
+def _with_ends(a, axis, prepend, append):
+    def end(values):
+        if getattr(values, "ndim", 0) or isinstance(values, (list, tuple)):
+            return values
+        return full_like(count(a, axis=axis, keepdims=True), values, type=(zeros((), type=a.dtype) + values).dtype)
+
+    return concat([x if x is a else end(x) for x in (prepend, a, append) if x is not None], axis=axis)
+
+
 def round(a, decimals=0):
-    return _dynd.round_to(a, decimals) if decimals else _dynd.round(a)
+    return _dynd.round_to(a, decimals)
 
 
 round.__doc__ = f"""{_dynd.round.__doc__}
 
+Complex numbers are rounded in both components.
 decimals: to how many places after the point; before it where that is negative, exactly for integers. Floating-point
 numbers are scaled by a power of ten, rounded and scaled back."""
 
@@ -63,19 +101,20 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     return _dynd.isclose(a, b, rtol, atol, equal_nan)
 
 
-def logsumexp(a, axis=None, keepdims=False):
+def logsumexp(a, axis=None, keepdims=False, *, where=None):
     """The logarithm of the sum of the exponentials, over one axis, several (a tuple) or all; nothing overflows on the way.
 
-    Integers are converted to float64. Of no elements it is minus infinity; missing ones are skipped.
+    Integers are converted to float64. Of no elements it is minus infinity; missing ones are skipped, and those where the
+    mask where= is not true.
 
     >>> nd.logsumexp([[1000.0, 1000.0], []], axis=1)
     nd.array([1000.6931471805599, -inf], type="strided * float64")
     """
-    return _dynd.logsumexp(a, axis, keepdims)
+    return _dynd.logsumexp(a, axis, keepdims, where)
 
 
 def softmax(a, axis=-1):
-    """The exponentials divided by their sum along an axis; nothing overflows on the way.
+    """The exponentials divided by their sum along an axis, several (a tuple) or all (None); nothing overflows on the way.
 
     Integers are converted to float64. Missing elements stay missing.
 
@@ -83,6 +122,14 @@ def softmax(a, axis=-1):
     nd.array([[0.5, 0.5], [1.0]], type="strided * var * float64")
     """
     return _dynd.softmax(a, axis)
+
+
+# The methods that NumPy's arrays have and that are functions of this module.
+array.clip, array.round = clip, round
+array.conj = array.conjugate = lambda self: _dynd.conj(self)
+array.conj.__doc__ = "The complex conjugates: nd.conj(self)."
+array.real = property(_dynd.real, doc="The real components: nd.real(self).")
+array.imag = property(_dynd.imag, doc="The imaginary components: nd.imag(self).")
 
 
 def asarray(values):

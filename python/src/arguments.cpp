@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "dynd/plan/nest.h"
 
@@ -66,12 +67,62 @@ std::optional<int> to_axis(const char *function, PyObject *axis) {
   return int(number);
 }
 
-bool to_flag(PyObject *object) {
-  int flag = object ? PyObject_IsTrue(object) : 0;
+bool to_flag(const char *function, const char *keyword, PyObject *object) {
+  if (!object || object == Py_None) {
+    return false;
+  }
+  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
+  if (!number || !number->nb_bool) {
+    throw error(error_kind::type, std::string(function) + ": " + keyword + " must be True or False, not " +
+                                      nb::repr(nb::handle(object)).c_str());
+  }
+  int flag = PyObject_IsTrue(object);
   if (flag < 0) {
     throw nb::python_error();
   }
   return flag;
+}
+
+double to_number(const char *function, const char *keyword, PyObject *object, double otherwise) {
+  double value = object && object != Py_None ? PyFloat_AsDouble(object) : otherwise;
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    throw error(error_kind::type,
+                std::string(function) + ": " + keyword + " must be a number, not " + Py_TYPE(object)->tp_name);
+  }
+  return value;
+}
+
+ndt::type to_element_type(const char *function, PyObject *object) {
+  if (!object || object == Py_None || PyUnicode_Check(object) || nb::isinstance<ndt::type>(object)) {
+    return to_type(object, function);
+  }
+  const std::pair<PyTypeObject *, scalar_id> numbers[] = {{&PyFloat_Type, scalar_id::float64},
+                                                          {&PyLong_Type, scalar_id::int64},
+                                                          {&PyBool_Type, scalar_id::bool_},
+                                                          {&PyComplex_Type, scalar_id::complex128}};
+  for (auto &[python, scalar] : numbers) {
+    if (object == reinterpret_cast<PyObject *>(python)) {
+      return ndt::make_scalar(scalar);
+    }
+  }
+  nb::object numpy = nb::module_::import_("sys").attr("modules").attr("get")("numpy");
+  if (!numpy.is_none()) {
+    try {
+      return ndt::type(nb::str(numpy.attr("dtype")(nb::handle(object)).attr("name")).c_str());
+    } catch (const nb::python_error &) { // it is none
+    }
+  }
+  throw error(error_kind::type, std::string(function) + ": type must be datashape text, an ndt.type or a dtype, not " +
+                                    Py_TYPE(object)->tp_name);
+}
+
+std::optional<scalar_id> number_type(const char *function, const ndt::type &type) {
+  if (type && type->scalar == not_scalar) {
+    throw error(error_kind::type,
+                std::string(function) + ": the type must be a number's, not " + std::string(type.str()));
+  }
+  return type ? std::optional(type->scalar) : std::nullopt;
 }
 
 } // namespace binding

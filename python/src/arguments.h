@@ -26,7 +26,17 @@ void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list);
 
 /// axis=: an integer, or None or nothing.
 std::optional<int> to_axis(const char *function, PyObject *axis);
-/// True or False, also of other objects; false where it was not given.
-bool to_flag(PyObject *object);
+/// True or False, also of numbers; false where it was not given or is None. What has no truth of its own, as a dtype
+/// that is given by position where another library has it, is a type error.
+bool to_flag(const char *function, const char *keyword, PyObject *object);
+
+/// A number as float64; `otherwise` where it was not given or is None.
+double to_number(const char *function, const char *keyword, PyObject *object, double otherwise);
+
+/// The element type that an argument names: datashape text, an ndt.type, one of Python's number types, or what NumPy
+/// takes for a dtype. Null where it was not given or is None.
+ndt::type to_element_type(const char *function, PyObject *object);
+/// The number that it is; a type error for any other type.
+std::optional<scalar_id> number_type(const char *function, const ndt::type &type);
 
 } // namespace binding

@@ -10,35 +10,13 @@ namespace binding {
 
 namespace {
 
-// The element type that type= or dtype= names: datashape text, an ndt.type, one of Python's number types, or what NumPy
-// takes for a dtype. Null: neither was given.
+// type= or dtype=, whichever is given. Null: neither was.
 ndt::type element_type(const char *name, PyObject *type, PyObject *dtype) {
   auto given = [](PyObject *object) { return object && object != Py_None; };
   if (given(type) && given(dtype)) {
     throw error(error_kind::type, std::string(name) + ": type= and dtype= are the same, give one of them");
   }
-  PyObject *object = given(type) ? type : dtype;
-  if (!given(object) || PyUnicode_Check(object) || nb::isinstance<ndt::type>(object)) {
-    return to_type(object, name);
-  }
-  const std::pair<PyTypeObject *, scalar_id> numbers[] = {{&PyFloat_Type, scalar_id::float64},
-                                                          {&PyLong_Type, scalar_id::int64},
-                                                          {&PyBool_Type, scalar_id::bool_},
-                                                          {&PyComplex_Type, scalar_id::complex128}};
-  for (auto &[python, scalar] : numbers) {
-    if (object == reinterpret_cast<PyObject *>(python)) {
-      return ndt::make_scalar(scalar);
-    }
-  }
-  nb::object numpy = nb::module_::import_("sys").attr("modules").attr("get")("numpy");
-  if (!numpy.is_none()) {
-    try {
-      return ndt::type(nb::str(numpy.attr("dtype")(nb::handle(object)).attr("name")).c_str());
-    } catch (const nb::python_error &) { // it is none
-    }
-  }
-  throw error(error_kind::type, std::string(name) + ": type must be datashape text, an ndt.type or a dtype, not " +
-                                    Py_TYPE(object)->tp_name);
+  return to_element_type(name, given(type) ? type : dtype);
 }
 
 access_mode access_or(PyObject *access, access_mode otherwise) {
@@ -202,13 +180,6 @@ PyObject *empty_like_function(PyObject *, PyObject *const *arguments, Py_ssize_t
 
 // ---- ranges -------------------------------------------------------------------------------------------------------
 
-scalar_id number_type(const char *name, const ndt::type &type, scalar_id otherwise) {
-  if (type && type->scalar == not_scalar) {
-    throw error(error_kind::type, std::string(name) + ": the type must be a number's, not " + std::string(type.str()));
-  }
-  return type ? type->scalar : otherwise;
-}
-
 double to_double(const char *name, PyObject *object) {
   double value = PyFloat_AsDouble(object);
   if (value == -1 && PyErr_Occurred()) {
@@ -253,10 +224,12 @@ PyObject *arange_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
     nd::array made;
     if (integers) {
       auto number = [&](int i, int64_t otherwise) { return parts[i] ? to_int64("arange", parts[i]) : otherwise; };
-      made = nd::arange(number(0, 0), number(1, 0), number(2, 1), number_type("arange", element, scalar_id::int64));
+      made = nd::arange(number(0, 0), number(1, 0), number(2, 1),
+                        number_type("arange", element).value_or(scalar_id::int64));
     } else {
       auto number = [&](int i, double otherwise) { return parts[i] ? to_double("arange", parts[i]) : otherwise; };
-      made = nd::arange(number(0, 0), number(1, 0), number(2, 1), number_type("arange", element, scalar_id::float64));
+      made = nd::arange(number(0, 0), number(1, 0), number(2, 1),
+                        number_type("arange", element).value_or(scalar_id::float64));
     }
     return wrap(with_access(made, given[5]));
   });
@@ -265,14 +238,15 @@ PyObject *arange_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
 PyObject *linspace_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
   static const char *const names[] = {"start", "stop", "num", "endpoint", "type", "dtype", "access"};
   PyObject *given[7];
-  if (!parse_arguments("linspace", names, 3, 3, arguments, count, keywords, given)) {
+  if (!parse_arguments("linspace", names, 3, 2, arguments, count, keywords, given)) {
     return nullptr;
   }
   return guarded([&] {
     ndt::type element = element_type("linspace", given[4], given[5]);
-    nd::array made =
-        nd::linspace(to_double("linspace", given[0]), to_double("linspace", given[1]), to_int64("linspace", given[2]),
-                     given[3] ? to_flag(given[3]) : true, number_type("linspace", element, scalar_id::float64));
+    nd::array made = nd::linspace(to_double("linspace", given[0]), to_double("linspace", given[1]),
+                                  given[2] ? to_int64("linspace", given[2]) : 50,
+                                  given[3] ? to_flag("linspace", "endpoint", given[3]) : true,
+                                  number_type("linspace", element).value_or(scalar_id::float64));
     return wrap(with_access(made, given[6]));
   });
 }
@@ -327,7 +301,7 @@ PyMethodDef functions[] = {
      "NumPy's bits. Integers that do not fit the\ntype are an error.\n\n>>> nd.arange(1, 2, 0.25)\n"
      "nd.array([1.0, 1.25, 1.5, 1.75], type=\"strided * float64\")"},
     {"linspace", as_method<linspace_function>(), METH_FASTCALL | METH_KEYWORDS,
-     "linspace(start, stop, num, *, endpoint=True, type=None, dtype=None, access=None)\n--\n\nnum values at equal "
+     "linspace(start, stop, num=50, *, endpoint=True, type=None, dtype=None, access=None)\n--\n\nnum values at equal "
      "distances from start to stop, which is the last one unless endpoint is False; NumPy's bits.\n\n"
      ">>> nd.linspace(0, 1, 5)\nnd.array([0.0, 0.25, 0.5, 0.75, 1.0], type=\"strided * float64\")"},
     {nullptr, nullptr, 0, nullptr}};

@@ -1,5 +1,5 @@
 // The reductions: functions and methods, made from the entries of ops/.
-#include "values.h"
+#include "arguments.h"
 
 #include <array>
 #include <optional>
@@ -16,7 +16,7 @@ namespace {
 // What a reduction is called with; null where it is not given. By position: axis and keepdims.
 struct reduction_arguments {
   PyObject *axis = nullptr, *keepdims = nullptr, *where = nullptr, *initial = nullptr, *empty = nullptr,
-           *weights = nullptr, *correction = nullptr, *align = nullptr;
+           *weights = nullptr, *correction = nullptr, *align = nullptr, *dtype = nullptr;
 };
 
 constexpr struct {
@@ -26,11 +26,13 @@ constexpr struct {
 } keyword_list[] = {{"axis", &reduction_arguments::axis, 0},
                     {"keepdims", &reduction_arguments::keepdims, 0},
                     {"align", &reduction_arguments::align, 0},
+                    {"dtype", &reduction_arguments::dtype, takes_dtype},
                     {"where", &reduction_arguments::where, takes_where},
                     {"initial", &reduction_arguments::initial, takes_initial},
                     {"empty", &reduction_arguments::empty, takes_empty},
                     {"weights", &reduction_arguments::weights, takes_weights},
-                    {"correction", &reduction_arguments::correction, takes_correction}};
+                    {"correction", &reduction_arguments::correction, takes_correction},
+                    {"ddof", &reduction_arguments::correction, takes_correction}}; // NumPy's name for it
 
 bool add_keyword(const aggregate &what, PyObject *key, PyObject *value, reduction_arguments &to) {
   for (const auto &keyword : keyword_list) {
@@ -107,14 +109,6 @@ namespace {
 
 bool is_given(PyObject *argument) { return argument && argument != Py_None; }
 
-bool truth_of(PyObject *argument) {
-  int truth = argument ? PyObject_IsTrue(argument) : 0;
-  if (truth < 0) {
-    throw nb::python_error();
-  }
-  return truth;
-}
-
 // A keyword that is one word or nothing: empty="missing", align="left".
 bool is_word(const char *name, const char *keyword, const char *word, PyObject *argument) {
   if (!is_given(argument)) {
@@ -124,14 +118,6 @@ bool is_word(const char *name, const char *keyword, const char *word, PyObject *
     throw error(error_kind::value, std::string(name) + ": " + keyword + " must be '" + word + "' or None");
   }
   return true;
-}
-
-double correction_of(PyObject *argument) {
-  double correction = is_given(argument) ? PyFloat_AsDouble(argument) : 0;
-  if (correction == -1 && PyErr_Occurred()) {
-    throw nb::python_error();
-  }
-  return correction;
 }
 
 // ---- calls --------------------------------------------------------------------------------------------------------
@@ -144,8 +130,9 @@ PyObject *reduce(const aggregate &what, PyObject *operand, const reduction_argum
     nd::array other = is_array(operand) ? nd::array() : to_operand(operand, nullptr, what.name);
     array_block *block = other ? other.get() : unwrap(operand).get();
     reduction_keywords keywords;
-    keywords.keepdims = truth_of(arguments.keepdims);
-    keywords.correction = correction_of(arguments.correction);
+    keywords.keepdims = to_flag(what.name, "keepdims", arguments.keepdims);
+    keywords.correction = to_number(what.name, "correction", arguments.correction, 0);
+    keywords.dtype = number_type(what.name, to_element_type(what.name, arguments.dtype));
     keywords.empty_missing = is_word(what.name, "empty", "missing", arguments.empty);
     keywords.align_left = is_word(what.name, "align", "left", arguments.align);
     nd::array where, initial = to_array(arguments.initial), weights = to_array(arguments.weights);
@@ -187,25 +174,28 @@ constexpr auto methods = []<size_t... I>(std::index_sequence<I...>) {
 }
 (std::make_index_sequence<aggregate_count>());
 
-// vecdot(a, b, axis=-1)
-PyObject *call_vecdot(PyObject *, PyObject *arguments, PyObject *keywords) {
-  static const char *names[] = {"", "", "axis", nullptr};
-  PyObject *a, *b, *axis = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|O:vecdot", const_cast<char **>(names), &a, &b, &axis)) {
+PyObject *vecdot_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
+  static const char *const names[] = {"a", "b", "axis", "keepdims", "where"};
+  PyObject *given[5];
+  if (!parse_arguments("vecdot", names, 3, 2, arguments, count, keywords, given)) {
     return nullptr;
   }
+  auto [a, b, axis, keepdims, where] = given;
   return guarded([&] {
     nd::array left = to_operand(a, is_array(b) ? &unwrap(b) : nullptr, "vecdot");
     nd::array right = to_operand(b, is_array(a) ? &unwrap(a) : nullptr, "vecdot");
-    return wrap(vecdot(left.get(), right.get(), axis ? axis_of("vecdot", axis) : -1));
+    nd::array mask = is_given(where) ? to_operand(where, nullptr, "vecdot") : nd::array();
+    reduction_keywords told{.keepdims = to_flag("vecdot", "keepdims", keepdims), .where = mask.get()};
+    return wrap(vecdot(left.get(), right.get(), axis ? axes_of("vecdot", axis) : reduced_axes(-1), told));
   });
 }
 
 PyMethodDef vecdot_definition = {
-    "vecdot", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(call_vecdot)), METH_VARARGS | METH_KEYWORDS,
-    "vecdot(a, b, /, axis=-1)\n--\n\nThe sum of the products of two arrays along an axis, which broadcast together. Of "
-    "complex numbers\nthe first one's conjugates are taken; of integers the products and their sum have 64 bits. "
-    "Missing\nvalues are skipped."};
+    "vecdot", as_method<vecdot_function>(), METH_FASTCALL | METH_KEYWORDS,
+    "vecdot(a, b, /, axis=-1, *, keepdims=False, where=None)\n--\n\nThe sum of the products of two arrays, which "
+    "broadcast together, along an axis, several (a tuple) or\nall (None). Of complex numbers the first one's "
+    "conjugates are taken; of integers the products and their\nsum have 64 bits. Missing values are skipped, and "
+    "what is not true in where=."};
 
 // ---- help ---------------------------------------------------------------------------------------------------------
 
@@ -231,6 +221,9 @@ std::string document(const aggregate &what, const char *first) {
       "    rows that have one, as many columns as the longest row has.\n";
   text +=
       what.keywords & takes_where ? "where: bools that broadcast to the operand; what is not true is skipped.\n" : "";
+  text += what.keywords & takes_dtype
+              ? "dtype: what the elements are taken as, and the type of the result; integers wrap.\n"
+              : "";
   text += what.keywords & takes_initial ? "initial: one value, which joins last.\n" : "";
   text += what.keywords & takes_empty
               ? "empty: 'missing' makes the result missing where there is no element, which is an error without.\n"
@@ -239,7 +232,8 @@ std::string document(const aggregate &what, const char *first) {
               ? "weights: numbers that broadcast to the operand; each element counts so often.\n"
               : "";
   text += what.keywords & takes_correction
-              ? "correction: how much less than the number of elements the sum of squares is divided by.\n"
+              ? "correction: how much less than the number of elements the sum of squares is divided by; ddof= is\n"
+                "    NumPy's name for it.\n"
               : "";
   text += "Missing values are skipped. A lazy operand is computed in the same pass: (a * b).sum() reads memory once.";
   return text;

@@ -20,32 +20,33 @@ array_block *to_block(PyObject *object, const char *name, nd::array &made) {
   return made ? made.get() : unwrap(object).get();
 }
 
-PyObject *run_scan(scan_id id, PyObject *operand, PyObject *axis, PyObject *include_initial) {
+PyObject *run_scan(scan_id id, PyObject *operand, PyObject *axis, PyObject *dtype, PyObject *include_initial) {
   return guarded([&] {
     const char *name = scan_of(id).name;
     std::optional<int> along = to_axis(name, axis);
-    bool initial = to_flag(include_initial);
+    std::optional<scalar_id> type = number_type(name, to_element_type(name, dtype));
+    bool initial = to_flag(name, "include_initial", include_initial);
     nd::array made;
     array_block *block = to_block(operand, name, made);
-    return wrap(evaluate(id, block, !made && Py_REFCNT(operand) == 1, along, initial));
+    return wrap(evaluate(id, block, !made && Py_REFCNT(operand) == 1, along, initial, type));
   });
 }
 
 template <scan_id id>
 PyObject *scan_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
-  static const char *const names[] = {"a", "axis", "include_initial"};
-  PyObject *given[3];
+  static const char *const names[] = {"a", "axis", "dtype", "include_initial"};
+  PyObject *given[4];
   return parse_arguments(scan_of(id).name, names, 2, 1, arguments, count, keywords, given)
-             ? run_scan(id, given[0], given[1], given[2])
+             ? run_scan(id, given[0], given[1], given[2], given[3])
              : nullptr;
 }
 
 template <scan_id id>
 PyObject *scan_method(PyObject *self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
-  static const char *const names[] = {"axis"};
-  PyObject *given[1];
-  return parse_arguments(scan_of(id).name, names, 1, 0, arguments, count, keywords, given)
-             ? run_scan(id, self, given[0], nullptr)
+  static const char *const names[] = {"axis", "dtype"};
+  PyObject *given[2];
+  return parse_arguments(scan_of(id).name, names, 2, 0, arguments, count, keywords, given)
+             ? run_scan(id, self, given[0], given[1], nullptr)
              : nullptr;
 }
 
@@ -82,14 +83,17 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
 }
 
 PyObject *diff_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
-  static const char *const names[] = {"a", "axis", "n"};
+  static const char *const names[] = {"a", "n", "axis"};
   PyObject *given[3];
-  if (!parse_arguments("diff", names, 1, 1, arguments, count, keywords, given)) {
+  if (!parse_arguments("diff", names, 3, 1, arguments, count, keywords, given)) {
     return nullptr;
   }
   return guarded([&] {
-    std::optional<int> along = to_axis("diff", given[1]);
-    Py_ssize_t times = given[2] ? PyNumber_AsSsize_t(given[2], PyExc_OverflowError) : 1;
+    std::optional<int> along = to_axis("diff", given[2]);
+    if (given[1] && !PyIndex_Check(given[1])) {
+      throw error(error_kind::type, std::string("diff: n must be an integer, not ") + Py_TYPE(given[1])->tp_name);
+    }
+    Py_ssize_t times = given[1] ? PyNumber_AsSsize_t(given[1], PyExc_OverflowError) : 1;
     if (times == -1 && PyErr_Occurred()) {
       throw nb::python_error();
     }
@@ -101,18 +105,16 @@ PyObject *diff_function(PyObject *, PyObject *const *arguments, Py_ssize_t count
 #define DYND_SCAN(name, set, accumulator, combine, identity, doc)                                                      \
   {#name, as_method<scan_function<scan_id::name>>(), METH_FASTCALL | METH_KEYWORDS,                                    \
    #name                                                                                                               \
-   "(a, /, axis=None, *, include_initial=False)\n--\n\n" doc                                                           \
+   "(a, /, axis=None, *, dtype=None, include_initial=False)\n--\n\n" doc                                               \
    "\n\n(Dims... * T) -> Dims... * R, where R is T, or 64 bits wide for sums and products of integers or bool.\n\n"    \
    "axis: the dimension to go along, negative from the end; an array of one dimension needs none.\n"                   \
+   "dtype: what the elements are taken as, and the type of the values; integers wrap.\n"                               \
    "include_initial: each row begins with the value of no elements, and is one longer.\n"                              \
    "The elements of a row are taken strictly in their order, also inside ragged rows. The value of a missing\n"        \
    "element is missing, and those after it go on without it. A lazy operand is computed in the same pass."},
 PyMethodDef functions[] = {
 #include "dynd/ops/scans.def"
-    {"diff", as_method<diff_function>(), METH_FASTCALL | METH_KEYWORDS,
-     "diff(a, /, *, axis=-1, n=1)\n--\n\nThe differences of neighbours, a[1:] - a[:-1] along the axis, n times. A row "
-     "is "
-     "one shorter each time,\nand a row without elements stays so. What is next to a missing element is missing."},
+    {"diff", as_method<diff_function>(), METH_FASTCALL | METH_KEYWORDS, nullptr}, // nd.py has what people call
     {"reduce", as_method<reduce_function>(), METH_FASTCALL | METH_KEYWORDS,
      "reduce(f, a, axis=None, *, identity=None)\n--\n\nThe left fold f(f(f(identity, a0), a1), a2) of each row by an "
      "operation of two operands, as nd.gcd, or any callable that takes two numbers and gives one.\n\nIn the type of f, "
@@ -126,9 +128,12 @@ PyMethodDef functions[] = {
 
 PyMethodDef methods[] = {
     {"cumsum", as_method<scan_method<scan_id::cumulative_sum>>(), METH_FASTCALL | METH_KEYWORDS,
-     "cumsum($self, axis=None)\n--\n\nThe sums of the elements up to each one: nd.cumulative_sum(self, axis)."},
+     "cumsum($self, axis=None, dtype=None)\n--\n\nThe sums of the elements up to each one: nd.cumulative_sum(self, "
+     "axis)."},
     {"cumprod", as_method<scan_method<scan_id::cumulative_prod>>(), METH_FASTCALL | METH_KEYWORDS,
-     "cumprod($self, axis=None)\n--\n\nThe products of the elements up to each one: nd.cumulative_prod(self, axis)."},
+     "cumprod($self, axis=None, dtype=None)\n--\n\nThe products of the elements up to each one: "
+     "nd.cumulative_prod(self, "
+     "axis)."},
 };
 
 } // namespace

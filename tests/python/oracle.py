@@ -340,7 +340,7 @@ ELEMENTWISE = {
     "floor": (1, "reals", np.floor),
     "ceil": (1, "reals", np.ceil),
     "trunc": (1, "reals", np.trunc),
-    "round": (1, "reals", np.round),
+    "round": (1, "numbers", np.round),
     "rint": (1, "real_floats", np.rint),
     "positive": (1, "numbers", np.positive),
     "conj": (1, "numbers", np.conj),

@@ -31,7 +31,7 @@ KEYWORDS = {
     "norm": "where",
 }
 KEYWORDS |= {"nan" + name: KEYWORDS[name] for name in ("sum", "prod", "min", "max", "mean", "var", "std")}
-METHODS = ["sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "mean", "var", "std"]
+METHODS = ["sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "mean", "var", "std", "ptp"]
 
 #: what a row of no elements has no value for
 NO_VALUE = {"min", "max", "argmin", "argmax", "ptp"}

@@ -90,13 +90,90 @@ def test_examples():
     assert nd.sum(lazy, axis=0, align="left").tolist() == nd.sum(lazy, axis=0).tolist()
 
 
+def gathered(values, ndim, axes, leaf):
+    """What is reduced at each place of the axes that stay: lists of (position, element), one for each operand."""
+
+    def walk(trees, depth):
+        if depth == ndim:
+            return leaf(trees)
+        if depth in axes:
+            inner = [x for _, tree in trees for x in tree]
+            return walk(list(enumerate(inner)), depth + 1)
+        longest = max((len(tree) for _, tree in trees), default=0)
+        return [walk([(p, tree[i]) for p, tree in trees if i < len(tree)], depth + 1) for i in range(longest)]
+
+    return walk([(0, values)], 0)
+
+
+def nested(rng, ndim):
+    return rng.randint(0, 9) if ndim == 0 else [nested(rng, ndim - 1) for _ in range(rng.choice([1, 2, 3, 4]))]
+
+
+def zipped(a, b, ndim):
+    return (a, b) if ndim == 0 else [zipped(x, y, ndim - 1) for x, y in zip(a, b)]
+
+
+def mapped(f, tree, ndim):
+    return f(tree) if ndim == 0 else [mapped(f, inner, ndim - 1) for inner in tree]
+
+
+@settings(max_examples=SOME)
+@given(seeds)
+def test_several_axes_masks_weights_and_positions(seed):
+    """Against plain lists; the rows at a place are in C order of the reduced axes."""
+    rng = random.Random(seed)
+    ndim = rng.choice([2, 3, 4])
+    values = nested(rng, ndim)
+    type = "strided * " + "var * " * (ndim - 1)
+    a = nd.array(values, type=type + "int64")
+    axes = sorted(rng.sample(range(ndim), rng.randint(1, ndim)))
+    if axes == list(range(ndim - len(axes), ndim)) or 0 not in axes:
+        axes = sorted({0, *axes})
+    axis = tuple(d - rng.choice([0, ndim]) for d in axes)
+    how = {"axis": axis, "align": "left"}
+    plain = gathered(values, ndim, axes, lambda row: [x for _, x in row])
+    kept = ndim - len(axes)
+    leaf = lambda f: mapped(f, plain, kept)  # noqa: E731
+    assert nd.sum(a, **how).tolist() == leaf(sum)
+    assert nd.max(a, **how).tolist() == leaf(max)
+    assert nd.sum(a, keepdims=True, **how).ndim == ndim
+    best = gathered(values, ndim, axes, lambda row: max(row, key=lambda pair: (pair[1], -pair[0]))[0])
+    if kept:
+        assert nd.argmax(a, **how).tolist() == best
+    mask = mapped(lambda _: rng.random() < 0.6, values, ndim)
+    masks = nd.array(mask, type=type + "bool")
+    pairs = gathered(zipped(values, mask, ndim), ndim, axes, lambda row: [(p, x) for p, (x, m) in row if m])
+    assert nd.sum(a, where=masks, **how).tolist() == mapped(lambda row: sum(x for _, x in row), pairs, kept)
+    if kept:
+        first = lambda row: max(row, key=lambda pair: (pair[1], -pair[0]))[0] if row else None  # noqa: E731
+        assert nd.argmax(a, where=masks, empty="missing", **how).tolist() == mapped(first, pairs, kept)
+    weight = mapped(lambda _: rng.randint(1, 3), values, ndim)
+    weighted = gathered(zipped(values, weight, ndim), ndim, axes, lambda row: [x for _, x in row])
+    mean = lambda row: sum(x * w for x, w in row) / sum(w for _, w in row)  # noqa: E731
+    found = nd.mean(a, weights=nd.array(weight, type=type + "int64"), **how).tolist()
+    assert found == mapped(mean, weighted, kept)
+
+
+def test_aligned_masks_broadcast_and_missing_values_have_positions():
+    rows = nd.array([[1, 2, 3], [], [4, 5]])
+    assert nd.argmax(rows, axis=0, align="left").tolist() == [2, 2, 0]
+    assert nd.sum(rows, axis=0, align="left", where=[[True], [True], [False]]).tolist() == [1, 2, 3]
+    assert nd.argmin(nd.array([[None, 2], [3], [1, 0]]), axis=0, align="left").tolist() == [2, 2]
+    assert nd.argmin(nd.array([[None, 2], [None]]), axis=0, align="left").tolist() == [None, 0]
+    assert nd.sum(rows, align="left").tolist() == 15
+    deep = nd.array([[[1, 2], [3]], [[4, 5, 6]], []])
+    assert nd.sum(deep, axis=(0, 1), align="left").tolist() == [8, 7, 6]
+    assert nd.argmax(deep, axis=(0, 1), align="left").tolist() == [2, 2, 2]
+    assert nd.sum(deep, axis=(0, 2), align="left").tolist() == [18, 3]
+    with pytest.raises(ValueError, match="sum: rows along axis 0 must be equally long"):
+        nd.sum(deep, axis=(0, 2))
+
+
 @pytest.mark.parametrize("call, kind, text", [
     (lambda a: nd.sum(a, axis=0), ValueError, "sum: rows along axis 0 must be equally long"),
     (lambda a: nd.sum(a, axis=0, align="right"), ValueError, "sum: align must be 'left' or None"),
-    (lambda a: nd.sum(a, align="left"), ValueError, "sum: align='left' takes one axis"),
-    (lambda a: nd.argmax(a, axis=0, align="left"), ValueError, "argmax: align='left' has no positions"),
-    (lambda a: nd.sum(a, axis=0, align="left", where=a > 1), ValueError, "sum: align='left' does not go with where="),
-    (lambda a: nd.mean(a, axis=0, align="left", weights=a), ValueError, "mean: align='left' does not go with weights="),
+    (lambda a: nd.max(a, axis=0, align="left", where=a > 4), ValueError, "max: row 2 has no element that where= takes"),
+    (lambda a: nd.sum(a, axis=0, align="left", where=a[:2] > 4), ValueError, "sum: cannot broadcast"),
 ])
 def test_errors(call, kind, text):
     with pytest.raises(kind) as caught:

@@ -1,4 +1,4 @@
-"""Mean, variance and deviation of rows in one pass: the bits of the passes one by one (where= takes them), the error of
+"""Mean, variance and deviation of rows in one pass: the bits of the passes one by one (two axes take them), the error of
 NumPy's, one kernel with what is lazy, rows of every length."""
 
 from fractions import Fraction
@@ -22,8 +22,8 @@ def bits(a):
 
 
 def pass_by_pass(function, a, **keywords):
-    """where= makes it a composition of reductions."""
-    return function(a, where=nd.array(True), **keywords)
+    """Two axes make it a composition of reductions."""
+    return function(a[..., None], axis=(-2, -1), **keywords)
 
 
 def short_rows():
@@ -54,10 +54,10 @@ SHORT = list(short_rows())
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("a", [a for _, a in SHORT], ids=[name for name, _ in SHORT])
 def test_the_bits_are_those_of_passes_one_by_one(function, a):
-    assert bits(function(a, axis=-1)) == bits(pass_by_pass(function, a, axis=-1))
-    assert bits(function(a, axis=-1, keepdims=True)) == bits(pass_by_pass(function, a, axis=-1))
+    assert bits(function(a, axis=-1)) == bits(pass_by_pass(function, a))
+    assert bits(function(a, axis=-1, keepdims=True)) == bits(pass_by_pass(function, a))
     if function is not nd.mean:
-        assert bits(function(a, axis=-1, correction=1)) == bits(pass_by_pass(function, a, axis=-1, correction=1))
+        assert bits(function(a, axis=-1, correction=1)) == bits(pass_by_pass(function, a, correction=1))
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (0,)])
@@ -153,3 +153,79 @@ def test_threads_share_long_rows_without_changing_a_bit():
         seen.add(bits(nd.std(a, axis=1)) + bits(nd.std(a)))
     nd.set_num_threads(threads)
     assert len(seen) == 1
+
+
+# ---- masks, weights, skipped NaN ----------------------------------------------------------------------------------------
+
+
+def weighted(x, taken, weights):
+    """The variance of the elements that are taken, exactly."""
+    pairs = [(Fraction(float(v)), Fraction(float(w))) for v, w, t in zip(x, weights, taken) if t]
+    total = sum(w for _, w in pairs)
+    mean = sum(v * w for v, w in pairs) / total
+    return sum((v - mean) ** 2 * w for v, w in pairs) / total
+
+
+@pytest.mark.parametrize("center", [0, 1e4, 1e8])
+@pytest.mark.parametrize("length", [1000, 70_001])
+def test_masked_weighted_and_complex_rows_have_the_error_of_plain_ones(length, center):
+    rng = np.random.default_rng(6)
+    x, taken, weights = rng.normal(size=length) + center, rng.random(length) < 0.6, rng.random(length) + 0.25
+    room = lambda exact: 4 * abs(Fraction(float(np.var(x[taken]))) - exact) / exact + Fraction(2) ** -50  # noqa: E731
+    with_nan = np.where(taken, x, np.nan)
+    ones = np.ones(length)
+    plain = weighted(x, taken, ones)
+    for found in (nd.var(nd.array(x), where=taken), nd.nanvar(nd.array(with_nan)), nd.std(nd.array(x), where=taken) ** 2.0,
+                  nd.var(nd.array(np.stack([x, x])), axis=1, where=taken)[1], nd.var(nd.array(x), where=taken, weights=ones),
+                  nd.var(nd.array([v if t else None for v, t in zip(x.tolist(), taken)]))):
+        assert abs(Fraction(float(found)) - plain) / plain <= room(plain)
+    exact = weighted(x, taken, weights)
+    columns = nd.array(np.stack([x, x], 1))
+    for found in (nd.var(nd.array(x), where=taken, weights=weights),
+                  nd.var(columns, axis=0, where=taken[:, None], weights=weights[:, None])[0]):
+        assert abs(Fraction(float(found)) - exact) / exact <= room(plain)
+    both = exact_variance(x) * 2
+    assert abs(Fraction(float(nd.var(nd.array(x + 1j * x)))) - both) / both <= room(plain)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_masks_and_weights_are_read_in_the_same_pass(function):
+    rng = np.random.default_rng(7)
+    a = ragged(rng.poisson(6, 9000))
+    text = str(nd.explain(lambda: function(a * 2.0, axis=1, where=a > 2.5, weights=a)))
+    assert text.count("one kernel") == 1, text
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_masks_and_weights_of_other_shapes(function):
+    rng = np.random.default_rng(8)
+    for shape in [(4, 5), (3, 40_000), (40_000, 3), (2, 3, 40_000)]:
+        x, last, first = rng.normal(size=shape), rng.random(shape[-1]) < 0.5, rng.random(shape[0]) + 1
+        last[0] = True
+        first = first.reshape([-1] + [1] * (len(shape) - 1))
+        w = np.broadcast_to(first, shape)
+        for axis in range(len(shape)):
+            mean = np.average(x, axis=axis, weights=w * last, keepdims=True) if last.all() or axis == len(shape) - 1 else None
+            found = np.asarray(function(nd.array(x), axis=axis, where=last, weights=nd.array(first)))
+            if mean is None:
+                assert np.isnan(found[..., ~last]).all() and not np.isnan(found[..., last]).any()
+                continue
+            variance = np.average((x - mean) ** 2, axis=axis, weights=w * last)
+            expected = {nd.mean: np.squeeze(mean, axis), nd.var: variance, nd.std: np.sqrt(variance)}[function]
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_long_masked_rows_have_the_same_bits_wherever_they_are_and_on_threads():
+    rng = np.random.default_rng(9)
+    x, taken = rng.normal(size=200_000) + 3, rng.random(200_000) < 0.7
+    offsets = np.array([0, 90_000, 90_000, 200_000])
+    rows, masks = nd.from_offsets(offsets, nd.array(x)), nd.from_offsets(offsets, nd.array(taken))
+    threads, seen = nd.num_threads(), set()
+    for count in (1, 2):
+        nd.set_num_threads(count)
+        together = nd.var(rows, axis=1, where=masks)
+        seen.add(bits(together[::2]))
+        alone = [nd.var(nd.array(x[a:b]), where=taken[a:b]) for a, b in ((0, 90_000), (90_000, 200_000))]
+        assert together[::2].tolist() == [float(v) for v in alone]
+    nd.set_num_threads(threads)
+    assert len(seen) == 1 and np.isnan(together.tolist()[1])
