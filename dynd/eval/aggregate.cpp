@@ -253,7 +253,7 @@ ref<array_block> folded(const reduction_call &call) {
     result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()});
   }
   bool values = call.what.part == folded_part::value;
-  return values ? narrowed(std::move(result), call.taken_as(), call.dtype()) : result;
+  return values ? narrowed(std::move(result), call.taken_as(), call.dtype()) : std::move(result);
 }
 
 // Where an element is skipped the identity is folded, which may be what the others are too: then the first element that
@@ -388,7 +388,7 @@ ref<array_block> reduce_aligned(const reduction_call &call) {
     result = copy_values(result.get(), access_mode::immutable); // to be changed
     aligned.restore_positions(result.get());
   }
-  return call.keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
+  return call.keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : std::move(result);
 }
 
 } // namespace
@@ -408,13 +408,13 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
     return reduce_aligned(call);
   }
   if (ref<array_block> result = try_direct_reduction(call)) {
-    return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
+    return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : std::move(result);
   }
   if (ref<array_block> result = try_rows(call)) {
     return result;
   }
   ref<array_block> result = result_of(call);
-  return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : result;
+  return keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : std::move(result);
 }
 
 } // namespace dynd

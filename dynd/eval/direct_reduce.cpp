@@ -79,7 +79,7 @@ ref<array_block> fold_rows(const reduction_call &call, scalar_id type) {
   if (empty && values && reduction_of(call.what.fold).empty == empty_rule::none) {
     return {};
   }
-  return values && !functions.index ? narrowed(std::move(result), call.taken_as(), call.dtype()) : result;
+  return values && !functions.index ? narrowed(std::move(result), call.taken_as(), call.dtype()) : std::move(result);
 }
 
 // As row_functions.cpp has it.

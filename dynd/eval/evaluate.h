@@ -63,7 +63,7 @@ struct reduced_axes {
   int count = 0;
   int axis[max_ndim];
 
-  reduced_axes() = default;
+  reduced_axes() {} // leaves the places of axes alone: to clear them takes longer than a small reduction's call
   reduced_axes(std::nullopt_t) {}                                                               // NOLINT: all
   reduced_axes(int one) : all(false), count(1), axis{one} {}                                    // NOLINT: one axis
   reduced_axes(std::optional<int> one) : all(!one), count(one ? 1 : 0), axis{one ? *one : 0} {} // NOLINT

@@ -203,7 +203,7 @@ ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type) {
   }
   ref<array_block> result = in_blocks ? run_long_rows(call, fused.t.shape, type, how) : run_rows(call, fused, type);
   int last = call.operand->ndim - 1;
-  return call.keepdims ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), last).get()) : result;
+  return call.keepdims ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), last).get()) : std::move(result);
 }
 
 ref<array_block> evaluate_all(const row_call &call, scalar_id type) {
@@ -256,7 +256,7 @@ ref<array_block> evaluate_rows(const row_call &call) {
     result = copy_values(result.get(), access_mode::immutable, ndt::make_scalar(kind.scalar), error_mode::nocheck);
   }
   bool keep = call.keepdims && !last;
-  return keep ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), axis).get()) : result;
+  return keep ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), axis).get()) : std::move(result);
 }
 
 } // namespace dynd

@@ -164,7 +164,7 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
   }
   fused.run();
   fused.finish();
-  return typed.include_initial && !grows ? with_first(typed, result.get(), axis) : result;
+  return typed.include_initial && !grows ? with_first(typed, result.get(), axis) : std::move(result);
 }
 
 ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool last_use, int axis, const settings &how) {

@@ -91,7 +91,7 @@ ref<array_block> try_rows(const reduction_call &call) {
   rows.weights = call.keywords.weights;
   rows.skips_nan = call.skips_nan();
   ref<array_block> result = evaluate_rows(rows);
-  return result && call.keywords.keepdims && all ? with_axes_kept(std::move(result), call.axes) : result;
+  return result && call.keywords.keepdims && all ? with_axes_kept(std::move(result), call.axes) : std::move(result);
 }
 
 ref<array_block> mean(const reduction_call &call) { return mean_in(call, computed_type(call), call.spec().last_use); }
@@ -177,7 +177,7 @@ ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes
       return present_or_nothing(fused, present, x, sum);
     });
   }
-  return keywords.keepdims ? with_axes_kept(std::move(result), found) : result;
+  return keywords.keepdims ? with_axes_kept(std::move(result), found) : std::move(result);
 }
 
 ref<array_block> range(const reduction_call &call) {

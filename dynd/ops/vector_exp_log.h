@@ -21,7 +21,7 @@ struct reduced {
 
 /// |x| < 1000.
 DYND_ISA_INLINE reduced reduce_exponent(float64s x, float64s x_lo) {
-  float64s k = rounded_whole(x * log2e);
+  float64s k = fused(x, log2e, rounder) - rounder; // the nearest whole number
   float64s hi = fused(k, -ln2_short, x), lo = fused(k, -ln2_rest, x_lo);
   return {k, ordered_sum(hi, lo)};
 }
@@ -31,6 +31,13 @@ DYND_ISA_INLINE float64s exp_tail(float64s r) {
   return polynomial(r, 0x1.61cceb3da5953p-33, 0x1.1f7341a399d6ep-29, 0x1.ae64248d64c59p-26, 0x1.27e4db4661a25p-22,
                     0x1.71de3a5c53f27p-19, 0x1.a01a01a6e209cp-16, 0x1.a01a01a019215p-13, 0x1.6c16c16c162c3p-10,
                     0x1.1111111111112p-7, 0x1.5555555555556p-5, 0x1.5555555555555p-3);
+}
+
+/// The same to 2^-57 of exp(r), for a sum that is rounded to 2^-53 of it anyway.
+DYND_ISA_INLINE float64s exp_tail_short(float64s r) {
+  return polynomial(r, 0x1.ad1f1a739f998p-26, 0x1.289faf77b522ep-22, 0x1.71df561aa77d2p-19, 0x1.a019ab0ae1757p-16,
+                    0x1.a01a011bad0dap-13, 0x1.6c16c17ccd471p-10, 0x1.11111111289fdp-7, 0x1.55555555531eap-5,
+                    0x1.5555555555501p-3);
 }
 
 /// exp(r) - 1, to about 2^-62 of it.
@@ -44,7 +51,7 @@ DYND_ISA_INLINE twofold exp_minus_one(twofold r) {
 /// exp(r) * 2^k.
 DYND_ISA_INLINE float64s exp_scaled(reduced x) {
   float64s r = x.r.hi;
-  float64s p = r + fused(r * r, fused(r, exp_tail(r), 0.5), x.r.lo);
+  float64s p = r + fused(r * r, fused(r, exp_tail_short(r), 0.5), x.r.lo);
   return scaled(1.0 + p, x.k);
 }
 /// The same, rounded nearly correctly.
@@ -55,7 +62,14 @@ DYND_ISA_INLINE float64s exp_scaled_twofold(reduced x) {
 
 /// What is not a number stays so; far below, exp is 0, far above, infinite.
 DYND_ISA_INLINE float64s clamped(float64s x, double low, double high) {
+#if defined(__AVX512F__)
+  x = _mm512_mask_max_pd(x, __mmask8(-1), all(low), x); // of NaN these give the second
+  return _mm512_mask_min_pd(x, __mmask8(-1), all(high), x);
+#elif defined(__AVX2__)
+  return _mm256_min_pd(all(high), _mm256_max_pd(all(low), x));
+#else
   return chosen(x < low, low, chosen(x > high, high, x));
+#endif
 }
 
 DYND_ISA_FAST float64s exp(float64s x) {
@@ -109,10 +123,10 @@ DYND_ISA_CALLED float64s cosh(float64s x) {
 
 /// (exp(2x) - 1) / (exp(2x) + 1). Numerator and denominator have more digits than a double, but not all of twofold's.
 DYND_ISA_FAST float64s tanh(float64s x) {
-  float64s size = magnitude(x), inside = chosen(size > 20, 20.0, size);
+  float64s size = magnitude(x), inside = clamped(size, 0, 20);
   reduced parts = reduce_exponent(inside + inside, float64s{});
   float64s r = parts.r.hi, power = power_of_two(parts.k);
-  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail(r), 0.5), parts.r.lo));
+  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail_short(r), 0.5), parts.r.lo));
   twofold above = ordered_sum(power - 1.0, power * p.hi);
   above.lo = fused(power, p.lo, above.lo);
   twofold below = exact_sum(above.hi, all(2));

@@ -132,7 +132,9 @@ PyObject *reduce(const aggregate &what, PyObject *operand, const reduction_argum
     reduction_keywords keywords;
     keywords.keepdims = to_flag(what.name, "keepdims", arguments.keepdims);
     keywords.correction = to_number(what.name, "correction", arguments.correction, 0);
-    keywords.dtype = number_type(what.name, to_element_type(what.name, arguments.dtype));
+    if (is_given(arguments.dtype)) {
+      keywords.dtype = number_type(what.name, to_element_type(what.name, arguments.dtype));
+    }
     keywords.empty_missing = is_word(what.name, "empty", "missing", arguments.empty);
     keywords.align_left = is_word(what.name, "align", "left", arguments.align);
     nd::array where, initial = to_array(arguments.initial), weights = to_array(arguments.weights);
