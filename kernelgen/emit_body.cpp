@@ -202,6 +202,10 @@ private:
       return;
     }
     if (a.is_read_only()) {
+      if (a.dims.size() == 1) {
+        out_.line("if (dynd_dense)");
+        out_.line("  DYND_PREFETCH_ROWS(" + a.name + ");");
+      }
       out_.open("if (!" + dense(a, a.name + "_stride") + ")");
     }
     out_.line(a.name + " = " + copied(a) + ";");

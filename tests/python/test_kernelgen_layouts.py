@@ -306,3 +306,56 @@ def test_values_without_an_operand():
     assert nd.lay_hide_pointer().tolist() == 0
     assert nd.lay_input_value([[1], [2, 3]]).tolist() == [[4], [7, 10]]
     assert [r.tolist() for r in nd.lay_input_output_value([1, 2])] == [[1, 2], [4, 7]]
+
+
+def test_loops_as_numpy_has_them(tmp_path):
+    """char **args, dimensions, steps: a function of header_code turns sizes and strides into them."""
+    nd.load(kernelgen_support.build(tmp_path, """
+        [MODULE loops]
+        header_code:
+            static void loop(char **args, const long *dimensions, const long *steps, void *data) {
+              for (long i = 0; i < dimensions[0]; i++)
+                *(double *)(args[1] + i * steps[1]) = 2 * *(double *)(args[0] + i * steps[0]) + (data != 0);
+            }
+            static void call_loop(long n, const double *x, long step, double *r) {
+              char *args[] = {(char *)x, (char *)r};
+              loop(args, &n, (long[]){step * 8, 8}, 0);
+            }
+        [KERNEL lay_loop]
+        prototypes: void call_loop(long n, const double *x, long step, double *r)
+        kinds: Strided
+        input: x(n)
+        output: r(n)
+        hide: n, step = stride(x, 0)
+        """, "loops"))
+    x = np.arange(7.0)
+    assert nd.lay_loop(nd.asarray(x[::3])).tolist() == (2 * x[::3]).tolist()
+    assert nd.lay_loop([[1.0], [], [2.0, 3.0]]).tolist() == [[2], [], [4, 6]]
+
+
+def test_row_pointers_of_ragged_rows(tmp_path):
+    """T ** over rows of their own lengths: from the content and the offsets."""
+    nd.load(kernelgen_support.build(tmp_path, """
+        [MODULE pointers]
+        header_code:
+            static double longest(long m, const double *const *rows, const long *lengths) {
+              long at = 0;
+              for (long i = 1; i < m; i++)
+                at = lengths[i] > lengths[at] ? i : at;
+              return m && lengths[at] ? rows[at][lengths[at] - 1] : 0;
+            }
+            static double call_longest(long m, const double *content, const long *offsets, void *pointers, long *lengths) {
+              const double **rows = pointers;
+              for (long i = 0; i < m; i++)
+                rows[i] = content + offsets[i], lengths[i] = offsets[i + 1] - offsets[i];
+              return longest(m, rows, lengths);
+            }
+        [KERNEL lay_longest]
+        prototypes: double call_longest(long m, const double *content, const long *offsets, void *pointers, long *lengths)
+        types: pointers: uint64
+        input: content(k), offsets(o)
+        hide: m = len(offsets) - 1, pointers(m), lengths(m)
+        """, "pointers"))
+    rows = [[1.0], [2.0, 3.0, 5.0], [], [4.0]]
+    offsets = np.cumsum([0, *map(len, rows)])
+    assert nd.lay_longest(nd.flatten(nd.array(rows)), offsets).tolist() == 5
