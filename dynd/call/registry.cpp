@@ -42,6 +42,7 @@ struct registry {
 registry &the_registry() {
   static auto *instance = [] {
     auto *made = new registry;
+    callable_state::wait_at_fork(); // before: who has this lock may wait for that one
     pthread_atfork([] { the_registry().mutex.lock(); }, [] { the_registry().mutex.unlock(); },
                    [] {
                      new (&the_registry().loading) std::recursive_mutex;

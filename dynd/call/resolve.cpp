@@ -1,5 +1,7 @@
 #include "dynd/call/resolve.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -288,7 +290,19 @@ const resolution *find_or_make(callable_state &state, array_block *const *blocks
 
 } // namespace
 
+std::mutex callable_state::mutex;
+
+// A fork takes locks in the order that is the reverse of that in which they were announced: the lock of types, for
+// which a thread that has this one may wait, is announced before.
+void callable_state::wait_at_fork() {
+  [[maybe_unused]] static const int once = [] {
+    ndt::make_void(); // now there is the lock of types
+    return pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  }();
+}
+
 callable_state::callable_state(std::string n, std::string d) : name(std::move(n)), doc(std::move(d)) {
+  wait_at_fork();
   refs = 1;
   destroy = [](counted *self) noexcept { delete static_cast<callable_state *>(self); };
 }

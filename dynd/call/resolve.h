@@ -47,13 +47,15 @@ struct callable_state : counted {
   std::string name, doc;
   std::string library;     ///< the plug-in that brought it, empty where there is none
   std::optional<op_id> op; ///< an operation of the library: the overloads are those that were added to it
-  std::mutex mutex;        ///< guards what follows; what they point to stays
+  /// Of all callables, so that a fork can wait for it; guards what follows. What they point to stays.
+  static std::mutex mutex;
   std::vector<std::unique_ptr<overload>> overloads;
   std::vector<std::unique_ptr<resolution>> resolved;
   std::vector<std::unique_ptr<resolution>> retired; ///< from before the last overload; other threads may be using them
   std::atomic<const resolution *> recent = nullptr;
 
   callable_state(std::string name, std::string doc);
+  static void wait_at_fork(); ///< from now on a fork waits for the mutex
 };
 
 /// Whether an overload may be added; the caller holds the mutex. Otherwise a type error.

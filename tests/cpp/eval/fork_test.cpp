@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dynd/call/functions.h"
+#include "dynd/call/wrap.h"
 #include "dynd/memory/buffer.h"
 #include "fixture.h"
 
@@ -70,6 +71,16 @@ TEST(Fork, LeavesNoLockOfTypesBehind) {
 TEST(Fork, LeavesNoLockOfLazyArraysBehind) {
   nd::array a = ramp("8200 * float64");
   expect_children_work(100, [&] { (a * a).eval(); });
+}
+
+// Operands of other types than those of the last call are looked up under a lock.
+TEST(Fork, LeavesNoLockOfCallablesBehind) {
+  nd::callable f = nd::callable(nd::make_kernel("twice", [](double x) { return 2 * x; }));
+  nd::array a = {1, 2}, b = {1.5f, 2.5f};
+  expect_children_work(200, [&] {
+    f(a);
+    f(b);
+  });
 }
 
 // All threads look at one array, so that some compute it and some wait for them.
