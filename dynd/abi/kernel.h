@@ -54,7 +54,8 @@ struct dynd_frame {
   const int *cancel;                            /* polled once a batch; not zero: return dynd_error_cancelled */
   int32_t kind;                                 /* the status of the error in `text`, zero when there is none */
   char text[256];                               /* the error, zero-terminated */
-  void *engine;                                 /* the property of what made the frame; not for kernels */
+  void *engine;                                 /* the library's own: NULL in a frame that user code made */
+  void *temps;                                  /* what `temp` has handed out, a list; not for kernels */
 };
 
 /* The engine's own levels: every stream of every operand, the destination's first. */
@@ -176,14 +177,14 @@ static inline void ckernel_builder_destruct(ckernel_builder_struct *self) {
 
 /* ---- a frame, for code that calls kernels itself ----------------------------------------------------------------- */
 
-/* The `temp` of a frame made by dynd_frame_construct: 64-byte aligned, kept in a list that `engine` begins. */
+/* The `temp` of a frame made by dynd_frame_construct: 64-byte aligned, kept in the list `temps`. */
 static inline void *dynd_frame_temp_on_heap(dynd_frame *self, size_t bytes) {
   const size_t room = sizeof(void *) + 63; /* the link to the next block, and what aligning may cost */
   char *block = bytes <= SIZE_MAX - room ? (char *)malloc(room + bytes) : NULL;
   if (!block)
     return NULL;
-  memcpy(block, &self->engine, sizeof(void *));
-  self->engine = block;
+  memcpy(block, &self->temps, sizeof(void *));
+  self->temps = block;
   block += sizeof(void *);
   return block + (64 - (uintptr_t)block % 64) % 64;
 }
@@ -201,9 +202,9 @@ static inline int dynd_frame_construct(dynd_frame *self, const ckernel_builder_s
 
 /* Gives back the scratch and all that kernels asked for by `temp`. Only for frames made by dynd_frame_construct. */
 static inline void dynd_frame_destruct(dynd_frame *self) {
-  while (self->engine) {
-    void *block = self->engine;
-    memcpy(&self->engine, block, sizeof(void *));
+  while (self->temps) {
+    void *block = self->temps;
+    memcpy(&self->temps, block, sizeof(void *));
     free(block);
   }
   self->scratch = NULL;

@@ -2,6 +2,7 @@
 
 #include <new>
 #include <string>
+#include <utility>
 
 #include "dynd/base/errors.h"
 
@@ -28,10 +29,6 @@ char *new_scratch(size_t size) {
 
 } // namespace
 
-struct work_frame::temp_block {
-  temp_block *next;
-};
-
 work_frame::work_frame(size_t scratch_size) {
   size = sizeof(dynd_frame);
   version = DYND_ABI_VERSION;
@@ -40,6 +37,7 @@ work_frame::work_frame(size_t scratch_size) {
   kind = 0;
   text[0] = 0;
   engine = &state;
+  temps = nullptr;
   thread_scratch &own = scratch_of_thread;
   if (own.used) { // a kernel that evaluates something itself
     scratch = own_scratch_ = new_scratch(scratch_size);
@@ -61,24 +59,19 @@ work_frame::~work_frame() {
   } else {
     scratch_of_thread.used = false;
   }
-  while (temps_) {
-    temp_block *next = temps_->next;
-    ::operator delete(temps_, std::align_val_t(64));
-    temps_ = next;
+  while (temps) {
+    ::operator delete(std::exchange(temps, *static_cast<void **>(temps)), std::align_val_t(64));
   }
 }
 
-void *work_frame::allocate_temp(dynd_frame *base, size_t size) {
+void *work_frame::allocate_temp(dynd_frame *self, size_t size) {
   constexpr size_t header = 64; // keeps what is handed out aligned
-  auto *self = static_cast<work_frame *>(base);
   void *memory =
       size <= SIZE_MAX - header ? ::operator new(header + size, std::align_val_t(64), std::nothrow) : nullptr;
   if (!memory) {
     return nullptr;
   }
-  auto *block = static_cast<temp_block *>(memory);
-  block->next = self->temps_;
-  self->temps_ = block;
+  *static_cast<void **>(memory) = std::exchange(self->temps, memory);
   return static_cast<char *>(memory) + header;
 }
 

@@ -20,8 +20,6 @@ public:
 private:
   static void *allocate_temp(dynd_frame *self, size_t size);
 
-  struct temp_block;
-  temp_block *temps_ = nullptr;
   char *own_scratch_ = nullptr; // where the thread's was in use outside of this frame
 };
 

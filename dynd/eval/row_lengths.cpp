@@ -4,7 +4,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/space.h"
+#include "dynd/eval/run.h"
 
 namespace dynd {
 
@@ -25,6 +25,7 @@ public:
   }
 
   void run() {
+    without_interpreter unlocked(shape_.size[0] > unlocked_from);
     places whole;
     for (int o = 0; o < operands_.size(); o++) {
       whole.push_back(cursor::over_rows(*operands_[o].block, room(o, shape_.ndim)));

@@ -7,8 +7,8 @@
 #include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/base/interruption.h"
 #include "dynd/eval/frame.h"
-#include "dynd/eval/interruption.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
@@ -283,8 +283,13 @@ first_failure locate_failure(const task &t) {
   options.together = external ? 1 : 512;
   build_in_order(kernel, t, false, options, call);
   work_frame frame(kernel.scratch_size);
+  interruption stop(true);
+  frame.state.stop = &stop;
   first_failure found;
   found.status = call_root(kernel, call, 0, call.count, frame);
+  if (found.status == dynd_error_cancelled) {
+    return found;
+  }
   found.text.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
   // The outermost loop is the call, or there is one call for all.
   const frame_state &failed = frame.state;

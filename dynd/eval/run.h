@@ -21,7 +21,8 @@ struct first_failure {
   std::string text;
 };
 
-/// Runs the lowered task again, in C order, up to the first element that fails.
+/// Runs the lowered task again, in C order, up to the first element that fails; the status is dynd_error_cancelled
+/// where the user wants it to stop before that.
 first_failure locate_failure(const task &t);
 
 } // namespace dynd

@@ -4,22 +4,20 @@
 #include <string>
 
 #include "dynd/base/errors.h"
-#include "dynd/eval/interruption.h"
+#include "dynd/base/interruption.h"
 #include "dynd/eval/threads.h"
 
 namespace dynd {
 
-namespace {
-
-template <class Pieces>
-void run(const char *name, const Pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
+void run_work(const char *name, intptr_t count, const std::function<piece(intptr_t)> &piece_at,
+              const std::function<void(intptr_t, intptr_t)> &f) {
   without_interpreter unlocked;
   interruption stop(true);
-  int status = for_each_piece(pieces.count(), [&](intptr_t i) {
+  int status = for_each_piece(count, [&](intptr_t i) {
     if (stop.poll()) {
       return int(dynd_error_cancelled);
     }
-    piece part = pieces[i];
+    piece part = piece_at(i);
     if (part.size()) {
       f(part.begin, part.end);
     }
@@ -28,16 +26,6 @@ void run(const char *name, const Pieces &pieces, const std::function<void(intptr
   if (status) {
     fail(kind_of(status), std::string(name) + ": interrupted");
   }
-}
-
-} // namespace
-
-void run_work(const char *name, const even_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
-  run(name, pieces, f);
-}
-
-void run_work(const char *name, const content_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f) {
-  run(name, pieces, f);
 }
 
 void in_chunks(const char *name, intptr_t count, intptr_t chunks,

@@ -11,8 +11,12 @@
 namespace dynd {
 
 /// Calls f for the pieces; of those that fail, the first one's error is thrown. The name is for messages.
-void run_work(const char *name, const even_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f);
-void run_work(const char *name, const content_pieces &pieces, const std::function<void(intptr_t, intptr_t)> &f);
+void run_work(const char *name, intptr_t count, const std::function<piece(intptr_t)> &piece_at,
+              const std::function<void(intptr_t, intptr_t)> &f);
+template <class Pieces, class F> void run_work(const char *name, const Pieces &pieces, const F &f) {
+  run_work(
+      name, pieces.count(), [&](intptr_t i) { return pieces[i]; }, f);
+}
 
 inline constexpr intptr_t work_piece = 1 << 16; ///< elements
 

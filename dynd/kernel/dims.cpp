@@ -131,12 +131,16 @@ struct observed_kernel {
 
 int observed(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const observed_kernel *>(self);
-  kernel_observer *observer = state_of(frame)->observer;
+  frame_state *state = state_of(frame);
+  kernel_observer *observer = state->observer;
   char *at[max_call_streams];
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   size_t alone = observer ? count : 0; // elements before this one are called alone
   for (size_t i = 0, n; i < count; i += n) {
     n = i < alone ? 1 : std::min<size_t>(count - i, k->together);
+    if (state->stop && state->stop->poll()) {
+      return dynd_error_cancelled;
+    }
     if (observer) {
       observer->call(k->level, intptr_t(i), at);
     }

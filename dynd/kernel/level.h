@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "dynd/base/interruption.h"
 #include "dynd/kernel/builder.h"
 #include "dynd/type/type.h"
 
@@ -83,9 +84,10 @@ public:
 /// element, as in a[3]["hits"][2], is known without a second run.
 struct frame_state {
   kernel_observer *observer = nullptr;
-  size_t index = 0;         ///< of the element of the call that failed
-  std::string path;         ///< below it: `, "hits", 2`
-  bool lacks_parts = false; ///< there was no memory for the path
+  interruption *stop = nullptr; ///< asked while a failure is located, one element or some after another
+  size_t index = 0;             ///< of the element of the call that failed
+  std::string path;             ///< below it: `, "hits", 2`
+  bool lacks_parts = false;     ///< there was no memory for the path
 };
 
 inline frame_state *state_of(dynd_frame *frame) { return static_cast<frame_state *>(frame->engine); }

@@ -36,7 +36,7 @@ SIZE(ckernel_prefix, 16);
 FIELD(ckernel_prefix, function, 0);
 FIELD(ckernel_prefix, destructor, 8);
 
-SIZE(dynd_frame, 304);
+SIZE(dynd_frame, 312);
 FIELD(dynd_frame, size, 0);
 FIELD(dynd_frame, version, 4);
 FIELD(dynd_frame, scratch, 8);
@@ -45,6 +45,7 @@ FIELD(dynd_frame, cancel, 24);
 FIELD(dynd_frame, kind, 32);
 FIELD(dynd_frame, text, 36);
 FIELD(dynd_frame, engine, 296);
+FIELD(dynd_frame, temps, 304);
 
 VALUE(kernel_request_single, 0);
 VALUE(kernel_request_strided, 1);

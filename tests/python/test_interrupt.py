@@ -97,6 +97,21 @@ def test_a_reduction_stops(threads):
     assert nd.sum(source[:2], 1).tolist() == [float(SIZE)] * 2
 
 
+def test_the_search_for_the_element_that_failed_stops():
+    """Memory holds it near the beginning, so that it is found at once; in C order it is the last row's first."""
+    nd.set_num_threads(1)
+    size = 12_000
+    source = np.ones((size, size), "int16").T
+    source[size - 1, 0] = 1000
+    target = nd.asarray(np.zeros((size, size), "int8").T)
+    for seconds in (0.05, 0.1, 0.2):
+        late, raised = interrupted_after(seconds, lambda: nd.assign(target, nd.asarray(source)))
+        assert type(raised) is KeyboardInterrupt, raised
+        if late < 0.25:
+            break
+    assert late < 0.25
+
+
 def test_an_assignment_stops_with_every_element_old_or_new(threads):
     source = work()
     destination = nd.asarray(np.broadcast_to(np.zeros(1), (1, 1)).copy())

@@ -296,6 +296,21 @@ TEST(AssignFactory, NumbersNeedNoLayout) {
   EXPECT_EQ(frame.state.index, 1u);
 }
 
+// It has scratch and what the kernel asks for, and nothing of the engine's own.
+TEST(AssignFactory, AFrameOfUserCode) {
+  ckernel_builder kernel;
+  ndt::type to("{x: int8}"), from("{x: int32}");
+  make_assignment_kernel(kernel, 0, whole_operands(to, nullptr, from, nullptr), kernel_request_strided);
+  dynd_frame frame;
+  ASSERT_EQ(dynd_frame_construct(&frame, &kernel), dynd_ok);
+  EXPECT_NE(frame.temp(&frame, 100), nullptr);
+  int32_t values[3] = {1, 300, 3};
+  int8_t bytes[3] = {};
+  EXPECT_EQ(call(kernel, bytes, 1, values, 4, 3, frame), dynd_error_overflow);
+  EXPECT_EQ(std::string(frame.text), "field x: overflow while assigning int32 value 300 to int8");
+  dynd_frame_destruct(&frame);
+}
+
 TEST(AssignFactory, InvalidRequests) {
   for (int request : {int(kernel_request_single), int(kernel_request_single_multistride), 9, -1}) {
     EXPECT_EQ(failure([&] {
