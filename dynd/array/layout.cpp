@@ -133,7 +133,10 @@ private:
   }
 
   static pool_fill fill_of(stream_role role) {
-    return is_slots(role) ? pool_fill::pairs : role == stream_role::index ? pool_fill::indices : pool_fill::zeros;
+    return role == stream_role::texts   ? pool_fill::texts
+           : role == stream_role::rows  ? pool_fill::rows
+           : role == stream_role::index ? pool_fill::indices
+                                        : pool_fill::zeros;
   }
 
   void allocate(const container &content) {

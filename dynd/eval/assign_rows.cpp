@@ -8,7 +8,7 @@
 #include "dynd/array/cursor.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
-#include "dynd/eval/space.h"
+#include "dynd/eval/run.h"
 #include "dynd/kernel/assign.h"
 #include "dynd/memory/pool.h"
 #include "dynd/plan/overlap.h"
@@ -19,10 +19,11 @@ namespace {
 
 class row_check {
 public:
-  row_check(const char *name, array_block *dst, array_block *src, std::vector<char *> *given)
+  row_check(const char *name, array_block *dst, array_block *src, std::vector<given_row> *given)
       : name_(name), dst_(*dst), src_(*src), given_(given) {}
 
   void run() {
+    without_interpreter unlocked(dst_.ndim > 0 && dst_.size()[0] > unlocked_from);
     stream_room dst, src;
     visit({cursor(dst_, dst)}, {cursor(src_, src)});
   }
@@ -126,14 +127,14 @@ private:
     if (row.start < 0) {
       fail(error_kind::memory, name_ + ": no memory for a row of " + std::to_string(from.size));
     }
-    given_->push_back(dst.at.address());
+    given_->push_back({dst.at.address(), dst.pool()});
     std::memcpy(dst.at.address(), &row, sizeof(row));
     return row;
   }
 
   const std::string name_;
   const array_block &dst_, &src_;
-  std::vector<char *> *given_; // not null: rows without memory get it, and their slots are listed here
+  std::vector<given_row> *given_; // not null: rows without memory get it, and their slots are listed here
   std::vector<intptr_t> path_;
   interruptible_walk walk_;
 };
@@ -263,15 +264,17 @@ void check_rows(const char *name, array_block *dst, array_block *src) {
 void given_rows::give(const char *name, array_block *dst, array_block *src) {
   for (int s = 0; s < dst->type->var_count; s++) {
     if (as_pool(dst->streams()[s].owner)) {
-      return row_check(name, dst, src, &slots_).run();
+      return row_check(name, dst, src, &rows_).run();
     }
   }
 }
 
 given_rows::~given_rows() {
-  const int64_t nothing[2] = {-1, 0};
-  for (char *slot : slots_) {
-    std::memcpy(slot, nothing, sizeof(nothing));
+  const row_extent nothing = {-1, 0};
+  for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) { // what is taken next begins with the first
+    row_extent given = read_slot(row->slot, slot_kind::pairs64);
+    std::memcpy(row->slot, &nothing, sizeof(nothing));
+    row->pool->give_back(given.start, given.size);
   }
 }
 

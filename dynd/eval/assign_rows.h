@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dynd/array/rows.h"
+#include "dynd/memory/pool.h"
 
 namespace dynd {
 
@@ -19,6 +20,12 @@ void check_sizes(const char *name, const array_block *dst, const array_block *sr
 /// that have no memory and can get none. What does not fit is an error that names the row.
 void check_rows(const char *name, array_block *dst, array_block *src);
 
+/// A row of the destination that was given memory: its slot, and the pool.
+struct given_row {
+  char *slot;
+  row_pool *pool;
+};
+
 /// Rows of the destination, outside of its elements, that have no memory get it, and with it their lengths. After a
 /// failure they are taken back.
 class given_rows {
@@ -30,10 +37,10 @@ public:
 
   void give(const char *name, array_block *dst, array_block *src);
   /// The values are there.
-  void keep() { slots_.clear(); }
+  void keep() { rows_.clear(); }
 
 private:
-  std::vector<char *> slots_;
+  std::vector<given_row> rows_;
 };
 
 /// Whether an assignment between the two would read what it writes, judged by the addresses that the streams of both

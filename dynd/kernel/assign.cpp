@@ -53,12 +53,7 @@ private:
   size_t pointed(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     bool to = dst.type()->kind == type_kind::pointer, from = src.type()->kind == type_kind::pointer;
     may_refuse |= !to;
-    pointer_spec spec{nstreams_};
-    if (from) {
-      spec.null = to ? dst.stream() : -1;
-    } else {
-      spec.pool = pool_of(dst);
-    }
+    pointer_spec spec{nstreams_, to ? pool_of(dst) : -1, from && to ? dst.stream() : -1};
     offset = note(offset, begin_pointer(out_, offset, from ? src : dst, spec), [&] {
       return std::string("pointer of the ") + (from ? "source: " : "destination: ") + pair_text(dst, src);
     });

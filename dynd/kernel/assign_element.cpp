@@ -172,6 +172,16 @@ struct pointer_kernel {
   intptr_t stride[]; // of the content, along what it points to
 };
 
+void set_null(char *pointer, row_pool *pool) {
+  int64_t before;
+  std::memcpy(&before, pointer, sizeof(before));
+  if (before >= 0 && pool) {
+    pool->give_back(before, 1);
+  }
+  const int64_t nothing = -1;
+  std::memcpy(pointer, &nothing, sizeof(nothing));
+}
+
 int pointer(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const pointer_kernel *>(self);
   const uint32_t nstreams = uint32_t(k->spec.nstreams);
@@ -182,10 +192,10 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
     std::memcpy(&index, at[k->index], sizeof(index));
     bool fresh = index < 0;
     bool stays_null = fresh && k->spec.null >= 0;
+    auto *pool = k->spec.pool < 0 ? nullptr : reinterpret_cast<row_pool *>(stream[k->spec.pool]);
     if (stays_null) {
-      std::memcpy(at[k->spec.null], &index, sizeof(index));
+      set_null(at[k->spec.null], pool);
     } else if (fresh) {
-      auto *pool = k->spec.pool < 0 ? nullptr : reinterpret_cast<row_pool *>(stream[k->spec.pool]);
       index = pool ? pool->take(1) : -1;
       if (index < 0) {
         fail_element(frame, i);

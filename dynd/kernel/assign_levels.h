@@ -37,7 +37,7 @@ void set_field(ckernel_builder &out, size_t fields, int i, size_t child, const c
 /// The child sees what a pointer points to, an element at a time.
 struct pointer_spec {
   int nstreams;
-  int pool = -1; ///< of a pointer of the destination: where a null one gets memory to point to
+  int pool = -1; ///< of the destination's pointers: where a null one gets memory to point to, and gives it back
   int null = -1; ///< of the source's: the destination's pointers, which become null where it is; -1: that is an error
 };
 size_t begin_pointer(ckernel_builder &out, size_t offset, const kernel_operand &operand, const pointer_spec &spec);

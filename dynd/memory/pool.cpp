@@ -135,6 +135,9 @@ int64_t row_pool::take(int64_t count) {
   if (count == 0) {
     return 0; // the low end, whatever is there
   }
+  if (int64_t place = has_returned_.load(std::memory_order_relaxed) ? take_again(count) : -1; place >= 0) {
+    return place;
+  }
   int64_t start = next_.load(std::memory_order_relaxed);
   do {
     if (count < 0 || count > top_ - start) {
@@ -145,6 +148,30 @@ int64_t row_pool::take(int64_t count) {
     return -1;
   }
   fill(start, count);
+  return start;
+}
+
+void row_pool::give_back(int64_t start, int64_t count) {
+  if (count == 0 || pinned_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  try {
+    returned_.emplace_back(start, count);
+    has_returned_.store(true, std::memory_order_relaxed);
+  } catch (const std::bad_alloc &) { // the place is lost
+  }
+}
+
+int64_t row_pool::take_again(int64_t count) {
+  std::lock_guard lock(mutex_);
+  if (returned_.empty() || returned_.back().second != count) {
+    return -1;
+  }
+  int64_t start = returned_.back().first;
+  returned_.pop_back();
+  has_returned_.store(!returned_.empty(), std::memory_order_relaxed);
+  fill(start, count, true);
   return start;
 }
 
@@ -195,10 +222,11 @@ int64_t row_pool::take_high(int n) {
   return end - room;
 }
 
-void row_pool::fill(int64_t start, int64_t count) {
+// Fresh pages are zero. In a place that was used before, rows must be new again: they may have another length.
+void row_pool::fill(int64_t start, int64_t count, bool again) {
   for (size_t s = 0; s < nstreams_; s++) {
     const pool_stream &stream = streams_[s];
-    if (stream.fill != pool_fill::zeros) { // fresh pages are zero
+    if (stream.fill != pool_fill::zeros && !(again && stream.fill == pool_fill::texts)) {
       fill_new(stream.address + size_t(start) * stream.item, size_t(count) * stream.item, stream.fill);
     }
   }

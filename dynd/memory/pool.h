@@ -10,7 +10,8 @@
 // array reads memory that can be written. So the place of a replaced text is free at once. A row's place is also known
 // to views of the row and to slots that were cut out of others; making one pins the pool, and from then on the places
 // of replaced rows are left as they are. Elements in a place that is used again keep what they own (the places of their
-// texts and rows), until they are assigned to.
+// texts and rows), until they are assigned to. A place is also given back where a pointer becomes null, and where an
+// assignment fails that had taken it.
 //
 //   | first places, of any size -->        ...       <-- places of 2^n elements, in lists by n once they are free |
 //
@@ -24,14 +25,16 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dynd/memory/buffer.h"
 
 namespace dynd {
 
-/// How new elements of a stream begin: as zeros, as {-1, 0} pairs (rows without memory), as -1 (pointers to nothing).
-enum class pool_fill : uint8_t { zeros, pairs, indices };
+/// How new elements of a stream begin: as zeros, as {-1, 0} pairs (rows or texts without memory), as -1 (pointers to
+/// nothing).
+enum class pool_fill : uint8_t { zeros, texts, rows, indices };
 
 /// One stream of the content.
 struct pool_stream {
@@ -54,6 +57,8 @@ public:
   /// A place for `count` elements that replace those of a slot {start, size}; start -1: it had none. The same place
   /// where they fit. -1 where the reserved space is used up: the slot's elements are then as they were.
   int64_t replace(int64_t start, int64_t size, int64_t count);
+  /// Elements that nothing shows any more: their place may be taken again. The places of their texts stay theirs.
+  void give_back(int64_t start, int64_t count);
   /// A view shows rows of the pool otherwise than through their slots.
   void pin() { pinned_.store(true, std::memory_order_relaxed); }
 
@@ -69,14 +74,16 @@ private:
   friend row_pool *as_pool(counted *owner);
 
   int64_t take_high(int n); // a place of 2^n elements
-  void fill(int64_t start, int64_t count);
+  int64_t take_again(int64_t count);
+  void fill(int64_t start, int64_t count, bool again = false);
 
   int64_t capacity_ = INT64_MAX;          // elements
   std::atomic<int64_t> next_{0}, top_{0}; // between them nothing is used
-  std::atomic<bool> pinned_{false};
+  std::atomic<bool> pinned_{false}, has_returned_{false};
   std::mutex mutex_; // guards what follows
   static constexpr int classes = 47;
-  std::vector<int64_t> free_[classes]; // starts of places of 2^n elements
+  std::vector<int64_t> free_[classes];                // starts of places of 2^n elements
+  std::vector<std::pair<int64_t, int64_t>> returned_; // start and count; the last is taken first
   size_t nstreams_ = 0;
   pool_stream *streams_ = nullptr;
   ref<counted> below_;

@@ -59,6 +59,45 @@ def test_replaced_rows_of_records_take_no_more_memory(length, row):
     assert a[1].tolist() == {"x": 5_999, "r": [one] * (LENGTHS[length](5_999) // 10)}
 
 
+@pytest.mark.parametrize("type, value", [("string", "x" * 1000), ("2 * string", ["x" * 500, "y" * 500])])
+def test_pointers_that_become_null_take_no_more_memory(type, value):
+    """What they pointed to is used again by the next."""
+    a = nd.array([value, value], type=f"pointer[{type}]", access="rw")
+    null = nd.array(None, type=f"pointer[{type}]")
+
+    def call(i):
+        a[i % 2] = null
+        a[i % 2] = value
+
+    assert grown_by(call, 30_000) < 4 << 20
+    assert a.tolist() == [value, value]
+    a[0] = null
+    assert a.tolist() == [None, value]
+
+
+def test_a_pointer_to_rows_takes_rows_of_any_length_again():
+    a = nd.array([[1, 2, 3]], type="pointer[var * int32]", access="rw")
+    a[0] = nd.array(None, type="pointer[var * int32]")
+    a[0] = [4, 5]
+    assert a.tolist() == [[4, 5]]
+
+
+def test_failed_assignments_take_no_more_memory():
+    """Rows that had no memory get it, and give it back; what the texts in them took is used by the next."""
+    a = nd.empty("2 * var * string")
+    good, bad = b"x" * 1000, b"\xff" * 1000
+    source = nd.array([[good] * 5, [good] * 3 + [bad]], type="2 * var * bytes")
+
+    def call(i):
+        with pytest.raises(ValueError, match="not UTF-8 text"):
+            nd.assign(a, source)
+
+    assert grown_by(call, 3_000) < 2 << 20
+    assert a.tolist() == [[], []]
+    nd.assign(a, nd.array([["a"], ["bc", "d"]]))
+    assert a.tolist() == [["a"], ["bc", "d"]]
+
+
 def random_record(rng):
     def text():
         return rng.choice("abcdef") * rng.choice([0, 1, 2, 5, 9, 40, 300])

@@ -78,7 +78,7 @@ TEST(Pool, APinnedPoolUsesNoPlaceAgain) {
 }
 
 TEST(Pool, NewPlacesAreFilled) {
-  pool_stream stream{16, pool_fill::pairs};
+  pool_stream stream{16, pool_fill::rows};
   ref<row_pool> pool = make_pool(stream);
   int64_t start = pool->take(3), next = pool->replace(start, 3, 5);
   for (int64_t at : {start, next}) {
@@ -86,6 +86,29 @@ TEST(Pool, NewPlacesAreFilled) {
     EXPECT_EQ(pair[0], -1);
     EXPECT_EQ(pair[1], 0);
   }
+}
+
+// Texts keep their places; rows are new again, because the next ones may have other lengths.
+TEST(Pool, WhatIsGivenBackIsTakenAgain) {
+  pool_stream streams[] = {{16, pool_fill::texts}, {16, pool_fill::rows}};
+  ref<row_pool> pool = row_pool::make(streams, {});
+  int64_t first = pool->take(3), second = pool->take(5);
+  auto word = [&](int s, int64_t i) { return reinterpret_cast<int64_t *>(streams[s].address)[2 * i]; };
+  for (const pool_stream &stream : streams) {
+    reinterpret_cast<int64_t *>(stream.address)[2 * first] = 7;
+  }
+  pool->give_back(second, 5);
+  pool->give_back(first, 3);
+  int64_t other = pool->take(4);
+  EXPECT_TRUE(other != first && other != second) << "a place has its size";
+  EXPECT_EQ(pool->take(3), first);
+  EXPECT_EQ(word(0, first), 7);
+  EXPECT_EQ(word(1, first), -1);
+  EXPECT_EQ(pool->take(5), second);
+  EXPECT_NE(pool->take(5), second);
+  pool->pin();
+  pool->give_back(first, 3);
+  EXPECT_NE(pool->take(3), first) << "a view may show it";
 }
 
 TEST(Pool, BeginsWithZerosAgainWhereAnotherEnded) {
