@@ -254,16 +254,26 @@ nd::array copied(const nd::array &a) {
   return a->access == access_mode::immutable ? a : nd::array(copy_values(a.get(), a->access));
 }
 
-void add_array_methods() {
-  nb::handle type(reinterpret_cast<PyObject *>(array_type));
+nb::object as_complex(nb::handle self) {
+  const nd::array &a = unwrap(self.ptr());
+  if (a.ndim() != 0) {
+    throw error(error_kind::type,
+                "complex: only a zero-dimensional array has one value, not " + std::string(a.type().str()));
+  }
+  return steal(PyObject_CallOneArg(reinterpret_cast<PyObject *>(&PyComplex_Type), steal(to_list(a)).ptr()));
+}
+
+nb::object formatted(nb::handle self, nb::object spec) {
+  const nd::array &a = unwrap(self.ptr());
+  nb::object text = a.ndim() == 0 ? steal(to_list(a)) : nb::object(nb::str(self));
+  return steal(PyObject_Format(text.ptr(), spec.ptr()));
+}
+
+void add_array_properties() {
   auto property = [&](const char *name, auto getter, const char *doc) {
     nb::object get = nb::cpp_function(getter, nb::name(name), nb::is_method());
     nb::object made = nb::module_::import_("builtins").attr("property")(get, nb::none(), nb::none(), doc);
-    nb::setattr(type, name, made);
-  };
-  auto method = [&](const char *name, auto function, const char *doc, auto... extra) {
-    nb::setattr(type, name,
-                nb::cpp_function(function, nb::name(name), nb::is_method(), nb::scope(type), doc, extra...));
+    nb::setattr(nb::handle(reinterpret_cast<PyObject *>(array_type)), name, made);
   };
   property(
       "type", [](nb::handle self) { return unwrap(self.ptr()).type(); }, "The type, as nd.type_of gives it.");
@@ -286,21 +296,19 @@ void add_array_methods() {
   property(
       "T", [](nb::handle self) { return steal(wrap(nd::transposed(unwrap(self.ptr())))); },
       "The axes in reverse order, as a view.");
+}
+
+void add_array_methods() {
+  nb::handle type(reinterpret_cast<PyObject *>(array_type));
+  auto method = [&](const char *name, auto function, const char *doc, auto... extra) {
+    nb::setattr(type, name,
+                nb::cpp_function(function, nb::name(name), nb::is_method(), nb::scope(type), doc, extra...));
+  };
   method(
       "tolist", [](nb::handle self) { return steal(to_list(unwrap(self.ptr()))); },
       "The values as nested lists; the value itself if there is no dimension. A struct is a dict, a tuple a tuple,\n"
       "what is missing is None.");
-  method(
-      "__complex__",
-      [](nb::handle self) {
-        const nd::array &a = unwrap(self.ptr());
-        if (a.ndim() != 0) {
-          throw error(error_kind::type,
-                      "complex: only a zero-dimensional array has one value, not " + std::string(a.type().str()));
-        }
-        return steal(PyObject_CallOneArg(reinterpret_cast<PyObject *>(&PyComplex_Type), steal(to_list(a)).ptr()));
-      },
-      "complex(a), of an array without dimensions.");
+  method("__complex__", as_complex, "complex(a), of an array without dimensions.");
   method(
       "eval",
       [](nb::handle self) {
@@ -308,14 +316,7 @@ void add_array_methods() {
         return nb::borrow(self);
       },
       "Computes the values if the array is lazy; returns the array.");
-  method(
-      "__format__",
-      [](nb::handle self, nb::object spec) {
-        const nd::array &a = unwrap(self.ptr());
-        nb::object text = a.ndim() == 0 ? steal(to_list(a)) : nb::object(nb::str(self));
-        return steal(PyObject_Format(text.ptr(), spec.ptr()));
-      },
-      "A zero-dimensional array is formatted as its value.");
+  method("__format__", formatted, "A zero-dimensional array is formatted as its value.");
   method(
       "__copy__", [](nb::handle self) { return steal(wrap(copied(unwrap(self.ptr())))); },
       "An immutable array is its own copy.");
@@ -332,6 +333,35 @@ void add_array_methods() {
       nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
 }
 
+nb::object as_array(nb::object values) {
+  if (is_array(values.ptr())) {
+    return values;
+  }
+  if (makes_array(values.ptr())) {
+    return steal(wrap(made_array(values.ptr())));
+  }
+  bool text = PyUnicode_Check(values.ptr()) || PyBytes_Check(values.ptr());
+  bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr()) ||
+               PyDict_Check(values.ptr()) || text;
+  if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr()) && !text) {
+    return steal(wrap(view_of_buffer(values.ptr())));
+  }
+  if (plain) {
+    return steal(wrap(from_python(values.ptr(), ndt::type(), access_mode::immutable)));
+  }
+  return steal(wrap(view_of_buffer(values.ptr()))); // says what is wrong
+}
+
+nb::object rows_from_offsets(nb::object offsets, nb::object content) {
+  nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
+  nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
+  scalar_id own = o->has_scalars() ? o->scalar() : scalar_id::int64; // what is no number is refused below
+  if (own != scalar_id::int64 && own != scalar_id::int32 && is_integer(own) && own != scalar_id::uint64) {
+    o = nd::array(copy_values(o.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
+  }
+  return steal(wrap(nd::from_offsets(o, c)));
+}
+
 } // namespace
 
 void add_functions(nb::module_ &m) {
@@ -343,43 +373,13 @@ void add_functions(nb::module_ &m) {
   }
   m.attr("operations") = operations;
   add_reductions(m);
+  add_array_properties();
   add_array_methods();
 
-  m.def(
-      "asarray",
-      [](nb::object values) {
-        if (is_array(values.ptr())) {
-          return values;
-        }
-        if (makes_array(values.ptr())) {
-          return steal(wrap(made_array(values.ptr())));
-        }
-        bool text = PyUnicode_Check(values.ptr()) || PyBytes_Check(values.ptr());
-        bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr()) ||
-                     PyDict_Check(values.ptr()) || text;
-        if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr()) && !text) {
-          return steal(wrap(view_of_buffer(values.ptr())));
-        }
-        if (plain) {
-          return steal(wrap(from_python(values.ptr(), ndt::type(), access_mode::immutable)));
-        }
-        return steal(wrap(view_of_buffer(values.ptr()))); // says what is wrong
-      },
-      nb::arg("values"));
+  m.def("asarray", as_array, nb::arg("values"));
   m.def(
       "type_of", [](nb::handle a) { return array_argument(a, "type_of").type(); }, nb::arg("a"));
-  m.def(
-      "from_offsets",
-      [](nb::object offsets, nb::object content) {
-        nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
-        nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
-        scalar_id own = o->has_scalars() ? o->scalar() : scalar_id::int64; // what is no number is refused below
-        if (own != scalar_id::int64 && own != scalar_id::int32 && is_integer(own) && own != scalar_id::uint64) {
-          o = nd::array(copy_values(o.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
-        }
-        return steal(wrap(nd::from_offsets(o, c)));
-      },
-      nb::arg("offsets").none(), nb::arg("content").none());
+  m.def("from_offsets", rows_from_offsets, nb::arg("offsets").none(), nb::arg("content").none());
   m.def(
       "set_num_threads", [](long long count) { set_num_threads(int(std::clamp(count, -1LL, 1LL << 20))); },
       nb::arg("count"));

@@ -1,8 +1,7 @@
-"""What every evaluation has, whatever its elements: Ctrl-C stops it, other Python threads run meanwhile, the number of
-threads changes neither values nor messages, and explain shows it as one kernel.
+"""What every evaluation has, whatever its elements: the number of threads changes neither values nor messages, and
+explain shows it as one kernel. (That it stops and lets others run: test_tasks_stop.py.)
 
-Tasks come from a table, so that an engine beside the engine would be seen: missing values, structs, text, rows inside
-elements, conversions between them. Programs over large arrays with missing values are lazy and fused like others.
+Programs over large arrays with missing values are lazy and fused like others.
 
 Run as a script it prints a digest of results, so that processes with other settings can be compared:
 python test_one_engine.py THREADS
@@ -13,13 +12,8 @@ import hashlib
 import itertools
 import marshal
 import operator
-import os
 import random
-import signal
-import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -33,276 +27,15 @@ from dynd import nd
 from oracle import VAR, Array, strided
 from strategies import seeds
 from support import contains, identical
-from test_interrupt import interrupted_after
 from test_lazy import worker
-
-ROW = 1 << 18
-MANY = 2000  #: how often a row is seen
-
-
-@pytest.fixture(autouse=True)
-def listens():
-    """A shell starts its background jobs with Ctrl-C ignored, and then Python leaves it so."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-    nd.set_num_threads(1)
-
-
-# ---- tasks that run for a second or more on one thread. Each: a function of nothing that makes the call
-
-
-def seen_often(row, times=MANY):
-    return nd.asarray(np.lib.stride_tricks.as_strided(row, (times, len(row)), (0, row.strides[0])))
-
 
 RECORD = np.dtype([("x", "i4"), ("y", "f8"), ("z", "u1")])
 
 
-@functools.lru_cache(None)
-def long_texts():
-    """Texts that differ only at their ends, one of them for each row and each column of a large plane."""
-    words = ["x" * 1000 + str(i) for i in range(12_000)]
-    return nd.array(words), nd.array([[word] for word in words])
-
-
-def struct_assignment():
-    source = seen_often(np.zeros(ROW, RECORD))
-    target = seen_often(np.ones(ROW, [("z", "i8"), ("y", "f4"), ("x", "i8")]))
-    return lambda: nd.assign(target, source)
-
-
-def struct_comparison():
-    rows = seen_often(np.zeros(ROW, RECORD))
-    return lambda: rows <= rows
-
-
-def byteswapped_comparison():
-    rows, swapped = seen_often(np.zeros(ROW, RECORD)), seen_often(np.zeros(ROW, RECORD.newbyteorder()))
-    return lambda: rows == swapped
-
-
-def text_comparison():
-    row, column = long_texts()
-    return lambda: row < column
-
-
-def text_assignment():
-    row, _ = long_texts()
-    target = nd.empty("200 * 12000 * string")
-    return lambda: nd.assign(target, row)
-
-
-def text_to_numbers():
-    texts = nd.array(["1234567.25"] * 1_000_000)
-    stretched = nd.empty("30 * 1000000 * float64")
-    return lambda: nd.assign(stretched, texts)
-
-
-def missing_assignment():
-    source = nd.array(np.ones(ROW)).astype("?float64")
-    target = seen_often(np.zeros(ROW), 10 * MANY)
-    return lambda: nd.assign(target, source)
-
-
-@functools.lru_cache(None)
-def large_option():
-    return nd.array(np.full(1 << 25, 2.0)).astype("?float64").eval()
-
-
-def missing_chain():
-    a = large_option()
-    for _ in range(28):
-        a = nd.sqrt(a)
-    return a.eval
-
-
-def missing_reduction():
-    a = large_option()
-    for _ in range(28):
-        a = nd.sqrt(a)
-    return lambda: a.sum()
-
-
-def division_of_missing_values():
-    column = nd.array(np.full((14_000, 1), 7)).astype("?int64")
-    row = nd.array(np.full(14_000, 2)).astype("?int64")
-    return lambda: column // row
-
-
-@functools.lru_cache(None)
-def large_index():
-    return nd.array(np.random.default_rng(8).integers(0, 1 << 20, 1 << 25))
-
-
-def selection_of_numbers():
-    values, index = nd.array(np.arange(float(1 << 20))), large_index()
-    return lambda: [values[index] for _ in range(8)]
-
-
-def selection_of_texts():
-    texts, index = nd.array([str(i) for i in range(1 << 20)]), large_index()
-    return lambda: [texts[index[: 1 << 23]] for _ in range(8)]
-
-
-def sort_of_one_row():
-    values = large_index()
-    return lambda: [nd.sort(values) for _ in range(8)]
-
-
-def positions_of_one_row():
-    values = large_index()
-    return lambda: [nd.argsort(values) for _ in range(8)]
-
-
-def medians_of_rows():
-    rows = nd.unflatten(large_index(), 1 << 10)
-    return lambda: [nd.median(rows, axis=1) for _ in range(8)]
-
-
-def groups_of_sparse_keys():
-    rng = np.random.default_rng(8)
-    keys, values = nd.array(rng.integers(0, 1 << 60, 1 << 24)), nd.array(rng.random(1 << 24))
-    return lambda: [nd.groupby(values, by=keys).sum() for _ in range(4)]
-
-
-def groups_of_texts():
-    texts, values = nd.array([str(i) for i in range(1 << 19)]), nd.array(np.ones(1 << 23))
-    keys = texts[large_index()[: 1 << 23] % (1 << 19)].eval()
-    return lambda: [nd.groupby(values, by=keys).sum() for _ in range(4)]
-
-
-def join_of_large_lists():
-    left = nd.zip({"k": large_index(), "x": large_index()})
-    right = nd.zip({"k": nd.arange(1 << 20), "y": nd.arange(1 << 20)})
-    return lambda: [nd.join(left, right, "k") for _ in range(4)]
-
-
-TASKS = [
-    sort_of_one_row,
-    positions_of_one_row,
-    medians_of_rows,
-    groups_of_sparse_keys,
-    groups_of_texts,
-    join_of_large_lists,
-    selection_of_numbers,
-    selection_of_texts,
-    struct_assignment,
-    struct_comparison,
-    byteswapped_comparison,
-    text_comparison,
-    text_assignment,
-    text_to_numbers,
-    missing_assignment,
-    missing_chain,
-    missing_reduction,
-    division_of_missing_values,
-]
-
-
-def interrupted(call):
-    """How long the call went on after Ctrl-C. An error of its own must not leave the signal to the next test."""
-    early = []
-
-    def run():
-        try:
-            call()
-        except Exception as error:
-            early.append(error)
-            time.sleep(10)
-
-    late, raised = interrupted_after(0.04, run)
-    assert not early, early
-    assert type(raised) is KeyboardInterrupt
-    return late
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_ctrl_c_stops_it(threads, task):
-    """Within about 0.2 s, in one of three attempts: the machine may be busy with something else."""
-    lates = []
-    for _ in range(3):
-        lates.append(interrupted(task()))
-        if lates[-1] < 0.25:
-            break
-    assert min(lates) < 0.25, lates
-    assert (nd.array([1, None]) + 1).tolist() == [2, None], "everything works afterwards"
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_other_python_threads_run_meanwhile(task):
-    """Another thread counts while the evaluation runs; it is stopped as soon as that has been seen."""
-    call, ticks, done = task(), [], threading.Event()
-    started = threading.Event()
-
-    def tick():
-        started.set()
-        while not done.wait(0.002):
-            ticks.append(time.perf_counter())
-            if len(inside()) >= 10:
-                os.kill(os.getpid(), signal.SIGINT)
-                return
-
-    def inside():
-        return [at for at in ticks if at > start[0] + 0.01]
-
-    start, finished = [time.perf_counter() + 1000], None
-    thread = threading.Thread(target=tick)
-    thread.start()
-    started.wait()
-    try:
-        start[0] = time.perf_counter()
-        call()
-        finished = time.perf_counter()
-        done.set()
-        thread.join()
-    except KeyboardInterrupt:
-        pass
-    done.set()
-    thread.join()
-    seen = [at for at in inside() if finished is None or at < finished]
-    assert len(seen) >= 10, "Python's lock was held"
-
-
-def test_elements_are_old_or_new_after_an_interruption(threads):
-    target = np.zeros(ROW, [("z", "i8"), ("y", "f4"), ("x", "i8")])
-    source = np.zeros(ROW, RECORD)
-    source[...] = (1, 1.0, 1)
-    wide = nd.asarray(np.lib.stride_tricks.as_strided(target, (MANY, ROW), (0, target.strides[0])))
-    interrupted(lambda: nd.assign(wide, seen_often(source)))
-    assert set(np.unique(target).tolist()) <= {(0, 0.0, 0), (1, 1.0, 1)}
-
-
-def test_a_lazy_value_with_missing_ones_is_computed_later(threads):
-    size = 1 << 25
-    a = nd.where(nd.array(np.arange(size) % 2 == 0), 2.0, None)
-    value = 2.0
-    for _ in range(28):
-        a, value = nd.sqrt(a), value**0.5
-    interrupted(a.eval)
-    assert a[:2].tolist() == [value, None] and a[size - 2 :].tolist() == [value, None]
-
-
-def test_a_program_ends_as_python_programs_do():
-    program = (
-        "import numpy as np\n"
-        "from dynd import nd\n"
-        "record = np.zeros(1 << 18, 'i4,f8')\n"
-        "rows = nd.asarray(np.broadcast_to(record, (20000, 1 << 18)))\n"
-        "target = nd.asarray(np.lib.stride_tricks.as_strided(record.copy(), (20000, 1 << 18), (0, 12)))\n"
-        "print('go', flush=True)\n"
-        "nd.assign(target, rows)\n"
-    )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", program]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "go\n"
-    time.sleep(0.1)
-    sent = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert "KeyboardInterrupt" in errors and process.returncode != 0
-    assert time.perf_counter() - sent < 2
+@pytest.fixture(autouse=True)
+def one_thread_afterwards():
+    yield
+    nd.set_num_threads(1)
 
 
 # ---- the number of threads changes nothing
