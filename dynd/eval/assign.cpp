@@ -7,10 +7,10 @@
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/assign_rows.h"
-#include "dynd/eval/copy_streams.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/gather.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
 #include "dynd/kernel/assign.h"
@@ -241,13 +241,12 @@ void assign_now(const char *name, array_block *dst, array_block *src, error_mode
 // A new array of that whole type with the source's values.
 ref<array_block> convert(const char *name, array_block *src, const type_data *type, access_mode access, error_mode mode,
                          const settings &how) {
+  if (type == src->type && !how.watching) {
+    return ref<array_block>::share(gather_whole(nd::array(ref<array_block>::share(src)), access).get());
+  }
   materialize(src);
   ref<array_block> result = new_for(type, *src);
-  bool same = type == src->type && !how.watching;
-  if (!same || !try_copy_streams(*result, *src)) {
-    result = same ? new_for(type, *src) : result; // what a failed copy left is of no use
-    assign_now(name, result.get(), src, mode, how, true);
-  }
+  assign_now(name, result.get(), src, mode, how, true);
   if (access == access_mode::immutable) {
     settle(*result);
     note_density(*result);
@@ -328,12 +327,16 @@ ref<array_block> fill_elements(const char *name, array_block *source, array_bloc
   return result;
 }
 
-void assign(array_block *dst, array_block *src, error_mode mode) {
-  if (dst->access != access_mode::readwrite) {
+void check_writable(const array_block &dst) {
+  if (dst.access != access_mode::readwrite) {
     fail(error_kind::type, std::string("assign: the destination is ") +
-                               (dst->access == access_mode::immutable ? "immutable" : "readonly") +
+                               (dst.access == access_mode::immutable ? "immutable" : "readonly") +
                                "; make it with access='rw'");
   }
+}
+
+void assign(array_block *dst, array_block *src, error_mode mode) {
+  check_writable(*dst);
   const settings &how = thread_settings();
   if (!try_direct_assign(dst, src, mode, how)) {
     assign_now("assign", dst, src, mode, how);

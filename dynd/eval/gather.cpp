@@ -9,6 +9,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/base/small_vector.h"
 #include "dynd/eval/work.h"
+#include "dynd/memory/pool.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd {
@@ -22,6 +23,8 @@ struct container {
   int dim = -1;   ///< of the source, along which the places count; -1: there is one place
   int slots = -1; ///< the stream of the slots that show the runs: their step is how far apart neighbours are
   small_vector<int, 8> inside;
+  const char *there = nullptr; ///< validities of the result, of what has these elements inside
+  intptr_t each = 1;           ///< elements for each of those
 
   /// Elements of the result.
   intptr_t total(const array_block &source) const {
@@ -34,6 +37,23 @@ struct container {
   }
 };
 
+// Neighbours as runs of some of them, so that a copy can be cut into pieces.
+struct neighbour_runs {
+  static constexpr intptr_t together = 1024;
+  new_offsets offsets;
+  place_buffer start;
+
+  neighbour_runs(int64_t first, intptr_t size) : offsets((size + together - 1) / together), start(offsets.count) {
+    for (intptr_t i = 0; i <= offsets.count; i++) {
+      offsets.fill()[i] = std::min(i * together, size);
+    }
+    for (intptr_t i = 0; i < offsets.count; i++) {
+      start.fill()[i] = first + offsets.at[i];
+    }
+  }
+  list_places places() const { return {start.data(), offsets.at, offsets.count}; }
+};
+
 // Where a stream of one source is, along the places of a container.
 struct source_stream {
   const char *base;
@@ -43,7 +63,8 @@ struct source_stream {
 class gatherer {
 public:
   gatherer(const char *name, std::span<const nd::array> sources, array_block &result)
-      : name_(name), sources_(sources), source_(*sources[0].get()), result_(result) {}
+      : name_(name), sources_(sources), source_(*sources[0].get()), result_(result),
+        writable_(result.access != access_mode::immutable) {}
 
   // Makes the streams of a part of the result. `from` and `to` are the same part of the two types.
   void copy(const type_part &from, const type_part &to, const container &in) {
@@ -52,9 +73,13 @@ public:
     case type_kind::scalar:
     case type_kind::byteswap:
       return copy_items(from.stream, to.stream, in);
-    case type_kind::option:
+    case type_kind::option: {
       copy_items(from.stream, to.stream, in);
-      return copy(from.element(), to.element(), in);
+      container inner = in;
+      inner.there = writable_ ? result_.streams()[to.stream].address : nullptr;
+      inner.each = 1;
+      return copy(from.element(), to.element(), inner);
+    }
     case type_kind::string:
     case type_kind::bytes:
     case type_kind::var_dim:
@@ -64,6 +89,7 @@ public:
     case type_kind::strided_dim: {
       container inner = in;
       inner.inside.push_back(from.dim);
+      inner.each *= source_.size()[from.dim];
       for (const nd::array &other : sources_) {
         if (other->size()[from.dim] != source_.size()[from.dim]) {
           fail(error_kind::value, std::string(name_) + ": sizes inside of the elements differ: " +
@@ -92,8 +118,11 @@ public:
   }
 
 private:
-  // Memory of that many items, as the stream of the result.
+  // Memory of that many items, as the stream of the result. A writable one has it: its pools are new.
   char *allocate(int s, intptr_t count, size_t item, slot_kind kind = slot_kind::none) {
+    if (writable_) {
+      return result_.streams()[s].address;
+    }
     ref<buffer> memory = allocate_buffer(size_t(checked_count(&count, 1, item)) * item);
     char *address = memory->data;
     result_.streams()[s] = {address, memory.take(), kind};
@@ -126,7 +155,11 @@ private:
       const char *at = p.start[r] < 0 ? nullptr : from.base + p.start[r] * from.unit;
       for (intptr_t k = 0; k < size; k++) {
         intptr_t number = (first + k) * each;
-        for_inside(s, in, 0, at, which, number, f);
+        if (in.inside.empty()) {
+          f(number, at, which);
+        } else {
+          for_inside(s, in, 0, at, which, number, f);
+        }
         at += at ? from.stride : 0;
       }
     }
@@ -145,10 +178,11 @@ private:
     }
   }
 
-  template <class F> void pieces_of(const container &in, intptr_t each, F f) {
-    if (in.places.offsets) {
+  template <class F> void pieces_of(const container &in, F f) {
+    if (in.places.offsets && in.inside.empty()) {
       in_pieces_of_rows(name_, in.places.offsets, in.places.count, f);
     } else {
+      intptr_t each = in.total(source_) / std::max<intptr_t>(in.places.count, 1);
       in_pieces(name_, in.places.count, f, std::clamp<intptr_t>(each, 1, work_piece));
     }
   }
@@ -173,7 +207,7 @@ private:
     if (one && item > 0) {
       copy_elements(from, in, target, item);
     } else if (item > 0) {
-      pieces_of(in, intptr_t(item / single), [&](intptr_t begin, intptr_t end) {
+      pieces_of(in, [&](intptr_t begin, intptr_t end) {
         for_items(from, in, begin, end, [&](intptr_t number, const char *at, int32_t) {
           char *place = target + size_t(number) * single;
           at ? void(std::memcpy(place, at, single)) : void(std::memset(place, 0, single));
@@ -186,7 +220,7 @@ private:
   void copy_elements(int from, const container &in, char *target, size_t item) {
     const list_places &p = in.places;
     std::vector<source_stream> streams = streams_of(from, in);
-    pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
+    pieces_of(in, [&](intptr_t begin, intptr_t end) {
       with_item(item, [&](auto size) {
         if (p.offsets) {
           copy_runs(p, streams.data(), target, size, begin, end);
@@ -241,16 +275,16 @@ private:
     new_offsets sizes(count);
     place_buffer starts(count), which(in.places.source ? (count + 1) / 2 : 0);
     auto *sources = reinterpret_cast<int32_t *>(which.fill());
-    pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
+    pieces_of(in, [&](intptr_t begin, intptr_t end) {
       for_items(from.stream, in, begin, end, [&](intptr_t number, const char *at, int32_t source) {
-        row_extent row = {0, 0};
+        row_extent row = {-1, 0};
         if (at && pointers) {
           std::memcpy(&row.start, at, sizeof(row.start));
           row.size = row.start >= 0;
-        } else if (at) {
+        } else if (at && (!in.there || in.there[number / in.each])) {
           row = read_slot(at, sources_[size_t(source)]->streams()[from.stream].kind);
         }
-        starts.fill()[number] = row.size > 0 ? row.start : 0;
+        starts.fill()[number] = row.size > 0 || has_no_memory(row) ? row.start : 0;
         sizes.fill()[number + 1] = row.size;
         if (in.places.source) {
           sources[number] = source;
@@ -260,10 +294,23 @@ private:
     make_offsets(name_, sizes.fill(), count);
     container content;
     content.places = {starts.data(), sizes.at, count, in.places.source ? sources : nullptr};
+    int64_t first = first_of_neighbours(from.stream, starts, sizes);
+    neighbour_runs runs(first, first < 0 ? 0 : sizes.total());
+    if (first >= 0) {
+      content.places = runs.places();
+    }
+    if (writable_ && as_pool(result_.streams()[to.stream].owner)->take(sizes.total()) < 0) {
+      fail(error_kind::memory, std::string(name_) + ": no memory for the rows");
+    }
     if (pointers) {
       auto *index = reinterpret_cast<int64_t *>(allocate(to.stream, count, sizeof(int64_t)));
       for (intptr_t i = 0; i < count; i++) {
         index[i] = sizes.length(i) ? sizes.at[i] : -1;
+      }
+    } else if (writable_) {
+      auto *rows = reinterpret_cast<row_extent *>(result_.streams()[to.stream].address);
+      for (intptr_t i = 0; i < count; i++) {
+        rows[i] = {starts[i] < 0 ? -1 : sizes.at[i], sizes.length(i)};
       }
     } else {
       char *address = reinterpret_cast<char *>(sizes.fill());
@@ -279,9 +326,27 @@ private:
     copy(from.element(), to.element(), content);
   }
 
+  // Where the elements of all rows begin, if each row's follow those of the row before; else -1.
+  int64_t first_of_neighbours(int slots, const place_buffer &starts, const row_offsets &rows) const {
+    int64_t first = -1;
+    if (sources_.size() > 1 || source_.streams()[slots].step != 1) {
+      return -1;
+    }
+    for (intptr_t r = 0; r < rows.count; r++) {
+      if (rows.length(r) == 0) {
+        continue;
+      }
+      first = first < 0 ? starts[r] - rows.at[r] : first;
+      if (starts[r] - rows.at[r] != first) {
+        return -1;
+      }
+    }
+    return first;
+  }
+
   void copy_chars(int from, int to, const container &in) {
     char *target = allocate(to, in.places.total(), 1);
-    pieces_of(in, 1, [&](intptr_t begin, intptr_t end) {
+    pieces_of(in, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
         const char *base = sources_[in.places.source ? size_t(in.places.source[r]) : 0]->streams()[from].address;
         size_t size = size_t(in.places.offsets[r + 1] - in.places.offsets[r]);
@@ -296,6 +361,7 @@ private:
   std::span<const nd::array> sources_;
   const array_block &source_; // the first of them
   array_block &result_;
+  bool writable_; // it was made by new_empty
 };
 
 ref<array_block> new_result_list(ndt::type element, intptr_t count) {
@@ -357,14 +423,27 @@ nd::array gather_or_missing(const char *name, const nd::array &list, const list_
   return finished(std::move(result));
 }
 
-nd::array gather_whole(const nd::array &a) {
+nd::array gather_whole(const nd::array &a, access_mode access) {
   a.eval();
-  ref<array_block> result = new_block(a->type, access_mode::immutable, flag_ours);
-  std::fill_n(result->size(), result->all_ndim, 0);
+  ref<array_block> result;
+  if (access == access_mode::immutable) {
+    result = new_block(a->type, access, flag_ours);
+    std::fill_n(result->size(), result->all_ndim, 0);
+  } else {
+    result = new_empty(a->type, a->size());
+    result->access = access;
+  }
+  bool list = a.ndim() > 0 && !a->is_var(0);
+  neighbour_runs runs(0, list ? a.size(0) : 1);
+  type_part part{a->type};
   container all;
-  int64_t first = 0;
-  all.places = {&first, nullptr, 1};
-  gatherer("copy", std::span(&a, 1), *result).copy({a->type}, {a->type}, all);
+  all.places = runs.places();
+  if (list) {
+    result->size()[0] = a.size(0);
+    all.dim = 0;
+    part = part.element();
+  }
+  gatherer("copy", std::span(&a, 1), *result).copy(part, part, all);
   return finished(std::move(result));
 }
 

@@ -26,8 +26,9 @@ nd::array gather_or_missing(const char *name, const nd::array &list, const list_
 nd::array gather(const char *name, std::span<const nd::array> lists, const list_places &places);
 /// The same where elements are the fill's, an array without dimensions of the element type, whose place is -1.
 nd::array gather_or_fill(const char *name, const nd::array &list, const list_places &places, const nd::array &fill);
-/// A copy of a whole array of any type, rows and texts one after another.
-nd::array gather_whole(const nd::array &a);
+/// A copy of a whole array of any type, rows and texts one after another. Those of a writable one can be replaced; its
+/// rows that have no memory, or belong to missing values, have none.
+nd::array gather_whole(const nd::array &a, access_mode access = access_mode::immutable);
 
 /// A mask of `count` bytes, counted: where those are that are not 0.
 class mask_bits {
