@@ -7,7 +7,17 @@
 #include "dynd/array/view.h"
 #include "dynd/array/view_parts.h"
 
-namespace dynd::nd {
+namespace dynd {
+
+int checked_axis(const char *operation, int axis, int ndim) {
+  if (axis < -ndim || axis >= ndim) {
+    fail(error_kind::index, std::string(operation) + ": axis " + std::to_string(axis) + " is out of bounds for " +
+                                std::to_string(ndim) + " dimension(s)");
+  }
+  return axis < 0 ? axis + ndim : axis;
+}
+
+namespace nd {
 
 namespace {
 
@@ -104,13 +114,7 @@ public:
       consumed += i.kind == index::integer || i.kind == index::slice;
       ellipses += i.kind == index::ellipsis;
     }
-    if (ellipses > 1) {
-      fail(error_kind::index, "index: more than one ellipsis");
-    }
-    if (consumed > parts_.ndim) {
-      fail(error_kind::index, "index: too many indices: " + std::to_string(consumed) + " for " +
-                                  std::to_string(parts_.ndim) + " dimension(s)");
-    }
+    check_index_counts(ellipses, consumed, parts_.ndim);
     int skipped = parts_.ndim - consumed;
     for (const index &i : indices_) {
       switch (i.kind) {
@@ -208,7 +212,7 @@ private:
     }
   }
 
-  // Slices of short rows that nobody can write are copied: what reads them then finds rows that follow each other.
+  // Slices of short rows that no owner can write are copied: what reads them then finds rows that follow each other.
   bool copy_cut_rows(const cursor &whole, const index &i) {
     scalar_rows from = scalar_rows_at(whole.block(), at_);
     if (!from.rows || parts_.access != access_mode::immutable) {
@@ -391,6 +395,16 @@ std::string out_of_bounds_text(intptr_t i, int axis, const std::string &row, int
          (row.empty() ? "" : " of " + row) + " with size " + std::to_string(size);
 }
 
+void check_index_counts(int ellipses, int taken, int ndim) {
+  if (ellipses > 1) {
+    fail(error_kind::index, "index: more than one ellipsis");
+  }
+  if (taken > ndim) {
+    fail(error_kind::index,
+         "index: too many indices: " + std::to_string(taken) + " for " + std::to_string(ndim) + " dimension(s)");
+  }
+}
+
 array at(const array &a, std::span<const index> indices) {
   materialize(a.get());
   return indexer(a, indices).run();
@@ -401,4 +415,6 @@ array at(const array &a, intptr_t i) {
   return at(a, {&one, 1});
 }
 
-} // namespace dynd::nd
+} // namespace nd
+
+} // namespace dynd

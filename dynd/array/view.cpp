@@ -126,15 +126,8 @@ array field_of(element_parts &parts, const type_field &taken, const std::string 
   return parts.view(ndt::type(taken.type));
 }
 
-} // namespace
-
-namespace {
-
 // A field of what is lazy is computed without the others.
-array lazy_field(const array &a, int i) {
-  bool lazy = a->state.load(std::memory_order_acquire) != array_state::ready;
-  return lazy ? array(field_of_lazy(a.get(), i)) : array();
-}
+array lazy_field(const array &a, int i) { return a->is_ready() ? array() : array(field_of_lazy(a.get(), i)); }
 
 } // namespace
 

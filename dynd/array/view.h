@@ -8,7 +8,12 @@
 
 #include "dynd/array/array.h"
 
-namespace dynd::nd {
+namespace dynd {
+
+/// The axis, negative from the end, checked: an index error of the operation where there is none.
+int checked_axis(const char *operation, int axis, int ndim);
+
+namespace nd {
 
 /// One entry of an index expression.
 struct index {
@@ -27,6 +32,9 @@ array at(const array &a, intptr_t i);
 
 /// What an index that is out of bounds says; `row`: which row of a ragged array it is in, if any.
 std::string out_of_bounds_text(intptr_t i, int axis, const std::string &row, intptr_t size);
+
+/// An index error where an index expression has several ellipses, or takes more axes than there are.
+void check_index_counts(int ellipses, int taken, int ndim);
 
 /// The axes in another order; ragged arrays cannot be transposed.
 array transposed(const array &a, std::span<const int> axes);
@@ -47,4 +55,6 @@ array byte_rows(const array &a);
 /// Some fields of an array of structs, as structs of these: a[["x", "y"]]. Through options and pointers too.
 array fields(const array &a, std::span<const std::string> names);
 
-} // namespace dynd::nd
+} // namespace nd
+
+} // namespace dynd

@@ -19,8 +19,8 @@ namespace {
 
 class core_call {
 public:
-  core_call(const core_function &f, const call_operands &operands)
-      : f_(f), given_(operands), how_(thread_settings()), noperands_(int(f.operands.size())) {}
+  core_call(const core_function &f, const call_operands &operands, const settings &how)
+      : f_(f), given_(operands), how_(how), noperands_(int(f.operands.size())) {}
 
   void run(ref<array_block> *results) {
     for (int o = f_.noutputs; o < noperands_; o++) {
@@ -495,11 +495,12 @@ private:
 } // namespace
 
 void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results) {
+  settings how = thread_settings();
   direct_failure failure;
-  if (try_direct(function, operands, thread_settings(), results, failure)) {
+  if (try_direct(function, operands, how, results, failure)) {
     return;
   }
-  core_call(function, operands).run(results);
+  core_call(function, operands, how).run(results);
   if (failure.status) { // it failed the first time, and not again
     fail(kind_of(failure.status),
          std::string(function.kernel->name) + ": " + (failure.text[0] ? failure.text : "failed"));

@@ -6,10 +6,10 @@
 // Core dimensions never stretch. Sizes are compared, and results are given their memory, before the kernel is called.
 #pragma once
 
-#include "dynd/eval/c_layout.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/space.h"
 #include "dynd/kernel/core.h"
+#include "dynd/type/c_layout.h"
 
 namespace dynd {
 

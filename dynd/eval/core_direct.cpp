@@ -44,8 +44,8 @@ private:
       const core_operand &own = f_.operands[size_t(o)];
       const array_block *block = given_.block[own.parameter];
       if (own.inout || block->ndim != own.sizes.size() || block->type->dtype != own.dtype.get() ||
-          block->type->scalar == not_scalar || block->type->var_count ||
-          block->state.load(std::memory_order_acquire) != array_state::ready || !take_block(*block, own)) {
+          block->type->scalar == not_scalar || block->type->var_count || !block->is_ready() ||
+          !take_block(*block, own)) {
         return false;
       }
       data_[o] = block->values().address;
@@ -60,7 +60,6 @@ private:
   // Its sizes fit those before, and it is aligned and in the order of the flags.
   bool take_block(const array_block &block, const core_operand &own) {
     const intptr_t *stride = block.value_strides();
-    intptr_t alignment = scalar_size[size_t(block.type->scalar)] / intptr_t(component_count(block.type->scalar));
     uintptr_t bits = reinterpret_cast<uintptr_t>(block.values().address);
     bool ordered = f_.has(dynd_callable_c_layout) || f_.has(dynd_callable_f_layout);
     for (size_t d = 0; d < own.sizes.size(); d++) {
@@ -73,7 +72,7 @@ private:
       first_strides_[nsources_++] = stride[d];
     }
     bool fits = !ordered || ((block.flags & flag_dense) && (own.sizes.size() < 2 || f_.has(dynd_callable_c_layout)));
-    return fits && (bits & uintptr_t(alignment - 1)) == 0;
+    return fits && bits % scalar_alignment(block.type->scalar) == 0;
   }
 
   bool make_results(ref<array_block> *results) {
@@ -122,10 +121,7 @@ private:
     const intptr_t *stride = strides_;
     for (int o = 0; o < noperands_; o++) {
       size_t ndim = f_.operands[size_t(o)].sizes.size();
-      text[o] = f_.operands[size_t(o)].dtype.str();
-      for (size_t d = 0; d < ndim; d++) {
-        text[o] = "strided * " + text[o];
-      }
+      text[o] = type_text(f_.operands[size_t(o)], false);
       types[o] = text[o].c_str();
       metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ndim), 1, unknown, stride, &no_slots, &one};
       arrmeta[o] = ndim ? &metas[o] : nullptr;
@@ -181,7 +177,7 @@ private:
 
 bool try_direct(const core_function &function, const call_operands &operands, const settings &how,
                 ref<array_block> *results, direct_failure &failure) {
-  return how.direct && !how.watching && direct_core_call(function, operands).run(results, failure);
+  return may_be_direct(how) && direct_core_call(function, operands).run(results, failure);
 }
 
 } // namespace dynd

@@ -4,7 +4,7 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
-#include "dynd/eval/c_layout.h"
+#include "dynd/type/c_layout.h"
 
 namespace dynd {
 

@@ -96,10 +96,6 @@ private:
     intptr_t stride[max_ndim], index[max_ndim]; // where it is gathered: by axis in the order of the result
   };
 
-  bool has_shape(const array_block &own) const {
-    return own.ndim == shape_->ndim && std::equal(own.size(), own.size() + own.ndim, shape_->size());
-  }
-
   static bool has_fixed_dim(const array_block &block) {
     const type_data *t = block.type;
     while (t->kind == type_kind::strided_dim) {
@@ -155,17 +151,8 @@ private:
   // The order of the axes that a task's result has, and the sizes in it; no dimension counts as one of size 1.
   void find_order() {
     int ndim = shape_->ndim;
-    for (int i = 0; i < operands_.count && ndim > 1; i++) {
-      const array_block &own = *operands_.block[i];
-      if (!has_shape(own)) {
-        continue;
-      }
-      axis_order of_own = order_of(ndim, own.size(), own.value_strides());
-      if (of_own.c_order || (!order_.c_order && !std::equal(order_.axis, order_.axis + ndim, of_own.axis))) {
-        order_.c_order = true;
-        break;
-      }
-      order_ = of_own;
+    if (ndim > 1) {
+      order_ = order_like(ndim, shape_->size(), {operands_.block, size_t(operands_.count)});
     }
     rank_ = std::max(ndim, 1);
     size_[0] = 1;

@@ -191,7 +191,7 @@ void run_or_delay(const typed_operation &typed, const call_operands &operands, c
                   ref<array_block> *results) {
   space_operands list = operands_of(operands);
   broadcast_space(typed.name, list, fused.t.shape);
-  axis_order order = order_like(fused.t.shape, list);
+  axis_order order = order_like(fused.t.shape.ndim, fused.t.shape.size, {operands.block, size_t(operands.count)});
   size_t held;
   if (may_be_lazy(typed, operands, fused.t.shape, how, held)) {
     *results = new_lazy(typed, operands, fused.t.shape, order, held);

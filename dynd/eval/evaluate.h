@@ -109,6 +109,8 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
 /// with refused values the old one. After any other error all have their old values. (Where there is no memory to
 /// locate the element, the error is about memory.)
 void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
+/// A type error where an array cannot be assigned to.
+void check_writable(const array_block &dst);
 
 /// Values in C order with memory of its own; rows one after another. Converted to the element type.
 ref<array_block> copy_values(array_block *source, access_mode access, ndt::type dtype,

@@ -257,7 +257,12 @@ void fused_task::lower_operands() {
   }
   t.noutputs = t.operands.size();
   for (const bound_register &source : sources_) {
-    t.ports.push_back({operand_of(source.block, t.noutputs), source.stream});
+    auto is_it = [&](const ref<array_block> &constant) { return constant.get() == source.block; };
+    if (std::any_of(constants_.begin(), constants_.end(), is_it)) { // the engine's own: no operand of the operation
+      t.ports.push_back({-1, 0, source.block->values().address});
+    } else {
+      t.ports.push_back({operand_of(source.block, t.noutputs), source.stream});
+    }
   }
   lower(t);
 }

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "dynd/array/view.h"
 #include "dynd/array/view_parts.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
@@ -28,14 +27,6 @@ new_offsets::new_offsets(intptr_t rows) {
   at = memory.data();
   count = rows;
   owner = memory.owner();
-}
-
-int checked_axis(const char *name, const nd::array &a, int axis) {
-  if (axis < -a.ndim() || axis >= a.ndim()) {
-    fail(error_kind::index, std::string(name) + ": axis " + std::to_string(axis) + " is out of bounds for " +
-                                std::to_string(a.ndim()) + " dimension(s)");
-  }
-  return axis < 0 ? axis + a.ndim() : axis;
 }
 
 namespace {

@@ -11,8 +11,8 @@
 #include <initializer_list>
 #include <span>
 
-#include "dynd/array/array.h"
 #include "dynd/array/rows.h"
+#include "dynd/array/view.h"
 
 namespace dynd {
 
@@ -51,7 +51,7 @@ struct new_offsets : row_offsets {
 };
 
 /// The axis, negative from the end, checked: an index error where there is none.
-int checked_axis(const char *name, const nd::array &a, int axis);
+inline int checked_axis(const char *name, const nd::array &a, int axis) { return checked_axis(name, axis, a.ndim()); }
 
 /// The array; where its first dimension is `var`, that one row as a dimension of one size.
 nd::array one_size_outside(const nd::array &a);

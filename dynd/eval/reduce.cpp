@@ -19,12 +19,7 @@ axis_set find_axes(const char *name, const reduced_axes &axes, int ndim) {
   axis_set found;
   found.ndim = ndim;
   for (int i = 0; i < (axes.all ? ndim : axes.count); i++) {
-    int at = axes.all ? i : axes.axis[i];
-    if (at < -ndim || at >= ndim) {
-      fail(error_kind::index, std::string(name) + ": axis " + std::to_string(at) + " is out of bounds for " +
-                                  std::to_string(ndim) + " dimension(s)");
-    }
-    at += at < 0 ? ndim : 0;
+    int at = axes.all ? i : checked_axis(name, axes.axis[i], ndim);
     if (found.has[at]) {
       fail(error_kind::value, std::string(name) + ": axis " + std::to_string(at) + " is given twice");
     }

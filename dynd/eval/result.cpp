@@ -78,17 +78,7 @@ void place_values(array_block *result, const space &shape, char *small, bool zer
   }
 }
 
-} // namespace
-
-size_t value_bytes(const space &shape, ndt::type dtype) {
-  size_t bytes = 0;
-  value_extent extent = extent_of(shape);
-  for (int s = 0; s < dtype->nstreams; s++) {
-    bytes += size_t(checked_bytes(extent, intptr_t(stream_item(dtype.get(), s))));
-  }
-  return bytes;
-}
-
+// The axes of an array by falling stride; those of size 1 stay where they are.
 axis_order order_of(int ndim, const intptr_t *size, const intptr_t *stride) {
   axis_order order;
   for (int d = 0; d < ndim; d++) { // insertion sort
@@ -103,18 +93,26 @@ axis_order order_of(int ndim, const intptr_t *size, const intptr_t *stride) {
   return order;
 }
 
-axis_order order_like(const space &shape, const space_operands &operands) {
-  axis_order order;
-  if (shape.nvar > 0) {
-    return order;
+} // namespace
+
+size_t value_bytes(const space &shape, ndt::type dtype) {
+  size_t bytes = 0;
+  value_extent extent = extent_of(shape);
+  for (int s = 0; s < dtype->nstreams; s++) {
+    bytes += size_t(checked_bytes(extent, intptr_t(stream_item(dtype.get(), s))));
   }
-  for (const space_operand &operand : operands) {
-    const array_block &block = *operand.block;
-    if (operand.ndim != shape.ndim || !std::equal(shape.size, shape.size + shape.ndim, block.size())) {
+  return bytes;
+}
+
+axis_order order_like(int ndim, const intptr_t *size, std::span<array_block *const> operands) {
+  axis_order order;
+  bool ragged = std::any_of(size, size + ndim, [](intptr_t n) { return n < 0; });
+  for (const array_block *block : operands) {
+    if (ragged || block->ndim != ndim || !std::equal(size, size + ndim, block->size())) {
       continue;
     }
-    axis_order own = order_of(shape.ndim, shape.size, block.value_strides());
-    if (own.c_order || (!order.c_order && !std::equal(own.axis, own.axis + shape.ndim, order.axis))) {
+    axis_order own = order_of(ndim, size, block->value_strides());
+    if (own.c_order || (!order.c_order && !std::equal(own.axis, own.axis + ndim, order.axis))) {
       return {};
     }
     order = own;

@@ -143,7 +143,8 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
   if (grows && __builtin_add_overflow(shape.size[axis], 1, &shape.size[axis])) {
     fail(error_kind::memory, std::string(typed.name) + ": the result is too large");
   }
-  ref<array_block> result = new_result(shape, typed.result(), is_tracing(how), order_like(shape, {operand}));
+  ref<array_block> result =
+      new_result(shape, typed.result(), is_tracing(how), order_like(shape.ndim, shape.size, {&operand, 1}));
   nd::array place(result);
   if (grows) {
     result->access = access_mode::readwrite; // for the views: those below rows of an immutable array may be copies
@@ -180,12 +181,12 @@ ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool la
   return move_axis_back(scanned.get(), *operand, axis, typed.include_initial);
 }
 
-int checked_axis(const char *name, const array_block &operand, std::optional<int> axis) {
+int scanned_axis(const char *name, const array_block &operand, std::optional<int> axis) {
   int ndim = operand.ndim, at = axis.value_or(0);
   if (!axis && ndim != 1) {
     fail(error_kind::value, std::string(name) + ": an array of " + std::to_string(ndim) + " dimensions needs axis=");
   }
-  return at >= 0 && at < ndim ? at : find_axes(name, at, ndim).first(); // from the end, or an error
+  return checked_axis(name, at, ndim);
 }
 
 // Small ragged rows that follow each other.
@@ -249,7 +250,7 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
   take_as(what.name, x, dtype);
   scalar_id taken_as = dtype.value_or(x.element.scalar), accumulator = accumulator_type(id, taken_as);
   typed_scan typed{what.name, what.combine, x.element, taken_as, accumulator, include_initial, nullptr, false};
-  int at = checked_axis(typed.name, *x.block, axis);
+  int at = scanned_axis(typed.name, *x.block, axis);
   ref<array_block> result = try_direct(typed, x.block, at, how);
   result = result ? std::move(result) : run_scan(typed, x.block, x.last_use, at, how);
   return narrowed(std::move(result), taken_as, dtype);
@@ -359,7 +360,7 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
     x.block = row.get();
     x.last_use = false;
   }
-  int at = checked_axis("reduce", *x.block, axis ? axis : 0);
+  int at = scanned_axis("reduce", *x.block, axis ? axis : 0);
   typed.include_initial = identity || typed.element.option;
   if (!typed.include_initial) {
     fail_if_empty(name, x.block, at);
@@ -376,7 +377,7 @@ nd::array differences(const nd::array &a, int n, int axis) {
   if (n < 0) {
     fail(error_kind::value, "diff: n must not be negative, got " + std::to_string(n));
   }
-  int at = checked_axis("diff", *a.get(), axis);
+  int at = scanned_axis("diff", *a.get(), axis);
   nd::array result = a;
   for (int i = 0; i < n; i++) {
     nd::array from = result;

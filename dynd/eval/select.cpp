@@ -51,13 +51,7 @@ index_expression::index_expression(const nd::array &a, std::span<const selector>
     consumed += axes_of(s);
     ellipses += is_ellipsis(s);
   }
-  if (ellipses > 1) {
-    fail(error_kind::index, "index: more than one ellipsis");
-  }
-  if (consumed > a.ndim()) {
-    fail(error_kind::index,
-         "index: too many indices: " + std::to_string(consumed) + " for " + std::to_string(a.ndim()) + " dimension(s)");
-  }
+  nd::check_index_counts(ellipses, consumed, a.ndim());
   bool ended = false;
   for (const selector &s : selectors) {
     bool in_group = s.array || s.plain.kind == nd::index::integer;

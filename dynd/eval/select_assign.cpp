@@ -125,11 +125,7 @@ void assign_in_copy(const nd::array &base, const index_expression &e, const nd::
 
 void assign_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value) {
   index_expression e(a, selectors);
-  if (a->access != access_mode::readwrite) {
-    fail(error_kind::type, std::string("assign: the destination is ") +
-                               (a->access == access_mode::immutable ? "immutable" : "readonly") +
-                               "; make it with access='rw'");
-  }
+  check_writable(*a.get());
   nd::array base = one_size_outside(e.base(a));
   if (base->access != access_mode::readwrite) {
     fail(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");

@@ -62,9 +62,9 @@ nd::array filter_rows(const char *name, const nd::array &a, const nd::array &mas
 
 namespace {
 
-// The elements of an index as a list of int64; `valid` is null where none can be missing.
+// The elements of an index as a list of int64; `there` is null where none can be missing.
 struct index_list {
-  nd::array values, valid;
+  nd::array values; ///< keeps what follows alive
   const int64_t *at;
   const char *there = nullptr;
 
@@ -75,10 +75,9 @@ struct index_list {
                                  std::string(index.type().str()));
     }
     nd::array converted(copy_values(index.get(), access_mode::immutable, number_type(scalar_id::int64, kind.option)));
-    nd::array list = list_of(compact(converted, axis), axis);
-    values = list;
-    at = reinterpret_cast<const int64_t *>(list->streams()[list->nstreams - 1].address);
-    there = kind.option ? list->streams()[0].address : nullptr;
+    values = list_of(compact(converted, axis), axis);
+    at = reinterpret_cast<const int64_t *>(values->streams()[values->nstreams - 1].address);
+    there = kind.option ? values->streams()[0].address : nullptr;
   }
 };
 

@@ -6,6 +6,7 @@
 // lengths, or one of them 1. Row lengths are compared here, before anything is written.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,12 +100,9 @@ struct axis_order {
   int8_t axis[max_ndim];
 };
 
-/// The axes of an array by falling stride; those of size 1 stay where they are.
-axis_order order_of(int ndim, const intptr_t *size, const intptr_t *stride);
-
 /// The order that all operands of the whole shape have (a transposed plus a transposed array is transposed), else C
-/// order.
-axis_order order_like(const space &shape, const space_operands &operands);
+/// order; of ragged shapes always that.
+axis_order order_like(int ndim, const intptr_t *size, std::span<array_block *const> operands);
 
 /// An array of that space with its slots. The elements are scalars, options of them, or structs of these; `zeros` where
 /// they are read before they are written.

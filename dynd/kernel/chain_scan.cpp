@@ -50,7 +50,7 @@ private:
       if (missing && running) {
         std::memcpy(to(i), running, size);
       } else if (missing) {
-        std::memset(to(i), 0, size); // nobody sees it
+        std::memset(to(i), 0, size); // a missing value
       } else if (!running) {
         std::memcpy(to(i), from(i), size);
       } else if (k_->scan().combine(to(i), running, from(i), nullptr, 1, nullptr)) {

@@ -361,6 +361,14 @@ int first_with_rows(const core_function &f, const core_stream *streams, int size
 
 } // namespace
 
+std::string type_text(const core_operand &operand, bool ragged) {
+  std::string text;
+  for (size_t d = 0; d < operand.sizes.size(); d++) {
+    text += d == 0 && ragged ? "var * " : "strided * ";
+  }
+  return text + std::string(operand.dtype.str());
+}
+
 core_function::~core_function() {
   const core_direct *made = direct.load(std::memory_order_acquire);
   with_interpreter locked(made && has(dynd_callable_python_lock));
@@ -385,11 +393,7 @@ size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, co
   for (size_t o = 0; o < noperands; o++) {
     level->operand[o] = streams[o];
     level->batched |= streams[o].slots >= 0;
-    text[o] = f.operands[o].dtype.str();
-    for (size_t d = f.operands[o].sizes.size(); d-- > 0;) {
-      text[o] =
-          std::string(d == 0 && (streams[o].slots >= 0 || streams[o].stream < 0) ? "var * " : "strided * ") + text[o];
-    }
+    text[o] = type_text(f.operands[o], streams[o].slots >= 0 || streams[o].stream < 0);
     names[o] = text[o].c_str();
   }
   int next = 0;

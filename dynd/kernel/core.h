@@ -27,6 +27,9 @@ struct core_operand {
   int parameter = -1; ///< of a source: its number among the operands of the call
 };
 
+/// Its type as a kernel is told it; `ragged`: its first core dimension is.
+std::string type_text(const core_operand &operand, bool ragged);
+
 /// A size: of a variable, of a `var` dimension, or a number.
 struct core_size {
   std::string name;    ///< for messages

@@ -13,7 +13,7 @@ namespace {
 
 bool is_dim(const type_data *type) { return type->kind >= type_kind::fixed_dim; }
 
-std::string quoted(const type_data *type) { return type->text; }
+std::string text_of(const type_data *type) { return type->text; }
 
 class matcher {
 public:
@@ -48,7 +48,7 @@ private:
     if (same_kind && (type->kind == type_kind::struct_ || type->kind == type_kind::tuple) &&
         !match_fields(type, pattern, "field "))
       return false;
-    return no(quoted(type) + " is not " + quoted(pattern));
+    return no(text_of(type) + " is not " + text_of(pattern));
   }
 
   bool match_element(const type_data *type, const type_data *pattern) {
@@ -57,13 +57,13 @@ private:
       return check_family(type, pattern->family);
     case type_kind::variable:
       return (type->kind != type_kind::option ||
-              no(quoted(type) + " may be missing, and " + pattern->name + " is not ?" + pattern->name)) &&
-             (!is_dim(type) || no(quoted(type) + " has a dimension, and " + pattern->name + " has none")) &&
+              no(text_of(type) + " may be missing, and " + pattern->name + " is not ?" + pattern->name)) &&
+             (!is_dim(type) || no(text_of(type) + " has a dimension, and " + pattern->name + " has none")) &&
              check_family(type, pattern->family) && bind({pattern->name, binding::kind_t::type, ndt::type(type), {}});
     case type_kind::option:
     case type_kind::pointer:
     case type_kind::byteswap:
-      return (type->kind == pattern->kind || no(quoted(type) + " is not " + quoted(pattern))) &&
+      return (type->kind == pattern->kind || no(text_of(type) + " is not " + text_of(pattern))) &&
              match_type(type->element, pattern->element);
     case type_kind::struct_:
       return match_struct(type, pattern);
@@ -72,12 +72,12 @@ private:
     case type_kind::function:
       return match_fields(type, pattern, "parameter ") && at("result", match_type(type->element, pattern->element));
     default:
-      return no(quoted(type) + " is not " + quoted(pattern));
+      return no(text_of(type) + " is not " + text_of(pattern));
     }
   }
 
   bool check_family(const type_data *type, type_family family) {
-    return is_of_family(type, family) || no(quoted(type) + " is no " + family_name[size_t(family)]);
+    return is_of_family(type, family) || no(text_of(type) + " is no " + family_name[size_t(family)]);
   }
 
   /// By name, where the pattern is open; else in order.
@@ -88,7 +88,7 @@ private:
       int partner = partner_field(pattern, type, i);
       std::string name = field_name_text(pattern->fields[i].name);
       if (partner < 0)
-        return no(quoted(type) + " has no field " + name);
+        return no(text_of(type) + " has no field " + name);
       if (!at("field " + name, match_type(type->fields[partner].type, pattern->fields[i].type)))
         return false;
     }
@@ -97,23 +97,23 @@ private:
 
   bool match_fields(const type_data *type, const type_data *pattern, const char *what) {
     if (type->kind != pattern->kind)
-      return no(quoted(type) + " is not " + quoted(pattern));
+      return no(text_of(type) + " is not " + text_of(pattern));
     if (type->nfields != pattern->nfields && !(pattern->open && type->nfields >= pattern->nfields))
-      return no(quoted(type) + " has " + std::to_string(type->nfields) + " " +
+      return no(text_of(type) + " has " + std::to_string(type->nfields) + " " +
                 (what[0] == 'f' ? "field" : "parameter") + (type->nfields == 1 ? "" : "s") + ", not " +
                 std::to_string(pattern->nfields) + (pattern->open ? " or more" : ""));
     for (int i = 0; i < pattern->nfields; i++) {
       const type_field &own = type->fields[i], &wanted = pattern->fields[i];
       std::string label = wanted.name ? field_name_text(wanted.name) : std::to_string(i);
       if (wanted.name && (type->kind == type_kind::struct_ || own.name) && std::strcmp(own.name, wanted.name) != 0)
-        return no(quoted(type) + " has " + what + field_name_text(own.name) + " where " + label + " is wanted");
+        return no(text_of(type) + " has " + what + field_name_text(own.name) + " where " + label + " is wanted");
       if (own.inout != wanted.inout)
         return no(what + label + (wanted.inout ? " is not inout" : " is inout"));
       if (!at(what + label, match_type(own.type, wanted.type)))
         return false;
     }
     return type->kind != type_kind::function || type->nkeywords == pattern->nkeywords ||
-           no(quoted(type) + " has " + std::to_string(type->nkeywords) + " keywords, not " +
+           no(text_of(type) + " has " + std::to_string(type->nkeywords) + " keywords, not " +
               std::to_string(pattern->nkeywords));
   }
 
@@ -124,7 +124,7 @@ private:
     size_t before = size_t(gap - wanted.begin()), behind = gap == wanted.end() ? 0 : wanted.size() - before - 1;
     bool rest = gap == wanted.end() && below->kind == type_kind::family && below->family == type_family::any;
     if (own.size() < before + behind || (gap == wanted.end() && !rest && own.size() != before))
-      return no(quoted(type) + " has " + std::to_string(own.size()) + " dimension" + (own.size() == 1 ? "" : "s") +
+      return no(text_of(type) + " has " + std::to_string(own.size()) + " dimension" + (own.size() == 1 ? "" : "s") +
                 ", not " + std::to_string(before + behind) + (gap == wanted.end() && !rest ? "" : " or more"));
     for (size_t d = 0; d < before; d++)
       if (!at("dimension " + std::to_string(d), match_dim(own[d], wanted[d])))

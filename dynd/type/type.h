@@ -226,7 +226,10 @@ std::string field_name_text(std::string_view name);
 scalar_id promote(scalar_id a, scalar_id b);
 
 /// Numbers that a scalar is made of: two of a complex one.
-inline constexpr size_t component_count(scalar_id id) { return scalar_name[size_t(id)][0] == 'c' ? 2 : 1; }
+inline constexpr size_t component_count(scalar_id id) {
+  return scalar_kind[size_t(id)] == number_kind::complex ? 2 : 1;
+}
+inline constexpr size_t scalar_alignment(scalar_id id) { return scalar_size[size_t(id)] / component_count(id); }
 
 bool is_integer(scalar_id id); ///< bool is not
 bool is_signed_integer(scalar_id id);

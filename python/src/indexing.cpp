@@ -176,7 +176,7 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
       return nullptr;
     }
     if (block->ndim == 1 && block->nstreams == 1 && block->has_scalars() && block->access == access_mode::immutable &&
-        block->state.load(std::memory_order_acquire) == array_state::ready) {
+        block->is_ready()) {
       return wrap(
           nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
     }
@@ -187,8 +187,7 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
 // a[i:j] of a one-dimensional array; null if it is not that.
 PyObject *slice_of(const nd::array &a, PyObject *key) {
   array_block *block = a.get();
-  if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() ||
-      block->state.load(std::memory_order_acquire) != array_state::ready) {
+  if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() || !block->is_ready()) {
     return nullptr;
   }
   Py_ssize_t start, stop, step;

@@ -296,8 +296,13 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_no
     type = ndt::make_struct(names, fields);
     break;
   }
-  default:
-    type = ndt::make_scalar(at.scalar());
+  default: { // integers that no integer type holds are floats beside floats
+    const type_data *wanted = if_none ? below_options(if_none->dtype) : nullptr;
+    bool real =
+        wanted && wanted->kind == type_kind::scalar && (is_floating(wanted->scalar) || is_complex(wanted->scalar));
+    bool beyond = at.kind == a_large_integer && !at.typed;
+    type = ndt::make_scalar(real && beyond ? scalar_id::float64 : at.scalar());
+  }
   }
   return at.missing && type->kind != type_kind::option ? ndt::make_option(type) : type;
 }

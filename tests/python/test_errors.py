@@ -251,6 +251,16 @@ def test_integers_beyond_every_type():
         nd.array([[1], [2**70]])
 
 
+def test_integers_beyond_64_bits_in_a_list_are_floats_beside_floats():
+    a = nd.empty("2 * float64")
+    a[...] = [10**20, 1]
+    assert a.tolist() == [1e20, 1.0]
+    assert (nd.array([1.0, 2.0]) + [10**20, -(10**30)]).tolist() == [1e20, -1e30]
+    b = nd.array([1, 2], access="rw")
+    with pytest.raises(OverflowError, match="does not fit in 64 bits"):
+        b[...] = [10**20, 1]
+
+
 @pytest.mark.parametrize("value", [10**20, -(10**20), 2**64, -(2**63) - 1])
 def test_large_integers_beside_floats(value):
     a, w = nd.array([1.5]), nd.array([1.5, 2.5], access="rw")

@@ -31,6 +31,12 @@ def test_a_reduction_shows_its_destination_as_it_is():
     assert [call.destination for call in deep] == ["[[0.0], [0.0, 0.0]]", "[0.0]", "0.0", "[0.0, 0.0]", "0.0", "0.0"]
 
 
+def test_what_the_engine_adds_is_no_source():
+    """A missing element counts as the identity, which is no operand of the reduction."""
+    calls = nd.trace(nd.max, nd.array([[1, None, 3], [None, None, 4]]), 1).calls
+    assert [call.sources for call in calls[1:]] == [["[1, None, 3]"], ["[None, None, 4]"]]
+
+
 def test_large_arrays_are_cut_short():
     count = 50_000
     a = nd.array(list(range(count)))

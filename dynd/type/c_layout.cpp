@@ -1,4 +1,4 @@
-#include "dynd/eval/c_layout.h"
+#include "dynd/type/c_layout.h"
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ c_layout c_layout_of(const type_data *dtype) {
   }
   if (dtype->kind == type_kind::scalar) {
     all.size = scalar_size[size_t(dtype->scalar)];
-    all.alignment = all.size / intptr_t(component_count(dtype->scalar));
+    all.alignment = intptr_t(scalar_alignment(dtype->scalar));
   }
   for (int i = 0; i < dtype->nfields; i++) {
     c_layout own = c_layout_of(dtype->fields[i].type);
