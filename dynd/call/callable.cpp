@@ -564,16 +564,22 @@ const std::string &callable::name() const { return checked(state_).name; }
 const std::string &callable::doc() const { return checked(state_).doc; }
 
 std::vector<ndt::type> callable::signatures() const {
-  callable_state &state = checked(state_);
   std::vector<ndt::type> all;
-  if (state.op) {
-    all = signatures_of(*state.op);
-  }
-  std::lock_guard lock(state.mutex);
-  for (const std::unique_ptr<overload> &o : state.overloads) {
-    all.push_back(o->signature.type);
-  }
+  for_each_signature([&](ndt::type signature, size_t) { all.push_back(signature); });
   return all;
+}
+
+void callable::for_each_signature(const std::function<void(ndt::type, size_t)> &f) const {
+  callable_state &state = checked(state_);
+  std::vector<ndt::type> own = state.op ? signatures_of(*state.op) : std::vector<ndt::type>();
+  std::lock_guard lock(state.mutex);
+  size_t count = own.size() + state.overloads.size();
+  for (ndt::type signature : own) {
+    f(signature, count);
+  }
+  for (const std::unique_ptr<overload> &o : state.overloads) {
+    f(o->signature.type, count);
+  }
 }
 
 std::vector<kernel> callable::kernels() const {

@@ -5,6 +5,7 @@
 //   nd::callable(nd::make_kernel("hypot", [](double x, double y) { ... }))(a, b)       see wrap.h
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -104,6 +105,8 @@ public:
   const std::string &name() const;
   const std::string &doc() const;
   std::vector<ndt::type> signatures() const;
+  /// Calls f(signature, how many there are) for each, without copying them; no overload can be added meanwhile.
+  void for_each_signature(const std::function<void(ndt::type, size_t)> &f) const;
   std::vector<kernel> kernels() const; ///< of the overloads, in their order; an operation of the library has none
   callable_state *state() const { return state_.get(); }
   explicit operator bool() const { return bool(state_); }

@@ -38,23 +38,24 @@ const nd::callable &function_of(PyObject *self) { return *object_of(self)->funct
 // The scalar that all overloads of that many operands have for operand i, or for the one of that name.
 std::optional<scalar_id> wanted_scalar(const nd::callable &f, Py_ssize_t i, std::string_view name, Py_ssize_t total) {
   std::optional<scalar_id> found;
-  const std::vector<ndt::type> all = f.signatures();
-  for (ndt::type s : all) {
+  bool same = true;
+  f.for_each_signature([&](ndt::type s, size_t count) {
     int nparameters = s->nfields - s->nkeywords;
-    for (int p = 0; p < nparameters && (nparameters == total || all.size() == 1); p++) {
+    for (int p = 0; same && p < nparameters && (nparameters == total || count == 1); p++) {
       if (name.empty() ? p != i : !s->fields[p].name || name != s->fields[p].name) {
         continue;
       }
       const type_data *t = s->fields[p].type->dtype;
       t = t->kind == type_kind::option ? t->element : t;
-      if (t->kind != type_kind::scalar || (found && *found != t->scalar)) {
-        return std::nullopt;
-      }
-      found = t->scalar;
+      same = t->kind == type_kind::scalar && (!found || *found == t->scalar);
+      found = same ? std::optional(t->scalar) : std::nullopt;
     }
-  }
+  });
   return found;
 }
+
+// What has a type of its own: an array of the library, or memory as NumPy's arrays have it.
+bool has_type(PyObject *object) { return is_array(object) || PyObject_CheckBuffer(object); }
 
 // What a Python number takes its type from: the operand's type where the overloads say one, else that of an array among
 // the arguments.
@@ -91,14 +92,14 @@ struct python_arguments {
     }
     Py_ssize_t total = count + (names ? PyTuple_GET_SIZE(names) : 0);
     for (Py_ssize_t i = 0; i < count; i++) {
-      nd::array like = is_array(arguments[i]) ? nd::array() : like_for(wanted_scalar(f, i, "", total), other);
+      nd::array like = has_type(arguments[i]) ? nd::array() : like_for(wanted_scalar(f, i, "", total), other);
       operands.push_back(to_operand(arguments[i], like ? &like : nullptr, f.name().c_str()));
     }
     for (Py_ssize_t i = 0; i < total - count; i++) {
       std::string name(utf8_of(PyTuple_GET_ITEM(names, i), {}));
       PyObject *value = arguments[count + i];
       std::optional<scalar_id> wanted = wanted_scalar(f, -1, name, total);
-      nd::array like = is_array(value) ? nd::array() : like_for(wanted, nullptr);
+      nd::array like = has_type(value) ? nd::array() : like_for(wanted, nullptr);
       keywords.push_back({name, value == Py_None ? missing_value(wanted.value_or(scalar_id::bool_))
                                                  : to_operand(value, like ? &like : nullptr, f.name().c_str())});
     }

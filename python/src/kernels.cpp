@@ -258,7 +258,7 @@ std::unique_ptr<shown_kernel> make_kernel(const nd::callable &f, const std::vect
                       std::string(type.str()));
     }
   }
-  if (f.kernels().empty() || !std::all_of(types.begin(), types.end(), is_scalar)) {
+  if (f.state()->op || !std::all_of(types.begin(), types.end(), is_scalar)) {
     return std::make_unique<planned_kernel>(f, types);
   }
   std::vector<nd::array> samples;
