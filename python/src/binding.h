@@ -138,7 +138,7 @@ PyObject *to_list(const nd::array &a);
 nb::object to_numpy(nb::handle self, nb::handle dtype, nb::handle copy);
 
 /// What pickle keeps of an array: the arguments that make it again.
-nb::object reduced_to_bytes(const nd::array &a);
+nb::object reduced_to_bytes(const nd::array &a, int protocol);
 /// "readonly", "rw", ...
 access_mode access_of(std::string_view text);
 /// axis= of a reduction: an integer, a tuple of them, or None for all.

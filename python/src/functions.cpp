@@ -324,8 +324,13 @@ void add_array_methods() {
       "__deepcopy__", [](nb::handle self, nb::handle) { return steal(wrap(copied(unwrap(self.ptr())))); },
       "An immutable array is its own copy.");
   method(
-      "__reduce__", [](nb::handle self) { return reduced_to_bytes(unwrap(self.ptr())); },
+      "__reduce__", [](nb::handle self) { return reduced_to_bytes(unwrap(self.ptr()), 4); },
       "For pickle: the type, the sizes, the offsets of the rows and the values in C order.");
+  method(
+      "__reduce_ex__",
+      [](nb::handle self, int protocol) { return reduced_to_bytes(unwrap(self.ptr()), protocol); },
+      "The same; from protocol 5 on, the values of rows in memory as a buffer that is not copied before.",
+      nb::arg("protocol"));
   method(
       "__array__", [](nb::handle self, nb::object dtype, nb::object copy) { return to_numpy(self, dtype, copy); },
       "As a NumPy array: a view where that is possible, read-only if this array cannot be written. Structs and\n"

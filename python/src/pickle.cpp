@@ -10,17 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/space.h"
 #include "dynd/memory/buffer.h"
 
 namespace binding {
 
-nb::object reduced_to_bytes(const nd::array &a) {
+nb::object reduced_to_bytes(const nd::array &a, int protocol) {
   if (!a->has_scalars()) {
     throw error(error_kind::type, "pickle: only arrays of scalars can be pickled, not " + std::string(a.type().str()));
   }
-  nd::array whole(copy_values(a.get(), access_mode::immutable)); // in C order, rows one after another
+  // In C order, rows one after another: as it is, or a copy.
+  nd::array whole = a.eval();
+  offsets_run rows = a->access == access_mode::immutable ? contiguous_rows(*whole.get()) : offsets_run();
+  whole = rows ? whole : nd::array(copy_values(a.get(), access_mode::immutable));
   array_block *block = whole.get();
   space shape;
   space_of(block, shape);
@@ -39,7 +43,17 @@ nb::object reduced_to_bytes(const nd::array &a) {
   }
   static const char *const names[] = {"immutable", "readonly", "readwrite"};
   buffer *memory = as_buffer(block->values().owner);
-  nb::bytes values(memory ? memory->data : small_data(block), value_bytes(shape, ndt::type(block->type->dtype)));
+  const char *first = rows     ? block->values().address + rows.first() * intptr_t(block->item_size())
+                      : memory ? memory->data
+                               : small_data(block);
+  size_t bytes = value_bytes(shape, ndt::type(block->type->dtype));
+  nb::object values;
+  if (rows && protocol >= 5) { // pickle copies it from where it is
+    nb::object content = nb::steal(wrap(nd::flatten(whole)));
+    values = steal(PyPickleBuffer_FromObject(content.ptr()));
+  } else {
+    values = nb::bytes(first, bytes);
+  }
   nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
   return nb::make_tuple(restore,
                         nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
@@ -64,8 +78,26 @@ std::vector<int64_t> restored_offsets(nb::bytes bytes, intptr_t rows) {
   return offsets;
 }
 
+// The memory of an object that lends it: bytes, or what a buffer of the pickle has become.
+class lent_memory {
+public:
+  explicit lent_memory(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) {
+      throw nb::python_error();
+    }
+  }
+  lent_memory(const lent_memory &) = delete;
+  ~lent_memory() { PyBuffer_Release(&view_); }
+  size_t size() const { return size_t(view_.len); }
+  const void *data() const { return view_.buf; }
+
+private:
+  Py_buffer view_;
+};
+
 nb::object restore(std::string_view text, const std::string &access, std::vector<intptr_t> sizes,
-                   std::vector<nb::bytes> offsets, nb::bytes values) {
+                   std::vector<nb::bytes> offsets, nb::object memory) {
+  lent_memory values(memory);
   ndt::type type(text);
   access_mode mode = access_of(access);
   if (type->scalar == not_scalar || size_t(type->ndim) != sizes.size() || type->var_count != offsets.size()) {
@@ -96,7 +128,7 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
   make_slots(shape, row_offsets);
   ref<array_block> block = new_result(shape, type.dtype());
   if (values.size()) {
-    std::memcpy(block->values().address, values.c_str(), values.size());
+    std::memcpy(block->values().address, values.data(), values.size());
   }
   block->access = mode;
   if (mode != access_mode::immutable) {

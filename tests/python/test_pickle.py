@@ -36,6 +36,18 @@ def test_what_comes_back_works():
     assert copy.deepcopy(a).tolist() == a.tolist()
 
 
+def test_values_of_rows_are_a_buffer_of_protocol_5():
+    a = nd.array([[1.5, 2.5], [], [3.5], [4.5, 5.5, 6.5]] * 1000)
+    for array in [a, a[1:-1], a + a, nd.array(a, access="rw"), a[:, :2], a[::2], nd.array([[0.5]] * 3)[0:0]]:
+        assert identical(pickle.loads(pickle.dumps(array, 5)).tolist(), array.tolist())
+        buffers = []
+        data = pickle.dumps(array, 5, buffer_callback=buffers.append)
+        assert identical(pickle.loads(data, buffers=buffers).tolist(), array.tolist())
+    buffers = []
+    pickle.dumps(a[1:-1], 5, buffer_callback=buffers.append)
+    assert [memoryview(b).nbytes for b in buffers] == [8 * (6 * 1000 - 2 - 3)]
+
+
 def test_damaged_state_is_refused():
     restore, (text, access, sizes, offsets, values) = nd.array([[1, 2], [3]]).__reduce__()
     assert restore(text, access, sizes, offsets, values).tolist() == [[1, 2], [3]]
