@@ -23,7 +23,10 @@ TYPES = ["float64", "float32", "int64", "int32", "uint8", "int16", "bool", "comp
 SIZES = [3, 1000, 100_000, 1_000_000]
 LIMIT = 1.1
 # Part of a line's name -> why it is slower than the alternative, or refused.
-KNOWN = {}
+KNOWN = {
+    r"^(sum|mean)\(axis=None\) (float|complex)\d+ (a\.T|F|\[::2\]|\[::-1\]) ": "adds in C order: docs/decisions/0021",
+    r"^copy .* (a\.T|F) ": "NumPy keeps the order of memory, the copy here is in C order",
+}
 
 
 # ---- operands: two arrays of n elements, as NumPy has them and as they are here ----------------------------------------
