@@ -208,7 +208,7 @@ def wrapped_expressions(folder, rng, count):
 @pytest.mark.parametrize("seed", range(2))
 def test_random_sizes(seed, tmp_path):
     rng = random.Random(seed)
-    text, made = wrapped_expressions(tmp_path, rng, 40)
+    text, made = wrapped_expressions(tmp_path, rng, 12)
     nd.load(kernelgen_support.build(tmp_path, text.replace("prefix: size_", f"prefix: size{seed}_")))
     for i, (c, function) in enumerate(made):
         f = getattr(nd, f"size{seed}_s{i}")
