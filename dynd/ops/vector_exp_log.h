@@ -126,7 +126,7 @@ DYND_ISA_FAST float64s tanh(float64s x) {
   float64s size = magnitude(x), inside = clamped(size, 0, 20);
   reduced parts = reduce_exponent(inside + inside, float64s{});
   float64s r = parts.r.hi, power = power_of_two(parts.k);
-  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail_short(r), 0.5), parts.r.lo));
+  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail(r), 0.5), parts.r.lo));
   twofold above = ordered_sum(power - 1.0, power * p.hi);
   above.lo = fused(power, p.lo, above.lo);
   twofold below = exact_sum(above.hi, all(2));
