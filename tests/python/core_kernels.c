@@ -223,13 +223,19 @@ END
   double sum, weight;
   int64_t pieces;
 } mean_state;
+/* So long that other threads begin meanwhile. */
+static void work(int64_t much) {
+  for (volatile int64_t i = 0; i < much; i++) {
+  }
+}
 static void start_mean(void *state) { *(mean_state *)state = (mean_state){0, 0, 1}; }
 static int add_values(void *state, const char *const *values, const intptr_t *stride, size_t count, dynd_frame *frame) {
   mean_state *s = state;
   const char *x = values[0], *w = values[1];
   for (size_t i = 0; i < count; i++, x += stride[0], w += stride[1]) {
     if (AT(const int32_t, w) < 0) {
-      snprintf(frame->text, sizeof(frame->text), "a weight is negative");
+      work(-(int64_t)AT(const int32_t, w) * 1000000); /* the less it is, the later the failure */
+      snprintf(frame->text, sizeof(frame->text), "a weight is negative: %d", (int)AT(const int32_t, w));
       return dynd_error_value;
     }
     s->sum += AT(const double, x) * AT(const int32_t, w);
@@ -265,12 +271,41 @@ static dynd_reduction weighted = {
     sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, add_values, join_means, end_mean};
 static dynd_reduction pieces = {
     sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, skip_values, join_means, count_pieces};
+/* How many pieces were not on the thread of the first. */
+typedef struct {
+  const char *thread;
+  int64_t elsewhere;
+} thread_state;
+static void start_threads(void *state) { *(thread_state *)state = (thread_state){NULL, 0}; }
+static int note_thread(void *state, const char *const *values, const intptr_t *stride, size_t count,
+                       dynd_frame *frame) {
+  static _Thread_local char here;
+  (void)values, (void)stride, (void)count, (void)frame;
+  ((thread_state *)state)->thread = &here;
+  work(2000000);
+  return dynd_ok;
+}
+static int join_threads(void *state, const void *later, dynd_frame *frame) {
+  thread_state *s = state;
+  const thread_state *l = later;
+  (void)frame;
+  s->elsewhere += l->elsewhere + (l->thread != s->thread);
+  return dynd_ok;
+}
+static int count_elsewhere(void *state, char *dst, dynd_frame *frame) {
+  (void)frame;
+  AT(int64_t, dst) = ((thread_state *)state)->elsewhere;
+  return dynd_ok;
+}
+static dynd_reduction threads = {sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(thread_state),
+                                 start_threads,          note_thread,      join_threads,
+                                 count_elsewhere};
 static dynd_reduction uncut = {
     sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, skip_values, NULL, count_pieces};
 
-#define REDUCTION(name, signature, functions)                                                                          \
+#define REDUCTION(flags, name, signature, functions)                                                                   \
   {                                                                                                                    \
-    sizeof(deferred_ckernel), DYND_ABI_VERSION, reduction_funcproto_id, 1, name, signature, NULL, functions, NULL,     \
+    sizeof(deferred_ckernel), DYND_ABI_VERSION, reduction_funcproto_id, flags, name, signature, NULL, functions, NULL, \
         NULL, NULL, NULL, NULL                                                                                         \
   }
 #define KERNEL(prototype, flags, name, signature, function, bound)                                                     \
@@ -301,9 +336,10 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 3, "core_sum3", "(3 * float64) -> float64", sum3, NULL),
     KERNEL(4, 3, "core_sum3", "(var * int64) -> int64", running, NULL),
     KERNEL(4, 3, "core_present", "(N * ?float64) -> ?float64", present_sum, NULL),
-    REDUCTION("core_weighted", "(N * float64, N * int32) -> float64", &weighted),
-    REDUCTION("core_pieces", "(N * float64) -> int64", &pieces),
-    REDUCTION("core_uncut", "(N * float64) -> int64", &uncut),
+    REDUCTION(1 | dynd_callable_one_thread, "core_threads", "(N * float64) -> int64", &threads),
+    REDUCTION(1, "core_weighted", "(N * float64, N * int32) -> float64", &weighted),
+    REDUCTION(1, "core_pieces", "(N * float64) -> int64", &pieces),
+    REDUCTION(1, "core_uncut", "(N * float64) -> int64", &uncut),
     KERNEL(1, 3, "add", "({re: int16, im: int16}, {re: int16, im: int16}) -> {re: int16, im: int16}", add_small, NULL),
 };
 

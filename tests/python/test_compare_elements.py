@@ -3,6 +3,7 @@
 import math
 import operator
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +99,16 @@ def test_explain_shows_the_levels():
     assert "from strided * var * string (2, var)" in text
     levels = [line.split("  ")[-1].strip() for line in text.splitlines() if "offset" in line]
     assert levels == ["var_dim rows of 1 operand(s), strides 1 8 0 0 0 0", "string, string to bool"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 22, 30, 31, 60, 250])
+def test_structs_of_any_number_of_numbers(count):
+    """The last number decides, however many come before it."""
+    last = f"f{count - 1}"
+    left = np.zeros(5, dtype=[(f"f{i}", "i4" if i % 2 else "f8") for i in range(count)])
+    right = left.copy()
+    left[last], right[last] = [0, 0, 0, 1, 2], [0, 1, 0, 0, 2]
+    a, b = nd.asarray(left), nd.asarray(right)
+    order = [0, -1, 0, 1, 0]
+    for compare in COMPARISONS:
+        assert compare(a, b).tolist() == [compare(x, 0) for x in order]

@@ -432,6 +432,28 @@ def test_one_long_row_on_threads():
     assert len(results) == 1                                         # the same bits
 
 
+def test_long_rows_of_a_reduction_for_one_thread_stay_on_it():
+    before = nd.num_threads()
+    try:
+        nd.set_num_threads(4)
+        assert nd.core_threads(np.zeros((2, 2_000_000))).tolist() == [0, 0]
+    finally:
+        nd.set_num_threads(before)
+
+
+def test_the_first_piece_that_fails_says_why():
+    """However many fail at once, and whichever of them ends last."""
+    x, w = np.zeros(2_000_000), -(np.arange(2_000_000) // 65536).astype("int32")
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2, 7):
+            nd.set_num_threads(threads)
+            with pytest.raises(ValueError, match="a weight is negative: -1$"):
+                nd.core_weighted(x, w)
+    finally:
+        nd.set_num_threads(before)
+
+
 def test_reduce_by_a_reduction_along_an_axis():
     x = np.zeros((3, 70_000))
     assert nd.reduce(nd.core_pieces, x, axis=1).tolist() == [2, 2, 2]

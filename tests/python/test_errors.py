@@ -495,3 +495,10 @@ def test_a_long_text_is_cut_between_two_characters(before):
         nd.array([text]).astype("int32")
     shown = str(caught.value).split('"')[1]
     assert shown.endswith("...") and text.startswith(shown[:-3]) and 56 < len(shown[:-3].encode()) <= 60
+
+
+@pytest.mark.parametrize("axis", [-(2**31), -(2**32), -(2**32) - 1, 2**31, 2**32, -(2**40), 2**63, -(10**30)])
+@pytest.mark.parametrize("call", [nd.cumulative_sum, nd.sum, nd.max, lambda a, axis: nd.reduce(nd.subtract, a, axis)])
+def test_an_axis_of_any_size_is_out_of_bounds(call, axis):
+    with pytest.raises(IndexError, match="out of bounds|too large|cannot fit"):
+        call([1, 2], axis=axis)

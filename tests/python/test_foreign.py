@@ -103,6 +103,37 @@ def test_a_python_function_that_writes():
     assert x.tolist() == [[2.0, 4.0], [9.0, 12.0]]
 
 
+@pytest.mark.parametrize("count", [1, 255, 256, 257, 1000])
+def test_many_blocks_that_are_not_aligned_are_written(count):
+    """They are brought into memory where they are, some at a time, and all go back."""
+    def double(x):
+        x[...] = x * 2
+    call = nd.callable(double, "(x: inout N * float64) -> void")
+    records = np.zeros(3 * count, dtype=[("pad", "u1"), ("x", "f8")])
+    for rows in (nd.from_offsets(np.arange(0, 3 * count + 1, 3), nd.asarray(records)["x"]), nd.asarray(records.reshape(count, 3))["x"]):
+        records["x"] = np.arange(3 * count)
+        call(rows)
+        assert np.array_equal(records["x"], 2 * np.arange(3 * count))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_overload_for_missing_values_takes_them_and_leaves_the_rest(swapped):
+    """In whichever order the two were added, and where both would have to convert."""
+    kinds = [(lambda x: 1.0, "(float64) -> float64"), (lambda x: 3.0 if x is None else 2.0, "(?float64) -> float64")]
+    first, second = kinds[::-1] if swapped else kinds
+    f = nd.callable(*first, name="kind_of_value")
+    f.add(*second)
+    assert f([1.0]).tolist() == f([1]).tolist() == [1.0]
+    assert f(nd.array([1.0, None])).tolist() == f(nd.array([1, None])).tolist() == [2.0, 3.0]
+
+
+def test_an_overload_of_other_dimensions_decides_nothing():
+    f = nd.callable(lambda x, y: 0.0, "(float64, float64) -> float64", name="of_dimensions")
+    for signature in ("(float64, N * T) -> float64", "(T, N * float64) -> float64"):
+        with pytest.raises(TypeError, match="is ambiguous with"):
+            f.add(lambda x, y: 1.0, signature)
+
+
 @pytest.mark.parametrize("signature", ["(x: N * float64, y: inout N * float64) -> void", "(y: inout N * float64, x: N * float64) -> void"])
 @pytest.mark.parametrize("read, written", [(slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1)), (slice(None), slice(None))])
 def test_what_is_written_is_not_read_as_another_operand(signature, read, written):

@@ -162,6 +162,8 @@ def test_a_change_of_a_header_builds_anew(tmp_path, monkeypatch):
     assert nd.wrap(config).changing(10).tolist() == 130
     (tmp_path / "changing.h").write_text("#define ADDED 200\nint twice(int);\n")
     assert nd.wrap(config).changing(10).tolist() == 230                                       # under the same name too
+    (tmp_path / "changing.h").write_text("#define ADDED 100\nint twice(int);\n")
+    assert nd.wrap(config).changing(10).tolist() == 130                                       # what was forgotten, again
 
 
 def test_wrapping_twice_builds_once(tmp_path, monkeypatch):

@@ -87,6 +87,19 @@ def test_examples():
     assert nd.cumulative_min([5, 7], include_initial=True).tolist() == [2**31 - 1, 5, 5]
 
 
+@pytest.mark.parametrize("type, values, axis, expected", [
+    ("0 * var * int32", [], 0, [[]]),
+    ("0 * var * int32", [], 1, []),
+    ("2 * 0 * var * int32", [[], []], 1, [[[]], [[]]]),
+    ("1 * var * var * int32", [[]], 0, [[], []]),
+    ("2 * var * var * int32", [[[1, 2], [3, 4]], []], 1, [[[0, 0], [1, 2], [4, 6]], [[]]]),
+    ("2 * var * var * int32", [[], [[1], [2]]], 1, [[[]], [[0], [1], [3]]]),
+    ("3 * var * 2 * int32", [[], [[1, 2]], []], 1, [[[0, 0]], [[0, 0], [1, 2]], [[0, 0]]]),
+])
+def test_an_axis_without_elements_outside_of_rows_begins_with_the_initial_value(type, values, axis, expected):
+    assert nd.cumulative_sum(nd.array(values, type=type), axis=axis, include_initial=True).tolist() == expected
+
+
 LONG = [1, 2, 3, 5, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 70_001]
 
 

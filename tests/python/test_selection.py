@@ -447,3 +447,14 @@ def test_refusals():
     for kind, text, call in refused:
         fails(kind, text, call)
     assert w.tolist() == [0, 1, 2]
+
+
+def test_a_missing_value_of_a_mask_selects_nothing_whatever_is_behind_it():
+    mask = nd.array([1, None, 9, None, 2]) < 5  # where it is missing, 0 < 5 was computed
+    assert nd.array([10, 20, 30, 40, 50])[mask].tolist() == [10, 50]
+    rows = nd.array([[1, None], [None, 9, 1]]) < 5
+    assert nd.array([[1, 2], [3, 4, 5]])[rows].tolist() == [[1], [5]]
+    assert nd.array([[1, 2], [3, 4]])[nd.array([None, 1]) < 5].tolist() == [[3, 4]]
+    written = nd.array([10, 20, 30, 40, 50], access="rw")
+    written[mask] = 0
+    assert written.tolist() == [0, 20, 30, 40, 0]
