@@ -161,7 +161,7 @@ private:
     if (count == 0) { // nearly all are NaN
       sample.data()[count++] = 0;
     }
-    sort_digits(sample.data(), count, sample.data() + sample_size, sample.data());
+    sort_items(sample.data(), count, sample.data() + sample_size, sample.data());
     return bucket_map<bits>(sample.data(), count, std::clamp<intptr_t>(n_ >> 13, 16, most_buckets));
   }
   static constexpr intptr_t most_buckets = 1024; // measured: moving to more places at once is slower
@@ -209,7 +209,7 @@ private:
       scratch_values<bits> cached(longest);
       for (intptr_t b = begin; b < end; b++) {
         int64_t first = starts_[size_t(b)], count = starts_[size_t(b) + 1] - first;
-        sort_digits(scratch_.data() + first, count, cached.data(), to_ + first);
+        sort_items(scratch_.data() + first, count, cached.data(), to_ + first);
         for (int64_t i = first; i < first + count; i++) {
           to_[i] = Code::decode(to_[i], descending_);
         }

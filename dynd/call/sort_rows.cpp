@@ -116,7 +116,7 @@ private:
 
   uint64_t *sorted(intptr_t n) {
     if (n < long_row) {
-      sort_digits(packed_.data(), n, scratch_.data(), packed_.data());
+      sort_items(packed_.data(), n, scratch_.data(), packed_.data());
       return packed_.data();
     }
     using code = number_code<uint64_t, key_kind::unsigned_integer>;
@@ -206,7 +206,7 @@ template <class Code> struct number_sorter {
   // A row that begins at `first`, sorted into `to`.
   void sort(int64_t first, intptr_t n, bits *scratch, bits *to) const {
     intptr_t numbers = encode(first, n, to);
-    sort_digits(to, numbers, scratch, to);
+    sort_items(to, numbers, scratch, to);
     for (intptr_t i = 0; i < numbers; i++) {
       to[i] = Code::decode(to[i], descending);
     }

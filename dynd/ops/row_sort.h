@@ -1,6 +1,7 @@
-// Sorting of many short rows of numbers, compiled for each ISA level.
+// Sorting of numbers, compiled for each ISA level.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dynd {
@@ -19,6 +20,9 @@ struct row_sort_loops {
   /// offsets[end].
   intptr_t (*rows[2])(char *to, const char *from, const int64_t *offsets, intptr_t begin, intptr_t end,
                       const sort_code &code);
+  /// For unsigned integers of 4 and of 8 bytes; null where the ISA level has no loop that is faster than counting
+  /// digits. Sorts n of them; the scratch has room for as many. False: they are in some order, for another sort.
+  bool (*codes[2])(void *items, size_t n, void *scratch);
 };
 
 } // namespace dynd
