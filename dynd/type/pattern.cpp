@@ -250,7 +250,7 @@ private:
         names.emplace_back(pattern->fields[i].name);
     }
     return pattern->kind == type_kind::struct_ ? make_struct(names, fields, pattern->open)
-                                               : make_tuple(fields, pattern->open);
+                                               : ndt::make_tuple(fields, pattern->open);
   }
 
   type apply_function(type pattern) {

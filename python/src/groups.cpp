@@ -46,7 +46,7 @@ nb::object reduce(const nd::groups &groups, const std::vector<std::string> &name
   for (nd::array &result : groups.reduce(reductions)) {
     results.append(wrapped(std::move(result)));
   }
-  return std::move(results);
+  return results;
 }
 
 } // namespace
