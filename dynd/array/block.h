@@ -31,8 +31,11 @@ enum class access_mode : uint8_t {
 enum class array_state : uint8_t { ready, lazy, running };
 
 enum array_flags : uint8_t {
-  flag_ours = 1, ///< immutable memory that the library allocated: an operation on it may be lazy
-  flag_dense = 2 ///< no `var` dimension, values in C order without gaps
+  flag_ours = 1,  ///< immutable memory that the library allocated: an operation on it may be lazy
+  flag_dense = 2, ///< no `var` dimension, values in C order without gaps
+  /// int64 that are not in memory: addresses and strides count the elements (number_origin, kernel/chain.h), which are
+  /// their own numbers. Such arrays are inputs of lazy operations only; a chain makes the values as it goes.
+  flag_numbers = 4
 };
 
 struct stream {
@@ -47,10 +50,10 @@ struct array_block;
 /// How a lazy array is computed whose elements are no numbers.
 struct lazy_elements : counted {
   /// Sets the streams of the elements; the caller has claimed the block, so that its inputs are there.
-  void (*compute)(array_block *block);
+  void (*compute)(const lazy_elements &self, array_block *block);
   /// A field of the elements as an array of its own, which may be lazy again: nothing else is computed. The block's
   /// inputs, which are there while it runs.
-  ref<array_block> (*field)(const array_block &block, array_block *const *input, int i);
+  ref<array_block> (*field)(const lazy_elements &self, array_block *const *input, int i);
 };
 
 /// How the values of a lazy array are computed: by an operation, an external function, a function of whole rows, or,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dynd/array/array.h"
+#include "dynd/call/choices.h"
 #include "dynd/eval/nested.h"
 
 namespace dynd::nd {
@@ -13,16 +14,17 @@ namespace dynd::nd {
 /// A list of structs whose fields are the elements of lists of one length; without names, of tuples. A view.
 array zip_lists(std::span<const std::string> names, std::span<const array> lists);
 
-/// What is gathered for one field of records: the elements of a list that an array of int32, in the shape of the
-/// result, has the numbers of.
+/// A field of records that are made of choices: a member's elements, which are in a list.
 struct record_field {
-  array list, index;
+  array list;
+  int member;
 };
 
-/// Structs of that many fields (or without names, tuples), in the shape of the indices, which are all of one shape, the
-/// library's own and compact. Large ones are lazy: a field of them is computed without the others, and if it is made of
-/// numbers in one pass with what is computed from it.
-array gather_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields);
+/// Structs of that many fields (or without names, tuples), in the shape of the choices' numbers. Large ones are lazy: a
+/// field of them is computed without the others, and if it is made of numbers in one pass with what is computed from
+/// it.
+array choose_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
+                     const ref<choices> &which, const array &numbers);
 
 /// Arrays that are compact down to the axis have the same sizes and rows outside of it; else a value error.
 void check_outside(const char *name, const std::vector<array> &arrays, int axis);

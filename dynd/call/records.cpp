@@ -1,4 +1,4 @@
-// Records that are put together from lists, and records that are gathered when they are wanted.
+// Records that are put together from lists, and records of choices, which are put together when they are wanted.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,6 +13,7 @@
 #include "dynd/eval/settings.h"
 #include "dynd/eval/work.h"
 #include "dynd/kernel/level.h"
+#include "dynd/ops/isa.h"
 
 namespace dynd::nd {
 
@@ -45,30 +46,33 @@ array zip_lists(std::span<const std::string> names, std::span<const array> lists
   return array(std::move(block));
 }
 
-// ---- a gather of numbers as a kernel --------------------------------------------------------------------------------
+// ---- members of choices as a kernel ---------------------------------------------------------------------------------
 
 namespace {
 
-// (int32) -> T: the element of a list that has this number. Lazy operations keep it alive, and it keeps the list.
-struct gather_kernel : deferred_ckernel {
+// (int64) -> T: the element of a list that is a member of the choice with this number. Lazy operations keep it alive,
+// and it keeps the list and the choices.
+struct member_kernel : deferred_ckernel {
   array list;
+  ref<choices> which;
+  int member;
   std::string signature_text;
   std::atomic<intptr_t> refs{1};
 
   struct leaf {
     ckernel_prefix base;
-    const char *from;
-    intptr_t stride;
+    const member_kernel *kernel; // which lives as long as what is built by it
   };
 
-  explicit gather_kernel(const array &of) : deferred_ckernel{}, list(of) {
-    signature_text = std::string("(int32) -> ") + scalar_name[size_t(of->scalar())];
+  member_kernel(const record_field &field, const ref<choices> &of)
+      : deferred_ckernel{}, list(field.list), which(of), member(field.member) {
+    signature_text = std::string("(int64) -> ") + scalar_name[size_t(list->scalar())];
     deferred_ckernel &base = *this;
     base = {sizeof(deferred_ckernel),
             DYND_ABI_VERSION,
             unary_operation_funcproto_id,
             dynd_callable_pure | dynd_callable_total,
-            "gather",
+            "choose",
             signature_text.c_str(),
             nullptr,
             nullptr,
@@ -84,8 +88,8 @@ struct gather_kernel : deferred_ckernel {
   }
 
 private:
-  static gather_kernel *of_kernel(const deferred_ckernel *self) {
-    return const_cast<gather_kernel *>(static_cast<const gather_kernel *>(self));
+  static member_kernel *of_kernel(const deferred_ckernel *self) {
+    return const_cast<member_kernel *>(static_cast<const member_kernel *>(self));
   }
 
   static intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
@@ -97,11 +101,9 @@ private:
     if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
       return dynd_error_memory;
     }
-    const array &list = of_kernel(self)->list;
     auto *made = reinterpret_cast<leaf *>(out->data + offset);
-    made->base.function = function_of(list->item_size());
-    made->from = list->values().address;
-    made->stride = list->value_strides()[0];
+    made->kernel = of_kernel(self);
+    made->base.function = function_of(made->kernel->list->item_size());
     return end;
   }
 
@@ -113,31 +115,33 @@ private:
                        : reinterpret_cast<void *>(take<16>);
   }
 
+  // The numbers of a batch follow each other, in nearly all walks.
   template <size_t Item>
   static int take(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count,
                   const ckernel_prefix *self, dynd_frame *) {
-    auto *k = reinterpret_cast<const leaf *>(self);
-    const char *from = k->from;
-    intptr_t stride = k->stride;
+    const member_kernel &k = *reinterpret_cast<const leaf *>(self)->kernel;
+    auto *number = reinterpret_cast<const int64_t *>(src);
+    if (count && dst_stride == intptr_t(Item) && src_stride == intptr_t(sizeof(int64_t)) &&
+        isa().choices->follow(number, count)) {
+      k.which->take<Item>(k.member, *k.list.get(), number[0], int64_t(count), dst);
+      return dynd_ok;
+    }
     for (size_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
-      int32_t index;
-      std::memcpy(&index, src, sizeof(index));
-      std::memcpy(dst, from + index * stride, Item);
+      int64_t one;
+      std::memcpy(&one, src, sizeof(one));
+      k.which->take<Item>(k.member, *k.list.get(), one, 1, dst);
     }
     return dynd_ok;
   }
 };
 
-// ---- records that are gathered when they are wanted
-// -------------------------------------------------------------------
+// ---- records that are put together when they are wanted -------------------------------------------------------------
 
-array gather_now(const char *name, const record_field &field) {
-  int last = field.index.ndim() - 1;
-  array numbers = list_of(field.index, last);
-  const int32_t *from = values_of<int32_t>(numbers);
-  place_buffer start(numbers.size(0));
-  in_pieces(name, start.size(),
-            [&](intptr_t begin, intptr_t end) { std::copy(from + begin, from + end, start.fill() + begin); });
+array members_now(const char *name, const record_field &field, const choices &which) {
+  place_buffer start(which.counts().total());
+  in_pieces(name, start.size(), [&](intptr_t begin, intptr_t end) {
+    which.places(field.member, begin, end - begin, start.fill() + begin);
+  });
   return gather(name, field.list, {start.data(), nullptr, start.size()});
 }
 
@@ -149,101 +153,107 @@ std::vector<std::string> names_of(const type_data *record) {
   return names;
 }
 
-array records_now(const char *name, std::span<const std::string> names, std::span<const record_field> fields) {
+array records_now(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
+                  const choices &which, const array &numbers) {
   std::vector<array> lists;
   for (const record_field &field : fields) {
-    lists.push_back(gather_now(name, field));
+    lists.push_back(members_now(name, field, which));
   }
-  const array &index = fields[0].index;
-  return assemble(index, index.ndim(), {}, zip_lists(names, lists));
+  return assemble(numbers, numbers.ndim(), {}, zip_lists(names, lists));
 }
 
-// The inputs of a lazy array of records: a list and an index for each field.
-std::vector<record_field> fields_of_inputs(array_block *const *input, int nfields) {
-  std::vector<record_field> fields;
-  for (int i = 0; i < nfields; i++) {
-    fields.push_back({array(ref<array_block>::share(input[2 * i])), array(ref<array_block>::share(input[2 * i + 1]))});
-  }
-  return fields;
-}
+// The lists of the fields are the inputs of the lazy array.
+struct lazy_records : lazy_elements {
+  ref<choices> which;
+  array numbers;
+  std::vector<int> members; ///< of each field
 
-void compute_records(array_block *block) {
-  const type_data *record = block->type->dtype;
-  array made = records_now("gather", names_of(record), fields_of_inputs(block->lazy->input, record->nfields));
-  std::copy_n(made->size(), block->all_ndim, block->size());
-  std::copy_n(made->strides(0), block->nstreams * block->all_ndim, block->strides(0));
-  for (int s = block->type->var_count; s < block->nstreams; s++) { // those of an attempt that failed are none
-    block->streams()[s] = shared_stream(*made.get(), s);
+  lazy_records(const ref<choices> &of, const array &in, std::span<const record_field> fields) : which(of), numbers(in) {
+    for (const record_field &field : fields) {
+      members.push_back(field.member);
+    }
+    refs = 1;
+    destroy = [](counted *self) noexcept { delete static_cast<lazy_records *>(self); };
+    compute = compute_records;
+    field = field_of_records;
   }
-}
 
-ref<array_block> field_of_records(const array_block &block, array_block *const *input, int i) {
-  record_field field = fields_of_inputs(input, block.type->dtype->nfields)[size_t(i)];
-  const type_data *type = field.list->type->element;
-  if (type->kind == type_kind::scalar) {
-    array values = callable(kernel::adopt(new gather_kernel(field.list)))(field.index);
+private:
+  static const lazy_records &of(const lazy_elements &self) { return static_cast<const lazy_records &>(self); }
+
+  record_field field_at(array_block *const *input, int i) const {
+    return {array(ref<array_block>::share(input[i])), members[size_t(i)]};
+  }
+
+  static void compute_records(const lazy_elements &self, array_block *block) {
+    const type_data *record = block->type->dtype;
+    std::vector<record_field> fields;
+    for (int i = 0; i < record->nfields; i++) {
+      fields.push_back(of(self).field_at(block->lazy->input, i));
+    }
+    array made = records_now("choose", names_of(record), fields, *of(self).which, of(self).numbers);
+    std::copy_n(made->size(), block->all_ndim, block->size());
+    std::copy_n(made->strides(0), block->nstreams * block->all_ndim, block->strides(0));
+    for (int s = block->type->var_count; s < block->nstreams; s++) { // those of an attempt that failed are none
+      block->streams()[s] = shared_stream(*made.get(), s);
+    }
+  }
+
+  static ref<array_block> field_of_records(const lazy_elements &self, array_block *const *input, int i) {
+    record_field field = of(self).field_at(input, i);
+    const ref<choices> &which = of(self).which;
+    const array &numbers = of(self).numbers;
+    const type_data *type = field.list->type->element;
+    array values;
+    if (type->kind == type_kind::scalar) {
+      values = callable(kernel::adopt(new member_kernel(field, which)))(numbers);
+    } else if (type->nfields) {
+      std::vector<record_field> inside;
+      for (int k = 0; k < type->nfields; k++) {
+        inside.push_back({nd::field(field.list, k), field.member});
+      }
+      values = choose_records("choose", names_of(type), inside, which, numbers);
+    } else {
+      values = assemble(numbers, numbers.ndim(), {}, members_now("choose", field, *which));
+    }
     return ref<array_block>::share(values.get());
   }
-  array values;
-  if (type->nfields) {
-    std::vector<record_field> inside;
-    for (int k = 0; k < type->nfields; k++) {
-      inside.push_back({nd::field(field.list, k), field.index});
-    }
-    values = gather_records("gather", names_of(type), inside);
-  } else {
-    values = assemble(field.index, field.index.ndim(), {}, gather_now("gather", field));
-  }
-  return ref<array_block>::share(values.get());
-}
-
-ref<lazy_elements> records_to_be() {
-  static auto *elements = [] { // for all, and never destroyed
-    auto *made = new lazy_elements;
-    made->refs = 1;
-    made->destroy = [](counted *) noexcept {};
-    made->compute = compute_records;
-    made->field = field_of_records;
-    return made;
-  }();
-  return ref<lazy_elements>::share(elements);
-}
+};
 
 // Nothing of it is written any more, and it is large enough for the fields to be computed later.
 bool may_be_lazy(std::span<const record_field> fields, intptr_t count) {
   bool ours = !thread_settings().eager && size_t(count) * max_scalar_size >= lazy_from && fields.size() <= 64;
   for (const record_field &field : fields) {
-    ours &= (field.list->flags & field.index->flags & flag_ours) != 0;
+    ours &= (field.list->flags & flag_ours) != 0;
   }
   return ours;
 }
 
 } // namespace
 
-array gather_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields) {
-  const array &index = fields[0].index;
-  if (!may_be_lazy(fields, count_elements(*index.get()))) {
-    return records_now(name, names, fields);
+array choose_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
+                     const ref<choices> &which, const array &numbers) {
+  if (!may_be_lazy(fields, which->counts().total())) {
+    return records_now(name, names, fields, *which, numbers);
   }
   std::vector<ndt::type> types;
   std::vector<array_block *> inputs;
   for (const record_field &field : fields) {
     types.push_back(field.list.type().element());
     inputs.push_back(field.list.get());
-    inputs.push_back(field.index.get());
   }
   ndt::type record = names.empty() ? ndt::make_tuple(types) : ndt::make_struct(names, types);
-  ndt::type type = ndt::with_dtype(index.type(), record);
+  ndt::type type = ndt::with_dtype(numbers.type(), record);
   ref<array_block> result =
       new_block(type.get(), access_mode::immutable, flag_ours, lazy_operation::bytes(int(inputs.size())));
   std::fill_n(result->size(), result->all_ndim, -1);
-  std::copy_n(index->size(), index->ndim, result->size());
+  std::copy_n(numbers->size(), numbers->ndim, result->size());
   std::fill_n(result->strides(0), result->nstreams * result->all_ndim, 0);
-  for (int s = 0; s < index->type->var_count; s++) {
-    result->streams()[s] = shared_stream(*index.get(), s);
-    std::copy_n(index->strides(s), index->ndim, result->strides(s));
+  for (int s = 0; s < numbers->type->var_count; s++) {
+    result->streams()[s] = shared_stream(*numbers.get(), s);
+    std::copy_n(numbers->strides(s), numbers->ndim, result->strides(s));
   }
-  ref<lazy_elements> elements = records_to_be();
+  auto elements = ref<lazy_elements>::adopt(new lazy_records(which, numbers, fields));
   make_lazy(result.get(), {{}, {}, uint8_t(inputs.size()), false, 0, elements.get(), true}, inputs.data());
   return array(std::move(result));
 }

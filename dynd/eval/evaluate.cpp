@@ -136,7 +136,8 @@ void materialize_group(array_block *block) {
     return;
   }
   if (block->lazy->of_elements) {
-    static_cast<lazy_elements *>(block->lazy->external)->compute(block);
+    auto *elements = static_cast<lazy_elements *>(block->lazy->external);
+    elements->compute(*elements, block);
     fused.finish();
     return;
   }
@@ -152,8 +153,8 @@ void materialize_group(array_block *block) {
 }
 
 ref<array_block> field_of_elements(array_block *block, int i) {
-  ref<counted> elements;
-  std::vector<ref<array_block>> inputs = inputs_of(block, elements);
+  ref<counted> external;
+  std::vector<ref<array_block>> inputs = inputs_of(block, external);
   if (inputs.empty()) {
     return {};
   }
@@ -161,7 +162,8 @@ ref<array_block> field_of_elements(array_block *block, int i) {
   for (const ref<array_block> &input : inputs) {
     blocks.push_back(input.get());
   }
-  return static_cast<lazy_elements *>(elements.get())->field(*block, blocks.data(), i);
+  auto *elements = static_cast<lazy_elements *>(external.get());
+  return elements->field(*elements, blocks.data(), i);
 }
 
 [[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, field_of_lazy = field_of_elements, true);
@@ -351,7 +353,8 @@ bool evaluate_in_place(op_id op, array_block *dst, array_block *other) {
 void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {
   const settings &how = thread_settings();
   direct_failure failure;
-  if (try_direct(function, operands, how, results, failure)) {
+  bool numbers = operands.count == 1 && (operands.block[0]->flags & flag_numbers); // these have no memory
+  if (!numbers && try_direct(function, operands, how, results, failure)) {
     return;
   }
   if (without_pointers(operands, [&](const call_operands &read) { evaluate(function, read, results); })) {

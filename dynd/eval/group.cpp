@@ -175,6 +175,9 @@ private:
 };
 
 size_t bytes_of(const array_block &block) {
+  if (block.flags & flag_numbers) {
+    return 0;
+  }
   size_t item = 0;
   for (int s = block.type->var_count; s < block.nstreams; s++) {
     item += stream_item(block, s);

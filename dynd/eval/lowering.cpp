@@ -3,6 +3,8 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/eval/task.h"
+#include "dynd/kernel/chain.h"
+#include "dynd/memory/buffer.h"
 
 namespace dynd {
 
@@ -94,6 +96,7 @@ void align_operand(task &t, int o) {
 void lower(task &t) {
   t.lowered.clear();
   t.streams.clear();
+  t.stored_numbers = {};
   std::iota(t.axis_of, t.axis_of + t.shape.ndim, int8_t(0));
   for (const space_operand &operand : t.operands) {
     const array_block &block = *operand.block;
@@ -121,6 +124,32 @@ void lower(task &t) {
       stream = {port.fixed, 1, {}};
     }
   }
+}
+
+bool has_numbers(const task &t, int port) {
+  int o = t.ports[port].operand;
+  return o >= 0 && (t.operands[o].block->flags & flag_numbers) && !t.stored_numbers;
+}
+
+void store_numbers(task &t) {
+  intptr_t count = 0;
+  for (int p = 0; p < t.ports.size(); p++) {
+    count = has_numbers(t, p) ? std::max(count, nd::count_elements(*t.operands[t.ports[p].operand].block)) : count;
+  }
+  if (count == 0) {
+    return;
+  }
+  ref<buffer> memory = allocate_buffer(size_t(checked_count(&count, 1, sizeof(int64_t))) * sizeof(int64_t));
+  auto *number = reinterpret_cast<int64_t *>(memory->data);
+  std::iota(number, number + count, int64_t(0));
+  for (int p = 0; p < t.ports.size(); p++) {
+    if (has_numbers(t, p)) {
+      lowered_stream &stream = t.port_stream(p);
+      stream.address = memory->data + (stream.address - number_origin) * intptr_t(sizeof(int64_t));
+      std::for_each_n(stream.stride, t.shape.ndim, [](intptr_t &step) { step *= intptr_t(sizeof(int64_t)); });
+    }
+  }
+  t.stored_numbers = ref<counted>::adopt(memory.take());
 }
 
 void enter_equal_rows(lowered_stream &stream, const offsets_run &run, int axis, intptr_t length, const space &shape) {

@@ -10,6 +10,7 @@
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/work.h"
+#include "dynd/kernel/chain.h"
 
 namespace dynd {
 
@@ -131,6 +132,15 @@ nd::array list_of(const nd::array &a, int axis) {
     std::copy(strides + axis + 1, strides + from.all_ndim, list->strides(s) + 1);
   }
   note_density(*list);
+  return nd::array(std::move(list));
+}
+
+nd::array list_of_numbers(intptr_t count) {
+  ref<array_block> list = new_block(ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64)).get(),
+                                    access_mode::immutable, flag_ours | flag_numbers);
+  list->size()[0] = list->count = count;
+  list->strides(0)[0] = 1;
+  list->streams()[0] = {number_origin, nullptr, slot_kind::none};
   return nd::array(std::move(list));
 }
 
@@ -293,7 +303,7 @@ nd::array assemble(const nd::array &like, int keep, std::span<const new_dim> dim
            : outer.fixed[d]  ? ndt::make_fixed_dim(outer.size[d], type)
                              : ndt::make_strided_dim(type);
   }
-  ref<array_block> block = new_block(type.get(), list->access, list->flags & flag_ours);
+  ref<array_block> block = new_block(type.get(), list->access, list->flags & (flag_ours | flag_numbers));
   std::copy_n(outer.size, outer.count, block->size());
   std::copy(list->size() + 1, list->size() + list->all_ndim, block->size() + outer.count);
   int slots = 0;

@@ -98,6 +98,9 @@ inline nd::array assemble(const nd::array &like, int keep, std::initializer_list
   return assemble(like, keep, std::span(dims.begin(), dims.size()), list);
 }
 
+/// The numbers 0 .. count as a list; they are not in memory (flag_numbers).
+nd::array list_of_numbers(intptr_t count);
+
 /// A list of numbers to be filled in.
 template <class T> nd::array new_list(intptr_t count) {
   return nd::array(new_dense(ndt::make_strided_dim(ndt::make_scalar(native_scalar_id<T>())).get(), &count));

@@ -105,6 +105,7 @@ bool is_about_an_element(error_kind kind) {
   if (is_about_an_element(kind) && !t.row_axes() && !t.runs_once) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
+    store_numbers(t);
     first_failure first = locate_failure(t);
     if (first.status) { // external code may fail only now and then
       kind = kind_of(first.status);
@@ -307,6 +308,7 @@ bool run_task(task &t) {
   observation *watching = t.how.watching;
   if (is_tracing(t.how) && !t.one_row) {
     std::string failure;
+    store_numbers(t);
     if (int status = run_traced(t, *watching, failure)) {
       fail_task(t, failure, status);
     }

@@ -61,7 +61,8 @@ struct task {
   small_vector<lowered_operand, 4> lowered;
   small_vector<lowered_stream, 12> streams;
   int first_port = 0;
-  int8_t axis_of[max_ndim]; ///< what number each axis had before permute()
+  ref<counted> stored_numbers; ///< the memory of store_numbers
+  int8_t axis_of[max_ndim];    ///< what number each axis had before permute()
 
   /// Adds an operand of an element_leaf, and all streams of its elements as ports.
   void add_operand(const space_operand &operand) {
@@ -105,6 +106,11 @@ inline void drop_axes(task &t, int by) {
 
 /// Lowers the operands over the task's space: every stream with its strides, zero where an operand stretches.
 void lower(task &t);
+
+/// Whether the port's elements are numbers that are not in memory (flag_numbers); of a lowered task.
+bool has_numbers(const task &t, int port);
+/// Puts such numbers into memory, for walks that do not make them as they go.
+void store_numbers(task &t);
 
 /// Finds the operands whose rows are the space's rows: their own slots are not read any more.
 void align(task &t);

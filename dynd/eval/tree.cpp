@@ -134,6 +134,7 @@ chain_layout layout_of(const task &t) {
     chain_port &port = layout.ports.push_back({});
     port.stream = uint16_t(p);
     port.constant = std::all_of(stride, stride + t.shape.ndim, [](intptr_t step) { return step == 0; });
+    port.numbers = has_numbers(t, p);
   }
   return layout;
 }
@@ -532,14 +533,25 @@ private:
 
 } // namespace
 
+// One axis, or rows: the walks that number elements as they go.
+static bool walks_in_order(const task &t) {
+  int last = t.shape.ndim - 1;
+  bool one_axis = last == 0 && !t.shape.is_var(0), rows = last == 1 && !t.shape.is_var(0) && t.shape.is_var(1);
+  return (one_axis || rows) && !t.scans && !t.p.is_staged();
+}
+
 bool build_planned(ckernel_builder &out, task &t, const tree_options &options, root_call &call) {
   flatten_rows(t);
   join_rows(t);
   widen_rows(t);
+  if (!walks_in_order(t)) {
+    store_numbers(t);
+  }
   planned_tree tree(out, t, options, call);
   if (tree.fits()) {
     return tree.build();
   }
+  store_numbers(t);
   build_in_order(out, t, false, options, call);
   return !t.one_row;
 }

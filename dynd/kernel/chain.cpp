@@ -54,8 +54,8 @@ public:
     fill_ports();
     fill_steps();
     fill_walk();
-    for (int i = 0; i < p_.nsteps; i++) {
-      if (p_.steps[i].kind == step_kind::external) {
+    for (int i = 0; i < chosen_.count; i++) {
+      if (p_.steps[chosen_.steps[i].step].kind == step_kind::external) {
         end = make_external_step(i, end);
       }
     }
@@ -101,8 +101,9 @@ private:
   // Is one external step all there is, from the sources to the outputs?
   bool is_one_external() const {
     const program_step &step = p_.steps[0];
+    bool numbers = std::any_of(layout_.ports.begin(), layout_.ports.end(), [](const auto &p) { return p.numbers; });
     if (p_.nsteps != 1 || step.kind != step_kind::external || step.valid != no_register ||
-        p_.noutputs != step.nwrites) {
+        p_.noutputs != step.nwrites || numbers) {
       return false;
     }
     int found = 0;
@@ -196,7 +197,7 @@ private:
     k->nsteps = uint8_t(chosen_.count);
     k->narrower = uint8_t(narrower());
     k->whole_constant = false;
-    k->whole_calls = chosen_.count == 1 && p_.steps[0].kind != step_kind::external && !reduces_;
+    k->whole_calls = chosen_.count == 1 && p_.steps[chosen_.steps[0].step].kind != step_kind::external && !reduces_;
     return end;
   }
 
@@ -222,7 +223,9 @@ private:
                       log2,
                       chosen_.terms.other,
                       chosen_.terms.valid,
-                      o.empty_fails};
+                      o.empty_fails,
+                      o.reduction == logic::any && p_.type[reg] == scalar_id::bool_ && !o.empty_fails &&
+                          is_constant(reg)};
       } else {
         port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
         *next++ = {where, reserve(reg), reg, log2};
@@ -312,16 +315,14 @@ private:
                                          uint8_t(output)};
   }
 
+  // A source that is one value for all elements.
+  bool is_constant(uint8_t reg) const {
+    int source = p_.source_of(reg);
+    return source >= 0 && layout_.ports[p_.noutputs + source].constant;
+  }
+
   // Which of the two operands of a step is one value; -1: none, or both.
   int constant_operand(const program_step &step) const {
-    auto is_constant = [&](uint8_t reg) {
-      for (int i = 0; i < p_.nsources; i++) {
-        if (p_.source[i] == reg && layout_.ports[p_.noutputs + i].constant) {
-          return true;
-        }
-      }
-      return false;
-    };
     bool two = step.kind == step_kind::operation && step.nreads == 2 &&
                is_constant(step.reads[0]) != is_constant(step.reads[1]);
     return two ? is_constant(step.reads[1]) : -1;
@@ -422,7 +423,7 @@ private:
 
   // The external kernel of step i, `end` bytes into the chain; returns where it ends.
   size_t make_external_step(int i, size_t end) {
-    const program_step &step = p_.steps[i];
+    const program_step &step = p_.steps[chosen_.steps[i].step];
     size_t child = end + sizeof(external_operands);
     out_.ensure_capacity(offset_ + child);
     auto *operands = out_.get_at<external_operands>(offset_ + end);

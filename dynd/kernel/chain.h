@@ -43,6 +43,7 @@ struct chain_port {
   slot_kind slots = slot_kind::none; ///< none: its rows are the result's, or it has no such dimension
   bool fetched = false;              ///< panel: to be transposed
   bool constant = false;             ///< one value for all elements of a call
+  bool numbers = false;              ///< the elements are their own numbers, int64, which the addresses count
   intptr_t axis_stride = 0;          ///< along the axis that the chain takes over; 0 where it has none
   intptr_t start_unit = 0;           ///< var_rows, with slots of its own: what the starts of its rows count in, bytes
 };
@@ -59,7 +60,7 @@ struct chain_layout {
   small_vector<chain_port, 16> ports; ///< the program's outputs, then its sources
 };
 
-/// The address of element 0 in a number stream.
+/// The address of element 0 in a number stream, and of an array of numbers (flag_numbers).
 inline char *const number_origin = reinterpret_cast<char *>(uintptr_t(4096));
 
 /// Puts a chain at `offset`, request strided; returns the offset past it.

@@ -8,7 +8,7 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
   bool plain = !p.is_staged(); // else the steps of the chain are those of the program
   for (int i = 0; i < p.nsteps; i++) {
     steps[i] = {uint8_t(i), false, 0, {}, {}};
-    plain &= p.steps[i].kind != step_kind::external && p.steps[i].kind != step_kind::scan;
+    plain &= p.steps[i].kind != step_kind::scan;
   }
   count = p.nsteps;
   if (!plain || count + p.reduces() < 2) {
@@ -114,8 +114,11 @@ std::optional<pair_second> second_of(const program_step &step, int operand) {
 // A step takes the one before it along where only it needs that, and neither is a pair already.
 bool step_choice::join(chosen_step &second, int operand) {
   const program_step &then = p_.steps[second.step];
+  if (!may_join(then)) {
+    return false;
+  }
   uint8_t between = then.reads[operand], writer = writer_[between];
-  if (!may_join(then) || left_out_[second.step] || writer == no_register || steps[writer].is_pair ||
+  if (left_out_[second.step] || writer == no_register || steps[writer].is_pair || !may_join(p_.steps[writer]) ||
       reads_[between] != 1 || terms.uses(between)) {
     return false;
   }
@@ -126,7 +129,7 @@ bool step_choice::join(chosen_step &second, int operand) {
   }
   auto first = first_of(before, one_value_[a] && !one_value_[b]);
   auto form = second_of(then, operand);
-  if (!first || !form || !may_join(before)) {
+  if (!first || !form) {
     return false;
   }
   second.is_pair = true;

@@ -56,7 +56,7 @@ inline void load_batch(const flat_moves &moves, char *const *stream, const intpt
   for (int i = 0; i < moves.nloads; i++) {
     const port *p = moves.load[i];
     intptr_t step = stride[p->where.stream];
-    fetch_of(*p).load_strided(reg[p->reg], stream[p->where.stream] + intptr_t(done) * step, step, n);
+    load_elements(*p, reg[p->reg], stream[p->where.stream] + intptr_t(done) * step, step, n);
   }
 }
 

@@ -86,6 +86,7 @@ struct reduced_output {
   uint8_t other; // its products with reg are reduced; no_register: reg is
   uint8_t valid; // only where it is true; no_register: everywhere
   bool empty_fails;
+  bool present; // whether some are true, of one value for all elements: all that counts is whether a row has some
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
   void lanes(void *to, char *const *at, size_t n) const {
@@ -254,6 +255,18 @@ inline void set_temporaries(const chain_kernel *k, char **reg, dynd_frame *frame
 }
 
 inline const fetch_functions &fetch_of(const port &p) { return isa().fetch(p.log2); }
+
+// Elements that are not contiguous, into scratch.
+inline void load_elements(const port &p, char *dst, const char *src, intptr_t stride, size_t n) {
+  if (!p.where.numbers) {
+    return fetch_of(p).load_strided(dst, src, stride, n);
+  }
+  auto *to = reinterpret_cast<int64_t *>(dst);
+  int64_t first = src - number_origin;
+  for (size_t i = 0; i < n; i++) {
+    to[i] = first + int64_t(i) * stride;
+  }
+}
 
 // Is the operand, of that stride, contiguous?
 inline bool is_contiguous(const port &p, intptr_t stride) { return stride == intptr_t(1) << p.log2; }

@@ -6,13 +6,12 @@
 namespace dynd::chain {
 
 void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_stride, size_t row, size_t rows) {
-  const fetch_functions &fetch = fetch_of(p);
   if (p.where.axis_stride == 0) {
-    fetch.repeat_fixed(dst, src, row_stride, row, rows);
+    fetch_of(p).repeat_fixed(dst, src, row_stride, row, rows);
     return;
   }
   for (size_t r = 0; r < rows; r++) {
-    fetch.load_strided(dst + ((r * row) << p.log2), src + intptr_t(r) * row_stride, p.where.axis_stride, row);
+    load_elements(p, dst + ((r * row) << p.log2), src + intptr_t(r) * row_stride, p.where.axis_stride, row);
   }
 }
 

@@ -83,7 +83,7 @@ struct var_rows_call {
         ask_for_next(p, part, n << p.log2);
       }
     } else if (p.where.axis_stride != 0) {
-      functions.load_strided(reg[p.reg], values + part.begin * p.where.axis_stride, p.where.axis_stride, n);
+      load_elements(p, reg[p.reg], values + part.begin * p.where.axis_stride, p.where.axis_stride, n);
     } else if (stride[p.where.stream] != 0) {
       passed = functions.repeat(reg[p.reg], row_address(p.where.stream, r), stride[p.where.stream], part);
     }
@@ -160,6 +160,10 @@ struct var_rows_call {
       store_row_outputs(k, reg, stream, stride, r, end - r, frame);
       intptr_t ahead_of = reinterpret_cast<intptr_t>(asked_by_reduction.next);
       for (const reduced_output &o : k->reduced()) {
+        if (o.present) {
+          store_presence(o, r, end);
+          continue;
+        }
         intptr_t ahead = ahead_of ? ahead_of - reinterpret_cast<intptr_t>(reg[o.reg]) : 0;
         char *origin[256];
         origin[no_register] = nullptr;
@@ -177,6 +181,21 @@ struct var_rows_call {
       r = end;
     }
     return dynd_ok;
+  }
+
+  void store_presence(const reduced_output &o, size_t r, size_t end) {
+    char *to = row_address(o.stream, r), value = *reg[o.reg];
+    const int64_t *at = offsets;
+    intptr_t step = stride[o.stream];
+    if (step == 1) {
+      for (size_t i = r; i < end; i++) {
+        to[i - r] = value & char(at[i + 1] != at[i]);
+      }
+      return;
+    }
+    for (size_t i = r; i < end; i++, to += step) {
+      *to = value & char(at[i + 1] != at[i]);
+    }
   }
 
   // The row before which the rows from r on fit into a window; by eights, as segmented reductions take them.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dynd/ops/choice_rows.h"
 #include "dynd/ops/operation.h"
 #include "dynd/ops/row_sort.h"
 

@@ -5,6 +5,7 @@
 
 namespace dynd {
 
+struct choice_loops;
 struct row_sort_loops;
 enum class op_id : uint8_t;
 enum class reduction_id : uint8_t;
@@ -20,6 +21,7 @@ struct isa_table {
   const fetch_loops *fetches;
   const select_loops *selections;
   const pair_loops *pairs;
+  const choice_loops *choices;
   const row_sort_loops *row_sorts;
   const operation_loops *operations[256]; ///< by op_id
 

@@ -1,6 +1,8 @@
 """Pairs and products of rows, stored and lazy, against nested lists and Awkward Array."""
 
 import itertools
+import subprocess
+import sys
 import threading
 
 import awkward as ak
@@ -74,7 +76,7 @@ def flat(a):
 
 
 def test_pairs_are_not_stored(threads, events):
-    """A reduction of an expression over pairs is one kernel, which gathers the numbers that it needs."""
+    """A reduction of an expression over pairs is one kernel, which computes the members that it needs."""
     (ours, _), (theirs, _) = events
 
     def mass(a, b, sqrt, cosh, cos):
@@ -86,7 +88,7 @@ def test_pairs_are_not_stored(threads, events):
     assert np.allclose(flat(mass(a, b, nd.sqrt, nd.cosh, nd.cos)), np.asarray(ak.flatten(expected)), rtol=1e-12)
     assert np.allclose(np.asarray(mass(a, b, nd.sqrt, nd.cosh, nd.cos).sum(axis=1)), np.asarray(ak.sum(expected, axis=1)))
     text = nd.explain(lambda: mass(a, b, nd.sqrt, nd.cosh, nd.cos).sum(axis=1))
-    assert text.count("one kernel") == 1 and text.count("gather(") == 6
+    assert text.count("one kernel") == 1 and text.count("choose(") == 6
 
 
 def test_nearest_of_others(threads, events):
@@ -120,6 +122,87 @@ def test_lazy_records_are_arrays_like_others(events):
     words = nd.from_offsets(np.arange(0, 60_001, 3), nd.array([str(i % 1000) for i in range(60_000)]))
     pairs = nd.combinations(nd.zip({"w": words, "n": nd.local_index(words)}), 2, fields=["x", "y"])
     assert pairs["y", "w"][7].tolist() == ["22", "23", "23"] and pairs["x"]["n"].sum().tolist() == 20_000
+
+
+WALKS = {
+    "elements": lambda x, y: x * 2 - y,
+    "all": lambda x, y: (x - y).sum(),
+    "rows": lambda x, y: (x + y).max(axis=-1, initial=-99),
+    "outer rows": lambda x, y: nd.maximum(x, y).sum(axis=1, align="left") if x.ndim == 2 else (x - y).sum(axis=-1).sum(axis=1),
+    "stages": lambda x, y: (x - y).mean(axis=-1),
+    "running": lambda x, y: nd.cumulative_sum(x - y, axis=-1),
+    "missing": lambda x, y: nd.fill_missing(nd.mask(x, x > y), 0).sum(axis=-1),
+    "positions": lambda x, y: (x * y).argmax(axis=-1, empty="missing"),
+    "two results": lambda x, y: (lambda d: d.sum(axis=-1) + (d * d).sum(axis=-1))(x - y),
+}
+LENGTHS = {
+    "short": lambda rng: rng.poisson(3, 4000),
+    "equal": lambda rng: np.full(3000, 4),
+    "one": lambda rng: np.full(20_000, 1) + (np.arange(20_000) == 7),
+    "long": lambda rng: np.array([0, 300, 17, 0, 150, 9]),
+    "patterns": lambda rng: rng.integers(0, 20, 1500),
+}
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("scalar", ["int8", "int32", "float64", "complex128"])
+def test_choices_in_every_walk(lengths, scalar, threads):
+    """Members that are computed from numbers are those of stored records, however the pairs are walked."""
+    rng = np.random.default_rng(8)
+    n = LENGTHS[lengths](rng)
+    values = rng.integers(-9, 9, 2 * n.sum()).astype(scalar)
+    offsets, few = (nd.array(np.concatenate([[0], np.cumsum(m)])) for m in (n, np.minimum(n, rng.integers(0, 7, len(n)))))
+    a = nd.from_offsets(offsets, nd.array(values[: n.sum()]))
+    b = nd.from_offsets(few, nd.array(values)[::-2][: int(few[-1])])  # elements that do not follow each other
+    made = [
+        lambda: nd.combinations(a, 2),
+        lambda: nd.combinations(b, 2, replacement=True),
+        lambda: nd.cartesian([a, b]),
+        lambda: nd.cartesian([b, a], nested=True),
+        lambda: nd.cartesian({"x": b, "y": b, "z": b})[["x", "z"]],
+    ]
+    made += [lambda: nd.combinations(b, 3, fields="xyz")[["z", "x"]]] if lengths != "long" else []
+    for make in made:
+        for name, walk in WALKS.items():
+            if scalar == "complex128" and name in ("rows", "outer rows", "missing", "positions"):
+                continue
+            with nd.eager():
+                expected = walk(*nd.unzip(make()))
+            assert str(walk(*nd.unzip(make())).tolist()) == str(expected.tolist()), name
+
+
+def test_choices_are_shown_and_traced(events):
+    (ours, _), _ = events
+    few = ours[:1500]["pt"]
+    x, y = nd.unzip(nd.combinations(few, 2))
+    with nd.eager():
+        expected = nd.unzip(nd.combinations(few, 2))[0]
+    assert "choose(r0)" in nd.explain(lambda: nd.unzip(nd.combinations(few, 2))[0].sum())
+    assert repr(x) == repr(expected) and str(nd.trace(lambda: (x + 0).eval())) != ""
+    assert nd.unzip(nd.combinations(few, 2))[0][::-1, ::2].tolist() == expected[::-1, ::2].tolist()
+
+
+def test_pairs_take_no_memory():
+    """Beyond the operands and the result an expression over pairs takes offsets, and nothing for each pair."""
+    script = """
+import resource
+import numpy as np
+from dynd import nd
+
+n = np.random.default_rng(9).poisson(20, 30_000)
+a = nd.from_offsets(nd.array(np.concatenate([[0], np.cumsum(n)])), nd.array(np.arange(n.sum()) % 97.0))
+
+def nearest(a):
+    x, y = nd.unzip(nd.cartesian([a, a], nested=True))
+    return nd.abs(x - y + 0.5).min(axis=-1, initial=9.0).eval()
+
+nearest(a[:300])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+nearest(a)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    grown = int(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+    assert grown < 40_000  # kilobytes; 12.6 million pairs
 
 
 def test_lazy_records_from_many_threads(events):

@@ -1,0 +1,301 @@
+#include "dynd/call/choices.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/isa.h"
+
+namespace dynd::nd {
+
+namespace {
+
+constexpr int block_bits = 7; // of the numbers whose rows are known
+
+[[noreturn]] void fail_large(const char *name) {
+  fail(error_kind::memory, std::string(name) + ": the result is too large");
+}
+
+// How many choices of n different ones there are of so many elements; -1: beyond 64 bits.
+int64_t count_of(int64_t size, int n) {
+  if (n > size) {
+    return 0;
+  }
+  unsigned __int128 count = 1;
+  int64_t chosen = std::min<int64_t>(n, size - n);
+  for (int64_t k = 1; k <= chosen; k++) { // each product is one of binomial coefficients: it divides evenly
+    count = count * static_cast<unsigned __int128>(size - chosen + k) / static_cast<unsigned __int128>(k);
+    if (count > static_cast<unsigned __int128>(INT64_MAX)) {
+      return -1;
+    }
+  }
+  return int64_t(count);
+}
+
+// With replacement: n different ones of n - 1 more, from each of which its number among the members is taken.
+int64_t size_for(int64_t size, int n, bool replacement) { return replacement && size ? size + n - 1 : size; }
+
+// The choice of n different ones of `size` that has this number, in their order.
+void find_choice(int64_t number, int64_t size, int n, int64_t *chosen) {
+  int64_t low = 0;
+  for (int k = 0; k < n; k++) {
+    int64_t all = count_of(size - low, n - k), first = low, last = size - (n - k); // the k-th member is first .. last
+    auto before = [&](int64_t member) { return all - count_of(size - member, n - k); };
+    while (first < last) {
+      int64_t middle = first + (last - first + 1) / 2;
+      if (before(middle) <= number) {
+        first = middle;
+      } else {
+        last = middle - 1;
+      }
+    }
+    number -= before(first);
+    chosen[k] = first;
+    low = first + 1;
+  }
+}
+
+// The next of them; false after the last.
+bool advance(int64_t *chosen, int n, int64_t size) {
+  int k = n - 1;
+  while (k >= 0 && chosen[k] == size - n + k) {
+    k--;
+  }
+  if (k < 0) {
+    return false;
+  }
+  chosen[k]++;
+  for (int j = k + 1; j < n; j++) {
+    chosen[j] = chosen[j - 1] + 1;
+  }
+  return true;
+}
+
+// ---- patterns of short rows -----------------------------------------------------------------------------------------
+
+struct pattern_table {
+  choice_rows::pattern of[choice_rows::most + 1] = {}; // by length
+};
+
+constexpr pattern_table product_patterns(bool second) {
+  pattern_table made;
+  for (int each = 1; each <= choice_rows::most; each++) {
+    for (int n = 0; n < choice_rows::most; n++) {
+      made.of[each].place[n] = uint64_t(second ? n % each : n / each);
+    }
+    int elements = choice_rows::most / each; // of the first member
+    made.of[each].choices = elements * each;
+    made.of[each].elements = second ? 0 : elements;
+  }
+  return made;
+}
+
+constexpr pattern_table pair_patterns(bool second, bool replacement) {
+  pattern_table made;
+  for (int size = 1; size <= choice_rows::most; size++) {
+    int n = 0;
+    for (int i = 0; i < size; i++) {
+      for (int j = replacement ? i : i + 1; j < size && n < choice_rows::most; j++) {
+        made.of[size].place[n++] = uint64_t(second ? j : i);
+      }
+    }
+    int all = size * (replacement ? size + 1 : size - 1) / 2;
+    made.of[size].choices = all <= choice_rows::most ? all : 0;
+  }
+  return made;
+}
+
+constexpr pattern_table products[] = {product_patterns(false), product_patterns(true)};
+constexpr pattern_table pairs[2][2] = {{pair_patterns(false, false), pair_patterns(true, false)},
+                                       {pair_patterns(false, true), pair_patterns(true, true)}};
+
+void fill_numbers(int64_t *to, int64_t count, int64_t first) {
+  for (int64_t i = 0; i < count; i++) {
+    to[i] = first + i;
+  }
+}
+
+} // namespace
+
+// ---- how many -------------------------------------------------------------------------------------------------------
+
+choices::choices(std::span<const row_offsets> rows, int members)
+    : rows_(rows.begin(), rows.end()), counts_(rows[0].count), members_(members) {
+  refs = 1;
+  destroy = [](counted *self) noexcept { delete static_cast<choices *>(self); };
+}
+
+template <class Count> void choices::count_rows(const char *name, Count count) {
+  in_pieces(name, counts_.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      counts_.fill()[r + 1] = count(r);
+    }
+  });
+  int64_t total = make_offsets(name, counts_.fill(), counts_.count);
+  row_of_block_ = place_buffer((total >> block_bits) + 1);
+  constexpr int64_t last = (int64_t(1) << block_bits) - 1;
+  in_pieces(name, counts_.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      for (int64_t b = (counts_.at[r] + last) >> block_bits; b << block_bits < counts_.at[r + 1]; b++) {
+        row_of_block_.fill()[b] = r;
+      }
+    }
+  });
+}
+
+ref<choices> choices::combined(const char *name, const row_offsets &rows, int n, bool replacement) {
+  auto made = ref<choices>::adopt(new choices({&rows, 1}, n));
+  made->replacement_ = replacement;
+  made->count_rows(name, [&](intptr_t r) {
+    int64_t count = count_of(size_for(rows.length(r), n, replacement), n);
+    return count < 0 ? fail_large(name), 0 : count;
+  });
+  return made;
+}
+
+ref<choices> choices::product(const char *name, std::span<const row_offsets> rows) {
+  auto made = ref<choices>::adopt(new choices(rows, int(rows.size())));
+  made->is_product_ = true;
+  made->count_rows(name, [&](intptr_t r) {
+    int64_t all = 1;
+    for (const row_offsets &one : rows) {
+      if (__builtin_mul_overflow(all, one.length(r), &all)) {
+        fail_large(name);
+      }
+    }
+    return all;
+  });
+  return made;
+}
+
+// ---- which ----------------------------------------------------------------------------------------------------------
+
+intptr_t choices::row_of(int64_t number) const {
+  intptr_t row = row_of_block_[number >> block_bits];
+  while (counts_.at[row + 1] <= number) {
+    row++;
+  }
+  return row;
+}
+
+// Each element so often as there are choices of those after it, and all that again for those before.
+void choices::product_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to, int64_t begin) const {
+  int64_t size = rows_of(member).length(row), inside = 1;
+  for (int k = member + 1; k < members_; k++) {
+    inside *= rows_of(k).length(row);
+  }
+  int64_t at = first / inside % size, left = inside == 1 ? size - at : inside - first % inside;
+  for (int64_t run; count > 0; count -= run, to += run) {
+    run = std::min(left, count);
+    if (inside == 1) {
+      fill_numbers(to, run, begin + at);
+      at = 0;
+      left = size;
+    } else {
+      std::fill_n(to, run, begin + at);
+      at = at + 1 == size ? 0 : at + 1;
+      left = inside;
+    }
+  }
+}
+
+void choices::combined_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to,
+                              int64_t begin) const {
+  constexpr int most_members = 64;
+  int64_t size = size_for(rows_[0].length(row), members_, replacement_), chosen[most_members];
+  find_choice(first, size, members_, chosen);
+  begin -= replacement_ ? member : 0;
+  if (members_ > 2) {
+    for (int64_t i = 0; i < count; i++) {
+      to[i] = begin + chosen[member];
+      advance(chosen, members_, size);
+    }
+    return;
+  }
+  // The last member goes through all that are left, the one before it stays meanwhile.
+  for (int64_t run; count > 0; count -= run, to += run) {
+    run = std::min(size - chosen[members_ - 1], count);
+    if (member == members_ - 1) {
+      fill_numbers(to, run, begin + chosen[member]);
+    } else {
+      std::fill_n(to, run, begin + chosen[member]);
+    }
+    chosen[members_ - 1] = ++chosen[0] + 1;
+  }
+}
+
+void choices::row_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to, int64_t begin) const {
+  (this->*(is_product_ ? &choices::product_places : &choices::combined_places))(member, row, first, count, to, begin);
+}
+
+void choices::places(int member, int64_t first, int64_t count, int64_t *to, bool in_rows) const {
+  for (intptr_t row = count ? row_of(first) : 0; count > 0; row++) {
+    int64_t run = std::min(counts_.at[row + 1] - first, count);
+    if (run > 0) {
+      row_places(member, row, first - counts_.at[row], run, to, in_rows ? 0 : rows_of(member).at[row]);
+    }
+    first += run;
+    count -= run;
+    to += run;
+  }
+}
+
+choice_rows choices::patterns_of(int member, int64_t size) const {
+  const pattern_table &table = is_product_ ? products[member] : pairs[replacement_][member];
+  return {counts_.at,  rows_of(member).at, rows_[is_product_ ? 1 : 0].at, table.of, size,
+          is_product_, member == 1,        replacement_ ? 0 : 1};
+}
+
+template <size_t Item>
+void choices::take(int member, const array_block &list, int64_t first, int64_t count, char *to) const {
+  const char *from = list.values().address;
+  intptr_t stride = list.value_strides()[0], row = count ? row_of(first) : 0;
+  bool short_rows = members_ == 2 && (Item == 4 || Item == 8) && stride == intptr_t(Item);
+  choice_rows patterns = short_rows ? patterns_of(member, list.size()[0]) : choice_rows();
+  auto choose = [&](char *at, int64_t room) {
+    auto *function = isa().choices->choose[Item == 8];
+    return intptr_t(function(at, at + room * int64_t(Item), from, patterns, size_t(row), size_t(counts_.count)));
+  };
+  while (count > 0) {
+    int64_t skipped = first - counts_.at[row], done = 0;
+    intptr_t next = row;
+    if (short_rows && skipped == 0) {
+      next = choose(to, count);
+      done = counts_.at[next] - first;
+    }
+    if (short_rows && next == row) { // a part of a row, or what is written would be too much
+      constexpr int64_t some = 6 * choice_rows::most;
+      char whole[some * Item];
+      next = choose(whole, some);
+      done = std::min(counts_.at[next] - first, count);
+      if (next > row) {
+        std::memcpy(to, whole + skipped * int64_t(Item), size_t(done) * Item);
+      }
+    }
+    if (next == row) {
+      int64_t place[256];
+      done = std::min({counts_.at[row + 1] - first, count, int64_t(std::size(place))});
+      if (done > 0) {
+        row_places(member, row, skipped, done, place, rows_of(member).at[row]);
+      }
+      for (int64_t i = 0; i < done; i++) {
+        std::memcpy(to + i * int64_t(Item), from + place[i] * stride, Item);
+      }
+      next = first + done == counts_.at[row + 1] ? row + 1 : row;
+    }
+    row = next;
+    first += done;
+    count -= done;
+    to += done * int64_t(Item);
+  }
+}
+
+template void choices::take<1>(int, const array_block &, int64_t, int64_t, char *) const;
+template void choices::take<2>(int, const array_block &, int64_t, int64_t, char *) const;
+template void choices::take<4>(int, const array_block &, int64_t, int64_t, char *) const;
+template void choices::take<8>(int, const array_block &, int64_t, int64_t, char *) const;
+template void choices::take<16>(int, const array_block &, int64_t, int64_t, char *) const;
+
+} // namespace dynd::nd
