@@ -9,9 +9,21 @@
 
 namespace dynd::nd {
 
+// Rows stay where they are, and with the same axes outside of them: each axis is between the same rows as before.
+bool can_transpose(const array &a, std::span<const int> axes) {
+  const array_block &block = *a.get();
+  auto rows_outside = [&](int axis) { return block.slot_stream(axis + 1); };
+  bool keep = int(axes.size()) == block.ndim;
+  for (int d = 0; d < block.ndim && keep; d++) {
+    bool inside = axes[size_t(d)] >= 0 && axes[size_t(d)] < block.ndim;
+    keep = inside && rows_outside(d) == rows_outside(axes[size_t(d)]) && (axes[size_t(d)] == d || !block.is_var(d));
+  }
+  return keep;
+}
+
 array transposed(const array &a, std::span<const int> axes) {
   materialize(a.get());
-  if (a->type->var_count) {
+  if (a->type->var_count && !can_transpose(a, axes)) {
     fail(error_kind::type, "transpose: a ragged array cannot be transposed: " + std::string(a.type().str()));
   }
   view_parts from(a), to(a);

@@ -36,8 +36,9 @@ std::string out_of_bounds_text(intptr_t i, int axis, const std::string &row, int
 /// An index error where an index expression has several ellipses, or takes more axes than there are.
 void check_index_counts(int ellipses, int taken, int ndim);
 
-/// The axes in another order; ragged arrays cannot be transposed.
+/// The axes in another order; of ragged arrays only those between the same rows.
 array transposed(const array &a, std::span<const int> axes);
+bool can_transpose(const array &a, std::span<const int> axes);
 /// All axes reversed.
 array transposed(const array &a);
 

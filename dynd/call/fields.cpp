@@ -1,10 +1,12 @@
 // Structs of arrays and arrays of structs: zip, unzip, fields that are added, dropped and renamed. Shapes: broadcast
 // arrays, reshape, squeeze.
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/innermost_axis.h"
 #include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
@@ -299,33 +301,94 @@ array run_lengths(const array &a) {
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
-array reshape(const array &a, std::span<const intptr_t> shape) {
-  array whole = one_size_outside(a);
-  if (whole->type->var_count) {
-    fail(error_kind::type, "reshape: a ragged array has no other shape; nd.flatten and nd.unflatten join and split its "
-                           "axes: " +
-                               std::string(a.type().str()));
-  }
-  whole = compact(whole, whole.ndim() - 1);
-  array list = list_of(whole, whole.ndim() - 1);
-  intptr_t count = list.size(0), known = 1, unknown = -1;
+namespace {
+
+std::string shape_text(std::span<const intptr_t> shape) {
   std::string text;
   for (size_t d = 0; d < shape.size(); d++) {
-    text += (d ? ", " : "") + std::to_string(shape[d]);
-    bool bad = shape[d] < -1 || (shape[d] == -1 && unknown >= 0);
-    unknown = shape[d] == -1 ? intptr_t(d) : unknown;
-    if (bad || (shape[d] >= 0 && __builtin_mul_overflow(known, shape[d], &known))) {
-      fail(error_kind::value, "reshape: there is no shape (" + text + (bad ? ")" : ", ...)"));
+    text += (d ? ", " : "") + (shape[d] == ragged_size ? "None" : std::to_string(shape[d]));
+  }
+  return "(" + text + ")";
+}
+
+// Some axes of one size each, `count` elements together, in another shape, of which one size may be -1.
+void add_sizes(std::span<const intptr_t> shape, intptr_t count, const std::string &whole, std::vector<new_dim> &dims) {
+  intptr_t known = 1, unknown = 0;
+  for (intptr_t size : shape) {
+    unknown += size == -1;
+    if (size < -1 || unknown > 1 || (size >= 0 && __builtin_mul_overflow(known, size, &known))) {
+      fail(error_kind::value, "reshape: there is no shape " + whole);
     }
   }
+  if ((unknown == 0 ? known : known && count % known == 0 ? count : -1) != count) {
+    fail(error_kind::value, "reshape: " + std::to_string(count) + " elements have no shape " + whole);
+  }
+  for (intptr_t size : shape) {
+    dims.push_back(size == -1 ? count / known : size);
+  }
+}
+
+} // namespace
+
+// Between ragged axes, which stay, the axes are one, and cut again.
+array reshape(const array &a, std::span<const intptr_t> shape) {
+  array whole = one_size_outside(a);
+  if (std::count(shape.begin(), shape.end(), ragged_size) != whole->type->var_count) {
+    fail(error_kind::type, "reshape: " + std::to_string(whole->type->var_count) +
+                               " ragged axes stay, and are None in the shape, not " + shape_text(shape) +
+                               "; nd.flatten and nd.unflatten join and split them: " + std::string(a.type().str()));
+  }
+  whole = compact(whole, whole.ndim() - 1);
   std::vector<new_dim> dims;
-  for (size_t d = 0; d < shape.size(); d++) {
-    dims.push_back(shape[d] == -1 ? (known ? count / known : 0) : shape[d]);
+  int axis = 0;
+  for (size_t begin = 0; begin <= shape.size(); begin++, axis++) {
+    auto end = size_t(std::find(shape.begin() + ptrdiff_t(begin), shape.end(), ragged_size) - shape.begin());
+    intptr_t count = 1;
+    for (; axis < whole.ndim() && !whole->is_var(axis); axis++) {
+      count *= whole.size(axis);
+    }
+    add_sizes(shape.subspan(begin, end - begin), count, shape_text(shape), dims);
+    if (end < shape.size()) {
+      dims.push_back(rows_at(whole, axis));
+    }
+    begin = end;
   }
-  if ((unknown < 0 ? known : known && count % known == 0 ? count : -1) != count || dims.size() > size_t(max_ndim)) {
-    fail(error_kind::value, "reshape: " + std::to_string(count) + " elements have no shape (" + text + ")");
+  if (dims.size() > size_t(max_ndim)) {
+    fail(error_kind::value, "reshape: more than 32 dimensions");
   }
+  array list = list_of(whole, whole.ndim() - 1);
   return dims.empty() ? at(list, 0) : assemble({}, 0, dims, list);
+}
+
+array permute_dims(const array &a, std::span<const int> axes) {
+  array moved = one_size_outside(a);
+  std::vector<int> order, seen(size_t(a.ndim()), 0);
+  for (int axis : axes) {
+    order.push_back(checked_axis("permute_dims", a, axis));
+    seen[size_t(order.back())]++;
+  }
+  if (order.size() != seen.size() || std::any_of(seen.begin(), seen.end(), [](int times) { return times != 1; })) {
+    fail(error_kind::value,
+         "permute_dims: the axes are not a permutation of the " + std::to_string(a.ndim()) + " dimension(s)");
+  }
+  if (can_transpose(moved, order)) {
+    return transposed(moved, order);
+  }
+  if (list_of(compact(moved, moved.ndim() - 1), moved.ndim() - 1).size(0) == 0) {
+    fail(error_kind::value, "permute_dims: rows without elements cannot be moved: " + std::string(a.type().str()));
+  }
+  std::vector<int> now(order.size()); // which axis each one is
+  std::iota(now.begin(), now.end(), 0);
+  size_t same = 0;
+  while (now[same] == order[same]) {
+    same++;
+  }
+  for (size_t k = same; k < order.size(); k++) { // one after another to the end
+    auto at = std::find(now.begin(), now.end(), order[k]);
+    moved = innermost_axis("permute_dims", moved, int(at - now.begin())).moved;
+    std::rotate(at, at + 1, now.end());
+  }
+  return moved;
 }
 
 array squeeze(const array &a, std::span<const int> axes) {

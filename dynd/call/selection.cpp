@@ -1,10 +1,12 @@
 #include "dynd/call/selection.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
@@ -60,10 +62,40 @@ array take(const array &a, const array &index, std::optional<int> axis) {
   return select_in_rows("take", a, lined, along);
 }
 
+namespace {
+
+// Some axis outside has one row in one of both, where the other may have more.
+bool stretch(const array &a, const array &b, int axis) {
+  bool found = false;
+  for (int d = 0; d < axis; d++) {
+    found |= (a.size(d) == 1) != (b.size(d) == 1) && !(a->is_var(d) && b->is_var(d));
+  }
+  return found;
+}
+
+// Array and index with the same axes outside of this one, as they broadcast: rows of the array are repeated.
+array take_stretched(const array &a, const array &index, int axis) {
+  array whole = compact(a, axis), rows = list_of(whole, axis - 1), lined = compact(index, axis);
+  array number = new_list<int64_t>(rows.size(0)), none = new_list<int64_t>(list_of(lined, axis - 1).size(0));
+  std::iota(values_of<int64_t>(number), values_of<int64_t>(number) + number.size(0), int64_t(0));
+  std::fill_n(values_of<int64_t>(none), none.size(0), int64_t(0));
+  const array outside[] = {assemble(whole, axis, {1}, number), assemble(lined, axis, {1}, none)};
+  const array both[] = {outside[0], lined};
+  array taken = compact(broadcast_arrays(outside)[0], axis), places = list_of(taken, axis);
+  places = array(copy_values(places.get(), access_mode::immutable));
+  list_places at = {values_of<int64_t>(places), nullptr, places.size(0)};
+  return select_in_rows("take_along_axis", assemble(taken, axis, {}, gather("take_along_axis", rows, at)),
+                        broadcast_arrays(both)[1], axis);
+}
+
+} // namespace
+
 array take_along_axis(const array &a, const array &index, int axis) {
   int along = checked_axis("take_along_axis", a, axis);
   if (index.ndim() == along + 1) {
-    return select_in_rows("take_along_axis", a, index, along);
+    array whole = one_size_outside(a), lined = one_size_outside(index);
+    return stretch(whole, lined, along) ? take_stretched(whole, lined, along)
+                                        : select_in_rows("take_along_axis", whole, lined, along);
   }
   if (index.ndim() != a.ndim()) {
     fail(error_kind::index, "take_along_axis: the index has " + std::to_string(index.ndim()) +

@@ -64,8 +64,14 @@ array with_field(const array &a, const std::string &name, const array &values);
 array without_field(const array &a, std::span<const std::string> names);
 array rename(const array &a, std::span<const std::string> from, std::span<const std::string> to);
 
-/// Strided arrays in another shape, a view where it can be; one size may be -1.
+/// An axis of a shape that is ragged.
+inline constexpr intptr_t ragged_size = -2;
+/// The array in another shape, a view where it can be. Ragged axes stay; outside, between and inside of them one size
+/// may be -1.
 array reshape(const array &a, std::span<const intptr_t> shape);
+/// The axes in another order: a view, or where a ragged one is moved or moved over a copy; its rows are equally long
+/// then, else it is an error.
+array permute_dims(const array &a, std::span<const int> axes);
 /// Axes of size 1 removed; no axes are all of these.
 array squeeze(const array &a, std::span<const int> axes = {});
 array expand_dims(const array &a, int axis = 0);

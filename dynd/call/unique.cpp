@@ -20,21 +20,29 @@ namespace {
 // The elements of a list in the order of their rows, cut where an element differs from the one before.
 class row_groups {
 public:
-  row_groups(const char *name, const array &list, const row_offsets &rows, const ordering &order, bool with_positions)
+  // `each_nan`: numbers that are NaN are equal to no other.
+  row_groups(const char *name, const array &list, const row_offsets &rows, const ordering &order, bool with_positions,
+             bool each_nan = false)
       : name_(name), rows_(rows), in_order_(list) {
     element_kind kind;
-    bool plain = find_element_kind(list->type->dtype, kind) && !kind.option;
+    bool numbers = find_element_kind(list->type->dtype, kind), plain = numbers && !kind.option;
+    each_nan &= numbers && is_floating(kind.scalar);
     place_buffer begins(list.size(0) / 8 + 1); // a byte for each element
     char *to = reinterpret_cast<char *>(begins.fill());
     if (plain && !with_positions) {
       in_order_ = sorted_numbers(name, dense_numbers(list, ordered_kind(name, list)), kind.scalar, rows, false);
-      mark_numbers(kind.scalar, to);
+      mark_numbers(kind.scalar, to, each_nan);
     } else {
       order_keys keys(name, list, order);
       places_ = place_buffer(list.size(0));
       argsort_rows(name, keys, rows, places_.fill());
       add_row_starts();
-      mark(to, [&](intptr_t i) { return order_keys::compare(keys, places_[i - 1], keys, places_[i]) != 0; });
+      const key_column &first = keys.columns()[0];
+      auto is_nan = [&](int64_t i) { return !first.is_missing(i) && first.key(i) == ~uint64_t(0); };
+      mark(to, [&](intptr_t i) {
+        int64_t place = places_[i];
+        return order_keys::compare(keys, places_[i - 1], keys, place) != 0 || (each_nan && is_nan(place));
+      });
     }
     mask_bits bits(name, to, list.size(0));
     groups_ = bits.rows(name, rows);
@@ -94,12 +102,15 @@ private:
     }
   }
 
-  void mark_numbers(scalar_id scalar, char *to) const {
+  void mark_numbers(scalar_id scalar, char *to, bool each_nan) const {
     const char *address = in_order_->values().address;
     with_code(scalar, [&](auto code) {
       using bits = typename decltype(code)::bits;
       const auto *values = reinterpret_cast<const bits *>(address);
-      mark(to, [&](intptr_t i) { return code.key(values[i - 1], false, true) != code.key(values[i], false, true); });
+      mark(to, [&](intptr_t i) {
+        return code.key(values[i - 1], false, true) != code.key(values[i], false, true) ||
+               (each_nan && code.is_nan(values[i]));
+      });
     });
   }
 
@@ -125,9 +136,9 @@ struct unique_rows {
   row_offsets rows;
   row_groups groups;
 
-  unique_rows(const char *name, const array &a, std::optional<int> axis, bool with_positions)
+  unique_rows(const char *name, const array &a, std::optional<int> axis, bool with_positions, bool each_nan)
       : inner(checked(name, a, axis)), list(inner->list()), rows(inner->rows()),
-        groups(name, list, rows, {.one_zero = true}, with_positions) {}
+        groups(name, list, rows, {.one_zero = true}, with_positions, each_nan) {}
 
   array assembled(const array &found) const {
     return inner->moved.ndim() == 1 ? found : assemble(inner->moved, inner->moved.ndim() - 1, {groups.groups()}, found);
@@ -143,12 +154,12 @@ private:
 } // namespace
 
 array unique(const array &a, std::optional<int> axis) {
-  unique_rows found("unique", a, axis, false);
+  unique_rows found("unique", a, axis, false, false);
   return found.assembled(found.groups.values());
 }
 
 counted_values unique_counts(const array &a, std::optional<int> axis) {
-  unique_rows found("unique_counts", a, axis, false);
+  unique_rows found("unique_counts", a, axis, false, true);
   array counts = new_list<int64_t>(found.groups.groups().total());
   int64_t *to = values_of<int64_t>(counts);
   found.groups.for_groups([&](int64_t g, intptr_t, int64_t begin, int64_t end) { to[g] = end - begin; });
@@ -156,7 +167,7 @@ counted_values unique_counts(const array &a, std::optional<int> axis) {
 }
 
 indexed_values unique_inverse(const array &a, std::optional<int> axis) {
-  unique_rows found("unique_inverse", a, axis, true);
+  unique_rows found("unique_inverse", a, axis, true, true);
   const row_groups &groups = found.groups;
   array numbers = new_list<int64_t>(found.rows.total());
   int64_t *to = values_of<int64_t>(numbers);

@@ -101,7 +101,7 @@ def unique(a, axis=None):
 
 
 def unique_counts(a, axis=None):
-    """The different elements, and how often each is there.
+    """The different elements, and how often each is there. Each NaN is an element of its own, as in the array API standard.
 
     >>> nd.unique_counts([[2, 1, 2], [], [5]], axis=1)
     UniqueCountsResult(values=nd.array([[1, 2], [], [5]], type="strided * var * int32"), counts=nd.array([[1, 2], [], [1]], type="strided * var * int64"))
@@ -110,7 +110,7 @@ def unique_counts(a, axis=None):
 
 
 def unique_inverse(a, axis=None):
-    """The different elements, and for each element of the array the place of its value among them.
+    """The different elements, and for each element of the array the place of its value among them; each NaN is its own.
 
     >>> nd.unique_inverse(["b", "a", "b"])
     UniqueInverseResult(values=nd.array(["a", "b"], type="strided * string"), inverse_indices=nd.array([1, 0, 1], type="strided * int64"))

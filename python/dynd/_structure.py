@@ -409,19 +409,28 @@ def broadcast_arrays(*arrays):
 
 
 def reshape(a, shape):
-    """A strided array in another shape, a view where it can be; one size may be -1.
+    """The array in another shape, a view where it can be. One size may be -1.
+
+    Ragged axes stay as they are, None in the shape; those outside, between and inside of them change, and each of these
+    groups may have a -1.
 
     >>> nd.reshape([1, 2, 3, 4], (2, -1))
     nd.array([[1, 2], [3, 4]], type="strided * strided * int32")
+    >>> nd.reshape([[1, 2], [], [3], [4, 5]], (2, -1, None))
+    nd.array([[[1, 2], []], [[3], [4, 5]]], type="strided * strided * var * int32")
     """
+    if isinstance(shape, (list, tuple)):
+        shape = [_dynd.ragged_size if size is None else size for size in shape]
     return _dynd.reshape(a, _integers("reshape", "the shape", shape))
 
 
 def permute_dims(a, axes):
-    """The axes of a strided array in another order, a view.
+    """The axes in another order; a view, unless a ragged one is moved or moved over: its rows must be equally long then.
 
     >>> nd.permute_dims([[1, 2], [3, 4]], (1, 0))
     nd.array([[1, 3], [2, 4]], type="strided * strided * int32")
+    >>> nd.permute_dims([[[1, 2], []], [[3], [4, 5]]], (1, 0, 2))
+    nd.array([[[1, 2], [3]], [[], [4, 5]]], type="strided * strided * var * int32")
     """
     return _dynd.permute_dims(a, _integers("permute_dims", "axes", axes))
 

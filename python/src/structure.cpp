@@ -207,19 +207,14 @@ void add_joins(nb::module_ &m) {
 }
 
 void add_shapes(nb::module_ &m) {
+  m.attr("ragged_size") = nd::ragged_size;
   m.def(
       "reshape",
       [](nb::handle a, std::vector<intptr_t> shape) { return wrapped(nd::reshape(operand(a, "reshape"), shape)); },
       nb::arg("a").none(), nb::arg("shape"));
   m.def(
       "permute_dims",
-      [](nb::handle a, std::vector<int> axes) {
-        nd::array from = operand(a, "permute_dims");
-        for (int &axis : axes) {
-          axis += axis < 0 ? from.ndim() : 0;
-        }
-        return wrapped(nd::transposed(from, axes));
-      },
+      [](nb::handle a, std::vector<int> axes) { return wrapped(nd::permute_dims(operand(a, "permute_dims"), axes)); },
       nb::arg("a").none(), nb::arg("axes"));
   m.def(
       "squeeze", [](nb::handle a, std::vector<int> axes) { return wrapped(nd::squeeze(operand(a, "squeeze"), axes)); },

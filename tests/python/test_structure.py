@@ -447,6 +447,52 @@ def test_shapes_as_in_numpy(seed):
 
 @settings(max_examples=SOME, deadline=None)
 @given(seeds)
+def test_shapes_of_ragged_arrays(seed):
+    """Between ragged axes the axes are cut and put together, and change places."""
+    rng = random.Random(seed)
+    element = rng.choice(list(ELEMENTS))
+    dims = [rng.randint(0, 3), rng.randint(1, 3), "var", rng.randint(1, 2), rng.randint(0, 2)][: rng.choice([3, 5])]
+    values = nested(rng, dims, ELEMENTS[element])
+    a = nd.array(values, type=" * ".join(map(str, dims)) + " * " + element)
+    rows = [row for plane in values for row in plane]
+    found = nd.reshape(a, [-1, None, *dims[3:]])
+    assert found.tolist() == rows and nd.reshape(found, dims[:2] + [None] + dims[3:]).tolist() == values
+    if len(dims) == 5:
+        flat = map_rows(values, 3, lambda cell: [x for inner in cell for x in inner])
+        assert nd.reshape(a, [*dims[:2], None, dims[3] * dims[4]]).tolist() == flat
+    axes = [1, 0, 2, *([4, 3] if len(dims) == 5 else [])]
+    moved = nd.permute_dims(a, axes)
+    swapped = values if len(dims) == 3 else map_rows(values, 3, lambda cell: [list(c) for c in zip(*cell)] or [[]] * dims[4])
+    swapped = [list(plane) for plane in zip(*swapped)] or [[] for _ in range(dims[1])]
+    if len(dims) == 3 or dims[4]:
+        assert moved.tolist() == swapped
+        assert nd.permute_dims(moved, axes).tolist() == values
+    if dims[1] == 1 and nd.flatten(a).shape[0]:
+        inside = nd.permute_dims(a, [0, 2, 1, *range(3, len(dims))])
+        assert inside.tolist() == [[[x] for x in plane[0]] for plane in values]
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_take_along_axis_broadcasts(seed):
+    """One row of indices for all rows, and one row of elements for all rows of indices."""
+    rng, values, a, _ = drawn(seed, 2, 2)
+    least = min(map(len, values), default=0)
+    index = [rng.randrange(least) for _ in range(rng.randint(0, 3))] if least else []
+    one = nd.array([index], type=f"1 * {len(index)} * int64")
+    assert nd.take_along_axis(a, one, axis=1).tolist() == [[row[i] for i in index] for row in values]
+    if values and values[0]:
+        within = [[rng.randrange(len(values[0])) for _ in range(rng.randint(0, 3))] for _ in range(4)]
+        found = nd.take_along_axis(a[:1], nd.array(within, type="4 * var * int64"), axis=1)
+        assert found.tolist() == [[values[0][i] for i in row] for row in within]
+    x = np.random.default_rng(seed % 1000).normal(size=(3, 1, 4))
+    for shape, axis in (((1, 5, 2), 2), ((2, 1, 4), 0), ((3, 2, 1), 1), ((1, 1, 3), 2)):
+        index = np.zeros(shape, np.int64)
+        assert np.array_equal(nd.take_along_axis(x, index, axis=axis), np.take_along_axis(x, index, axis))
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
 def test_broadcast_arrays_of_rows(seed):
     rng, values, a, _ = drawn(seed, 2, 3)
     ones = nd.array([[str(i)] for i in range(len(values))], type=f"{len(values)} * 1 * string")
@@ -513,7 +559,16 @@ REFUSED = [
     (ValueError, "tile: a number of repetitions is negative", lambda r: nd.tile(r, -1)),
     (TypeError, "tile: reps must be an integer or a tuple", lambda r: nd.tile(r, "a")),
     (ValueError, "rolling: the window must be at least 1", lambda r: nd.rolling(r, 0)),
-    (TypeError, "reshape: a ragged array", lambda r: nd.reshape(r, (3,))),
+    (TypeError, "reshape: 1 ragged axes stay, and are None in the shape, not (3)", lambda r: nd.reshape(r, (3,))),
+    (TypeError, "reshape: 1 ragged axes stay", lambda r: nd.reshape(r, (None, 3, None))),
+    (TypeError, "reshape: 0 ragged axes stay", lambda r: nd.reshape([1, 2], (2, None))),
+    (ValueError, "reshape: 3 elements have no shape (2, None)", lambda r: nd.reshape(r, (2, None))),
+    (ValueError, "reshape: 1 elements have no shape (3, None, 2)", lambda r: nd.reshape(r, (3, None, 2))),
+    (ValueError, "permute_dims: the axes are not a permutation of the 2 dimension(s)", lambda r: nd.permute_dims(r, (0,))),
+    (ValueError, "permute_dims: the axes are not a permutation", lambda r: nd.permute_dims(r, (0, 0))),
+    (IndexError, "permute_dims: axis 2 is out of bounds", lambda r: nd.permute_dims(r, (0, 2))),
+    (ValueError, "permute_dims: rows without elements", lambda r: nd.permute_dims(r[1:2], (1, 0))),
+    (ValueError, "permute_dims: rows along axis 0 must be equally long below it: lengths 2 and 0", lambda r: nd.permute_dims(r, (1, 0))),
     (ValueError, "reshape: 3 elements have no shape (2, -1)", lambda r: nd.reshape([1, 2, 3], (2, -1))),
     (ValueError, "reshape: there is no shape (-1, -1)", lambda r: nd.reshape([1, 2, 3], (-1, -1))),
     (ValueError, "squeeze: axis 0 has not size 1", lambda r: nd.squeeze(r, axis=0)),

@@ -22,10 +22,11 @@ def value(x):
     return 0.0 if isinstance(x, float) and x == 0 else x
 
 
-def groups(row):
-    """Lists of positions of equal elements, in the order of these."""
+def groups(row, each_nan=False):
+    """Lists of positions of equal elements, in the order of these; each NaN may be a group of its own."""
     order = sorted(range(len(row)), key=lambda i: key(row[i]))
-    return [list(g) for _, g in itertools.groupby(order, lambda i: key(row[i]))]
+    same = lambda i: (key(row[i]), i if each_nan and row[i] != row[i] else 0)  # noqa: E731
+    return [list(g) for _, g in itertools.groupby(order, same)]
 
 
 def flat(values, depth):
@@ -37,12 +38,12 @@ def flat(values, depth):
 def test_unique_against_lists(seed):
     rng, values, a, _ = drawn(seed)
     inner = a.ndim - 1
-    different = lambda row: [value(row[g[0]]) for g in groups(row)]  # noqa: E731
-    counts = lambda row: [len(g) for g in groups(row)]  # noqa: E731
+    different = lambda row, *each: [value(row[g[0]]) for g in groups(row, *each)]  # noqa: E731
+    counts = lambda row: [len(g) for g in groups(row, True)]  # noqa: E731
 
     def places(row):
         found = [None] * len(row)
-        for number, group in enumerate(groups(row)):
+        for number, group in enumerate(groups(row, True)):
             for i in group:
                 found[i] = number
         return found
@@ -53,6 +54,7 @@ def test_unique_against_lists(seed):
     expected = map_rows(whole, depth, different)
     found = nd.unique(a, axis=axis)
     assert repr(found.tolist()) == repr(expected) and found.type.dtype == a.type.dtype
+    expected = map_rows(whole, depth, lambda row: different(row, True))  # as the standard has it
     found = nd.unique_counts(a, axis=axis)
     assert repr(found.values.tolist()) == repr(expected) and found.counts.tolist() == map_rows(whole, depth, counts)
     found = nd.unique_inverse(a, axis=axis)
@@ -153,14 +155,18 @@ def test_long_rows_lazy_operands_and_threads():
     x = rng.integers(-1000, 1000, 300_000) / 4
     x[::999] = np.nan
     expected, places, counts = np.unique(2 * x, return_inverse=True, return_counts=True)
+    each = {"return_inverse": True, "return_counts": True, "equal_nan": False}
+    _, places_of_each, counts_of_each = np.unique(2 * x, **each)
     before = nd.num_threads()
     try:
         for threads in (1, 2):
             nd.set_num_threads(threads)
             a = nd.array(x) * 2
             assert np.array_equal(nd.unique(a), expected, equal_nan=True)
-            assert np.array_equal(nd.unique_counts(a).counts, counts)
-            assert np.array_equal(nd.unique_inverse(a).inverse_indices, places)
+            assert np.array_equal(nd.unique_counts(a).counts, counts_of_each)
+            numbers = ~np.isnan(x)  # whichever NaN is which
+            found = np.asarray(nd.unique_inverse(a).inverse_indices)
+            assert np.array_equal(found[numbers], places_of_each[numbers]) and set(found) == set(places_of_each)
             ranks = np.cumsum(counts)[places]
             assert np.array_equal(nd.rank(a, method="max"), ranks)
     finally:
