@@ -344,7 +344,7 @@ LAST_USES = {
     "operator, right": lambda i, kept: kept // (i * 2),
     "function, left": lambda i, kept: nd.floor_divide(i * 2, kept),
     "function, right": lambda i, kept: nd.floor_divide(kept, i * 2),
-    "three": lambda i, kept: nd.clip(kept, nd.asarray(np.zeros(1, "i8")), i * 2),
+    "three": lambda i, kept: nd.where(nd.asarray(np.ones(1, bool)), kept, i * 2),
     "reduction": lambda i, kept: (i * 2 + kept).sum(),
 }
 
