@@ -15,11 +15,8 @@ namespace {
 constexpr intptr_t offset_size = sizeof(int64_t); // what the walk over whole rows reads
 
 bool is_simple(const task &t, int d) {
-  bool simple = !t.shape.is_var(d);
-  for (const lowered_operand &operand : t.lowered) {
-    simple &= operand.slots[d] < 0;
-  }
-  return simple;
+  auto has_no_rows = [d](const lowered_operand &operand) { return operand.slots[d] < 0; };
+  return !t.shape.is_var(d) && std::all_of(t.lowered.begin(), t.lowered.end(), has_no_rows);
 }
 
 // ---- the streams of the calls -------------------------------------------------------------------------------------

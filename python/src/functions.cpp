@@ -327,8 +327,7 @@ void add_array_methods() {
       "__reduce__", [](nb::handle self) { return reduced_to_bytes(unwrap(self.ptr()), 4); },
       "For pickle: the type, the sizes, the offsets of the rows and the values in C order.");
   method(
-      "__reduce_ex__",
-      [](nb::handle self, int protocol) { return reduced_to_bytes(unwrap(self.ptr()), protocol); },
+      "__reduce_ex__", [](nb::handle self, int protocol) { return reduced_to_bytes(unwrap(self.ptr()), protocol); },
       "The same; from protocol 5 on, the values of rows in memory as a buffer that is not copied before.",
       nb::arg("protocol"));
   method(
