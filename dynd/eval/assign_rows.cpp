@@ -203,7 +203,7 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
 }
 
 // What a stream may touch: below rows, texts and pointers anywhere in its owner's memory, else what its strides reach.
-byte_interval touched_by(const array_block &block, int s) {
+touched touched_by(const array_block &block, int s) {
   const stream &own = block.streams()[s];
   intptr_t size[max_type_streams];
   bool below = block.type->roles[s] == stream_role::chars;
@@ -228,7 +228,7 @@ byte_interval touched_by(const array_block &block, int s) {
     auto low = reinterpret_cast<uintptr_t>(small_data(holder));
     return {low, low + inline_limit + 16 * size_t(holder->nstreams)};
   }
-  return as_pool(own.owner) ? byte_interval{0, 0} : byte_interval{0, UINTPTR_MAX}; // a pool has memory of its own
+  return as_pool(own.owner) ? touched{0, 0} : touched{0, UINTPTR_MAX}; // a pool has memory of its own
 }
 
 // Slots are written only where rows, texts or pointers get memory from a pool.

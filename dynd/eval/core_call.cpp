@@ -110,18 +110,17 @@ private:
     }
   }
 
-  // What is written must not be read as another operand.
+  // What is written must not be another operand too: a function in C or Fortran may take its arguments for separate.
   void check_overlap() {
     for (int o = f_.noutputs; o < noperands_; o++) {
       for (int other = f_.noutputs; core(o).inout && other < noperands_; other++) {
         if (other == o || !may_write_to(*block_[o], *block_[other])) {
           continue;
         }
-        if (core(other).inout) {
-          refuse(error_kind::value, label(o) + " and " + label(other) + " are written and share memory");
-        }
-        block_[other] = copy_values(block_[other].get(), access_mode::immutable);
-        packed_[other] = !is_usable(f_, core(other), *block_[other]);
+        refuse(error_kind::value, core(other).inout
+                                      ? label(o) + " and " + label(other) + " are written and share memory"
+                                      : label(o) + " is written and shares memory with " + label(other) +
+                                            ", which is read: give a copy of one of them");
       }
     }
   }

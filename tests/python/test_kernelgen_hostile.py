@@ -342,9 +342,18 @@ def test_written_arguments_that_overlap():
     assert x.tolist() == list(range(6))
     nd.run_swap(nd.asarray(x[:3]), nd.asarray(x[3:]))
     assert x.tolist() == [3, 4, 5, 0, 1, 2]
+
+
+def test_a_written_argument_that_overlaps_one_that_is_read():
     x = np.arange(5.0)
-    nd.run_add_to(nd.asarray(x[:4]), nd.asarray(x[1:]))                # what is read is as it was before
-    assert x.tolist() == [0, 1, 3, 5, 7]
+    with pytest.raises(ValueError, match="run_add_to: .* is written and shares memory with .*, which is read: give a copy"):
+        nd.run_add_to(nd.asarray(x[:4]), nd.asarray(x[1:]))
+    assert x.tolist() == list(range(5))
+    table = np.arange(12.0).reshape(4, 3)                              # columns have no element in common
+    nd.run_add_to(nd.asarray(table[:, 0]), nd.asarray(table[:, 2]))
+    assert table.tolist() == [[0, 1, 2], [3, 4, 8], [6, 7, 14], [9, 10, 20]]
+    with pytest.raises(ValueError, match="which is read"):
+        nd.run_add_to(nd.asarray(table[:, 1]), nd.asarray(table[:, 1]))
 
 
 @pytest.mark.parametrize("size", [float("nan"), float("inf"), 1e30, -1e30, -2.0])
