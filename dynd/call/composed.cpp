@@ -39,6 +39,12 @@ double largest(scalar_id type) {
                                       : std::numeric_limits<double>::max();
 }
 
+/// Of an integer type.
+uint64_t largest_integer(scalar_id type) {
+  size_t bits = 8 * scalar_size[size_t(type)];
+  return ~uint64_t(0) >> (64 - bits + is_signed_integer(type));
+}
+
 array round_floats(const array &a, scalar_id type, int decimals) {
   double size = std::pow(10.0, std::abs(decimals));
   if (size > largest(type)) {
@@ -55,8 +61,7 @@ array round_floats(const array &a, scalar_id type, int decimals) {
 
 /// q * 10^n, with q the even one of the two nearest quotients where both are as near.
 array round_integers(const array &a, scalar_id type, int digits) {
-  uint64_t power = 1, most = is_signed_integer(type) ? (uint64_t(1) << (8 * scalar_size[size_t(type)] - 1)) - 1
-                                                     : ~uint64_t(0) >> (64 - 8 * scalar_size[size_t(type)]);
+  uint64_t power = 1, most = largest_integer(type);
   array zero = number(type, 0), one = number(type, 1);
   for (int i = 0; i < digits; i++) {
     if (power > most / 5) { // half of the next power is more than any element
@@ -89,13 +94,36 @@ array finite_parts(const array &a, scalar_id type, double nan, std::optional<dou
 
 array round(const array &a, int decimals) {
   scalar_id type = type_in("round", type_set::numbers, a);
-  if (is_complex(type)) {
-    return complex(round(real(a), decimals), round(imag(a), decimals));
-  }
   if (decimals == 0 || (is_integer(type) && decimals > 0)) {
     return round(a);
   }
+  if (is_complex(type)) {
+    return complex(round(real(a), decimals), round(imag(a), decimals));
+  }
   return is_integer(type) ? round_integers(a, type, -decimals) : round_floats(a, type, decimals);
+}
+
+array no_bound(bool above, array_block *const (&operands)[3]) {
+  std::optional<scalar_id> common;
+  for (const array_block *block : operands) {
+    if (block) {
+      scalar_id own = kind_of_numbers("clip", block->type).scalar;
+      common = common ? promote(*common, own) : own;
+    }
+  }
+  scalar_id type = in_set("clip", operation_of(op_id::clip).set, common.value());
+  if (!is_integer(type)) {
+    double infinity = std::numeric_limits<double>::infinity();
+    return number(type, above ? infinity : -infinity);
+  }
+  uint64_t most = largest_integer(type);
+  return number(type, above ? most : is_signed_integer(type) ? ~most : 0);
+}
+
+array clip(array a, const clip_bounds &bounds) {
+  array_block *const given[3] = {a.get(), bounds.min.get(), bounds.max.get()};
+  array low = bounds.min ? bounds.min : no_bound(false, given), high = bounds.max ? bounds.max : no_bound(true, given);
+  return clip(std::move(a), std::move(low), std::move(high));
 }
 
 array nan_to_num(const array &a, double nan, std::optional<double> posinf, std::optional<double> neginf) {

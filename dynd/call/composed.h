@@ -14,6 +14,15 @@ namespace dynd::nd {
 /// rounded in both components.
 array round(const array &a, int decimals);
 
+/// Bounds of clip; a null array is no bound.
+struct clip_bounds {
+  array min = {}, max = {};
+};
+/// Each element, but at least bounds.min and at most bounds.max, which has the last word.
+array clip(array a, const clip_bounds &bounds);
+/// The bound that no element passes, above or below, of the type that clip computes such operands in (null: none).
+array no_bound(bool above, array_block *const (&operands)[3]);
+
 /// NaN and the infinities replaced, of complex numbers in each component; without values the largest number of the type
 /// and its negative stand for the infinities.
 array nan_to_num(const array &a, double nan = 0, std::optional<double> posinf = std::nullopt,

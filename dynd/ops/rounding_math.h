@@ -50,6 +50,11 @@ DYND_ISA_INLINE float whole_of(float a) { return trunc_by_nearest(a); }
 DYND_ISA_INLINE double whole_of(double a) { return trunc_by_nearest(a); }
 #endif
 
+/// Both components.
+template <class T> DYND_ISA_INLINE complex_of<T> rounded_to_even(complex_of<T> a) {
+  return {rounded_to_even(a.real), rounded_to_even(a.imag)};
+}
+
 /// What whole_of leaves, with the sign of the number; of infinity 0.
 template <class T> DYND_ISA_INLINE T fraction_of(T a) {
   T rest = a - whole_of(a);

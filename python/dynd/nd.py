@@ -31,20 +31,6 @@ from dynd._foreign import callable, from_address, from_c, from_ufunc  # noqa: E4
 from dynd._kernelgen import wrap, wrap_header  # noqa: E402
 
 
-def clip(a, min=None, max=None):
-    if min is None:
-        return _dynd.positive(a) if max is None else _dynd.minimum(a, max)
-    return _dynd.maximum(a, min) if max is None else _dynd.clip(a, min, max)
-
-
-clip.__doc__ = f"""{_dynd.clip.__doc__}
-
-min, max: None is no bound.
-
->>> nd.array([1.5, 4.0]).clip(max=2)
-nd.array([1.5, 2.0], type="strided * float64")"""
-
-
 def diff(a, n=1, axis=-1, *, prepend=None, append=None):
     """The differences of neighbours, a[1:] - a[:-1] along the axis, n times.
 
@@ -66,17 +52,6 @@ def _with_ends(a, axis, prepend, append):
         return full_like(count(a, axis=axis, keepdims=True), values, type=(zeros((), type=a.dtype) + values).dtype)
 
     return concat([x if x is a else end(x) for x in (prepend, a, append) if x is not None], axis=axis)
-
-
-def round(a, decimals=0):
-    return _dynd.round_to(a, decimals)
-
-
-round.__doc__ = f"""{_dynd.round.__doc__}
-
-Complex numbers are rounded in both components.
-decimals: to how many places after the point; before it where that is negative, exactly for integers. Floating-point
-numbers are scaled by a power of ten, rounded and scaled back."""
 
 
 def nan_to_num(a, nan=0.0, posinf=None, neginf=None):
@@ -125,7 +100,6 @@ def softmax(a, axis=-1):
 
 
 # The methods that NumPy's arrays have and that are functions of this module.
-array.clip, array.round = clip, round
 array.conj = array.conjugate = lambda self: _dynd.conj(self)
 array.conj.__doc__ = "The complex conjugates: nd.conj(self)."
 array.real = property(_dynd.real, doc="The real components: nd.real(self).")

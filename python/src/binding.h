@@ -156,10 +156,26 @@ void make_array_types();
 PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
 PyObject *call_array_type(PyObject *type, PyObject *const *arguments, size_t count, PyObject *names);
 
-using operation_function = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
 /// The Python object of a callable. `text` is its documentation, with the line of its signature that help() shows;
 /// `call` is what an operation of the library is called by, else null.
-nb::object new_callable(const nd::callable &function, const std::string &text, operation_function call = nullptr);
+nb::object new_callable(const nd::callable &function, const std::string &text, vectorcallfunc call = nullptr);
+/// Calls a callable by its overloads.
+PyObject *call_overloads(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names);
+
+/// What None is for operand i, where the others are known and those that are None are null.
+using value_of_none = nd::array (*)(int i, array_block *const (&operands)[3]);
+/// Calls an operation of the library. Without a function for it, None is a missing value.
+PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count, value_of_none none = nullptr);
+
+/// An operation whose function has names for its operands, or more than its operands (keywords.cpp).
+struct named_operation {
+  op_id id;
+  vectorcallfunc call;
+  const char *parameters, *doc; ///< for help(); the latter follows the entry's own
+  PyMethodDef method;           ///< of arrays
+};
+/// Null where it is none.
+named_operation *find_named_operation(op_id id);
 /// A new reference that a function of Python's gave; null is the error that it has set.
 inline nb::object steal(PyObject *object) {
   if (!object) {

@@ -23,7 +23,7 @@ namespace {
 
 struct callable_object {
   PyObject_HEAD vectorcallfunc call;
-  operation_function operation; // what an operation of the library is called by, else null
+  bool operation; // of the library
   nd::callable *function;
   PyObject *doc, *text_signature, *dict;
 };
@@ -106,12 +106,11 @@ struct python_arguments {
   }
 };
 
-PyObject *call_callable(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
+} // namespace
+
+PyObject *call_overloads(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
   callable_object *object = object_of(self);
   Py_ssize_t count = PyVectorcall_NARGS(flags);
-  if (object->operation && !names) {
-    return object->operation(nullptr, arguments, count);
-  }
   python_error_scope errors;
   try {
     if (!names && count <= max_external_sources && std::all_of(arguments, arguments + count, is_array)) {
@@ -132,6 +131,8 @@ PyObject *call_callable(PyObject *self, PyObject *const *arguments, size_t flags
     return errors.raise();
   }
 }
+
+namespace {
 
 // ---- the object -----------------------------------------------------------------------------------------------------
 
@@ -329,14 +330,14 @@ nb::object callable_of_name(const std::string &name) {
 
 } // namespace
 
-nb::object new_callable(const nd::callable &function, const std::string &text, operation_function call) {
+nb::object new_callable(const nd::callable &function, const std::string &text, vectorcallfunc call) {
   if (!callable_type && !(callable_type = make_callable_type())) {
     throw nb::python_error();
   }
   nb::object made = steal(callable_type->tp_alloc(callable_type, 0));
   callable_object *object = object_of(made.ptr());
-  object->call = call_callable;
-  object->operation = call;
+  object->call = call ? call : call_overloads;
+  object->operation = call != nullptr;
   object->function = new nd::callable(function);
   set_text(object, text);
   if (!object->doc || !object->text_signature) {

@@ -32,7 +32,9 @@ namespace {
 // Whether Python's numbers take the type of the other operands. What is only true or false may be of any size.
 bool takes_type(value_rule operand) { return !has_own_type(operand) && operand != value_rule::truth; }
 
-PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count) {
+} // namespace
+
+PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count, value_of_none none) {
   const operation &r = operation_of(op);
   try {
     if (count != r.noperands) {
@@ -44,28 +46,28 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
       like = takes_type(r.operand[i]) && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
     }
     nd::array operands[3];
-    array_block *blocks[3];
+    array_block *blocks[3] = {};
     unsigned last_use = 0;
-    auto convert = [&](Py_ssize_t i) {
-      bool weak = takes_type(r.operand[i]);
-      operands[i] = arguments[i] == Py_None && !weak
-                        ? missing_value(operand_type(op, int(i), scalar_id::bool_))
-                        : to_operand(arguments[i], weak ? like : nullptr, r.name, r.compares);
-      blocks[i] = operands[i].get();
-    };
     for (Py_ssize_t i = 0; i < count; i++) {
       if (is_array(arguments[i])) {
         blocks[i] = unwrap(arguments[i]).get();
         last_use |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else if (arguments[i] != Py_None) {
-        convert(i);
-        like = like || !takes_type(r.operand[i]) ? like : &operands[i];
+        bool weak = takes_type(r.operand[i]);
+        operands[i] = to_operand(arguments[i], weak ? like : nullptr, r.name, r.compares);
+        blocks[i] = operands[i].get();
+        like = like || !weak ? like : &operands[i];
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the other operands
       if (arguments[i] == Py_None) {
-        convert(i);
+        operands[i] = none                        ? none(int(i), blocks)
+                      : !takes_type(r.operand[i]) ? missing_value(operand_type(op, int(i), scalar_id::bool_))
+                                                  : to_operand(Py_None, like, r.name, r.compares);
       }
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+      blocks[i] = operands[i] ? operands[i].get() : blocks[i];
     }
     ref<array_block> results[2];
     evaluate(op, {blocks, int(count), last_use}, results);
@@ -75,19 +77,15 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count)
   }
 }
 
-template <op_id op> PyObject *call_by_id(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
-  return call_operation(op, arguments, count);
-}
+namespace {
 
-template <> PyObject *call_by_id<op_id::pow>(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
-  return guarded([&]() -> PyObject * {
-    ref<array_block> result = count == 2 ? power_of_number(arguments[0], arguments[1]) : ref<array_block>();
-    return result ? wrap(std::move(result)) : call_operation(op_id::pow, arguments, count);
-  });
+template <op_id op> PyObject *call_by_id(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
+  return names ? call_overloads(self, arguments, flags, names)
+               : call_operation(op, arguments, PyVectorcall_NARGS(flags));
 }
 
 constexpr auto operation_functions = []<size_t... I>(std::index_sequence<I...>) {
-  return std::array<operation_function, op_count>{call_by_id<op_id(I)>...};
+  return std::array<vectorcallfunc, op_count>{call_by_id<op_id(I)>...};
 }
 (std::make_index_sequence<op_count>());
 
@@ -106,13 +104,16 @@ const char *set_text(type_set set) {
 }
 
 std::string parameter_names(const operation &r) {
+  if (const named_operation *named = find_named_operation(r.id)) {
+    return named->parameters;
+  }
   std::string names;
   char letter = 'a';
   for (int i = 0; i < r.noperands; i++) {
     names += i ? ", " : "";
     names += r.operand[i] == value_rule::boolean ? std::string("condition") : std::string(1, letter++);
   }
-  return names;
+  return names + ", /";
 }
 
 // A call and its result, computed here: of a condition, a ragged array, one value for each row.
@@ -138,7 +139,7 @@ std::string example(const operation &r) {
 
 // What help() shows: the entry's own text, what it accepts, and an example.
 std::string document(const operation &r) {
-  std::string text = std::string(r.name) + "(" + parameter_names(r) + ", /)\n--\n\n" + r.doc + "\n\n";
+  std::string text = std::string(r.name) + "(" + parameter_names(r) + ")\n--\n\n" + r.doc + "\n\n";
   text += std::string(r.signature) + ", where T is " + set_text(r.set);
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
@@ -149,6 +150,9 @@ std::string document(const operation &r) {
   if (r.failure) {
     text += std::string("Where T is ") + set_text(r.fails_in) + ", it runs at once and may fail (" + r.failure +
             ");\nthe error names the element.\n";
+  }
+  if (const named_operation *named = find_named_operation(r.id)) {
+    text += named->doc;
   }
   bool has_option = std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) {
     return rule == value_rule::optional || rule == value_rule::presence;
@@ -372,7 +376,12 @@ void add_functions(nb::module_ &m) {
   nb::object operations = nb::list();
   for (size_t i = 0; i < op_count; i++) {
     const operation &r = operation_of(op_id(i));
-    m.attr(r.name) = new_callable(nd::callable_of(op_id(i)), document(r), operation_functions[i]);
+    named_operation *named = find_named_operation(r.id);
+    m.attr(r.name) = new_callable(nd::callable_of(op_id(i)), document(r), named ? named->call : operation_functions[i]);
+    if (named && named->method.ml_name) {
+      nb::setattr(reinterpret_cast<PyObject *>(array_type), r.name,
+                  steal(PyDescr_NewMethod(array_type, &named->method)));
+    }
     operations.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
   }
   m.attr("operations") = operations;

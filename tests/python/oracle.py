@@ -341,7 +341,7 @@ ELEMENTWISE = {
     "ceil": (1, "reals", np.ceil),
     "trunc": (1, "reals", np.trunc),
     "round": (1, "numbers", np.round),
-    "rint": (1, "real_floats", np.rint),
+    "rint": (1, "floats", np.rint),
     "positive": (1, "numbers", np.positive),
     "conj": (1, "numbers", np.conj),
     "real": (1, "numbers", np.real),

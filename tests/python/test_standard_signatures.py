@@ -94,6 +94,66 @@ def test_clip_bounds_broadcast():
     assert exact_type(nd.clip(nd.array([1, 9], type="int8"), 2, 5)) == "int8"
 
 
+@pytest.mark.parametrize("scalar", "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split())
+def test_clip_with_one_bound_is_exact_in_every_type(scalar):
+    info = (np.iinfo if np.dtype(scalar).kind in "iu" else np.finfo)(scalar)
+    plain = np.array([info.min, 0, 3, info.max], scalar)
+    for bounds in ({"min": 2}, {"max": 2}, {}, {"min": plain[::-1]}, {"max": plain[::-1]}):
+        expected = np.clip(plain, **bounds)
+        if isinstance(next(iter(bounds.values()), 0), np.ndarray):
+            bounds = {key: nd.array(value) for key, value in bounds.items()}
+        found = nd.clip(nd.array(plain), **bounds)
+        assert exact_type(found) == scalar and found.tolist() == expected.tolist(), bounds
+    if np.dtype(scalar).kind == "f":
+        assert nd.clip(nd.array(np.array([math.nan, -0.0, math.inf, -math.inf], scalar)), max=1).tolist()[1:] == [0, 1, -math.inf]
+        assert math.isnan(nd.clip(nd.array(np.array([math.nan], scalar)), max=1).tolist()[0])
+
+
+def test_clip_is_a_callable_like_others():
+    assert [str(s) for s in nd.clip.signatures] == ["(Real T, T, T) -> T"]
+    assert nd.clip.__text_signature__ == "(a, min=None, max=None)" and "None is no bound" in nd.clip.__doc__
+    wide = nd.clip(nd.array([1, 2], type="int8"), max=nd.array([1, 300], type="int32"))
+    assert wide.tolist() == [1, 2] and exact_type(wide) == "int32"
+    assert nd.clip(nd.array([1, 2]), min=1.5).tolist() == [1.5, 2.0]
+    assert nd.clip(None, 1, None).tolist() is None and nd.clip(None).tolist() is None
+    a = nd.array(np.arange(100_000.0))
+    for call in (lambda: nd.clip(a * 2, max=7).sum(), lambda: (a * 2).clip(3).sum(), lambda: (a * 2).clip(a, 5)):
+        text = str(nd.explain(call))
+        assert text.count("one kernel") == 1 and "multiply(" in text and "clip(" in text, text
+    w = nd.array(np.arange(100_000.0), access="rw")  # not lazy: a temporary operand is not stored either
+    assert str(nd.explain(lambda: (a * 2).clip(w, 5))).count("\n  to ") == 1
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: nd.clip(), "clip: missing argument 'a'"),
+        (lambda: nd.clip([1], 1, 2, 3), "clip: takes 3 positional argument(s), not 4"),
+        (lambda: nd.clip([1], lower=1), "clip: unexpected keyword argument 'lower'"),
+        (lambda: nd.clip([1], 1, min=1), "clip: repeated keyword argument 'min'"),
+        (lambda: nd.array([1]).clip(1, 2, 3), "clip: takes 2 positional argument(s), not 3"),
+        (lambda: nd.clip([1j], max=3), "clip: not defined for complex numbers, got complex128"),
+        (lambda: nd.clip([True], max=True), "clip: bool is not a number; nd.where(a, 1, 0) makes integers of it"),
+        (lambda: nd.clip(["a"], max=3), "clip: there is no such operation for elements of type string"),
+    ],
+)
+def test_clip_says_what_is_wrong(call, message):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_round_is_a_callable_and_takes_complex_numbers():
+    assert [str(s) for s in nd.round.signatures] == ["(Number T) -> T"]
+    for type in ("complex64", "complex128"):
+        plain = np.array([1.5 + 2.5j, -0.4 - 7.5j, complex(math.inf, 0.5)], type)
+        for function in ("round", "rint"):
+            found = getattr(nd, function)(nd.array(plain))
+            assert exact_type(found) == type and found.tolist() == getattr(np, function)(plain).tolist()
+        assert nd.round(nd.array(plain), 1).tolist()[:2] == np.round(plain, 1).tolist()[:2]
+    assert nd.rint([1.5 + 2.5j, None]).tolist() == [2 + 2j, None]
+
+
 @pytest.mark.parametrize("n", [0, 1, 2])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_diff_with_ends_is_numpys(n, axis):

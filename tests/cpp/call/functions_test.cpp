@@ -91,6 +91,9 @@ TEST(Functions, WithSettings) {
   EXPECT_EQ(text(nd::round(a, 1)), "[[1.3, nan], [-inf]]");
   EXPECT_EQ(text(nd::round(nd::array{15, 25, 26}, -1)), "[20, 20, 30]");
   EXPECT_EQ(text(nd::nan_to_num(a, 2, std::nullopt, -1)), "[[1.26, 2.0], [-1.0]]");
+  EXPECT_EQ(text(nd::clip(a, {.min = 1.5})), "[[1.5, nan], [1.5]]");
+  EXPECT_EQ(text(nd::clip(nd::array{1, 5}, {.max = 3})), "[1, 3]");
+  EXPECT_EQ(text(nd::clip(nd::array{1, 5}, {.min = 2, .max = 3})), "[2, 3]");
   EXPECT_EQ(text(nd::isclose(a, a)), "[[True, False], [True]]");
   EXPECT_EQ(text(nd::isclose(a, a, 0, 0, true)), "[[True, True], [True]]");
   EXPECT_EQ(text(nd::isclose(nd::array{1, 2}, nd::array(1.25), 0, 0.25)), "[True, False]");

@@ -288,6 +288,8 @@ template <class T> results complex_reference(const std::string &name, complex_of
     return one(a);
   } else if (name == "conj") {
     return one({a.real, -a.imag});
+  } else if (name == "round" || name == "rint") {
+    return one({std::nearbyint(a.real), std::nearbyint(a.imag)});
   } else if (name == "real" || name == "imag") {
     return {{value{name == "real" ? a.real : a.imag}}};
   } else if (name == "divide") { // as NumPy's loop does it
