@@ -3,6 +3,7 @@
 #include "dynd/type/datashape.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -52,6 +53,13 @@ std::optional<type_family> find_family(std::string_view name) {
   return name == "Signed"     ? std::optional(type_family::integer)
          : name == "Unsigned" ? std::optional(type_family::unsigned_integer)
                               : std::nullopt;
+}
+
+/// Kinds of ndtypes whose types are not here. As variables they would match anything.
+bool is_kind_without_types(std::string_view name) {
+  constexpr std::string_view names[] = {"FixedString",     "FixedBytes",     "Categorical",
+                                        "FixedStringKind", "FixedBytesKind", "CategoricalKind"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 /// Variables begin with a capital letter.
@@ -187,10 +195,11 @@ private:
   ndt::type parse_dimension_or_element(const token &first, int outer_ndim) {
     if (std::optional<ndt::type> dim = parse_dimension(first, outer_ndim))
       return *dim;
-    ndt::type made = first.is("{")   ? parse_struct()
-                     : first.is("(") ? parse_parentheses()
-                     : first.is("?") ? ndt::make_option(parse_type(0))
-                                     : parse_named(first);
+    ndt::type made = first.is("{")            ? parse_struct()
+                     : first.is("(")          ? parse_parentheses()
+                     : first.is("?")          ? ndt::make_option(parse_type(0))
+                     : is_order_symbol(first) ? parse_ordered(first)
+                                              : parse_named(first);
     if (tokens_.peek().is("*"))
       tokens_.fail_at(first, "data type " + describe(first) + " is not a dimension");
     return made;
@@ -269,6 +278,18 @@ private:
     return ndt::make_struct(names, fields, open);
   }
 
+  /// ndtypes' and NumPy's orders of bytes: little, big, the machine's own, none.
+  static bool is_order_symbol(const token &t) { return t.is("<") || t.is(">") || t.is("=") || t.is("|"); }
+
+  ndt::type parse_ordered(const token &order) {
+    const token name = tokens_.take();
+    std::optional<scalar_id> id = name.kind == token_kind::name ? find_scalar(name.text) : std::nullopt;
+    if (!id)
+      tokens_.fail_at(name, "expected a number's type after " + describe(order) + ", found " + describe(name));
+    bool other = order.is(std::endian::native == std::endian::little ? ">" : "<") && scalar_size[size_t(*id)] > 1;
+    return other ? ndt::make_byteswap(ndt::make_scalar(*id)) : ndt::make_scalar(*id);
+  }
+
   /// A tuple, or a signature where "->" follows.
   ndt::type parse_parentheses() {
     parameter_list list;
@@ -337,13 +358,22 @@ private:
   ndt::type parse_function(const parameter_list &list) {
     tokens_.take();
     const std::vector<ndt::parameter> *outer = std::exchange(sizes_, &list.all);
-    std::vector<ndt::type> results = {parse_type(0)};
+    std::vector<ndt::type> results = {take_no_results() ? ndt::make_void() : parse_type(0)};
     while (depth_ <= 1 && tokens_.peek().is(",")) {
       tokens_.take();
       results.push_back(parse_type(0));
     }
     sizes_ = outer;
     return ndt::make_function(list.all, results.size() == 1 ? results[0] : ndt::make_tuple(results), list.open);
+  }
+
+  /// "()" as the result, where it is not the beginning of another signature.
+  bool take_no_results() {
+    lexer ahead = tokens_;
+    if (!ahead.take().is("(") || !ahead.take().is(")") || ahead.peek().is("->"))
+      return false;
+    tokens_ = ahead;
+    return true;
   }
 
   /// "T, U -> R": the parameters without parentheses; "void" is none.
@@ -401,12 +431,15 @@ private:
       return ndt::make_bytes();
     if (name.is_name("void"))
       return ndt::make_void();
+    if (name.kind == token_kind::name && is_kind_without_types(name.text))
+      tokens_.fail_at(name, "there are no types of the kind " + describe(name));
     if (is_variable(name) && !tokens_.peek().is("*"))
       return ndt::make_variable(name.text);
     if (std::optional<type_family> family = name.kind == token_kind::name ? find_family(name.text) : std::nullopt)
       return is_variable(tokens_.peek()) ? ndt::make_variable(tokens_.take().text, *family) : ndt::make_family(*family);
     auto make = name.is_name("option")     ? ndt::make_option
                 : name.is_name("pointer")  ? ndt::make_pointer
+                : name.is_name("ref")      ? ndt::make_pointer
                 : name.is_name("byteswap") ? ndt::make_byteswap
                                            : nullptr;
     if (!make)

@@ -7,8 +7,8 @@
 //             | "option[" type "]" | "pointer[" type "]" | "byteswap[" type "]"
 //   scalar    = a name of scalars.def | "complex" "[" "float32" | "float64" "]"
 //             | an alias: int = int32, real = float64, intptr = int64, uintptr = uint64, complex = complex128
-//   name      = an identifier, or any text in double quotes, on one line, with the escapes \" \\ \n \t \r and
-//               \u with four hexadecimal digits
+//   name      = an identifier, or any text in double or single quotes, on one line, with the escapes \" \' \\ \n \t
+//               \r and \u with four hexadecimal digits
 //
 // In a pattern also:
 //

@@ -51,7 +51,7 @@ bool take_code(std::string_view &rest, std::string &text) {
 
 /// What follows a backslash; false where it is no escape. A backslash is never last: it would hide the quote.
 bool take_escaped(std::string_view &rest, std::string &text) {
-  constexpr std::string_view escapes = "\"\\ntr", meanings = "\"\\\n\t\r";
+  constexpr std::string_view escapes = "\"'\\ntr", meanings = "\"'\\\n\t\r";
   if (rest[0] == 'u')
     return take_code(rest, text);
   size_t found = escapes.find(rest[0]);
@@ -124,7 +124,7 @@ token_kind lexer::scan() {
     scan_number();
     return token_kind::number;
   }
-  if (text_[end_] == '"')
+  if (text_[end_] == '"' || text_[end_] == '\'')
     return scan_quoted();
   for (std::string_view longer : {"...", "->"}) {
     if (text_.substr(end_, longer.size()) == longer) {
@@ -154,7 +154,8 @@ void lexer::scan_number() {
 /// Past the closing quote; where there is none, the opening one is a symbol that fits nowhere.
 token_kind lexer::scan_quoted() {
   size_t begin = end_++;
-  while (end_ < text_.size() && text_[end_] != '"' && text_[end_] != '\n')
+  char quote = text_[begin];
+  while (end_ < text_.size() && text_[end_] != quote && text_[end_] != '\n')
     end_ += text_[end_] == '\\' ? 2 : 1;
   if (end_ >= text_.size() || text_[end_] == '\n') {
     end_ = begin + 1;
