@@ -71,8 +71,7 @@ nb::object softmax(nb::handle a, nb::handle axis) {
   return wrapped(nd::softmax(to_operand(a.ptr(), nullptr, "softmax"), axes_of("softmax", axis.ptr())));
 }
 
-// ---- operations with names for their operands, or with more than these
-// -----------------------------------------------
+// ---- operations with names for their operands, or with more than these ---------------------------------------------
 
 PyObject *call_pow(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
   Py_ssize_t count = PyVectorcall_NARGS(flags);
