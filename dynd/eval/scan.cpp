@@ -263,9 +263,8 @@ namespace {
 // The type that the operation takes and gives; an error where it is no operation of two that gives what it takes.
 scalar_id folded_type(op_id op, scalar_id element) {
   const operation &o = operation_of(op);
-  bool binary =
-      o.noperands == 2 && o.noutputs == 1 && o.operand[0] == value_rule::same && o.operand[1] == value_rule::same;
-  if (!binary) {
+  auto takes_elements = [](value_rule rule) { return rule == value_rule::same || rule == value_rule::truth; };
+  if (o.noperands != 2 || o.noutputs != 1 || !takes_elements(o.operand[0]) || !takes_elements(o.operand[1])) {
     fail(error_kind::type, std::string("reduce: ") + o.name + " is no operation (T, T) -> T, but " + o.signature);
   }
   scalar_id computation = computation_type(op, element), result = result_type(op, 0, computation);

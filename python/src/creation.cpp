@@ -53,9 +53,11 @@ intptr_t to_size(const char *name, PyObject *object) {
   return size;
 }
 
+bool names_type(PyObject *shape) { return shape && (PyUnicode_Check(shape) || nb::isinstance<ndt::type>(shape)); }
+
 made_of parse_shape(const char *name, PyObject *shape, ndt::type element, scalar_id otherwise) {
   made_of made;
-  bool named = shape && (PyUnicode_Check(shape) || nb::isinstance<ndt::type>(shape));
+  bool named = names_type(shape);
   if (named && element) {
     throw error(error_kind::type, std::string(name) + ": the type is given twice");
   }
@@ -96,11 +98,14 @@ scalar_id default_type(PyObject *value) {
                                   : scalar_id::float64;
 }
 
+bool is_number(PyObject *value) {
+  return PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value) || PyBool_Check(value);
+}
+
 // A number as it is; anything else as what is assigned to elements of the type.
 nd::array fill_value(PyObject *value, const ndt::type &type) {
   const type_data *dtype = type ? type->dtype : nullptr;
-  bool number = PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value) || PyBool_Check(value);
-  if (number || is_array(value) || !dtype) {
+  if (is_number(value) || is_array(value) || !dtype) {
     return to_operand(value, nullptr, "full");
   }
   return from_python(value, dtype->kind == type_kind::scalar ? ndt::type() : ndt::type(dtype), access_mode::immutable);
@@ -110,6 +115,9 @@ PyObject *make_full(const char *name, PyObject *shape, PyObject *value, PyObject
                     PyObject *access) {
   return guarded([&] {
     ndt::type element = element_type(name, type, dtype);
+    if (!element && !is_number(value) && !names_type(shape)) { // text, an array, a number of NumPy's
+      element = to_operand(value, nullptr, name).type().dtype();
+    }
     scalar_id otherwise = PyLong_Check(value) && *name != 'f' ? scalar_id::float64 : default_type(value);
     made_of made = parse_shape(name, shape, element, otherwise);
     return wrap(

@@ -41,6 +41,10 @@ def test_full_takes_its_type_from_the_value(value, scalar):
         assert str(found.type) == f"strided * {scalar}" and found[1].tolist() == value
         assert np.array_equal(as_numpy(found), np.full(shape, value))
     assert nd.full(2, nd.array(3.5)).tolist() == [3.5, 3.5]
+    for one, type in (("ab", "string"), (b"ab", "bytes"), (np.float32(2.5), "float32"), (nd.array(7, type="int8"), "int8"),
+                      ({"x": 1, "y": "a"}, "{x: int32, y: string}")):
+        made = nd.full((2, 1), one)
+        assert str(made.dtype) == type and made.tolist() == [[getattr(one, "tolist", lambda: one)()]] * 2
     assert nd.full((2, 2), [1.5, 2.5]).tolist() == [[1.5, 2.5], [1.5, 2.5]]
 
 

@@ -118,6 +118,17 @@ def test_long_folds():
     assert threads == bits(nd.reduce(nd.subtract, rows * 2.0, axis=1))
 
 
+def test_logic_folds_bools():
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        for values in ([True, True, True], [True, False, True, True], [False], [False, False]):
+            wanted = bool(getattr(np, name).reduce(values))
+            assert nd.reduce(getattr(nd, name), values).tolist() is wanted
+            assert nd.reduce(getattr(nd, name), [values, values[:1]], axis=1).tolist() == [wanted, values[0]]
+    assert nd.reduce(nd.logical_xor, [[True, None, True], []], axis=1, identity=True).tolist() == [True, True]
+    with pytest.raises(TypeError, match="reduce: logical_xor of int32 gives bool, which it cannot go on with"):
+        nd.reduce(nd.logical_xor, [1, 2])
+
+
 @pytest.mark.parametrize("identity", [None, 1000])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_ragged_rows_that_are_longer_than_a_batch(gaps, identity):
