@@ -160,7 +160,7 @@ template <class T> struct product {
     }
   }
 
-  // Integers wrap.
+  // Integers wrap; of bools it is or, of and.
   static T added(T sum, T x, T y) {
     if constexpr (std::is_integral_v<T>) {
       return T(uint64_t(sum) + uint64_t(x) * uint64_t(y));
@@ -306,6 +306,8 @@ core_operation_t matmul_of(scalar_id id) {
     return matmul_blocks<std::complex<float>>;
   case scalar_id::complex128:
     return matmul_blocks<std::complex<double>>;
+  case scalar_id::bool_:
+    return matmul_blocks<bool>;
   default:
     break;
   }
@@ -344,20 +346,28 @@ intptr_t make_matmul(const deferred_ckernel *, ckernel_builder_struct *out, intp
 } // namespace
 
 const callable &matmul_kernel() {
-  static const deferred_ckernel kernel = {sizeof(deferred_ckernel),
-                                          DYND_ABI_VERSION,
-                                          core_operation_funcproto_id,
-                                          dynd_callable_pure | dynd_callable_total,
-                                          "matmul",
-                                          "(M * K * Number T, K * N * T) -> M * N * T",
-                                          "The product of matrices.",
-                                          nullptr,
-                                          make_matmul,
-                                          nullptr,
-                                          nullptr,
-                                          nullptr,
-                                          nullptr};
-  static const callable *made = new callable(kernel); // stays, as kernels do
+  static const auto kernel_of = [](const char *signature) {
+    return deferred_ckernel{sizeof(deferred_ckernel),
+                            DYND_ABI_VERSION,
+                            core_operation_funcproto_id,
+                            dynd_callable_pure | dynd_callable_total,
+                            "matmul",
+                            signature,
+                            "The product of matrices.",
+                            nullptr,
+                            make_matmul,
+                            nullptr,
+                            nullptr,
+                            nullptr,
+                            nullptr};
+  };
+  static const deferred_ckernel numbers = kernel_of("(M * K * Number T, K * N * T) -> M * N * T"),
+                                bools = kernel_of("(M * K * bool, K * N * bool) -> M * N * bool");
+  static const callable *made = [] {
+    auto *both = new callable(numbers); // stays, as kernels do
+    both->add(kernel(bools));
+    return both;
+  }();
   return *made;
 }
 

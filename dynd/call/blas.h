@@ -8,7 +8,7 @@
 
 namespace dynd::nd {
 
-/// (M * K * T, K * N * T) -> M * N * T, for all numbers.
+/// (M * K * T, K * N * T) -> M * N * T, for all numbers, and for bools: or, of and.
 const callable &matmul_kernel();
 
 /// Where else BLAS may be: tried first, before the first product. Python says where NumPy has its own.

@@ -95,7 +95,12 @@ array reshaped(const array &a, const size_list &sizes) {
   return strided_view(dense, sizes, strides);
 }
 
+bool has_bools(const array &a) { return a->has_scalars() && a->scalar() == scalar_id::bool_; }
+
 array product(const array &a, const array &b) {
+  if (has_bools(a) && !has_bools(b) && b->has_scalars()) { // as those on the right are
+    return product(array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(b->scalar()))), b);
+  }
   bool half = a->has_scalars() && b->has_scalars() && promote(a->scalar(), b->scalar()) == scalar_id::float16;
   blas_threads allowed(a.ndim() <= 2 && b.ndim() <= 2); // else the blocks are on our threads
   if (!half) {

@@ -155,7 +155,7 @@ ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes
   const char *name = "vecdot";
   settings how = thread_settings();
   scalar_id own = promote(kind_of_numbers(name, a->type).scalar, kind_of_numbers(name, b->type).scalar);
-  own = computation_type(arithmetic::product, own);
+  own = in_set(name, operation_of(arithmetic::product).set, own);
   scalar_id type = accumulator_type(arithmetic::sum, own);
   fold sum{arithmetic::sum, type};
   reduction_spec spec{name, how};
