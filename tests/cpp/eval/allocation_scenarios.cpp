@@ -211,6 +211,13 @@ outcome attempt_on_new_thread(const scenario &s, int64_t n, bool all_after) {
 
 std::string results_of(const scenario &s) { return run(s, make_operands(s)).text(); }
 
+// Both, from a little before the place where they differ.
+std::string first_difference(const std::string &a, const std::string &b) {
+  size_t at = size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  size_t begin = at - std::min<size_t>(at, 40);
+  return "..." + a.substr(begin, 200) + "\ninstead of\n..." + b.substr(begin, 200);
+}
+
 void expect_to_survive(const scenario &s) {
   SCOPED_TRACE(s.name);
   set_num_threads(1);
@@ -237,7 +244,8 @@ void expect_to_survive(const scenario &s) {
       {
         outcome o = attempt_on_new_thread(s, n, all_after);
         happened = o.happened;
-        ASSERT_TRUE(o.results == expected) << (o.failed ? "the attempt after the failure" : o.results.substr(0, 300));
+        ASSERT_TRUE(o.results == expected) << (o.failed ? "the attempt after the failure: " : "")
+                                           << first_difference(o.results, expected);
         ASSERT_TRUE(o.unchanged);
         ASSERT_TRUE(happened || !o.failed);
       }
