@@ -308,6 +308,7 @@ struct measure_level {
   int8_t size_of[max_core_operands]; // of its first core dimension, where that is ragged
   int8_t number[max_core_operands];  // as the caller counts the operands
   intptr_t wanted[max_core_sizes];
+  int8_t wanted_by[max_core_sizes]; // the operand that has it, as the caller counts; -1: the signature or a keyword
   int16_t written[max_core_sizes];
   char name[max_core_sizes][16];
 };
@@ -331,11 +332,11 @@ int measure_strided(char *const *stream, const intptr_t *stride, size_t count, c
       int64_t length = read_slot(stream[own.slots] + intptr_t(i) * stride[own.slots], own.kind).size;
       if (size[s] >= 0 && size[s] != length) {
         fail_element(frame, i);
-        return from[s] < 0
-                   ? report(frame, dynd_error_broadcast, "operand %d has a row of %lld where %s is %lld", f->number[o],
-                            (long long)length, f->name[s], (long long)size[s])
-                   : report(frame, dynd_error_broadcast, "%s is %lld in operand %d and %lld in operand %d", f->name[s],
-                            (long long)size[s], f->number[from[s]], (long long)length, f->number[o]);
+        int other = from[s] < 0 ? f->wanted_by[s] : f->number[from[s]];
+        return other < 0 ? report(frame, dynd_error_broadcast, "operand %d has a row of %lld where %s is %lld",
+                                  f->number[o], (long long)length, f->name[s], (long long)size[s])
+                         : report(frame, dynd_error_broadcast, "%s is %lld in operand %d and %lld in operand %d",
+                                  f->name[s], (long long)size[s], other, (long long)length, f->number[o]);
       }
       size[s] = length;
       from[s] = o;
@@ -354,6 +355,17 @@ int first_with_rows(const core_function &f, const core_stream *streams, int size
   for (size_t o = 0; o < f.operands.size(); o++) {
     if (streams[o].slots >= 0 && f.operands[o].sizes[0] == size) {
       return int(o);
+    }
+  }
+  return -1;
+}
+
+// Which operand has a size in a dimension that is not ragged; as the caller counts them, -1 where none has.
+int first_with_size(const core_function &f, const core_stream *streams, int size) {
+  for (size_t o = size_t(f.noutputs); o < f.operands.size(); o++) {
+    const std::vector<int8_t> &own = f.operands[o].sizes;
+    if (std::find(own.begin() + (streams[o].slots >= 0), own.end(), size) != own.end()) {
+      return f.operands[o].parameter;
     }
   }
   return -1;
@@ -432,6 +444,7 @@ size_t make_core_measure(ckernel_builder &out, size_t offset, const core_functio
   }
   for (size_t s = 0; s < f.sizes.size(); s++) {
     level->wanted[s] = wanted[s];
+    level->wanted_by[s] = int8_t(first_with_size(f, streams, int(s)));
     level->written[s] = int16_t(written[s]);
     std::string name = f.sizes[s].name.substr(0, sizeof(level->name[s]) - 1);
     std::memcpy(level->name[s], name.c_str(), name.size() + 1);

@@ -158,7 +158,7 @@ def from_address(address, signature, *, name="function", doc="", pure=False, thr
     >>> nd.from_address(ctypes.cast(libm.hypot, ctypes.c_void_p).value, "(float64, float64) -> float64")
     """
     signature, operands, result = _scalar_signature("from_address", signature)
-    if isinstance(address, bool) or not isinstance(address, int) or address <= 0:
+    if isinstance(address, bool) or not isinstance(address, int) or not 0 < address < 2**64:
         raise TypeError(f"from_address: expected an address, not {address!r}")
     compiler = _compiler()
     if compiler is None:
@@ -293,6 +293,9 @@ def from_ufunc(ufunc):
                 result = results[0] if len(results) == 1 else f"({', '.join(results)})"
                 _dynd.add_ufunc_loop(made, ufunc, index, f"({', '.join(operands)}) -> {result}", sizes, places)
                 known.add(tuple(operands))
+    if not ufunc.types:
+        raise TypeError(f"from_ufunc: {name} has no loops yet; give its types where it is made, "
+                        "as @numba.vectorize(['float64(float64)'])")
     if not made.signatures:
         raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types)}")
     return made
@@ -328,7 +331,11 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         _, operands, result = _scalar_signature("callable", signature)
         function = compiler.cfunc(f"{result}({', '.join(operands)})")(function)
     if hasattr(function, "address") and hasattr(function, "_sig"):
-        made = from_address(function.address, signature or _numba_signature(function), name=name, doc=doc, pure=True)
+        own = ndt.type(_numba_signature(function))
+        if signature is not None and [p[1] for p in ndt.type(signature).parameters] + [ndt.type(signature).result] != \
+                [p[1] for p in own.parameters] + [own.result]:
+            raise TypeError(f"callable: {name} was compiled by Numba as {own}, not {ndt.type(signature)}")
+        made = from_address(function.address, signature or own, name=name, doc=doc, pure=True)
         _kept["numba", function.address] = function  # it owns the code, and lazy arrays may outlive the callable
         return made
     if not hasattr(function, "__call__"):

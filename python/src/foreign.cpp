@@ -153,6 +153,10 @@ struct made_row {
 void store(const python_operand &o, char *to, intptr_t *size, nb::handle value, const made_row &row) {
   if (o.ndim == 0) {
     nd::array made = from_python(value.ptr(), ndt::type(o.dtype), access_mode::immutable, {}, error_mode::fractional);
+    if (made.ndim() > 0) {
+      throw error(error_kind::broadcast, "the Python function gave " + std::string(made.type().str()) +
+                                             ", where the result is one value of type " + o.dtype->text);
+    }
     c_layout layout = c_layout_of(o.dtype);
     for (size_t s = 0; s < layout.offset.size(); s++) {
       std::memcpy(to + layout.offset[s], made->streams()[s].address, stream_item(o.dtype, int(s)));

@@ -83,7 +83,7 @@ def test_sizes_that_disagree_name_both(rows):
         nd.core_dot([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand \d and 1 in operand \d at index \(1,\)"):
         nd.core_dot(ragged([[1], [2, 3]]), ragged([[1], [2]]))
-    with pytest.raises(ValueError, match=r"core_dot: operand 1 has a row of 1 where N is 2 at index \(0,\)"):
+    with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand 0 and 1 in operand 1 at index \(0,\)"):
         nd.core_dot([1.0, 2.0], ragged([[1], [2, 3]]))
     with pytest.raises(TypeError, match=r"core_dot: operand 1 has 0 dimensions, and 1 are core dimensions"):
         nd.core_dot([1.0], 2.0)

@@ -317,6 +317,21 @@ def test_prototypes_that_cannot_be_taken(prototype, kind, message):
         nd.from_c(prototype, "libm.so.6")
 
 
+@pytest.mark.parametrize("made", [lambda: [1.0, 2.0], lambda: [], lambda: np.ones(2), lambda: nd.array([[1.0], [2.0]])])
+def test_a_function_of_numbers_gives_one_number(made):
+    f = nd.callable(lambda x: made() if x > 1 else x, "(float64) -> float64")
+    with pytest.raises(ValueError, match=r"gave strided \* .*, where the result is one value of type float64 at index \(0, 1\)"):
+        f([[1.0, 2.0], [3.0]])
+    assert nd.callable(lambda x: np.float32(x), "(float64) -> float64")([1.5]).tolist() == [1.5]
+    assert nd.callable(lambda x: nd.array(x), "(float64) -> float64")([1.5]).tolist() == [1.5]
+
+
+def test_an_address_is_one():
+    for bad in (0, -1, 2**64, True, 1.5, "a", None):
+        with pytest.raises(TypeError, match="from_address: expected an address, not"):
+            nd.from_address(bad, "(float64) -> float64")
+
+
 def test_a_library_that_is_not_there():
     for bad, message in [(("double f(double)", 3), "expected the name of a library, not 3"), ((3,), "expected a prototype")]:
         with pytest.raises(TypeError, match=message):
@@ -358,6 +373,21 @@ def test_wrappers_are_compiled_once(monkeypatch, tmp_path):
 
 
 # ---- Numba ----------------------------------------------------------------------------------------------------------
+
+def test_what_numba_says_of_its_types_holds():
+    numba = pytest.importorskip("numba")
+    whole = numba.cfunc("int64(int64)")(lambda x: 2 * x)
+    assert nd.callable(whole, "(x: int64) -> int64")([3]).tolist() == [6]
+    for signature in ("(float64) -> float64", "(int64, int64) -> int64", "(int64) -> int32"):
+        with pytest.raises(TypeError, match=r"callable: _lambda_ was compiled by Numba as \(int64\) -> int64, not"):
+            nd.callable(whole, signature)
+    with pytest.raises(TypeError, match="from_ufunc: untyped has no loops yet; give its types where it is made"):
+        nd.from_ufunc(numba.vectorize(untyped))
+
+
+def untyped(x):
+    return x * 2
+
 
 def test_numba():
     numba = pytest.importorskip("numba")
