@@ -233,6 +233,13 @@ private:
     }
   }
 
+  // Whether the result of a step may be stored over what it reads. After a failure it would be gone.
+  bool may_alias(int step) const {
+    const program_step &s = p_.steps[chosen_.steps[step].step];
+    return s.kind == step_kind::external && s.nwrites == 1 &&
+           s.external->has(dynd_callable_may_alias | dynd_callable_total);
+  }
+
   // Scratch of temporaries is used again as soon as its value was read for the last time. Sizes differ by type, so
   // only within one size. Values of rows stay while a long row's elements are computed again.
   void give_scratch(uint8_t reg, int step) {
@@ -248,8 +255,9 @@ private:
     }
     // Of columns, many rows of a reduced register are computed before they are reduced: it has its own.
     bool own = is_reduced(reg) && layout_.kind == chain_kind::columns;
-    used_scratch *found = std::find_if(used_, used_ + nused_,
-                                       [&](const used_scratch &u) { return !own && u.log2 == log2 && u.until < step; });
+    int free_before = step + may_alias(step);
+    used_scratch *found = std::find_if(
+        used_, used_ + nused_, [&](const used_scratch &u) { return !own && u.log2 == log2 && u.until < free_before; });
     if (found == used_ + nused_) {
       uint32_t scratch = reserve(reg);
       used_[nused_++] = {scratch, log2, 0};

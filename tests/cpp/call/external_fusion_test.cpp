@@ -1,5 +1,6 @@
 // External kernels in one program with built-in operations: lazy ones, several of many operands, and missing values.
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,64 @@ TEST(LazyExternalKernel, PureAndTotalIsLazy) {
   EXPECT_FALSE(is_lazy(f(ramp("100 * float64")))) << "small";
   EXPECT_FALSE(is_lazy(f(ramp(large, access_mode::readwrite)))) << "its operand can be written";
   EXPECT_FALSE(is_lazy(at_once([&] { return f(a); })));
+}
+
+std::atomic<bool> saw_alias = false;
+
+int halve(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *src_stride, size_t count,
+          const ckernel_prefix *, dynd_frame *) {
+  saw_alias = saw_alias || dst == src[0];
+  for (size_t i = 0; i < count; i++) {
+    double x;
+    std::memcpy(&x, src[0] + intptr_t(i) * src_stride[0], sizeof(x));
+    x /= 2;
+    std::memcpy(dst + intptr_t(i) * dst_stride, &x, sizeof(x));
+  }
+  return dynd_ok;
+}
+
+intptr_t make_halve(const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *) {
+  intptr_t end = offset + intptr_t(sizeof(ckernel_prefix));
+  if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
+    return dynd_error_memory;
+  }
+  reinterpret_cast<ckernel_prefix *>(out->data + offset)->function = reinterpret_cast<void *>(halve);
+  return end;
+}
+
+TEST(LazyExternalKernel, MayAliasStoresTheResultOverItsOperand) {
+  nd::array a = ramp(large);
+  auto check = [&](uint32_t flags, bool aliased) {
+    static deferred_ckernel kernels[2];
+    deferred_ckernel &kernel = kernels[aliased];
+    kernel = {sizeof(deferred_ckernel),
+              DYND_ABI_VERSION,
+              expr_operation_funcproto_id,
+              flags,
+              "halve",
+              "(float64) -> float64",
+              nullptr,
+              nullptr,
+              make_halve,
+              nullptr,
+              nullptr,
+              nullptr,
+              nullptr};
+    nd::callable f(kernel);
+    saw_alias = false;
+    nd::array result;
+    observation seen = explained([&] {
+      result = f(a * 3.0) + 1.0;
+      result.eval();
+    });
+    EXPECT_EQ(seen.kernels.size(), 1u);
+    EXPECT_EQ(saw_alias, aliased);
+    EXPECT_EQ(bits(result), bits(at_once([&] { return a * 3.0 / 2.0 + 1.0; })));
+    nd::array kept = a * 3.0, both = f(kept) + kept; // it is read again
+    EXPECT_EQ(bits(both), bits(at_once([&] { return a * 3.0 / 2.0 + a * 3.0; })));
+  };
+  check(dynd_callable_pure | dynd_callable_total, false);
+  check(dynd_callable_pure | dynd_callable_total | dynd_callable_may_alias, true);
 }
 
 TEST(LazyExternalKernel, AllOthersAreEager) {
