@@ -177,9 +177,9 @@ array logsumexp(const array &a, const reduced_axes &axes, bool keepdims, const a
 namespace {
 
 /// Along the axis, which stays: as a stage of what is computed of it, where that can be.
-array of_rows(const array &a, int axis, row_function function) {
+array of_rows(const array &a, int axis, row_function function, const settings &how) {
   ref<array_block> result =
-      evaluate_rows({.what = {"softmax", function}, .operand = a.get(), .axis = axis, .keepdims = true});
+      evaluate_rows({.what = {"softmax", function}, .operand = a.get(), .axis = axis, .keepdims = true}, how);
   return result                              ? array(std::move(result))
          : function == row_function::largest ? largest_along(a, axis)
                                              : sum(a, axis, {.keepdims = true});
@@ -209,11 +209,10 @@ template <class T> void softmax_rows(T *to, const T *x, const int64_t *offsets, 
 }
 
 // The direct step: a small array, ragged or a vector, without making a kernel. Nothing where it is not of this kind.
-array try_direct_softmax(const array &x, int axis) {
+array try_direct_softmax(const array &x, int axis, const settings &how) {
   const array_block &block = *x.get();
   int ndim = block.ndim;
-  if (!may_be_direct(thread_settings()) || (axis != -1 && axis != ndim - 1) || !block.has_scalars() ||
-      !block.is_ready()) {
+  if (!may_be_direct(how) || (axis != -1 && axis != ndim - 1) || !block.has_scalars() || !block.is_ready()) {
     return {};
   }
   scalar_id type = block.scalar();
@@ -249,11 +248,12 @@ array softmax(const array &a, const reduced_axes &axes) {
     return powers / sum(powers, axes, {.keepdims = true});
   }
   int axis = found.first();
-  if (array small = try_direct_softmax(x, axis)) {
+  settings how = thread_settings();
+  if (array small = try_direct_softmax(x, axis, how)) {
     return small;
   }
-  array powers = exp(x - of_rows(x, axis, row_function::largest));
-  return powers / of_rows(powers, axis, row_function::total);
+  array powers = exp(x - of_rows(x, axis, row_function::largest, how));
+  return powers / of_rows(powers, axis, row_function::total, how);
 }
 
 } // namespace dynd::nd

@@ -193,8 +193,7 @@ ref<array_block> try_delay(const row_call &call, scalar_id type, const space &sh
   return result;
 }
 
-ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type) {
-  settings how = thread_settings();
+ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type, const settings &how) {
   fused_task fused(call.what.name, how);
   broadcast_space(call.what.name, {call.operand}, fused.t.shape);
   bool in_blocks = is_variance(call.what.function) && has_long_rows(fused.t.shape, call.operand);
@@ -206,8 +205,7 @@ ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type) {
   return call.keepdims ? ref<array_block>::share(nd::with_unit_axis(nd::array(result), last).get()) : std::move(result);
 }
 
-ref<array_block> evaluate_all(const row_call &call, scalar_id type) {
-  settings how = thread_settings();
+ref<array_block> evaluate_all(const row_call &call, scalar_id type, const settings &how) {
   space shape;
   broadcast_space(call.what.name, {call.operand}, shape);
   bool in_blocks = is_variance(call.what.function) && nd::count_elements(*call.operand) > block_elements;
@@ -216,7 +214,7 @@ ref<array_block> evaluate_all(const row_call &call, scalar_id type) {
 
 } // namespace
 
-ref<array_block> evaluate_rows(const row_call &call) {
+ref<array_block> evaluate_rows(const row_call &call, const settings &how) {
   int ndim = call.operand->ndim, axis = call.axis + (call.axis < 0 ? ndim : 0);
   scalar_id type;
   bool last = axis == ndim - 1;
@@ -227,7 +225,7 @@ ref<array_block> evaluate_rows(const row_call &call) {
     return {};
   }
   if (call.all) {
-    return evaluate_all(call, type);
+    return evaluate_all(call, type, how);
   }
   bool inside = call.operand->type->var_count > 0 || are_rows_inside(*call.operand, axis);
   bool long_rows = is_variance(call.what.function) && call.operand->size()[axis] > block_elements;
@@ -236,7 +234,7 @@ ref<array_block> evaluate_rows(const row_call &call) {
   }
   ref<array_block> result;
   if (last) {
-    result = evaluate_last_axis(call, type);
+    result = evaluate_last_axis(call, type, how);
   } else {
     nd::array moved = with_axis_last(call.operand, axis, ndim), where, weights;
     row_call inner = call;
@@ -248,7 +246,7 @@ ref<array_block> evaluate_rows(const row_call &call) {
     if (call.weights) {
       inner.weights = (weights = with_axis_last(call.weights, axis, ndim)).get();
     }
-    result = evaluate_last_axis(inner, type);
+    result = evaluate_last_axis(inner, type, how);
   }
   element_kind kind;
   find_element_kind(call.operand->type->dtype, kind);

@@ -46,7 +46,7 @@ struct row_call {
 /// than a block: then compose.
 /// With keepdims the result may be lazy: what is computed of the rows and of their values together, as in
 /// x - mean(x, axis=1, keepdims=True), is then one pass.
-ref<array_block> evaluate_rows(const row_call &call);
+ref<array_block> evaluate_rows(const row_call &call, const settings &how);
 
 /// Reads the elements of the operands, and which of them count how often.
 void take_operands(row_steps &s, fused_task &fused, const row_call &call);

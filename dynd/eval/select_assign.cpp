@@ -60,11 +60,11 @@ bool has_only_items(const type_data *type) {
 
 // Copies the value, or one for each place, to the places, where nothing has to be broadcast otherwise; false: nothing
 // was done. The places are in their order, unless none is there twice.
-bool scatter(const nd::array &list, const selected &s, const nd::array &value, bool may_repeat) {
+bool scatter(const nd::array &list, const selected &s, const nd::array &value, bool may_repeat, const settings &how) {
   const type_data *element = list->type->element;
   bool one = value.ndim() == 0, each = value.ndim() == 1 && s.keep == 0 && s.dims.size() == 1;
   each &= each && !value->is_var(0) && value.size(0) == s.start.size();
-  if (list.ndim() != 1 || !has_only_items(element) || !(one || each) || thread_settings().watching) {
+  if (list.ndim() != 1 || !has_only_items(element) || !(one || each) || how.watching) {
     return false;
   }
   nd::array source(copy_values(value.get(), access_mode::immutable, ndt::type(element)));
@@ -85,9 +85,9 @@ bool scatter(const nd::array &list, const selected &s, const nd::array &value, b
   return true;
 }
 
-void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value);
+void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how);
 
-void assign_to_base(const nd::array &base, const index_expression &e, const nd::array &value) {
+void assign_to_base(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how) {
   selected s = find_selected(base, e);
   if (s.may_be_missing) {
     fail(error_kind::index, "assign: an index with missing values has no elements to assign to");
@@ -96,10 +96,10 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
   if (is_compact(base, s.axis)) {
     list = list_of(base, s.axis);
   } else if (!find_in_content(base, s.axis, s.start, list)) {
-    return assign_in_copy(base, e, value);
+    return assign_in_copy(base, e, value, how);
   }
   bool may_repeat = !e.arrays[0].array || e.arrays[0].array->type->dtype->scalar != scalar_id::bool_;
-  if (e.after.empty() && base.ndim() == s.axis + 1 && scatter(list, s, value, may_repeat)) {
+  if (e.after.empty() && base.ndim() == s.axis + 1 && scatter(list, s, value, may_repeat, how)) {
     return;
   }
   intptr_t count = s.start.size();
@@ -112,12 +112,12 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
 }
 
 // Elements that no list shows: a copy is assigned to, and then everything.
-void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value) {
+void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how) {
   nd::array copy(copy_values(base.get(), access_mode::readwrite));
   if (!is_compact(copy, base.ndim() - 1)) {
     fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(base.type().str()));
   }
-  assign_to_base(copy, e, value);
+  assign_to_base(copy, e, value, how);
   assign(base.get(), copy.get());
 }
 
@@ -130,7 +130,7 @@ void assign_selected(const nd::array &a, std::span<const selector> selectors, co
   if (base->access != access_mode::readwrite) {
     fail(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
   }
-  assign_to_base(base, e, value);
+  assign_to_base(base, e, value, thread_settings());
 }
 
 } // namespace dynd

@@ -90,7 +90,7 @@ ref<array_block> try_rows(const reduction_call &call) {
   rows.where_last_use = call.keywords.where && call.keywords.where_last_use;
   rows.weights = call.keywords.weights;
   rows.skips_nan = call.skips_nan();
-  ref<array_block> result = evaluate_rows(rows);
+  ref<array_block> result = evaluate_rows(rows, call.how);
   return result && call.keywords.keepdims && all ? with_axes_kept(std::move(result), call.axes) : std::move(result);
 }
 
