@@ -95,20 +95,22 @@ array reshaped(const array &a, const size_list &sizes) {
   return strided_view(dense, sizes, strides);
 }
 
-bool has_bools(const array &a) { return a->has_scalars() && a->scalar() == scalar_id::bool_; }
+array with_numbers(const array &a, scalar_id type, bool option) {
+  return array(copy_values(a.get(), access_mode::immutable, number_type(type, option)));
+}
 
 array product(const array &a, const array &b) {
-  if (has_bools(a) && !has_bools(b) && b->has_scalars()) { // as those on the right are
-    return product(array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(b->scalar()))), b);
+  element_kind left, right;
+  bool numbers = find_element_kind(a->type->dtype, left) && find_element_kind(b->type->dtype, right);
+  if (numbers && left.scalar == scalar_id::bool_ && right.scalar != scalar_id::bool_) { // as those on the right are
+    return product(with_numbers(a, right.scalar, left.option), b);
   }
-  bool half = a->has_scalars() && b->has_scalars() && promote(a->scalar(), b->scalar()) == scalar_id::float16;
+  bool half = numbers && promote(left.scalar, right.scalar) == scalar_id::float16;
   blas_threads allowed(a.ndim() <= 2 && b.ndim() <= 2); // else the blocks are on our threads
   if (!half) {
     return matmul_kernel()(a, b);
   }
-  ndt::type single = ndt::make_scalar(scalar_id::float32);
-  array x(copy_values(a.get(), access_mode::immutable, single)),
-      y(copy_values(b.get(), access_mode::immutable, single));
+  array x = with_numbers(a, scalar_id::float32, left.option), y = with_numbers(b, scalar_id::float32, right.option);
   return array(copy_values(matmul_kernel()(x, y).get(), access_mode::immutable, ndt::make_scalar(scalar_id::float16),
                            error_mode::nocheck));
 }

@@ -34,6 +34,8 @@ def test_matmul_of_two_types():
             a, b = numbers((2, 3), left), numbers((3, 4), right, 2)
             result = nd.matmul(a, b)
             assert np.array_equal(np.asarray(result), a @ b) and str(result.dtype) == (a @ b).dtype.name, (left, right)
+            optional = nd.matmul(nd.array(a).astype(f"?{left}"), nd.array(b).astype(f"?{right}"))
+            assert str(optional.dtype) == str(result.dtype) and optional.tolist() == result.tolist(), (left, right)
 
 
 def layouts(x):
