@@ -14,6 +14,7 @@ namespace dynd {
 namespace {
 
 constexpr int same_for_all = -1, is_made = -2; // where a size comes from
+constexpr int64_t not_said = -1;               // how many elements a kernel has made
 
 /// What a level has on the heap, where it has any of it.
 struct level_extras : core_extras {
@@ -160,7 +161,7 @@ private:
   int give_rows(size_t n) {
     for (size_t m = 0; m < f_->extras->made.size(); m++) {
       at_.made[m] = made_table(m);
-      std::fill_n(at_.made[m], n, int64_t(-1));
+      std::fill_n(at_.made[m], n, not_said);
       std::fill_n(place_table(m), n, int64_t(0));
       std::fill_n(size_table(f_->made_size[m]), n, int64_t(0));
       int status = f_->deferred->output_bound ? give_rows(m, n) : int(dynd_ok);
@@ -232,8 +233,11 @@ private:
     for (size_t m = 0; m < f_->extras->made.size(); m++) {
       for (size_t i = 0; i < n; i++) {
         int64_t room = at_.size(f_->made_size[m], i), made = at_.made[m][i];
+        if (made == not_said) {
+          return report(frame_, dynd_error_internal, "the kernel has not said how many elements it made%s",
+                        f_->deferred->output_bound ? "" : ": it calls dynd_core_make for every outer element");
+        }
         if (made < 0 || made > room) {
-          fail_element(frame_, i);
           return report(frame_, dynd_error_internal,
                         "the kernel made %lld elements, where it had announced at most %lld", (long long)made,
                         (long long)room);
