@@ -499,7 +499,9 @@ void evaluate(const core_function &function, const call_operands &operands, ref<
   if (try_direct(function, operands, how, results, failure)) {
     return;
   }
-  core_call(function, operands, how).run(results);
+  if (!failure.status || !how.once) {
+    core_call(function, operands, how).run(results);
+  }
   if (failure.status) { // it failed the first time, and not again
     fail(kind_of(failure.status),
          std::string(function.kernel->name) + ": " + (failure.text[0] ? failure.text : "failed"));

@@ -364,7 +364,9 @@ void evaluate(const external_function &function, const call_operands &operands, 
   fused_task fused(typed.name, how);
   fused.t.keep_lock = function.has(dynd_callable_python_lock);
   fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
-  run_or_delay(typed, operands, how, fused, results);
+  if (!failure.status || !how.once) {
+    run_or_delay(typed, operands, how, fused, results);
+  }
   if (failure.status) { // it failed the first time, and not again
     fail(kind_of(failure.status), std::string(typed.name) + ": " + (failure.text[0] ? failure.text : "failed"));
   }

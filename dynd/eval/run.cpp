@@ -102,7 +102,8 @@ bool is_about_an_element(error_kind kind) {
 [[noreturn]] void fail_task(task &t, std::string text, int status) {
   error_kind kind = kind_of(status);
   std::string where;
-  if (is_about_an_element(kind) && !t.row_axes() && !t.runs_once) {
+  bool once = t.runs_once || (t.how.once && t.keep_lock);
+  if (is_about_an_element(kind) && !t.row_axes() && !once) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
     store_numbers(t);

@@ -14,6 +14,7 @@
 #include "dynd/call/linear.h"
 #include "dynd/call/signature.h"
 #include "dynd/eval/core_call.h"
+#include "dynd/eval/settings.h"
 #include "dynd/kernel/level.h"
 #include "values.h"
 
@@ -215,6 +216,7 @@ void call_function(const python_leaf &leaf, python_call &c) {
     int o = leaf.noutputs + i;
     PyTuple_SET_ITEM(arguments.ptr(), i, block_object(all[size_t(o)], c.at[o], c.size[o], c.inout[o]).release().ptr());
   }
+  setting_scope<bool> nested(&settings::once, true);
   nb::object result = steal(PyObject_Call(leaf.owner->object, arguments.ptr(), leaf.keywords));
   if (leaf.noutputs > 1 && (!PyTuple_Check(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != leaf.noutputs)) {
     throw error(error_kind::type, "the Python function must give a tuple of " + std::to_string(leaf.noutputs) +

@@ -326,6 +326,35 @@ def test_a_function_of_numbers_gives_one_number(made):
     assert nd.callable(lambda x: nd.array(x), "(float64) -> float64")([1.5]).tolist() == [1.5]
 
 
+def test_a_failure_in_calls_inside_of_calls():
+    calls = []
+    f = nd.callable("test_nested_failure")
+
+    def nested(x):
+        calls.append(x)
+        if x == 40:
+            raise ValueError("deep")
+        return f(x + 1).tolist()
+    f.add(nested, "(float64) -> float64")
+    with pytest.raises(ValueError, match="deep"):
+        f([30.0, 0.0])
+    assert len(calls) <= 3 * 11
+    rows = nd.callable("test_nested_failure_of_rows")
+
+    def nested_rows(x):
+        calls.append(x)
+        if len(x) == 20:
+            raise ValueError("long")
+        return rows(nd.array([*x.tolist(), 1.0])).tolist()
+    rows.add(nested_rows, "(N * float64) -> float64")
+    calls.clear()
+    with pytest.raises(ValueError, match="long") as caught:
+        rows([[1.0], [1.0, 2.0]])
+    assert len(calls) <= 3 * 20 and "at index (0,)" in str(caught.value.__notes__)
+    with pytest.raises(ValueError, match=r"integer division by zero at index \(1,\)"):
+        nd.callable(lambda x: (nd.array([1, 2]) // nd.array([1, 0])).sum(), "(float64) -> float64")(1.0)
+
+
 def test_an_address_is_one():
     for bad in (0, -1, 2**64, True, 1.5, "a", None):
         with pytest.raises(TypeError, match="from_address: expected an address, not"):
