@@ -267,6 +267,30 @@ def _core_dims(ufunc):
         yield texts, sizes, places
 
 
+def _chosen_sizes(ufunc, types, dims):
+    """What add_ufunc_loop needs for the sizes of results that no operand has, as min(m, n) of svd: the signature and the
+    function that finds them, and how many there are; None where there are none. NumPy itself is asked, with no element."""
+    def names(texts):
+        return list(dict.fromkeys(n for text in texts for n in text.split(" * ") if n and not n.isdigit()))
+    known = names(dims[:ufunc.nin])
+    missing = [n for n in names(dims[ufunc.nin:]) if n not in known]
+    if not missing:
+        return None
+    kinds = types.split("->")[0]
+
+    def sizes(*given):
+        size_of = dict(zip(known, given))
+        operands = [sys.modules["numpy"].empty((0, *(int(size_of.get(n, n)) for n in text.split(" * ") if n)), kind)
+                    for text, kind in zip(dims, kinds)]
+        results = ufunc(*operands, signature=types)
+        for text, result in zip(dims[ufunc.nin:], results if isinstance(results, tuple) else (results,)):
+            size_of.update(zip((n for n in text.split(" * ") if n), result.shape[1:]))
+        return [size_of[n] for n in missing]
+    operands = ", ".join(d + UFUNC_TYPES[k] for d, k in zip(dims, kinds))
+    result = "int64" if len(missing) == 1 else f"({', '.join(['int64'] * len(missing))})"
+    return f"({operands}) -> {result}", sizes, len(known), len(missing)
+
+
 def from_ufunc(ufunc):
     """A ufunc or gufunc of NumPy, SciPy or Numba as a callable: its own compiled loops, called on rows and blocks.
 
@@ -280,6 +304,8 @@ def from_ufunc(ufunc):
     if numpy is None or not isinstance(ufunc, numpy.ufunc):
         raise TypeError(f"from_ufunc: expected a ufunc, not {ufunc!r}")
     name = re.sub(r"\W", "_", ufunc.__name__)
+    if name.startswith("qr_r_raw"):  # NumPy's qr hands it a copy
+        raise TypeError(f"from_ufunc: {name} writes to its operand, which its signature does not say")
     made = _dynd.new_callable(name, (ufunc.__doc__ or "").strip())
     for dims, sizes, places in _core_dims(ufunc):
         known = set()  # C has two names for some types
@@ -291,7 +317,8 @@ def from_ufunc(ufunc):
             operands, results = parts[:ufunc.nin], parts[ufunc.nin:]
             if tuple(operands) not in known:
                 result = results[0] if len(results) == 1 else f"({', '.join(results)})"
-                _dynd.add_ufunc_loop(made, ufunc, index, f"({', '.join(operands)}) -> {result}", sizes, places)
+                _dynd.add_ufunc_loop(made, ufunc, index, f"({', '.join(operands)}) -> {result}", sizes, places,
+                                     _chosen_sizes(ufunc, types, dims))
                 known.add(tuple(operands))
     if not ufunc.types:
         raise TypeError(f"from_ufunc: {name} has no loops yet; give its types where it is made, "

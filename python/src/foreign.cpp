@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -24,38 +23,8 @@ namespace {
 
 thread_local python_error_scope *current_scope = nullptr;
 
-/// A counted deferred kernel that keeps a Python object alive.
-struct python_owner : deferred_ckernel {
-  std::string name_text, signature_text, doc_text;
-  PyObject *object;
-  std::atomic<intptr_t> refs{1};
+} // namespace
 
-  python_owner(std::string name, std::string signature, std::string doc, PyObject *kept)
-      : deferred_ckernel{}, name_text(std::move(name)), signature_text(std::move(signature)), doc_text(std::move(doc)),
-        object(Py_NewRef(kept)) {
-    size = sizeof(deferred_ckernel);
-    version = DYND_ABI_VERSION;
-    flags = dynd_callable_python_lock;
-    this->name = name_text.c_str();
-    this->signature = signature_text.c_str();
-    this->doc = doc_text.c_str();
-    retain = [](const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); };
-    release = [](const deferred_ckernel *self) { // with Python's lock or without
-      if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1 && Py_IsInitialized()) { // else Python is gone
-        PyGILState_STATE state = PyGILState_Ensure();
-        delete of(self);
-        PyGILState_Release(state);
-      }
-    };
-  }
-  virtual ~python_owner() { Py_DECREF(object); }
-
-  static python_owner *of(const deferred_ckernel *self) {
-    return const_cast<python_owner *>(static_cast<const python_owner *>(self));
-  }
-};
-
-/// The exception that is set becomes the error of the call.
 int report_exception(dynd_frame *frame) {
   PyObject *type = PyErr_Occurred();
   int status = PyErr_GivenExceptionMatches(type, PyExc_TypeError)       ? dynd_error_type
@@ -67,6 +36,8 @@ int report_exception(dynd_frame *frame) {
   python_error_scope::keep();
   return report(frame, status, "%s in the Python function", text.c_str());
 }
+
+namespace {
 
 // ---- Python functions -----------------------------------------------------------------------------------------------
 
@@ -234,22 +205,6 @@ void call_function(const python_leaf &leaf, python_call &c) {
   }
 }
 
-template <class Call> int guarded_call(dynd_frame *frame, size_t index, Call call) {
-  try {
-    call();
-    return dynd_ok;
-  } catch (nb::python_error &e) {
-    e.restore();
-    fail_element(frame, index);
-    return report_exception(frame);
-  } catch (const error &e) {
-    fail_element(frame, index);
-    return report(frame, int(e.kind()), "%s", e.what());
-  } catch (...) {
-    return report(frame, dynd_error_memory, "no memory");
-  }
-}
-
 int python_strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                    dynd_frame *frame) {
   auto *leaf = reinterpret_cast<const python_leaf *>(self);
@@ -342,128 +297,6 @@ intptr_t instantiate_python(const deferred_ckernel *self, ckernel_builder_struct
   return end;
 }
 
-// ---- NumPy's ufuncs -------------------------------------------------------------------------------------------------
-
-using ufunc_loop = void (*)(char **arguments, const intptr_t *dimensions, const intptr_t *steps, void *data);
-
-/// The beginning of NumPy's PyUFuncObject, which is part of its C interface.
-struct numpy_ufunc {
-  PyObject_HEAD int nin, nout, nargs, identity;
-  ufunc_loop *functions;
-  void *const *data;
-  int ntypes;
-};
-
-constexpr size_t max_ufunc_dims = max_external_operands * 4;
-
-struct ufunc_owner : python_owner {
-  using python_owner::python_owner;
-  ufunc_loop loop;
-  void *loop_data;
-  int nin, nout;
-  std::vector<int> sizes; // of each core dimension of NumPy's: which size of the call it is; -1 - n: the number n
-  // Of each operand, inputs first: which of its core dimensions each of NumPy's is; -1: one that it has not.
-  std::vector<std::vector<int>> dims;
-};
-
-struct ufunc_leaf {
-  ckernel_prefix base;
-  const ufunc_owner *owner;
-  int ncore;
-  intptr_t core_stride[max_ufunc_dims]; // inputs first, as NumPy has them
-};
-
-int after_batch(dynd_frame *frame) { return PyErr_Occurred() ? report_exception(frame) : int(dynd_ok); }
-
-int ufunc_strided(char *const *data, const intptr_t *stride, size_t count, const ckernel_prefix *self,
-                  dynd_frame *frame) {
-  const ufunc_owner *f = reinterpret_cast<const ufunc_leaf *>(self)->owner;
-  char *arguments[max_external_operands];
-  intptr_t steps[max_external_operands], n = intptr_t(count);
-  for (int o = 0; o < f->nin + f->nout; o++) { // inputs, then outputs
-    int own = o < f->nin ? f->nout + o : o - f->nin;
-    arguments[o] = data[own];
-    steps[o] = stride[own];
-  }
-  f->loop(arguments, &n, steps, f->loop_data);
-  return after_batch(frame);
-}
-
-int ufunc_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
-  auto *leaf = reinterpret_cast<const ufunc_leaf *>(self);
-  const ufunc_owner *f = leaf->owner;
-  int nargs = f->nin + f->nout;
-  intptr_t steps[max_external_operands + max_ufunc_dims], dimensions[max_core_sizes + 1];
-  std::copy_n(leaf->core_stride, leaf->ncore, steps + nargs);
-  bool ragged = false;
-  for (int o = 0; o < nargs; o++) {
-    ragged |= call->row[o] != nullptr;
-  }
-  size_t together = ragged ? 1 : call->count;
-  for (size_t i = 0; i < call->count; i += together) {
-    char *arguments[max_external_operands];
-    for (int o = 0; o < nargs; o++) {
-      int own = o < f->nin ? f->nout + o : o - f->nin;
-      arguments[o] = dynd_core_data(call, own, i);
-      steps[o] = ragged ? 0 : call->stride[own];
-    }
-    dimensions[0] = intptr_t(together);
-    for (size_t d = 0; d < f->sizes.size(); d++) {
-      dimensions[d + 1] = f->sizes[d] < 0 ? -1 - f->sizes[d] : dynd_core_size(call, f->sizes[d], i);
-    }
-    f->loop(arguments, dimensions, steps, f->loop_data);
-    if (int status = after_batch(frame)) {
-      return status;
-    }
-  }
-  return dynd_ok;
-}
-
-intptr_t instantiate_ufunc(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
-                           const dynd_bind *bind) {
-  intptr_t end = offset + intptr_t(sizeof(ufunc_leaf));
-  if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
-    return dynd_error_memory;
-  }
-  auto *leaf = reinterpret_cast<ufunc_leaf *>(out->data + offset);
-  auto *f = static_cast<const ufunc_owner *>(python_owner::of(self));
-  leaf->owner = f;
-  bool core = self->prototype == core_operation_funcproto_id;
-  leaf->base.function = core ? reinterpret_cast<void *>(ufunc_core) : reinterpret_cast<void *>(ufunc_strided);
-  for (int o = 0; core && o < f->nin + f->nout; o++) {
-    const dynd_arrmeta *meta = bind->arrmeta[o < f->nin ? f->nout + o : o - f->nin];
-    for (int d : f->dims[size_t(o)]) {
-      leaf->core_stride[leaf->ncore++] = d < 0 ? 0 : meta->stride[d];
-    }
-  }
-  return end;
-}
-
-nd::kernel ufunc_kernel(nb::object ufunc, int index, const nd::callable &f, const std::string &signature,
-                        const std::vector<int> &sizes, const std::vector<std::vector<int>> &dims) {
-  auto *own = reinterpret_cast<const numpy_ufunc *>(ufunc.ptr());
-  if (index < 0 || index >= own->ntypes || !own->functions[index]) {
-    return nd::kernel();
-  }
-  size_t ncore = 0;
-  for (const std::vector<int> &of_operand : dims) {
-    ncore += of_operand.size();
-  }
-  if (sizes.size() > size_t(max_core_sizes) || ncore > max_ufunc_dims) {
-    throw error(error_kind::type, f.name() + ": has too many core dimensions: " + signature);
-  }
-  auto *made = new ufunc_owner(f.name(), signature, f.doc(), ufunc.ptr());
-  made->sizes = sizes;
-  made->dims = dims;
-  made->loop = own->functions[index];
-  made->loop_data = own->data ? own->data[index] : nullptr;
-  made->nin = own->nin;
-  made->nout = own->nout;
-  made->prototype = signature.find('*') == signature.npos ? multi_operation_funcproto_id : core_operation_funcproto_id;
-  made->instantiate = instantiate_ufunc;
-  return nd::kernel::adopt(made);
-}
-
 } // namespace
 
 python_error_scope::python_error_scope() : outer_(std::exchange(current_scope, this)) {}
@@ -531,6 +364,7 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
 }
 
 void add_foreign(nb::module_ &m) {
+  add_ufuncs(m);
   auto operand = [](nb::handle object, const char *name) { return to_operand(object.ptr(), nullptr, name); };
   m.def("matmul", [=](nb::object a, nb::object b) { // .none() would hide what is wrong with None
     return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul"))));
@@ -552,13 +386,6 @@ void add_foreign(nb::module_ &m) {
           nd::callable made(python_kernel(name, signature, function.ptr(), doc));
           return new_callable(made, "");
         });
-  m.def("add_ufunc_loop", [](nb::object target, nb::object ufunc, int index, const std::string &signature,
-                             const std::vector<int> &sizes, const std::vector<std::vector<int>> &dims) {
-    const nd::callable *f = callable_in(target.ptr());
-    if (nd::kernel loop = ufunc_kernel(ufunc, index, *f, signature, sizes, dims)) {
-      f->add(loop);
-    }
-  });
   m.def("add_wrapped", [](nb::object target, size_t make, size_t address, const std::string &name,
                           const std::string &signature, uint32_t flags) {
     using maker = const deferred_ckernel *(*)(void *address, const char *name, const char *signature, uint32_t flags);
