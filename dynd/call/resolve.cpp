@@ -181,7 +181,11 @@ private:
     if (own->kind != type_kind::scalar || wanted->kind != type_kind::scalar) {
       return no(label(i) + " has elements of type " + blocks_[i]->type->dtype->text + "; it takes " + takes());
     }
-    fit how = operands_[size_t(i)].inout ? fit::none : fit_of(own->scalar, wanted->scalar);
+    if (operands_[size_t(i)].inout) {
+      return no(label(i) + " is read and written as " + std::string(wanted.str()) + ", and has elements of type " +
+                own->text);
+    }
+    fit how = fit_of(own->scalar, wanted->scalar);
     return how != fit::none ? how
                             : no(label(i) + " is " + own->text + ", which does not convert to " +
                                  std::string(wanted.str()) + " without loss");
