@@ -132,18 +132,22 @@ DYND_ISA_INLINE square_scale scale_for(double most) {
                            : square_scale{};
 }
 
-/// Computed in double: the same at every ISA level, within two units in the last place, infinite if a component is.
+DYND_ISA_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
+DYND_ISA_INLINE double square_root(double a) { return __builtin_sqrt(a); }
+
+/// Within two units in the last place, infinite if a component is. The components are scaled by a power of two that
+/// brings the larger one near 1, so no square of them overflows, or vanishes beside the other.
 template <class T> DYND_ISA_INLINE T absolute(complex_of<T> x) {
-  double a = __builtin_fabs(x.real), b = __builtin_fabs(x.imag);
-  if (a == __builtin_inf() || b == __builtin_inf()) {
-    return T(__builtin_inf());
-  }
-  if constexpr (sizeof(T) == sizeof(float)) { // its squares are all in the range of double
-    return T(__builtin_sqrt(a * a + b * b));
-  }
-  double scale = scale_for(a > b ? a : b).scale;
-  double u = a * scale, v = b * scale;
-  return T(__builtin_sqrt(u * u + v * v) / scale);
+  using bits = typename unsigned_of<sizeof(T)>::type;
+  constexpr int fraction = sizeof(T) == 4 ? 23 : 52;
+  constexpr bits one = bits(1) << fraction, infinity = bits(sizeof(T) == 4 ? 255 : 2047) << fraction;
+  bits a = __builtin_bit_cast(bits, T(__builtin_fabs(x.real))), b = __builtin_bit_cast(bits, T(__builtin_fabs(x.imag)));
+  bits most = (a > b ? a : b) & infinity; // the exponent; its scale has one too
+  most = most < one ? one : most > infinity - 3 * one ? infinity - 3 * one : most;
+  T scale = __builtin_bit_cast(T, bits(infinity - one - most));
+  T u = __builtin_bit_cast(T, a) * scale, v = __builtin_bit_cast(T, b) * scale;
+  T size = square_root(u * u + v * v) * __builtin_bit_cast(T, most);
+  return (a == infinity) | (b == infinity) ? T(__builtin_inf()) : size;
 }
 
 DYND_ISA_INLINE float16 absolute(float16 x) { return {uint16_t(x.bits & 0x7fff)}; }
@@ -157,9 +161,6 @@ template <class T> DYND_ISA_INLINE T absolute(T a) {
     return a;
   }
 }
-
-DYND_ISA_INLINE float square_root(float a) { return __builtin_sqrtf(a); }
-DYND_ISA_INLINE double square_root(double a) { return __builtin_sqrt(a); }
 
 /// The root with a real component that is not negative. Computed in double, and where squares would overflow or vanish
 /// on numbers of another size: only the larger component's size is, the quotient has the number's own.
@@ -295,6 +296,20 @@ template <class T> DYND_ISA_INLINE int32_t exponent_of(T a) {
   return (exponent == 0) | (exponent == format::most) ? 0 : exponent - (format::bias - 1) - scaled;
 }
 
+/// An integer of 64 bits as the nearest double. AVX-512 has an instruction; without it this vectorises: each half is in
+/// the last bits of a double, and their sum is rounded once.
+template <class Integer> DYND_ISA_INLINE double to_double(Integer x) {
+#if defined(__AVX512DQ__)
+  return double(x);
+#else
+  constexpr bool has_sign = is_signed_type<Integer>;
+  uint64_t bits = uint64_t(x) ^ (has_sign ? 0x8000000000000000u : 0);
+  double low = __builtin_bit_cast(double, 0x4330000000000000u | (bits & 0xffffffffu)); // 2^52 and the lower half
+  double high = __builtin_bit_cast(double, 0x4530000000000000u | bits >> 32);          // 2^84 and 2^32 times the other
+  return high - (0x1p84 + 0x1p52 + (has_sign ? 0x1p63 : 0)) + low;
+#endif
+}
+
 /// Conversion without a check. Integers wrap. A floating-point value is truncated towards zero to int32 for targets of
 /// 8 and 16 bits and for int32, to int64 for other types, and then wraps; NaN and what is outside that int32 (int64)
 /// becomes its smallest value, as the CPU's cvttsd2si does. uint64 takes the range up to 2^64 too. Every ISA level
@@ -326,6 +341,8 @@ template <class To, class From> DYND_ISA_INLINE To convert_number(From x) {
       int64_t low = int64_t(high ? x - From(0x1p63) : x);
       return high ? uint64_t(low) ^ 0x8000000000000000u : uint64_t(low);
     }
+  } else if constexpr (__is_same(To, double) && !is_floating_point<From> && sizeof(From) == 8) {
+    return to_double(x);
   } else {
     return To(x);
   }

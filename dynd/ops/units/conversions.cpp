@@ -3,6 +3,10 @@
 
 #include "dynd/ops/isa_stream.inc"
 
+#include "dynd/ops/isa_losses.inc"
+
+#include "dynd/ops/isa_convert_groups.inc"
+
 #include "dynd/ops/isa_convert.inc"
 
 namespace dynd::detail {
