@@ -23,6 +23,7 @@ struct container {
   int dim = -1;   ///< of the source, along which the places count; -1: there is one place
   int slots = -1; ///< the stream of the slots that show the runs: their step is how far apart neighbours are
   small_vector<int, 8> inside;
+  int64_t first = -1;          ///< not negative: the places are this one and those that follow it
   const char *there = nullptr; ///< validities of the result, of what has these elements inside
   intptr_t each = 1;           ///< elements for each of those
 
@@ -272,6 +273,10 @@ private:
   void copy_rows(const type_part &from, const type_part &to, const container &in) {
     bool pointers = from.type->kind == type_kind::pointer;
     intptr_t count = in.total(source_);
+    row_extent all;
+    if (!pointers && copy_following(from.stream, to.stream, in, all)) {
+      return copy_following_content(from, to, all);
+    }
     new_offsets sizes(count);
     place_buffer starts(count), which(in.places.source ? (count + 1) / 2 : 0);
     auto *sources = reinterpret_cast<int32_t *>(which.fill());
@@ -292,16 +297,6 @@ private:
       });
     });
     make_offsets(name_, sizes.fill(), count);
-    container content;
-    content.places = {starts.data(), sizes.at, count, in.places.source ? sources : nullptr};
-    int64_t first = first_of_neighbours(from.stream, starts, sizes);
-    neighbour_runs runs(first, first < 0 ? 0 : sizes.total());
-    if (first >= 0) {
-      content.places = runs.places();
-    }
-    if (writable_ && as_pool(result_.streams()[to.stream].owner)->take(sizes.total()) < 0) {
-      fail(error_kind::memory, std::string(name_) + ": no memory for the rows");
-    }
     if (pointers) {
       auto *index = reinterpret_cast<int64_t *>(allocate(to.stream, count, sizeof(int64_t)));
       for (intptr_t i = 0; i < count; i++) {
@@ -313,17 +308,96 @@ private:
         rows[i] = {starts[i] < 0 ? -1 : sizes.at[i], sizes.length(i)};
       }
     } else {
-      char *address = reinterpret_cast<char *>(sizes.fill());
-      result_.streams()[to.stream] = {address, ref<counted>(sizes.owner).take(), slot_kind::offsets64};
+      set_offsets(to.stream, sizes);
+    }
+    int64_t first = first_of_neighbours(from.stream, starts, sizes);
+    if (first >= 0) {
+      return copy_following_content(from, to, {first, sizes.total()});
+    }
+    container content;
+    content.places = {starts.data(), sizes.at, count, in.places.source ? sources : nullptr};
+    copy_content(from, to, content);
+  }
+
+  void set_offsets(int to, new_offsets &rows) {
+    char *address = reinterpret_cast<char *>(rows.fill());
+    result_.streams()[to] = {address, ref<counted>(rows.owner).take(), slot_kind::offsets64};
+  }
+
+  void copy_following_content(const type_part &from, const type_part &to, row_extent all) {
+    neighbour_runs runs(all.start, all.size);
+    container content;
+    content.places = runs.places();
+    content.first = all.start;
+    copy_content(from, to, content);
+  }
+
+  void copy_content(const type_part &from, const type_part &to, container &content) {
+    if (writable_ && as_pool(result_.streams()[to.stream].owner)->take(content.places.total()) < 0) {
+      fail(error_kind::memory, std::string(name_) + ": no memory for the rows");
     }
     if (from.is_text()) {
-      copy_chars(from.stream + 1, to.stream + 1, content);
-      return;
+      return copy_chars(from.stream + 1, to.stream + 1, content);
     }
+    bool pointers = from.type->kind == type_kind::pointer;
     result_.size()[to.dim] = -1;
     content.dim = from.dim;
     content.slots = pointers ? -1 : from.stream;
     copy(from.element(), to.element(), content);
+  }
+
+  // The usual case, in one pass: slots at one distance from each other, rows that follow each other. `all` is where
+  // their elements are. False where it is not so, after some slots were made.
+  bool copy_following(int from, int to, const container &in, row_extent &all) {
+    slot_kind kind = source_.streams()[from].kind;
+    size_t item = slot_size(kind);
+    bool one = is_one_item(from, in, item);
+    if (in.first < 0 || !one || sources_.size() > 1 || source_.streams()[from].step != 1) {
+      return false;
+    }
+    source_stream slots = streams_of(from, in)[0];
+    if (!in.inside.empty() && slots.stride != intptr_t(item) && in.places.total() > 1) {
+      return false;
+    }
+    const char *address = slots.base + in.first * slots.unit;
+    intptr_t step = in.inside.empty() ? slots.stride : intptr_t(slot_size(kind)), count = in.total(source_);
+    return kind == slot_kind::offsets64 ? read_following<slot_kind::offsets64>(address, step, count, to, in, all)
+           : kind == slot_kind::pairs64 ? read_following<slot_kind::pairs64>(address, step, count, to, in, all)
+                                        : read_following<slot_kind::offsets32>(address, step, count, to, in, all);
+  }
+
+  template <slot_kind Kind>
+  bool read_following(const char *slot, intptr_t step, intptr_t count, int to, const container &in, row_extent &all) {
+    new_offsets offsets(writable_ ? 0 : count);
+    int64_t *end = offsets.fill() + 1;
+    auto *rows = reinterpret_cast<row_extent *>(result_.streams()[to].address);
+    int64_t total = offsets.fill()[0] = 0, first = -1;
+    bool follow = true;
+    in_chunks(name_, count, 1, [&](intptr_t, intptr_t begin, intptr_t stop) {
+      int64_t before = total, origin = first; // registers
+      bool all_follow = follow;
+      for (intptr_t i = begin; i < stop && all_follow; i++) {
+        row_extent row = read_slot(slot + i * step, Kind);
+        row = in.there && !in.there[i / in.each] ? row_extent{-1, 0} : row;
+        origin = origin < 0 && row.size ? row.start : origin;
+        all_follow = row.size == 0 || (row.size > 0 && row.start == origin + before);
+        if (writable_) {
+          rows[i] = {has_no_memory(row) ? -1 : before, row.size};
+        }
+        before += row.size;
+        if (!writable_) {
+          end[i] = before;
+        }
+      }
+      total = before;
+      first = origin;
+      follow = all_follow;
+    });
+    if (follow && !writable_) {
+      set_offsets(to, offsets);
+    }
+    all = {std::max<int64_t>(first, 0), total};
+    return follow;
   }
 
   // Where the elements of all rows begin, if each row's follow those of the row before; else -1.
@@ -438,6 +512,7 @@ nd::array gather_whole(const nd::array &a, access_mode access) {
   type_part part{a->type};
   container all;
   all.places = runs.places();
+  all.first = 0;
   if (list) {
     result->size()[0] = a.size(0);
     all.dim = 0;
@@ -480,6 +555,12 @@ place_buffer mask_bits::positions(const char *name) const {
   in_words(name, [&](intptr_t begin, intptr_t end) {
     int64_t *to = found.fill() + before_.at[begin];
     for (intptr_t w = begin; w < end; w++) {
+      if (words()[w] == ~uint64_t(0)) {
+        for (int64_t k = 0; k < 64; k++) {
+          *to++ = w * 64 + k;
+        }
+        continue;
+      }
       for (uint64_t word = words()[w]; word; word &= word - 1) {
         *to++ = w * 64 + __builtin_ctzll(word);
       }
