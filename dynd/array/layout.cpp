@@ -208,6 +208,24 @@ void settle(array_block &block) {
 
 // ---- from values ----------------------------------------------------------------------------------------------------
 
+void growing_buffer::reserve(size_t bytes) {
+  if (bytes > capacity_) {
+    ref<buffer> larger = allocate_buffer(bytes);
+    std::memcpy(larger->data, memory_->data, size_);
+    memory_ = std::move(larger);
+    capacity_ = bytes;
+  }
+}
+
+ref<buffer> growing_buffer::finish() {
+  if (capacity_ - size_ > capacity_ / 8) {
+    ref<buffer> fitting = allocate_buffer(size_);
+    std::memcpy(fitting->data, memory_->data, size_);
+    return fitting;
+  }
+  return memory_;
+}
+
 array_writer::array_writer(ndt::type type)
     : type_(type), bytes_(type->nstreams), size_(type->all_ndim, -1), strided_(type->all_ndim) {
   for_each_part({type.get()}, [&](const type_part &part, const dim_path *) {
@@ -217,15 +235,13 @@ array_writer::array_writer(ndt::type type)
     }
   });
   for (int s = 0; s < type->nstreams; s++) {
-    bytes_[size_t(s)].resize(is_slots(type->roles[s]) ? sizeof(int64_t) : 0);
+    if (is_slots(type->roles[s])) { // the first offset
+      std::memset(add_space(s, sizeof(int64_t)), 0, sizeof(int64_t));
+    }
   }
 }
 
-char *array_writer::add_space(int stream, size_t size) {
-  std::vector<char> &bytes = bytes_[size_t(stream)];
-  bytes.resize(bytes.size() + size);
-  return bytes.data() + bytes.size() - size;
-}
+char *array_writer::add_space(int stream, size_t size) { return bytes_[size_t(stream)].add(size); }
 
 void array_writer::add_value(int stream, const void *value, size_t size) {
   if (size > 0) {
@@ -238,11 +254,11 @@ void array_writer::add_text(int stream, std::string_view text) {
   add_value(stream + 1, text.data(), text.size());
 }
 
-void array_writer::add_valid(int stream, bool valid) { bytes_[size_t(stream)].push_back(valid); }
+void array_writer::add_valid(int stream, bool valid) { *add_space(stream, 1) = valid; }
 
 void array_writer::add_row(int stream, intptr_t length) {
   int64_t end;
-  std::vector<char> &bytes = bytes_[size_t(stream)];
+  growing_buffer &bytes = bytes_[size_t(stream)];
   std::memcpy(&end, bytes.data() + bytes.size() - sizeof(end), sizeof(end));
   end += length;
   add_value(stream, &end, sizeof(end));
@@ -302,25 +318,21 @@ ref<array_block> array_writer::finish(access_mode access) {
   for (size_t d = 0; d < size_.size(); d++) { // a strided dimension that no element reached has size 1
     size_[d] = strided_[d] && size_[d] < 0 ? 1 : size_[d];
   }
-  if (type_->scalar != not_scalar && type_->nstreams == 1) { // a small one has its data in its block
+  bool scalars = type_->scalar != not_scalar && type_->nstreams == 1;
+  if (scalars && bytes_[0].size() <= 256) { // a small one has its data in its block
     ref<array_block> block = new_dense(type_.get(), size_.data(), access);
-    if (!bytes_[0].empty()) {
-      std::memcpy(block->values().address, bytes_[0].data(), bytes_[0].size());
-    }
+    std::memcpy(block->values().address, bytes_[0].data(), bytes_[0].size());
     return block;
   }
   ref<array_block> block = new_block(type_.get(), access, access == access_mode::immutable ? flag_ours : 0);
   std::copy(size_.begin(), size_.end(), block->size());
   for (int s = 0; s < block->nstreams; s++) {
-    const std::vector<char> &bytes = bytes_[size_t(s)];
-    ref<buffer> memory = allocate_buffer(bytes.size());
-    if (!bytes.empty()) {
-      std::memcpy(memory->data, bytes.data(), bytes.size());
-    }
+    ref<buffer> memory = bytes_[size_t(s)].finish();
     char *address = memory->data;
     block->streams()[s] = {address, memory.take(), is_slots(type_->roles[s]) ? slot_kind::offsets64 : slot_kind::none};
   }
   set_c_order(*block);
+  note_density(*block);
   return block;
 }
 

@@ -38,6 +38,27 @@ ref<array_block> new_empty(const type_data *type, const intptr_t *size);
 /// An array that new_empty made becomes immutable: what its pools hold goes to memory of its own size.
 void settle(array_block &block);
 
+/// Memory that grows as it is written, and then is a buffer.
+class growing_buffer {
+public:
+  size_t size() const { return size_; }
+  char *data() { return memory_->data; }
+  /// Room for so many bytes more, not zeroed.
+  char *add(size_t bytes) {
+    if (bytes > capacity_ - size_) {
+      reserve(std::max(size_ + bytes, 2 * capacity_));
+    }
+    size_ += bytes;
+    return memory_->data + size_ - bytes;
+  }
+  void reserve(size_t bytes);
+  ref<buffer> finish(); ///< of about its size
+
+private:
+  ref<buffer> memory_ = allocate_buffer(0);
+  size_t size_ = 0, capacity_ = 0;
+};
+
 /// Collects the elements of a new array in C order, each stream's in memory of its own. The caller walks the type and
 /// says what is at each part; sizes of strided dimensions are those that come first.
 class array_writer {
@@ -47,6 +68,8 @@ public:
   void add_value(int stream, const void *value, size_t size);
   /// Room for values that the caller writes, before anything else is added to the stream.
   char *add_space(int stream, size_t size);
+  /// All that will be added to the stream, where the caller knows it.
+  void expect(int stream, size_t size) { bytes_[size_t(stream)].reserve(size); }
   void add_text(int stream, std::string_view text); ///< the slots; the bytes go to the next stream
   void add_valid(int stream, bool valid);
   void add_row(int stream, intptr_t length); ///< its elements come next
@@ -62,8 +85,8 @@ public:
 
 private:
   ndt::type type_;
-  std::vector<std::vector<char>> bytes_; // of each stream; of slots, offsets
-  std::vector<intptr_t> size_;           // of each dimension, -1 where it is not known or there is none
+  std::vector<growing_buffer> bytes_; // of each stream; of slots, offsets
+  std::vector<intptr_t> size_;        // of each dimension, -1 where it is not known or there is none
   std::vector<bool> strided_;
 };
 

@@ -1,4 +1,4 @@
-// Views of memory that Python objects lend: the buffer protocol.
+// Views of memory that Python objects lend: the buffer protocol, and NumPy's arrays as they are.
 #include "values.h"
 
 #include <cstring>
@@ -34,15 +34,124 @@ bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
 
 namespace {
 
+// How an array of NumPy begins, since its first version.
+struct ndarray_fields {
+  PyObject_HEAD char *data;
+  int ndim;
+  Py_ssize_t *shape, *strides;
+  PyObject *base, *dtype;
+  int flags;
+};
+constexpr int is_writable = 0x0400, warns_on_write = int(0x80000000u); // of its flags
+
+// That it does is learned from an array that says the same by the buffer protocol; to ask each costs 100 ns. The dtypes
+// are the one object that NumPy has for each type; arrays with others, of the other byte order or with metadata, are
+// asked.
+struct ndarray_layout {
+  PyTypeObject *type = nullptr; // null where it is another one
+  PyObject *dtype[scalar_count] = {};
+
+  explicit ndarray_layout(PyTypeObject *of) {
+    nb::module_ numpy = nb::module_::import_("numpy");
+    nb::object probe = numpy.attr("zeros")(nb::make_tuple(2, 3), "int16")
+                           .attr("__getitem__")(nb::make_tuple(nb::slice(nb::none(), nb::none(), nb::int_(-1)),
+                                                               nb::slice(nb::none(), nb::int_(2), nb::none())));
+    const auto *fields = reinterpret_cast<ndarray_fields *>(probe.ptr());
+    Py_buffer view;
+    if (Py_TYPE(probe.ptr()) != of || size_t(of->tp_basicsize) < sizeof(ndarray_fields) ||
+        PyObject_GetBuffer(probe.ptr(), &view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
+      PyErr_Clear();
+      return;
+    }
+    auto same = [](const Py_ssize_t *a, const Py_ssize_t *b) { return a[0] == b[0] && a[1] == b[1]; };
+    bool is_known = fields->data == view.buf && fields->ndim == 2 && same(fields->shape, view.shape) &&
+                    same(fields->strides, view.strides) && fields->dtype == probe.attr("dtype").ptr() &&
+                    (fields->flags & is_writable);
+    PyBuffer_Release(&view);
+    probe.attr("setflags")(nb::arg("write") = false);
+    if (!is_known || (fields->flags & is_writable)) {
+      return;
+    }
+    for (size_t i = 0; i < scalar_count; i++) {
+      dtype[i] = numpy.attr("dtype")(scalar_name[i]).release().ptr();
+    }
+    type = of;
+  }
+};
+
 void release_buffer(void *context) {
   auto *view = static_cast<Py_buffer *>(context);
   give_back([&] { PyBuffer_Release(view); });
   delete view;
 }
 
+nd::array view_of(const lent_numbers &lent, ref<buffer> memory) {
+  if (lent.ndim > max_ndim) {
+    throw error(error_kind::value, "asarray: more than 32 dimensions");
+  }
+  ndt::type type = ndt::make_scalar(lent.scalar);
+  for (int d = 0; d < lent.ndim; d++) {
+    type = ndt::make_strided_dim(type);
+  }
+  access_mode access = lent.readonly ? access_mode::readonly : access_mode::readwrite;
+  Py_ssize_t c_order[max_ndim]; // an exporter may leave out what follows from the length
+  intptr_t chained = scalar_size[size_t(lent.scalar)], count = 1;
+  bool dense = true;
+  for (int d = lent.ndim - 1; d >= 0; d--) {
+    c_order[d] = chained;
+    dense &= lent.shape[d] == 1 || !lent.strides || lent.strides[d] == chained;
+    chained *= lent.shape[d];
+    count *= lent.shape[d];
+  }
+  const Py_ssize_t *strides = lent.strides ? lent.strides : c_order;
+  ref<array_block> block = new_block(type.get(), access, dense || count == 0 ? flag_dense : 0);
+  for (int d = 0; d < lent.ndim; d++) {
+    block->size()[d] = lent.shape[d];
+    block->value_strides()[d] = strides[d];
+  }
+  block->count = count;
+  block->values() = {lent.data, memory.take(), slot_kind::none};
+  return nd::array(std::move(block));
+}
+
 } // namespace
 
+void release_object(void *object) {
+  give_back([&] { Py_DECREF(static_cast<PyObject *>(object)); });
+}
+
+lent_numbers numbers_of_numpy(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  static PyTypeObject *ndarray = nullptr; // under the interpreter's lock
+  if (type != ndarray) {
+    if (ndarray || (type->tp_flags & Py_TPFLAGS_HEAPTYPE) || std::strcmp(type->tp_name, "numpy.ndarray") != 0) {
+      return {};
+    }
+    ndarray = type;
+  }
+  static const ndarray_layout layout(type);
+  if (!layout.type) {
+    return {};
+  }
+  const auto *fields = reinterpret_cast<ndarray_fields *>(object);
+  for (size_t i = 0; i < scalar_count; i++) {
+    if (fields->dtype == layout.dtype[i]) {
+      bool readonly = !(fields->flags & is_writable) || (fields->flags & warns_on_write);
+      return {fields->data, fields->ndim, fields->shape, fields->strides, scalar_id(i), readonly};
+    }
+  }
+  return {};
+}
+
 nd::array plain_view(PyObject *object) {
+  if (lent_numbers numbers = numbers_of_numpy(object); numbers.ndim >= 0) {
+    intptr_t bytes = scalar_size[size_t(numbers.scalar)];
+    for (int d = 0; d < numbers.ndim; d++) {
+      bytes *= numbers.shape[d];
+    }
+    Py_INCREF(object);
+    return view_of(numbers, adopt_memory(numbers.data, size_t(bytes), release_object, object));
+  }
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     delete view;
@@ -50,12 +159,14 @@ nd::array plain_view(PyObject *object) {
     return nd::array();
   }
   ref<buffer> memory = adopt_memory(view->buf, size_t(view->len), release_buffer, view);
-  // An exporter may leave out what follows from the length: one dimension, or C order.
   intptr_t length = view->itemsize ? view->len / view->itemsize : 0;
-  const Py_ssize_t *shape = view->shape ? view->shape : &length;
-  Py_ssize_t c_order[max_ndim];
-  scalar_id scalar;
-  if (!scalar_of_format(*view, scalar) || (scalar == scalar_id::uint8 && is_time(object))) {
+  lent_numbers numbers{static_cast<char *>(view->buf),
+                       view->ndim,
+                       view->shape ? view->shape : &length,
+                       view->strides,
+                       scalar_id::bool_,
+                       view->readonly != 0};
+  if (!scalar_of_format(*view, numbers.scalar) || (numbers.scalar == scalar_id::uint8 && is_time(object))) {
     if (!PyObject_HasAttrString(object, "dtype")) {
       throw error(error_kind::type, "asarray: no type for elements of format '" +
                                         std::string(view->format ? view->format : "") + "' and " +
@@ -63,31 +174,7 @@ nd::array plain_view(PyObject *object) {
     }
     return nd::array();
   }
-  if (view->ndim > max_ndim) {
-    throw error(error_kind::value, "asarray: more than 32 dimensions");
-  }
-  ndt::type type = ndt::make_scalar(scalar);
-  for (int d = 0; d < view->ndim; d++) {
-    type = ndt::make_strided_dim(type);
-  }
-  access_mode access = view->readonly ? access_mode::readonly : access_mode::readwrite;
-  intptr_t chained = view->itemsize, count = 1;
-  bool dense = true;
-  for (int d = view->ndim - 1; d >= 0; d--) {
-    c_order[d] = chained;
-    dense &= shape[d] == 1 || !view->strides || view->strides[d] == chained;
-    chained *= shape[d];
-    count *= shape[d];
-  }
-  const Py_ssize_t *strides = view->strides ? view->strides : c_order;
-  ref<array_block> block = new_block(type.get(), access, dense || count == 0 ? flag_dense : 0);
-  for (int d = 0; d < view->ndim; d++) {
-    block->size()[d] = shape[d];
-    block->value_strides()[d] = strides[d];
-  }
-  block->count = count;
-  block->values() = {static_cast<char *>(view->buf), memory.take(), slot_kind::none};
-  return nd::array(std::move(block));
+  return view_of(numbers, std::move(memory));
 }
 
 nd::array view_of_buffer(PyObject *object) {

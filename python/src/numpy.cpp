@@ -84,10 +84,6 @@ ndt::type type_of_dtype(nb::handle dtype, purpose wanted) {
   return ndt::make_struct(texts, fields);
 }
 
-void release_object(void *context) {
-  give_back([&] { Py_DECREF(static_cast<PyObject *>(context)); });
-}
-
 // The streams of a record's parts are all in its memory: each begins at its field, and moves by the array's strides.
 class record_view {
 public:

@@ -6,6 +6,7 @@
 
 #include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
+#include "dynd/array/rows.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/observe.h"
 #include "dynd/ops/isa.h"
@@ -51,8 +52,8 @@ public:
 private:
   void visit(const type_part &part, PyObject *object) {
     if (part.is_dim() && !is_list(object)) {
-      if (nd::array rows = dense_rows(object); rows && can_copy(part, rows)) {
-        return visit_rows(part, rows, rows->values().address, 0);
+      if (dense_rows rows(object); rows && can_copy(part, rows)) {
+        return visit_rows(part, rows, rows->data, 0);
       }
     }
     nb::object value = as_element(part.type, without_array(object));
@@ -228,24 +229,24 @@ private:
 
   // Whether an array of numbers is what the type has here: as many dimensions, and then a scalar that no value of the
   // array's type is refused for.
-  static bool can_copy(type_part part, const nd::array &rows) {
-    for (int d = 0; d < rows.ndim(); d++, part = part.element()) {
+  static bool can_copy(type_part part, const dense_rows &rows) {
+    for (int d = 0; d < rows->ndim; d++, part = part.element()) {
       if (!part.is_dim()) {
         return false;
       }
     }
-    return part.type->kind == type_kind::scalar && promote(part.type->scalar, rows->scalar()) == part.type->scalar;
+    return part.type->kind == type_kind::scalar && promote(part.type->scalar, rows->scalar) == part.type->scalar;
   }
 
   // The rows of an array from dimension d on, which begin at `from`.
-  void visit_rows(const type_part &part, const nd::array &rows, const char *from, int d) {
-    intptr_t size = rows->size()[d], stride = rows->value_strides()[d];
+  void visit_rows(const type_part &part, const dense_rows &rows, const char *from, int d) {
+    intptr_t size = rows->shape[d], stride = rows->strides[d];
     add_size(part, size);
     type_part element = part.element();
-    if (d + 1 < rows.ndim()) {
+    if (d + 1 < rows->ndim) {
       type_part inner = element;
-      for (int e = d + 1; size == 0 && e < rows.ndim() && !inner.is_var(); e++, inner = inner.element()) {
-        add_size(inner, rows->size()[e]); // what no row can say
+      for (int e = d + 1; size == 0 && e < rows->ndim && !inner.is_var(); e++, inner = inner.element()) {
+        add_size(inner, rows->shape[e]); // what no row can say
       }
       place::level level(where_);
       for (intptr_t i = 0; i < size; i++) {
@@ -257,8 +258,8 @@ private:
     scalar_id to = element.type->scalar;
     size_t item = scalar_size[size_t(to)];
     char *dst = writer_.add_space(element.stream, size_t(size) * item);
-    batch_fn convert = isa().convert(to, rows->scalar());
-    if (stride == intptr_t(rows->item_size())) {
+    batch_fn convert = isa().convert(to, rows->scalar);
+    if (stride == intptr_t(scalar_size[size_t(rows->scalar)])) {
       convert(dst, from, nullptr, nullptr, size_t(size), nullptr);
       return;
     }
@@ -280,10 +281,27 @@ private:
     if (element.type->kind == type_kind::scalar) {
       return visit_numbers(element, list.ptr());
     }
+    intptr_t rows = PySequence_Fast_GET_SIZE(list.ptr());
     for_each_item(list.ptr(), poll_, [&](PyObject *item, intptr_t i) {
       where_.at(i);
       visit(element, item);
+      if (i == 0 && where_.depth() == 1) {
+        expect_rows(element, rows);
+      }
     });
+  }
+
+  // The rows of the outermost list are all like the first, where their type says so.
+  void expect_rows(const type_part &row, intptr_t count) {
+    const type_data *t = row.type;
+    intptr_t bytes = t->scalar == not_scalar ? 0 : intptr_t(scalar_size[size_t(t->scalar)]);
+    type_part part = row;
+    for (; part.is_dim() && !part.is_var(); part = part.element()) {
+      bytes *= writer_.size(part.dim);
+    }
+    if (part.type->kind == type_kind::scalar && !__builtin_mul_overflow(bytes, count, &bytes) && bytes > 0) {
+      writer_.expect(part.stream, size_t(bytes));
+    }
   }
 
   // A list of scalars. What it usually holds, Python's own int and float, is read in place: no user code runs.
@@ -308,14 +326,14 @@ private:
         continue;
       }
       if (numpy_number number = number_in(object); number.address && number.scalar == scalar) {
-        std::memcpy(dst, number.address, item);
+        with_item(item, [&](auto size) { std::memcpy(dst, number.address, size); }); // no call
         continue;
       }
       if (PyLong_CheckExact(object)) {
         int overflow;
         int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
         if (!overflow && value >= range.least && value <= range.greatest) {
-          std::memcpy(dst, &value, item); // its low bytes: little-endian
+          with_item(item, [&](auto size) { std::memcpy(dst, &value, size); }); // its low bytes: little-endian
           continue;
         }
       }

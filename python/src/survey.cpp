@@ -67,7 +67,7 @@ public:
       note(at, element_ ? seen::an_element : seen::a_number);
       return note_scalar(at, number.scalar);
     }
-    if (nd::array rows = dense_rows(object)) {
+    if (dense_rows rows(object); rows) {
       return visit_rows(at, rows);
     }
     nb::object value = without_array(object);
@@ -168,15 +168,15 @@ private:
   }
 
   // The lists that an array of numbers would be, without making them.
-  void visit_rows(seen &at, const nd::array &rows) {
+  void visit_rows(seen &at, const dense_rows &rows) {
     seen *bottom = &at;
-    for (int d = 0; d < rows.ndim(); d++) {
-      note_list(*bottom, rows->size()[d]);
+    for (int d = 0; d < rows->ndim; d++) {
+      note_list(*bottom, rows->shape[d]);
       bottom = &item_of(*bottom);
     }
-    lists_ -= rows.ndim();
+    lists_ -= rows->ndim;
     note(*bottom, element_ ? seen::an_element : seen::a_number);
-    note_scalar(*bottom, rows->scalar());
+    note_scalar(*bottom, rows->scalar);
   }
 
   void visit_list(seen &at, PyObject *object, PyObject *list) {

@@ -43,13 +43,20 @@ nb::object as_list(PyObject *object) {
   return a.ndim() > 0 ? nb::steal(to_list(a)) : nb::object();
 }
 
-nd::array dense_rows(PyObject *object) {
+dense_rows::dense_rows(PyObject *object) {
   bool ours = is_array(object);
   if (!ours && (is_list(object) || !has_buffer(object) || PyByteArray_Check(object))) {
-    return nd::array();
+    return;
+  }
+  if (lent_numbers lent = numbers_of_numpy(object); lent.ndim > 0) {
+    numbers_ = lent;
+    return;
   }
   nd::array a = ours ? unwrap(object) : view_of_buffer(object);
-  return a.ndim() > 0 && a->has_scalars() && a->nstreams == 1 ? a.eval() : nd::array();
+  if (a.ndim() > 0 && a->has_scalars() && a->nstreams == 1) {
+    view_ = a.eval();
+    numbers_ = {a->values().address, a.ndim(), a->size(), a->value_strides(), a->scalar(), true};
+  }
 }
 
 nb::object without_array(PyObject *object) {

@@ -79,8 +79,33 @@ inline bool has_buffer(PyObject *object) {
 /// nothing.
 nb::object as_list(PyObject *object);
 
-/// A view of an array or a buffer of numbers with dimensions of one size, in a list; null for anything else.
-nd::array dense_rows(PyObject *object);
+/// Numbers in memory of another owner, as it says where they are: for as long as no other code runs. Strides may be
+/// null: C order.
+struct lent_numbers {
+  char *data = nullptr;
+  int ndim = -1; ///< -1: there are none
+  const intptr_t *shape = nullptr, *strides = nullptr;
+  scalar_id scalar = scalar_id::bool_;
+  bool readonly = true;
+};
+
+/// What gives back a reference to the Python object that is a buffer's context.
+void release_object(void *object);
+
+/// What an array of NumPy has in it; nothing where it is no plain array of numbers, or something else.
+lent_numbers numbers_of_numpy(PyObject *object);
+
+/// An array or a buffer of numbers with dimensions of one size, in a list; nothing for anything else.
+class dense_rows {
+public:
+  explicit dense_rows(PyObject *object);
+  explicit operator bool() const { return numbers_.ndim > 0; }
+  const lent_numbers *operator->() const { return &numbers_; }
+
+private:
+  nd::array view_; // of what is not NumPy's
+  lent_numbers numbers_;
+};
 
 /// An element of an array that is no number as the Python value it is; anything else as it is.
 nb::object without_array(PyObject *object);
