@@ -77,7 +77,28 @@ bool advance(int64_t *chosen, int n, int64_t size) {
 
 struct pattern_table {
   choice_rows::pattern of[choice_rows::most + 1] = {}; // by length
+
+  constexpr pattern_table() { of[0].in_fours = true; } // of no choices, which are stored all the same
 };
+
+// The places once more, by fours; those that no choice needs are where the last one's is.
+constexpr void find_fours(choice_rows::pattern &pattern, int used) {
+  for (int n = used; n < choice_rows::most; n++) {
+    pattern.place[n] = pattern.place[used - 1];
+  }
+  pattern.in_fours = true;
+  for (int k = 0; k < 4; k++) {
+    const uint64_t *place = pattern.place + 4 * k;
+    uint64_t start = std::min({place[0], place[1], place[2], place[3], uint64_t(choice_rows::most - 4)});
+    pattern.start[k] = uint32_t(start);
+    for (int i = 0; i < 4; i++) {
+      uint64_t inside = place[i] - start;
+      pattern.in_fours &= inside < 4;
+      pattern.words[k][2 * i] = uint32_t(2 * inside);
+      pattern.words[k][2 * i + 1] = uint32_t(2 * inside + 1);
+    }
+  }
+}
 
 constexpr pattern_table product_patterns(bool second) {
   pattern_table made;
@@ -88,6 +109,7 @@ constexpr pattern_table product_patterns(bool second) {
     int elements = choice_rows::most / each; // of the first member
     made.of[each].choices = elements * each;
     made.of[each].elements = second ? 0 : elements;
+    find_fours(made.of[each], elements * each);
   }
   return made;
 }
@@ -103,6 +125,7 @@ constexpr pattern_table pair_patterns(bool second, bool replacement) {
     }
     int all = size * (replacement ? size + 1 : size - 1) / 2;
     made.of[size].choices = all <= choice_rows::most ? all : 0;
+    find_fours(made.of[size], std::max(n, 1));
   }
   return made;
 }
@@ -159,8 +182,8 @@ ref<choices> choices::product(const char *name, std::span<const row_offsets> row
   auto made = ref<choices>::adopt(new choices(rows, int(rows.size())));
   made->is_product_ = true;
   made->count_rows(name, [&](intptr_t r) {
-    int64_t all = 1;
-    for (const row_offsets &one : rows) {
+    int64_t all = rows[0].length(r);
+    for (const row_offsets &one : rows.subspan(1)) {
       if (__builtin_mul_overflow(all, one.length(r), &all)) {
         fail_large(name);
       }
@@ -242,60 +265,96 @@ void choices::places(int member, int64_t first, int64_t count, int64_t *to, bool
   }
 }
 
-choice_rows choices::patterns_of(int member, int64_t size) const {
-  const pattern_table &table = is_product_ ? products[member] : pairs[replacement_][member];
-  return {counts_.at,  rows_of(member).at, rows_[is_product_ ? 1 : 0].at, table.of, size,
-          is_product_, member == 1,        replacement_ ? 0 : 1};
+// The lists of the first member come first; so do, in `take`, what is made of them.
+choice_rows choices::patterns_of(std::span<const record_field> fields) const {
+  choice_rows made{counts_.at, rows_[is_product_ ? 1 : 0].at, {}, {}, is_product_, replacement_ ? 0 : 1};
+  int count = 0;
+  for (int member = 0; member < 2; member++) {
+    const pattern_table &table = is_product_ ? products[member] : pairs[replacement_][member];
+    choice_rows::member &of = made.members[member] = {rows_of(member).at, table.of, INT64_MAX, 0};
+    for (const record_field &field : fields) {
+      if (field.member == member) {
+        made.from[count++] = field.list->values().address;
+        of.size = std::min<int64_t>(of.size, field.list->size()[0]);
+        of.fields++;
+      }
+    }
+  }
+  return made;
+}
+
+// A part of a row.
+template <size_t Item>
+void choices::take_one(const record_field &field, intptr_t row, int64_t skipped, int64_t count, char *to) const {
+  const char *from = field.list->values().address;
+  intptr_t stride = field.list->value_strides()[0];
+  int64_t place[256];
+  for (int64_t run; count > 0; skipped += run, count -= run) {
+    run = std::min(count, int64_t(std::size(place)));
+    row_places(field.member, row, skipped, run, place, rows_of(field.member).at[row]);
+    for (int64_t i = 0; i < run; i++, to += Item) {
+      std::memcpy(to, from + place[i] * stride, Item);
+    }
+  }
 }
 
 template <size_t Item>
-void choices::take(int member, const array_block &list, int64_t first, int64_t count, char *to) const {
-  const char *from = list.values().address;
-  intptr_t stride = list.value_strides()[0], row = count ? row_of(first) : 0;
-  bool short_rows = members_ == 2 && (Item == 4 || Item == 8) && stride == intptr_t(Item);
-  choice_rows patterns = short_rows ? patterns_of(member, list.size()[0]) : choice_rows();
-  auto choose = [&](char *at, int64_t room) {
-    auto *function = isa().choices->choose[Item == 8];
-    return intptr_t(function(at, at + room * int64_t(Item), from, patterns, size_t(row), size_t(counts_.count)));
+void choices::take(std::span<const record_field> fields, int64_t first, int64_t count, char *const *to) const {
+  constexpr int64_t some = 6 * choice_rows::most;
+  bool short_rows = members_ == 2 && (Item == 4 || Item == 8) &&
+                    std::all_of(fields.begin(), fields.end(), [](const record_field &field) {
+                      return field.list->value_strides()[0] == intptr_t(Item);
+                    });
+  choice_rows patterns = short_rows ? patterns_of(fields) : choice_rows();
+  char *at[choice_rows::most_fields], *rest[choice_rows::most_fields], whole[choice_rows::most_fields][some * Item];
+  size_t number[choice_rows::most_fields], found = 0; // of the fields, in the order of the patterns
+  for (int member = 0; member < members_; member++) {
+    for (size_t f = 0; f < fields.size(); f++) {
+      if (fields[f].member == member) {
+        number[found] = f;
+        rest[found] = whole[found];
+        at[found++] = to[f];
+      }
+    }
+  }
+  intptr_t row = count ? row_of(first) : 0;
+  auto choose = [&](char *const *where, int64_t room) {
+    return intptr_t(isa().choices->choose[Item == 8](patterns, where, room, size_t(row), size_t(counts_.count)));
   };
   while (count > 0) {
     int64_t skipped = first - counts_.at[row], done = 0;
     intptr_t next = row;
     if (short_rows && skipped == 0) {
-      next = choose(to, count);
+      next = choose(at, count);
       done = counts_.at[next] - first;
     }
     if (short_rows && next == row) { // a part of a row, or what is written would be too much
-      constexpr int64_t some = 6 * choice_rows::most;
-      char whole[some * Item];
-      next = choose(whole, some);
+      next = choose(rest, some);
       done = std::min(counts_.at[next] - first, count);
-      if (next > row) {
-        std::memcpy(to, whole + skipped * int64_t(Item), size_t(done) * Item);
+      for (size_t f = 0; f < found && next > row; f++) {
+        std::memcpy(at[f], whole[f] + skipped * int64_t(Item), size_t(done) * Item);
       }
     }
     if (next == row) {
-      int64_t place[256];
-      done = std::min({counts_.at[row + 1] - first, count, int64_t(std::size(place))});
-      if (done > 0) {
-        row_places(member, row, skipped, done, place, rows_of(member).at[row]);
-      }
-      for (int64_t i = 0; i < done; i++) {
-        std::memcpy(to + i * int64_t(Item), from + place[i] * stride, Item);
+      done = std::min(counts_.at[row + 1] - first, count);
+      for (size_t f = 0; f < found; f++) {
+        take_one<Item>(fields[number[f]], row, skipped, done, at[f]);
       }
       next = first + done == counts_.at[row + 1] ? row + 1 : row;
     }
     row = next;
     first += done;
     count -= done;
-    to += done * int64_t(Item);
+    for (size_t f = 0; f < found; f++) {
+      at[f] += done * int64_t(Item);
+    }
   }
 }
 
-template void choices::take<1>(int, const array_block &, int64_t, int64_t, char *) const;
-template void choices::take<2>(int, const array_block &, int64_t, int64_t, char *) const;
-template void choices::take<4>(int, const array_block &, int64_t, int64_t, char *) const;
-template void choices::take<8>(int, const array_block &, int64_t, int64_t, char *) const;
-template void choices::take<16>(int, const array_block &, int64_t, int64_t, char *) const;
+template void choices::take<1>(std::span<const record_field>, int64_t, int64_t, char *const *) const;
+template void choices::take<2>(std::span<const record_field>, int64_t, int64_t, char *const *) const;
+template void choices::take<4>(std::span<const record_field>, int64_t, int64_t, char *const *) const;
+template void choices::take<8>(std::span<const record_field>, int64_t, int64_t, char *const *) const;
+template void choices::take<16>(std::span<const record_field>, int64_t, int64_t, char *const *) const;
 
 } // namespace dynd::nd

@@ -11,6 +11,12 @@
 
 namespace dynd::nd {
 
+/// A field of records that are made of choices: a member's elements, which are in a list.
+struct record_field {
+  array list;
+  int member;
+};
+
 class choices : public counted {
 public:
   /// Choices of n elements of each row, in their order; with `replacement` also of the same element several times.
@@ -24,8 +30,9 @@ public:
 
   /// Where a member's elements are, of `count` choices from number `first` on: in the member's list, or in their rows.
   void places(int member, int64_t first, int64_t count, int64_t *to, bool in_rows = false) const;
-  /// The same elements themselves, of a list of numbers with items of that size.
-  template <size_t Item> void take(int member, const array_block &list, int64_t first, int64_t count, char *to) const;
+  /// The same elements themselves, of lists of numbers with items of that size: most_fields at most, at once.
+  template <size_t Item>
+  void take(std::span<const record_field> fields, int64_t first, int64_t count, char *const *to) const;
 
 private:
   choices(std::span<const row_offsets> rows, int members);
@@ -35,7 +42,9 @@ private:
   void product_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to, int64_t begin) const;
   void combined_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to, int64_t begin) const;
   void row_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to, int64_t begin) const;
-  choice_rows patterns_of(int member, int64_t size) const;
+  template <size_t Item>
+  void take_one(const record_field &field, intptr_t row, int64_t skipped, int64_t count, char *to) const;
+  choice_rows patterns_of(std::span<const record_field> fields) const;
 
   std::vector<row_offsets> rows_; ///< of each member of a product; of combinations those of all
   new_offsets counts_;

@@ -14,12 +14,6 @@ namespace dynd::nd {
 /// A list of structs whose fields are the elements of lists of one length; without names, of tuples. A view.
 array zip_lists(std::span<const std::string> names, std::span<const array> lists);
 
-/// A field of records that are made of choices: a member's elements, which are in a list.
-struct record_field {
-  array list;
-  int member;
-};
-
 /// Structs of that many fields (or without names, tuples), in the shape of the choices' numbers. Large ones are lazy: a
 /// field of them is computed without the others, and if it is made of numbers in one pass with what is computed from
 /// it.

@@ -1,13 +1,12 @@
 // Records that are put together from lists, and records of choices, which are put together when they are wanted.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/callable.h"
 #include "dynd/call/joined.h"
 #include "dynd/eval/direct.h"
+#include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/group.h"
 #include "dynd/eval/settings.h"
@@ -50,46 +49,58 @@ array zip_lists(std::span<const std::string> names, std::span<const array> lists
 
 namespace {
 
-// (int64) -> T: the element of a list that is a member of the choice with this number. Lazy operations keep it alive,
-// and it keeps the list and the choices.
-struct member_kernel : deferred_ckernel {
-  array list;
+// (int64) -> T, or several: the elements of lists that are members of the choice with this number. Lazy operations and
+// kernels keep it alive, and it keeps the lists and the choices.
+struct member_function : external_function {
+  deferred_ckernel deferred;
+  std::vector<record_field> fields; // of one item size
   ref<choices> which;
-  int member;
-  std::string signature_text;
-  std::atomic<intptr_t> refs{1};
 
   struct leaf {
     ckernel_prefix base;
-    const member_kernel *kernel; // which lives as long as what is built by it
+    const member_function *function; // which lives as long as what is built by it
   };
 
-  member_kernel(const record_field &field, const ref<choices> &of)
-      : deferred_ckernel{}, list(field.list), which(of), member(field.member) {
-    signature_text = std::string("(int64) -> ") + scalar_name[size_t(list->scalar())];
-    deferred_ckernel &base = *this;
-    base = {sizeof(deferred_ckernel),
-            DYND_ABI_VERSION,
-            unary_operation_funcproto_id,
-            dynd_callable_pure | dynd_callable_total,
-            "choose",
-            signature_text.c_str(),
-            nullptr,
-            nullptr,
-            make_leaf,
-            [](const deferred_ckernel *self) { of_kernel(self)->refs.fetch_add(1, std::memory_order_relaxed); },
-            [](const deferred_ckernel *self) {
-              if (of_kernel(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-                delete of_kernel(self);
-              }
-            },
-            nullptr,
-            nullptr};
+  member_function(std::vector<record_field> all, const ref<choices> &of) : fields(std::move(all)), which(of) {
+    refs = 1;
+    destroy = [](counted *self) noexcept { delete static_cast<member_function *>(self); };
+    join = join_members;
+    kernel = &deferred;
+    deferred = {sizeof(deferred_ckernel),
+                DYND_ABI_VERSION,
+                multi_operation_funcproto_id,
+                dynd_callable_pure | dynd_callable_total,
+                "choose",
+                "(int64) -> T",
+                nullptr,
+                this,
+                make_leaf,
+                [](const deferred_ckernel *self) { dynd::retain(of_kernel(self)); },
+                [](const deferred_ckernel *self) { dynd::release(of_kernel(self)); },
+                nullptr,
+                nullptr};
+    types.noutputs = int(fields.size());
+    types.nsources = 1;
+    scalar_id *type = types.type;
+    for (const record_field &field : fields) {
+      *type++ = field.list->scalar();
+    }
+    *type = scalar_id::int64;
   }
 
 private:
-  static member_kernel *of_kernel(const deferred_ckernel *self) {
-    return const_cast<member_kernel *>(static_cast<const member_kernel *>(self));
+  static member_function *of_kernel(const deferred_ckernel *self) {
+    return static_cast<member_function *>(self->data_ptr);
+  }
+
+  // Of the same choices, so that they are gone through once.
+  static ref<external_function> join_members(const external_function &a, const external_function &b) {
+    auto &first = static_cast<const member_function &>(a), &second = static_cast<const member_function &>(b);
+    std::vector<record_field> all = first.fields;
+    all.insert(all.end(), second.fields.begin(), second.fields.end());
+    bool possible = first.which.get() == second.which.get() && all.size() <= choice_rows::most_fields &&
+                    first.fields[0].list->item_size() == second.fields[0].list->item_size();
+    return ref<external_function>::adopt(possible ? new member_function(std::move(all), first.which) : nullptr);
   }
 
   static intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
@@ -102,8 +113,8 @@ private:
       return dynd_error_memory;
     }
     auto *made = reinterpret_cast<leaf *>(out->data + offset);
-    made->kernel = of_kernel(self);
-    made->base.function = function_of(made->kernel->list->item_size());
+    made->function = of_kernel(self);
+    made->base.function = function_of(made->function->fields[0].list->item_size());
     return end;
   }
 
@@ -117,19 +128,25 @@ private:
 
   // The numbers of a batch follow each other, in nearly all walks.
   template <size_t Item>
-  static int take(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t count,
-                  const ckernel_prefix *self, dynd_frame *) {
-    const member_kernel &k = *reinterpret_cast<const leaf *>(self)->kernel;
+  static int take(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *) {
+    const member_function &f = *reinterpret_cast<const leaf *>(self)->function;
+    size_t fields = f.fields.size();
+    const char *src = stream[fields];
     auto *number = reinterpret_cast<const int64_t *>(src);
-    if (count && dst_stride == intptr_t(Item) && src_stride == intptr_t(sizeof(int64_t)) &&
-        isa().choices->follow(number, count)) {
-      k.which->take<Item>(k.member, *k.list.get(), number[0], int64_t(count), dst);
+    bool dense = stride[fields] == intptr_t(sizeof(int64_t)) &&
+                 std::all_of(stride, stride + fields, [](intptr_t s) { return s == intptr_t(Item); });
+    if (count && dense && isa().choices->follow(number, count)) {
+      f.which->take<Item>(f.fields, number[0], int64_t(count), stream);
       return dynd_ok;
     }
-    for (size_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
+    char *to[max_external_outputs];
+    for (size_t i = 0; i < count; i++) {
       int64_t one;
-      std::memcpy(&one, src, sizeof(one));
-      k.which->take<Item>(k.member, *k.list.get(), one, 1, dst);
+      std::memcpy(&one, src + intptr_t(i) * stride[fields], sizeof(one));
+      for (size_t k = 0; k < fields; k++) {
+        to[k] = stream[k] + intptr_t(i) * stride[k];
+      }
+      f.which->take<Item>(f.fields, one, 1, to);
     }
     return dynd_ok;
   }
@@ -206,7 +223,11 @@ private:
     const type_data *type = field.list->type->element;
     array values;
     if (type->kind == type_kind::scalar) {
-      values = callable(kernel::adopt(new member_kernel(field, which)))(numbers);
+      auto function = ref<external_function>::adopt(new member_function({field}, which));
+      array_block *operand = numbers.get();
+      ref<array_block> made;
+      evaluate(*function, {&operand, 1}, &made);
+      return made;
     } else if (type->nfields) {
       std::vector<record_field> inside;
       for (int k = 0; k < type->nfields; k++) {

@@ -32,6 +32,9 @@ bool fused_task::claim_root(array_block *root) {
 void fused_task::add_claimed() {
   for (int i = 0; i < claimed_.count; i++) {
     const lazy_operation &op = *claimed_.node[i]->lazy;
+    if (node_registers_[i].value != no_register) {
+      continue; // an earlier one computes it too
+    }
     if (op.of_rows) {
       const row_operation &function = static_cast<const lazy_row_operation *>(op.external)->what;
       node_registers_[i] = {add_row_function(*this, function, op.computation, registers_of(op.input[0])), no_register};
@@ -42,8 +45,42 @@ void fused_task::add_claimed() {
     for (int j = 0; j < op.ninputs; j++) {
       operands[j] = registers_of(op.input[j]);
     }
-    element_operation what{op.op, op.computation, static_cast<const external_function *>(op.external)};
-    add(what, operands, op.ninputs, &node_registers_[i]);
+    auto *external = static_cast<const external_function *>(op.external);
+    if (external && external->join) {
+      add_joined(i, *external, operands);
+    } else {
+      add({op.op, op.computation, external}, operands, op.ninputs, &node_registers_[i]);
+    }
+  }
+}
+
+// A claimed external function of one output, and those after it that are computed of the same inputs and can be joined
+// with it: one step.
+void fused_task::add_joined(int node, const external_function &function, const value_registers *operands) {
+  const lazy_operation &op = *claimed_.node[node]->lazy;
+  const external_function *all = &function;
+  int nodes[max_external_outputs] = {node}, count = 1;
+  for (int i = node + 1; i < claimed_.count && count < max_external_outputs; i++) {
+    const lazy_operation &other = *claimed_.node[i]->lazy;
+    if (other.of_rows || !other.external ||
+        !std::equal(op.input, op.input + op.ninputs, other.input, other.input + other.ninputs)) {
+      continue;
+    }
+    auto *external = static_cast<const external_function *>(other.external);
+    ref<external_function> joined;
+    if (external->join == all->join) {
+      joined = all->join(*all, *external);
+    }
+    if (joined) {
+      all = joined.get();
+      joined_.push_back(std::move(joined));
+      nodes[count++] = i;
+    }
+  }
+  value_registers results[max_external_outputs];
+  add_external(*all, operands, op.ninputs, results);
+  for (int i = 0; i < count; i++) {
+    node_registers_[nodes[i]] = results[i];
   }
 }
 

@@ -87,12 +87,14 @@ private:
   void add_select(op_id op, scalar_id computation, const value_registers *operands, value_registers *results);
   void add_external(const external_function &function, const value_registers *operands, int count,
                     value_registers *results);
+  void add_joined(int node, const external_function &function, const value_registers *operands);
   int operand_of(array_block *block, int begin);
 
   claimed_group claimed_;
   value_registers node_registers_[max_group];
   small_vector<bound_register, 16> outputs_, sources_; // in the order of the program
   std::vector<ref<array_block>> constants_;
+  std::vector<ref<external_function>> joined_;
 };
 
 } // namespace dynd

@@ -262,9 +262,9 @@ inline void load_elements(const port &p, char *dst, const char *src, intptr_t st
     return fetch_of(p).load_strided(dst, src, stride, n);
   }
   auto *to = reinterpret_cast<int64_t *>(dst);
-  int64_t first = src - number_origin;
-  for (size_t i = 0; i < n; i++) {
-    to[i] = first + int64_t(i) * stride;
+  int64_t number = src - number_origin;
+  for (size_t i = 0; i < n; i++, number += stride) {
+    to[i] = number;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dynd/kernel/chain_kernel.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd::chain {
 
@@ -187,10 +188,8 @@ struct var_rows_call {
     char *to = row_address(o.stream, r), value = *reg[o.reg];
     const int64_t *at = offsets;
     intptr_t step = stride[o.stream];
-    if (step == 1) {
-      for (size_t i = r; i < end; i++) {
-        to[i - r] = value & char(at[i + 1] != at[i]);
-      }
+    if (step == 1 && value) {
+      isa().loop(logic::different, scalar_id::int64)(to, at + r + 1, at + r, nullptr, end - r, nullptr);
       return;
     }
     for (size_t i = r; i < end; i++, to += step) {

@@ -62,6 +62,9 @@ struct external_function : counted {
   /// The kernel built alone (make_external at offset 0): a kernel on scalars depends on no arrmeta, so that one serves
   /// every small call. May be null.
   const ckernel_builder *leaf = nullptr;
+  /// One function on the same operands that has the outputs of the first and then those of the second; null: there is
+  /// none. Null itself: there never is.
+  ref<external_function> (*join)(const external_function &first, const external_function &second) = nullptr;
 
   bool has(uint32_t flags) const { return (kernel->flags & flags) == flags; }
 };

@@ -72,14 +72,20 @@ DYND_ISA_INLINE double unrounded_rest(double a, double whole, double b) {
 #endif
 }
 
-/// The remainder of C's fmod, exactly, by one step that at most goes one divisor too far; where that is not so, it is
-/// hard, and the result is any. For doubles that is a quotient from 2^53 on, or a number that has no room for its
-/// halves to grow; for floats, computed as doubles, a quotient from 2^29 on. No branch: it vectorises.
-template <class T> DYND_ISA_INLINE T quick_remainder(T a, T b, bool &hard) {
+/// Whether a - whole * b may be no remainder, nor one that is one divisor off: for doubles that is a quotient from 2^53
+/// on, or a number that has no room for its halves to grow; for floats, computed as doubles, a quotient from 2^29 on.
+template <class T> DYND_ISA_INLINE bool is_hard(double a, double b, double whole) {
   constexpr bool wide = sizeof(T) == 8;
   constexpr double most = wide ? 0x1p53 : 0x1p29, room = wide ? 0x1p990 : __builtin_inf();
+  return !((__builtin_fabs(whole) < most) & (__builtin_fabs(a) < room) & (__builtin_fabs(b) < room));
+}
+
+/// The remainder of C's fmod, exactly, by one step that at most goes one divisor too far; where that is not so, it is
+/// hard, and the result is any. No branch: it vectorises.
+template <class T> DYND_ISA_INLINE T quick_remainder(T a, T b, bool &hard) {
+  constexpr bool wide = sizeof(T) == 8;
   double x = a, y = b, whole = whole_of(x / y);
-  hard = !((__builtin_fabs(whole) < most) & (__builtin_fabs(x) < room) & (__builtin_fabs(y) < room));
+  hard = is_hard<T>(x, y, whole);
   double rest = wide ? unrounded_rest(x, whole, y) : x - whole * y;
   bool too_far = ((rest < 0) != (x < 0)) & (rest != 0);
   rest += too_far ? __builtin_copysign(y, x) : 0.0;
@@ -144,8 +150,16 @@ template <class T> DYND_ISA_INLINE T truncated_remainder(quick<T> a, quick<T> b)
   *a.hard |= hard;
   return rest;
 }
+/// In one step: the quotient is rounded down before it is multiplied, at most one divisor too high. What is left is a
+/// number of the type, or the sum of both operands, which is rounded as floor_remainder_by does it (of floats computed
+/// as doubles: to a double first, which changes no sum of two floats).
 template <class T> DYND_ISA_INLINE T floor_remainder(quick<T> a, quick<T> b) {
-  return floor_remainder_by(truncated_remainder(a, b), b.value);
+  double x = a.value, y = b.value, whole = rounded_down(x / y);
+  *a.hard |= is_hard<T>(x, y, whole);
+  double rest = sizeof(T) == 8 ? unrounded_rest(x, whole, y) : x - whole * y;
+  bool other_sign = ((rest < 0) != (y < 0)) & (rest != 0);
+  rest += other_sign ? y : 0.0;
+  return T(rest == 0 ? __builtin_copysign(0.0, y) : rest);
 }
 template <class T> DYND_ISA_INLINE T floor_quotient(quick<T> a, quick<T> b) {
   return floor_quotient_by(truncated_remainder(a, b), a.value, b.value);
