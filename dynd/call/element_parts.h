@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dynd/base/cache_lines.h"
 #include "dynd/call/slot_table.h"
 #include "dynd/eval/work.h"
 
@@ -41,9 +42,44 @@ public:
   /// Where in each part those elements begin that are not before this one; of all parts.
   std::vector<int64_t> from(intptr_t element) const;
 
-  /// f(i, place): element i goes to that place; in the order of a part's elements. f holds its pointers by value: they
-  /// stay in registers.
-  template <class F> void move(F f) const {
+  /// Stores value(i) of each element i at its place of `to`, memory that begins with a line. Elements of a part are
+  /// collected in a line of their own, which is stored when it is full: to as many places as there are parts, single
+  /// ones would be stored with a miss each.
+  template <class T, class F> void move(T *to, F value) const {
+    in_blocks([this, to, value](intptr_t b, intptr_t begin, intptr_t end) {
+      constexpr int64_t per_line = line_bytes / sizeof(T);
+      alignas(line_bytes) T lines[parts][per_line];
+      int64_t next[parts];
+      const int64_t *first = next_.data() + b * parts; // another block has what is before it in its line
+      std::copy_n(first, parts, next);
+      auto store = [&](intptr_t part, int64_t line, int64_t stop) {
+        for (int64_t at = std::max(first[part], line); at < stop; at++) {
+          to[at] = lines[part][at & (per_line - 1)];
+        }
+      };
+      const uint16_t *part_of = part_.data(); // these two are in registers
+      F own = value;
+      for (intptr_t i = begin; i < end; i++) {
+        intptr_t part = part_of[i];
+        int64_t at = next[part]++, lane = at & (per_line - 1);
+        lines[part][lane] = own(i);
+        if (lane == per_line - 1) {
+          if (at - lane >= first[part]) {
+            stream_line(to + at - lane, lines[part]);
+          } else {
+            store(part, at - lane, at + 1);
+          }
+        }
+      }
+      for (intptr_t part = 0; part < parts; part++) {
+        store(part, next[part] & -per_line, next[part]);
+      }
+      store_fence();
+    });
+  }
+
+  /// f(i, place) of each element, in order within a part.
+  template <class F> void for_places(F f) const {
     in_blocks([&](intptr_t b, intptr_t begin, intptr_t end) {
       int64_t next[parts];
       std::copy_n(next_.data() + b * parts, parts, next);

@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstring>
 
+#include "dynd/base/cache_lines.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/eval/evaluate.h"
@@ -105,6 +106,8 @@ template <class Slot, class T, class Fold> void fold_values(const fold_part &par
   auto base = Slot(part.base);
   if (!part.counts && part.stride == intptr_t(sizeof(T))) {
     for (intptr_t i = part.begin; i < part.end; i++) {
+      fetch_ahead(slots + i);
+      fetch_ahead(values + i * intptr_t(sizeof(T)));
       auto slot = Slot(slots[i] - base);
       Fold::add(to[slot], value_at<T>(values + i * intptr_t(sizeof(T))), part.about, slot);
     }
@@ -272,7 +275,10 @@ array moved(const array &list, const element_parts &parts) {
   array to(new_dense(list->type, &count));
   const char *from = list->values().address;
   auto move = [&]<class T>(T *values) {
-    parts.move([=](intptr_t i, int64_t place) { values[place] = value_at<T>(from + i * stride); });
+    parts.move(values, [=](intptr_t i) {
+      fetch_ahead(from + i * stride);
+      return value_at<T>(from + i * stride);
+    });
   };
   switch (list->item_size()) {
   case 1:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "dynd/array/view.h"
+#include "dynd/base/cache_lines.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/joined.h"
 #include "dynd/call/key_lists.h"
@@ -31,7 +32,7 @@ key_groups key_groups::in_order() const {
     const uint32_t *from = values_of<uint32_t>(numbers);
     const int64_t *first = parts->first.data();
     const element_parts &own = parts->elements;
-    own.move([=, &own](intptr_t i, int64_t place) { to[i] = from[place] + uint32_t(first[own.part(i)]); });
+    own.for_places([=, &own](intptr_t i, int64_t place) { to[i] = from[place] + uint32_t(first[own.part(i)]); });
   }
   return ordered;
 }
@@ -158,6 +159,7 @@ private:
     bits base = first_number();
     uint64_t past = range_.above() + 1;
     for (intptr_t i = begin; i < end; i++) {
+      fetch_ahead(from + i);
       if (counts(i)) {
         __atomic_store_n(marks + std::min(uint64_t(bits(from[i] - base)), past), char(1), __ATOMIC_RELAXED);
       }
@@ -264,7 +266,7 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
       element_parts(name, count, [&](intptr_t i) { return (read(i).hash() >> 24) % parts; }), std::vector<int64_t>());
   const element_parts &own = made->elements;
   scratch_values<uint64_t> codes(count);
-  own.move([=, to = codes.data()](intptr_t i, int64_t place) { to[place] = read(i).code; });
+  own.move(codes.data(), [=](intptr_t i) { return read(i).code; });
   to.elements = count;
   to.numbers = new_list<uint32_t>(count);
   new_offsets first(parts);
@@ -273,7 +275,11 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
     for (intptr_t part = begin; part < end; part++) {
       table.forget();
       table.insert(
-          name, own.begin(part), own.begin(part + 1), {}, [&](intptr_t i) { return number_key{codes[i]}; },
+          name, own.begin(part), own.begin(part + 1), {},
+          [from = codes.data()](intptr_t i) {
+            fetch_ahead(from + i);
+            return number_key{from[i]};
+          },
           values_of<uint32_t>(to.numbers) + own.begin(part));
       for (intptr_t s = 0; s < table.count(); s++) { // over keys that were read
         codes[own.begin(part) + s] = table.key(s).code;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dynd/array/array.h"
+#include "dynd/base/cache_lines.h"
 #include "dynd/call/slot_table.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/eval/nested.h"
@@ -69,6 +70,7 @@ template <class Code> struct number_reader {
 
   number_key operator()(intptr_t i) const {
     typename Code::bits value;
+    fetch_ahead(from + i * intptr_t(sizeof(value)));
     std::memcpy(&value, from + i * intptr_t(sizeof(value)), sizeof(value));
     return {Code::key(value, false, true)};
   }

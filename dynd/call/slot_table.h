@@ -88,23 +88,33 @@ private:
       const uint32_t *slots = table.slots_.data();
       const Key *known = table.keys_.data();
       int shift = table.shift_;
-      bool is_large = table.slots_.size() > cached_places;
-      for (intptr_t j = 0; j < n; j++) {
+      intptr_t count = 0;
+      auto hash = [&](intptr_t j) {
         items[j].key = read(begin + j);
         items[j].place = items[j].key.hash() >> shift;
-        if (is_large) {
-          __builtin_prefetch(slots + items[j].place);
-        }
-      }
-      for (intptr_t j = 0; is_large && j < n; j++) {
-        __builtin_prefetch(known + slots[items[j].place]);
-      }
-      intptr_t count = 0;
-      for (intptr_t j = 0; j < n; j++) {
+      };
+      auto compare = [&](intptr_t j) {
         uint32_t slot = slots[items[j].place];
         to[j] = slot - 1;
         left[count] = uint32_t(j);
         count += !slot | !(known[slot] == items[j].key) | !counts(begin + j);
+      };
+      if (table.slots_.size() <= cached_places) {
+        for (intptr_t j = 0; j < n; j++) {
+          hash(j);
+          compare(j);
+        }
+        return count;
+      }
+      for (intptr_t j = 0; j < n; j++) {
+        hash(j);
+        __builtin_prefetch(slots + items[j].place);
+      }
+      for (intptr_t j = 0; j < n; j++) {
+        __builtin_prefetch(known + slots[items[j].place]);
+      }
+      for (intptr_t j = 0; j < n; j++) {
+        compare(j);
       }
       return count;
     }

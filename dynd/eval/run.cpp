@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "dynd/base/cache_lines.h"
 #include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
@@ -24,12 +25,6 @@ namespace {
 constexpr intptr_t piece_elements = 1 << 16;
 constexpr intptr_t lone_piece_elements = 1 << 22;    // one thread needs pieces only to ask whether to stop: some ms
 constexpr intptr_t longest_piece_elements = 1 << 28; // a tenth of a second
-
-inline void store_fence() {
-#if defined(__x86_64__)
-  __builtin_ia32_sfence();
-#endif
-}
 
 // All the elements of the space. Rows that do not follow each other are counted where an operand has them.
 intptr_t count_elements(const task &t) {

@@ -304,6 +304,51 @@ def test_many_sparse_keys_are_grouped_in_parts(kind):
     nd.set_num_threads(1)
 
 
+def with_hash(hashes):
+    """Numbers that have these hashes: mixed_bits of slot_table.h, backwards."""
+    x = hashes.astype("u8") * np.uint64(pow(0xD6E8FEB86659FD93, -1, 2**64))
+    return (x ^ x >> np.uint64(32)) * np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
+
+
+def keys_in_parts(case, rng, n):
+    """More than a million keys, of which a sample has many different ones. Parts are by bits 24 to 32 of the hash, places
+    in a table by the highest ones."""
+    few = rng.integers(0, n // 8, n).astype("u8")
+    if case == "one part":
+        return with_hash(few << np.uint64(46))
+    if case == "places that many share":
+        return with_hash(few % np.uint64(64) << np.uint64(24) | few // np.uint64(64) << np.uint64(45))
+    if case == "all distinct":
+        return rng.permutation(n) * 2**40 - 2**59
+    if case == "one group but for the sample":
+        keys = np.full(n, -5)
+        keys[:: n // (1 << 14)] = rng.integers(-(2**62), 2**62, len(keys[:: n // (1 << 14)]))
+        return keys
+    return (few.astype("i8") - n // 16) * 2**41  # "both signs"
+
+
+PARTS = ["one part", "places that many share", "all distinct", "one group but for the sample", "both signs"]
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_keys_that_fill_parts_unevenly(case):
+    rng = np.random.default_rng(4)
+    n = (1 << 20) + 77_777
+    keys, values = keys_in_parts(case, rng, n), rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
+    unique, inverse = np.unique(keys, return_inverse=True)
+    expected, whole = ordered_group_sums(values, inverse, len(unique)), rng.integers(-9, 9, n)
+    totals = np.bincount(inverse, whole)
+    for threads in (1, 2, 3):
+        nd.set_num_threads(threads)
+        gb = nd.groupby(nd.array(values), by=nd.array(keys))
+        assert np.array_equal(np.asarray(gb.keys), unique)
+        assert np.asarray(gb.sum()).tobytes() == expected.tobytes()
+        for kind in ("i1", "i2", "f4", "c16"):  # lines of as many elements
+            assert np.array_equal(np.asarray(gb.sum(nd.array(whole.astype(kind)))), totals)
+        assert np.array_equal(np.asarray(gb.transform("count")), np.bincount(inverse)[inverse])
+    nd.set_num_threads(1)
+
+
 # ---- what people write
 
 
