@@ -220,10 +220,10 @@ private:
   void sort_all() {
     sorted_ = true;
     if (count_ < long_row) {
-      return sort_items(codes_, count_, scratch_, codes_);
+      return sort_items(codes_, count_, scratch_);
     }
     using code = number_code<bits, key_kind::unsigned_integer>;
-    long_sort<code>(name_, reinterpret_cast<const char *>(codes_), count_, false, scratch_).run();
+    sort_long_row<code>(name_, reinterpret_cast<const char *>(codes_), count_, false, scratch_);
     std::swap(codes_, scratch_);
   }
 

@@ -13,7 +13,7 @@ public:
       : name_(name), codes_(codes), n_(n), sample_(2 * sample_size), between_(n) {
     U *to = sample_.data();
     for_sample(n, [&](intptr_t i) { *to++ = codes[i]; });
-    sort_items(sample_.data(), sample_size, sample_.data() + sample_size, sample_.data());
+    sort_items(sample_.data(), sample_size, sample_.data() + sample_size);
   }
 
   /// Codes k and k + 1 in order, the same one twice where there is none after it.

@@ -1,14 +1,17 @@
-// Sorting of one long row of numbers, on threads (docs/decisions/0034). A sample says where the numbers are; they are
-// moved into buckets of which most fit a cache, and the buckets are sorted. Private to dynd/call/.
+// Sorting of one long row of numbers, on threads (docs/decisions/0034). A sample says where the numbers are; blocks of
+// the row are put in the order of buckets, of which most fit a cache; then a bucket is fetched from all blocks, and
+// sorted. Private to dynd/call/.
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "dynd/call/scratch.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/call/sort_loops.h"
 #include "dynd/eval/nested.h"
+#include "dynd/eval/threads.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -97,6 +100,23 @@ public:
     cell own = cells_[size_t(inside >> cell_width_)];
     return intptr_t(own.first + uint32_t(U(inside & mask_) >> own.shift));
   }
+  /// The last code of each bucket, for compiled loops, which have signed ones.
+  std::vector<U> last_codes() const {
+    std::vector<U> last(size_t(count_), U(0));
+    for (intptr_t cell = 0; cell <= cell_of(high_); cell++) {
+      auto [first, shift] = cells_[size_t(cell)];
+      for (intptr_t i = 0; i < intptr_t(1) << (cell_width_ - int(shift)); i++) {
+        last[first + size_t(i)] = U(low_ + U(U(cell) << cell_width_) + U(U(i + 1) << shift) - 1);
+      }
+    }
+    last.back() = U(~U(0));
+    for (U &code : last) {
+      code = U(code ^ smallest_signed);
+    }
+    return last;
+  }
+
+  static constexpr U smallest_signed = U(~(U(~U(0)) >> 1));
 
 private:
   static constexpr int cell_bits = sizeof(U) == 1 ? 8 : 11;
@@ -117,41 +137,28 @@ template <class Code> class long_sort {
 public:
   /// Sorts the numbers at `from` into `to`: NaNs are last, in their order.
   long_sort(const char *name, const char *from, intptr_t n, bool descending, bits *to)
-      : name_(name), from_(from), n_(n), descending_(descending), to_(to), scratch_(n) {}
+      : name_(name), from_(from), n_(n), descending_(descending), to_(to), scratch_(n), map_(sampled()),
+        last_(map_.last_codes()), buckets_(map_.count() + 1), starts_(blocks() * buckets_) {}
 
   void run() {
-    bucket_map<bits> map = sampled();
-    nan_bucket_ = map.count();
-    place_buffer offsets = counted(map);
-    scatter(map, offsets);
+    split_blocks();
+    find_starts();
     sort_buckets();
   }
 
 private:
-  static constexpr intptr_t block = intptr_t(1) << 20; // elements that one thread moves; each block has its counts
+  // Measured: a block and a bucket are sorted within a cache, and a bucket has some hundred codes in each block.
+  static constexpr intptr_t block_bytes = intptr_t(1) << 19, bucket_bytes = intptr_t(1) << 18, most_buckets = 512;
 
   bits value(intptr_t i) const {
     bits own;
     std::memcpy(&own, from_ + i * intptr_t(sizeof(bits)), sizeof(bits));
     return own;
   }
-  intptr_t blocks() const { return (n_ + block - 1) / block; }
-  intptr_t bucket_of(const bucket_map<bits> &map, bits own, bits code) const {
-    intptr_t found = map.find(code);
-    return Code::is_nan(own) ? nan_bucket_ : found;
-  }
-  template <class F> void in_blocks(F f) {
-    in_pieces(
-        name_, blocks(),
-        [&](intptr_t begin, intptr_t end) {
-          for (intptr_t b = begin; b < end; b++) {
-            f(b, b * block, std::min((b + 1) * block, n_));
-          }
-        },
-        block);
-  }
+  intptr_t blocks() const { return (n_ * intptr_t(sizeof(bits)) + block_bytes - 1) / block_bytes; }
+  intptr_t block_begin(intptr_t b) const { return b * (n_ / blocks()) + std::min(b, n_ % blocks()); }
 
-  bucket_map<bits> sampled() {
+  bucket_map<bits> sampled() const {
     scratch_values<bits> sample(2 * sample_size);
     intptr_t count = 0;
     for_sample(n_, [&](intptr_t i) {
@@ -161,62 +168,93 @@ private:
     if (count == 0) { // nearly all are NaN
       sample.data()[count++] = 0;
     }
-    sort_items(sample.data(), count, sample.data() + sample_size, sample.data());
-    return bucket_map<bits>(sample.data(), count, std::clamp<intptr_t>(n_ >> 13, 16, most_buckets));
+    sort_items(sample.data(), count, sample.data() + sample_size);
+    return bucket_map<bits>(sample.data(), count,
+                            std::clamp<intptr_t>(n_ * intptr_t(sizeof(bits)) / bucket_bytes, 4, most_buckets));
   }
-  static constexpr intptr_t most_buckets = 1024; // measured: moving to more places at once is slower
 
-  // Where the items of each block go, bucket by bucket.
-  place_buffer counted(const bucket_map<bits> &map) {
-    intptr_t buckets = nan_bucket_ + 1;
-    place_buffer counts(blocks() * buckets);
-    in_blocks([&](intptr_t b, intptr_t begin, intptr_t end) {
-      int64_t *own = counts.fill() + b * buckets;
-      std::fill_n(own, buckets, 0);
-      for (intptr_t i = begin; i < end; i++) {
-        own[bucket_of(map, value(i), Code::encode(value(i), descending_))]++;
-      }
-    });
-    starts_.resize(size_t(buckets) + 1);
-    int64_t before = 0;
-    for (intptr_t bucket = 0; bucket < buckets; bucket++) {
-      starts_[size_t(bucket)] = before;
-      for (intptr_t b = 0; b < blocks(); b++) {
-        before += std::exchange(counts.fill()[b * buckets + bucket], before);
+  // Each block has its codes in the order of buckets, and how many of each there are.
+  void split_blocks() {
+    in_pieces(
+        name_, blocks(),
+        [&](intptr_t begin, intptr_t end) {
+          for (intptr_t b = begin; b < end; b++) {
+            split_block(block_begin(b), block_begin(b + 1), starts_.fill() + b * buckets_);
+          }
+        },
+        block_bytes / intptr_t(sizeof(bits)));
+  }
+  void split_block(intptr_t begin, intptr_t end, int64_t *counts) {
+    if constexpr (sizeof(bits) >= 4) {
+      if (auto *split = isa().row_sorts->split[sizeof(bits) == 8]) {
+        return split(scratch_.data() + begin, from_ + begin * intptr_t(sizeof(bits)), size_t(end - begin),
+                     Code::compiled(descending_), {last_.data(), last_.size()}, counts);
       }
     }
-    starts_[size_t(buckets)] = before;
-    return counts;
+    auto bucket_of = [&](bits own) {
+      return Code::is_nan(own) ? buckets_ - 1 : map_.find(Code::encode(own, descending_));
+    };
+    std::fill_n(counts, buckets_, 0);
+    for (intptr_t i = begin; i < end; i++) {
+      counts[bucket_of(value(i))]++;
+    }
+    std::vector<intptr_t> next(size_t(buckets_), begin);
+    for (size_t bucket = 1; bucket < next.size(); bucket++) {
+      next[bucket] = next[bucket - 1] + counts[bucket - 1];
+    }
+    for (intptr_t i = begin; i < end; i++) {
+      bits own = value(i);
+      scratch_[next[size_t(bucket_of(own))]++] = Code::is_nan(own) ? own : Code::encode(own, descending_);
+    }
   }
 
-  void scatter(const bucket_map<bits> &map, place_buffer &offsets) {
-    in_blocks([&](intptr_t b, intptr_t begin, intptr_t end) {
-      int64_t *next = offsets.fill() + b * (nan_bucket_ + 1);
-      bits *to = scratch_.data();
-      for (intptr_t i = begin; i < end; i++) {
-        bits own = value(i), code = Code::encode(own, descending_);
-        to[next[bucket_of(map, own, code)]++] = Code::is_nan(own) ? own : code;
+  // Counts become places in the scratch; and the buckets have theirs in the result.
+  void find_starts() {
+    bucket_starts_.assign(size_t(buckets_) + 1, 0);
+    for (intptr_t b = 0; b < blocks(); b++) {
+      int64_t before = block_begin(b);
+      for (intptr_t bucket = 0; bucket < buckets_; bucket++) {
+        int64_t &start = starts_.fill()[b * buckets_ + bucket];
+        bucket_starts_[size_t(bucket) + 1] += start;
+        before += std::exchange(start, before);
       }
-    });
+    }
+    std::partial_sum(bucket_starts_.begin(), bucket_starts_.end(), bucket_starts_.begin());
   }
 
   void sort_buckets() {
-    in_pieces_of_rows(name_, starts_.data(), nan_bucket_, [&](intptr_t begin, intptr_t end) {
-      int64_t longest = 0;
-      for (intptr_t b = begin; b < end; b++) {
-        longest = std::max(longest, starts_[size_t(b) + 1] - starts_[size_t(b)]);
-      }
-      scratch_values<bits> cached(longest);
-      for (intptr_t b = begin; b < end; b++) {
-        int64_t first = starts_[size_t(b)], count = starts_[size_t(b) + 1] - first;
-        sort_items(scratch_.data() + first, count, cached.data(), to_ + first);
-        for (int64_t i = first; i < first + count; i++) {
-          to_[i] = Code::decode(to_[i], descending_);
+    in_pieces_of_rows(name_, bucket_starts_.data(), buckets_, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t bucket = begin; bucket < end; bucket++) {
+        gather(bucket);
+        if (bucket + 1 < buckets_) {
+          sort_bucket(bucket);
         }
       }
     });
-    int64_t nans = starts_[size_t(nan_bucket_)];
-    std::copy(scratch_.data() + nans, scratch_.data() + n_, to_ + nans);
+  }
+  void gather(intptr_t bucket) {
+    bits *to = to_ + bucket_starts_[size_t(bucket)];
+    for (intptr_t b = 0; b < blocks(); b++) {
+      const int64_t *starts = starts_.fill() + b * buckets_ + bucket;
+      int64_t end = bucket + 1 < buckets_ ? starts[1] : block_begin(b + 1);
+      to = std::copy(scratch_.data() + starts[0], scratch_.data() + end, to);
+    }
+  }
+  void sort_bucket(intptr_t bucket) {
+    size_t b = size_t(bucket);
+    bits *items = to_ + bucket_starts_[b];
+    intptr_t n = bucket_starts_[b + 1] - bucket_starts_[b];
+    if constexpr (sizeof(bits) >= 4) {
+      if (auto *sort = isa().row_sorts->codes[sizeof(bits) == 8]) {
+        bits low = b == 0 ? bucket_map<bits>::smallest_signed : bits(last_[b - 1] + 1);
+        return sort(items, size_t(n), int64_t(low), int64_t(last_[b]), Code::compiled(descending_));
+      }
+    }
+    scratch_values<bits> cached(n);
+    sort_digits(items, n, cached.data(), items);
+    for (intptr_t i = 0; i < n; i++) {
+      items[i] = Code::decode(items[i], descending_);
+    }
   }
 
   const char *name_, *from_;
@@ -224,8 +262,32 @@ private:
   bool descending_;
   bits *to_;
   scratch_values<bits> scratch_;
-  intptr_t nan_bucket_ = 0; // after all others
-  std::vector<int64_t> starts_;
+  bucket_map<bits> map_;
+  std::vector<bits> last_; // codes of the buckets
+  intptr_t buckets_;       // with that of NaNs, the last one
+  place_buffer starts_;    // of each bucket in each block
+  std::vector<int64_t> bucket_starts_;
 };
+
+/// Sorts one long row; `to` is another place.
+template <class Code>
+void sort_long_row(const char *name, const char *from, intptr_t n, bool descending, typename Code::bits *to) {
+  constexpr intptr_t size = sizeof(typename Code::bits), most = intptr_t(1) << 23;
+  if constexpr (size >= 4) {
+    auto *loop = isa().row_sorts->rows[size == 8];
+    if (loop && num_threads() == 1 && n * size <= most) { // measured: parts cost more than they save
+      int64_t offsets[2] = {0, n};
+      intptr_t sorted = 0;
+      auto sort = [&](intptr_t, intptr_t) {
+        sorted = loop(reinterpret_cast<char *>(to), from, offsets, 0, 1, Code::compiled(descending));
+      };
+      in_pieces(name, 1, sort, n);
+      if (sorted) { // no NaN
+        return;
+      }
+    }
+  }
+  long_sort<Code>(name, from, n, descending, to).run();
+}
 
 } // namespace dynd::nd

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dynd/call/sort_codes.h"
 #include "dynd/ops/isa.h"
 #include "dynd/ops/row_sort.h"
 
@@ -128,18 +129,31 @@ template <class U> void sort_digits(const U *from, intptr_t n, U *scratch, U *to
   }
 }
 
-/// The same by the compiled loop of this CPU, where it has one that is faster.
-template <class U> void sort_items(const U *from, intptr_t n, U *scratch, U *to) {
-  if constexpr (sizeof(U) >= 4) {
-    if (auto *loop = isa().row_sorts->codes[sizeof(U) == 8]) {
-      std::copy_n(from, to == from ? 0 : n, to);
-      if (loop(to, size_t(n), scratch)) {
-        return;
-      }
-      from = to;
+/// Numbers without NaN, sorted into `to`, which may be where they are; the scratch is as long.
+template <class Code>
+void sort_numbers(const char *from, intptr_t n, bool descending, typename Code::bits *scratch,
+                  typename Code::bits *to) {
+  using bits = typename Code::bits;
+  if constexpr (sizeof(bits) >= 4) {
+    if (auto *loop = isa().row_sorts->rows[sizeof(bits) == 8]) {
+      int64_t offsets[2] = {0, n};
+      loop(reinterpret_cast<char *>(to), from, offsets, 0, 1, Code::compiled(descending));
+      return;
     }
   }
-  sort_digits(from, n, scratch, to);
+  for (intptr_t i = 0; i < n; i++) {
+    bits own;
+    std::memcpy(&own, from + i * intptr_t(sizeof(bits)), sizeof(bits));
+    to[i] = Code::encode(own, descending);
+  }
+  sort_digits(to, n, scratch, to);
+  for (intptr_t i = 0; i < n; i++) {
+    to[i] = Code::decode(to[i], descending);
+  }
+}
+template <class U> void sort_items(U *items, intptr_t n, U *scratch) {
+  using code = number_code<U, key_kind::unsigned_integer>;
+  sort_numbers<code>(reinterpret_cast<const char *>(items), n, false, scratch, items);
 }
 
 /// Items k and k + 1 of so many in order, the same one twice where there is none after it. The items are moved.
@@ -190,7 +204,7 @@ template <class U> std::pair<U, U> select_two(U *items, intptr_t n, intptr_t k) 
 /// The k smallest items in order, at the beginning of the items; `moved` has the same items, which are moved.
 template <class U> U *smallest_of(U *items, intptr_t n, intptr_t k, U *moved) {
   if (k > n / 4) {
-    sort_items(items, n, moved, items);
+    sort_items(items, n, moved);
     return items;
   }
   if (k == 0) {
@@ -204,7 +218,7 @@ template <class U> U *smallest_of(U *items, intptr_t n, intptr_t k, U *moved) {
     below += item < last;
   }
   std::fill(items + below, items + k, last);
-  sort_items(items, k, moved, items);
+  sort_items(items, k, moved);
   return items;
 }
 

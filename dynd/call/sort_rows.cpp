@@ -116,11 +116,11 @@ private:
 
   uint64_t *sorted(intptr_t n) {
     if (n < long_row) {
-      sort_items(packed_.data(), n, scratch_.data(), packed_.data());
+      sort_items(packed_.data(), n, scratch_.data());
       return packed_.data();
     }
     using code = number_code<uint64_t, key_kind::unsigned_integer>;
-    long_sort<code>(name_, reinterpret_cast<const char *>(packed_.data()), n, false, scratch_.data()).run();
+    sort_long_row<code>(name_, reinterpret_cast<const char *>(packed_.data()), n, false, scratch_.data());
     return scratch_.data();
   }
 
@@ -193,8 +193,8 @@ template <class Code> struct number_sorter {
     return own;
   }
 
-  // As many rows as there are compiled loops for, up to `end`; returns the next.
-  intptr_t sort_short(const int64_t *offsets, intptr_t begin, intptr_t end, bits *to) const {
+  // As many rows as the compiled loop sorts, up to `end`; returns the next.
+  intptr_t sort_compiled(const int64_t *offsets, intptr_t begin, intptr_t end, bits *to) const {
     if constexpr (sizeof(bits) < 4) {
       return begin;
     } else {
@@ -205,11 +205,8 @@ template <class Code> struct number_sorter {
 
   // A row that begins at `first`, sorted into `to`.
   void sort(int64_t first, intptr_t n, bits *scratch, bits *to) const {
-    intptr_t numbers = encode(first, n, to);
-    sort_items(to, numbers, scratch, to);
-    for (intptr_t i = 0; i < numbers; i++) {
-      to[i] = Code::decode(to[i], descending);
-    }
+    intptr_t numbers = move_apart(first, n, to, [](bits own) { return own; });
+    sort_numbers<Code>(reinterpret_cast<const char *>(to), numbers, descending, scratch, to);
   }
 
   // The codes of a row's numbers, without those of NaNs; returns how many. NaNs are stored behind them as they are.
@@ -219,16 +216,21 @@ template <class Code> struct number_sorter {
       to[i] = Code::encode(value(first + i), descending);
       nans += Code::is_nan(value(first + i));
     }
-    return nans == 0 ? n : encode_apart(first, n, nans, to);
+    return nans == 0 ? n : move_apart(first, n, to, [&](bits own) { return Code::encode(own, descending); });
   }
 
 private:
-  intptr_t encode_apart(int64_t first, intptr_t n, intptr_t nans, bits *to) const {
-    intptr_t number = 0, nan = n - nans;
+  // Numbers first, as f makes them, then NaNs as they are, both in their order; returns how many numbers there are.
+  template <class F> intptr_t move_apart(int64_t first, intptr_t n, bits *to, F f) const {
+    intptr_t number = 0, nan = 0;
+    for (intptr_t i = 0; i < n; i++) {
+      nan += Code::is_nan(value(first + i));
+    }
+    nan = n - nan;
     for (intptr_t i = 0; i < n; i++) {
       bits own = value(first + i);
       bool is_nan = Code::is_nan(own);
-      to[is_nan ? nan : number] = is_nan ? own : Code::encode(own, descending);
+      to[is_nan ? nan : number] = is_nan ? own : f(own);
       nan += is_nan;
       number += !is_nan;
     }
@@ -250,7 +252,7 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
           scratch_values<bits> scratch(longest);
           for (intptr_t r = begin; r < end; r++) {
-            r = sorter.sort_short(rows.at, r, end, to);
+            r = sorter.sort_compiled(rows.at, r, end, to);
             if (r < end) {
               sorter.sort(rows.at[r], rows.length(r), scratch.data(), to + rows.at[r]);
             }
@@ -258,7 +260,7 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
         },
         [&](intptr_t r) {
           const char *from = sorter.from + rows.at[r] * int64_t(sizeof(bits));
-          long_sort<decltype(code)>(name, from, rows.length(r), descending, to + rows.at[r]).run();
+          sort_long_row<decltype(code)>(name, from, rows.length(r), descending, to + rows.at[r]);
         });
   });
   return sorted;
@@ -283,7 +285,7 @@ array first_numbers(const char *name, const array &list, scalar_id scalar, const
         smallest_of(memory, numbers, first, moved);
       } else if (2 * first >= numbers) {
         using plain = number_code<bits, key_kind::unsigned_integer>;
-        long_sort<plain>(name, reinterpret_cast<const char *>(memory), numbers, false, moved).run();
+        sort_long_row<plain>(name, reinterpret_cast<const char *>(memory), numbers, false, moved);
         sorted = moved;
       } else if (first > 0) {
         long_selection<bits> selection(name, memory, numbers);
