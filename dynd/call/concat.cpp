@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
+#include "dynd/call/written.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
@@ -145,6 +146,40 @@ array join_rows(const char *name, const std::vector<array> &arrays, int axis, bo
   return var ? assemble(arrays[0], axis, {joined}, list) : assemble(arrays[0], axis, {size}, list);
 }
 
+// The order of the axes in memory. An axis of size 1 has any stride; it stays where it is.
+axis_order order_in_memory(const array &a) {
+  view_parts parts(a);
+  for (int d = 0; d < parts.ndim; d++) {
+    for (int s = 0; s < parts.nstreams && parts.size[d] == 1; s++) {
+      parts.stride(s)[d] = d ? parts.stride(s)[d - 1] : INTPTR_MAX;
+    }
+  }
+  array view = parts.build();
+  array_block *block = view.get();
+  return order_like(a.ndim(), a->size(), {&block, 1});
+}
+
+// Of numbers without rows; in the order of the axes that all of them have.
+array join_numbers(const std::vector<array> &arrays, int axis) {
+  const array &first = arrays[0];
+  std::vector<intptr_t> size(first->size(), first->size() + first.ndim());
+  axis_order order = order_in_memory(first);
+  for (const array &a : arrays) {
+    axis_order own = order_in_memory(a);
+    order.c_order |= own.c_order || !std::equal(own.axis, own.axis + a.ndim(), order.axis);
+    size[size_t(axis)] += &a == &first ? 0 : a.size(axis);
+  }
+  written_numbers result(first.type().dtype(), size, order);
+  std::vector<index> part(size_t(axis) + 1, index{index::slice, 0, {}, {}, {}});
+  intptr_t begin = 0;
+  for (const array &a : arrays) {
+    part[size_t(axis)].start = begin;
+    part[size_t(axis)].stop = begin += a.size(axis);
+    result.write(at(result.all(), part), a);
+  }
+  return result.finish();
+}
+
 array joined(const char *name, std::span<const array> given, int axis) {
   std::vector<array> arrays = with_one_type(name, given);
   if (arrays[0].ndim() == 0) {
@@ -152,6 +187,10 @@ array joined(const char *name, std::span<const array> given, int axis) {
   }
   axis = checked_axis(name, arrays[0], axis);
   make_inside_alike(name, arrays, axis);
+  if (std::all_of(arrays.begin(), arrays.end(), has_numbers_of_one_size)) {
+    check_outside(name, arrays, axis);
+    return join_numbers(arrays, axis);
+  }
   bool var = false;
   for (array &a : arrays) {
     a = compact(a, axis);

@@ -93,9 +93,37 @@ array values_as(const array &values, scalar_id type) {
   return filter_rows("isin", converted, same, 0);
 }
 
+// Up to so many values are compared with all elements in one pass: less work than a look-up, whose branches depend on
+// the data.
+constexpr intptr_t few_values = 16;
+
+void compare_numbers(const array &list, const array &known, bool invert, char *to) {
+  array found;
+  for (intptr_t i = 0; i < known.size(0); i++) {
+    array value = at(known, i);
+    array_block *const both[] = {list.get(), value.get()};
+    array same(evaluate(logic::comparisons[0], {both, 2}));
+    array_block *const any[] = {found.get(), same.get()};
+    found = found ? array(evaluate(logic::either, {any, 2})) : same;
+  }
+  if (found && invert) {
+    array_block *const all[] = {found.get()};
+    found = array(evaluate(logic::inverted, {all, 1}));
+  }
+  if (found) {
+    std::memcpy(to, found.eval()->values().address, size_t(list.size(0)));
+  } else {
+    std::memset(to, invert, size_t(list.size(0)));
+  }
+}
+
 void find_numbers(const array &list, scalar_id scalar, const array &values, bool invert, char *to) {
   scalar_id type = key_type(scalar);
-  array known = list_of_type(values_as(values, scalar), type), numbers = list_of_type(list, type);
+  array exact = values_as(values, scalar);
+  if (exact.size(0) <= few_values) {
+    return compare_numbers(list, exact, invert, to);
+  }
+  array known = list_of_type(exact, type), numbers = list_of_type(list, type);
   std::vector<number_key> keys;
   intptr_t item = intptr_t(known->item_size());
   for (intptr_t i = 0; i < known.size(0); i++) {

@@ -1,11 +1,15 @@
 // Lengths and numbers of rows; axes that are joined, split, padded, repeated, moved.
 #include <algorithm>
+#include <cstring>
 #include <string>
 
+#include "dynd/array/layout.h"
+#include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/array/view_parts.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/structure.h"
+#include "dynd/call/written.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/select.h"
@@ -341,9 +345,59 @@ array from_dense(const array &a, const array &lengths, int axis) {
 // ---- elements and rows several times
 // ----------------------------------------------------------------------------------
 
+namespace {
+
+// Parts of so many bytes, each several times.
+void repeat_parts(const char *name, const char *from, size_t bytes, intptr_t count, intptr_t times, char *to) {
+  in_pieces(
+      name, count,
+      [&](intptr_t begin, intptr_t end) {
+        with_item(bytes, [&](auto size) {
+          char *at = to + size_t(begin * times) * size;
+          for (intptr_t i = begin; i < end; i++) {
+            for (intptr_t k = 0; k < times; k++, at += size) {
+              std::memcpy(at, from + size_t(i) * size, size);
+            }
+          }
+        });
+      },
+      std::clamp<intptr_t>(intptr_t(bytes) * times / 8, 1, work_piece));
+}
+
+// Numbers without rows: each element of the axis several times, or all of them behind each other.
+array repeat_numbers(const char *name, const array &a, intptr_t times, int axis, bool each) {
+  std::vector<intptr_t> size(a->size(), a->size() + a.ndim());
+  intptr_t own = size[size_t(axis)], part = each ? 1 : own;
+  for (int d = axis + 1; d < a.ndim(); d++) {
+    part *= size[size_t(d)];
+  }
+  size[size_t(axis)] = checked_product(name, own, times);
+  written_numbers result(a.type().dtype(), size);
+  array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
+  bool gaps = false;
+  for (int s = 0; s < list->nstreams; s++) {
+    gaps |= list->strides(s)[0] != intptr_t(stream_item(*list.get(), s));
+  }
+  list = gaps ? compact_copy(list) : list;
+  intptr_t count = part ? list.size(0) / part : 0;
+  for (int s = 0; s < list->nstreams; s++) {
+    size_t bytes = size_t(part) * stream_item(*list.get(), s);
+    repeat_parts(name, list->streams()[s].address, bytes, count, times, result.all()->streams()[s].address);
+  }
+  return result.finish();
+}
+
+} // namespace
+
 array repeat(const array &a, const array &repeats, std::optional<int> axis) {
   if (!axis) {
     return repeat(flatten(a), repeats, 0);
+  }
+  if (repeats.ndim() == 0 && has_numbers_of_one_size(a)) {
+    int64_t times = values_of<int64_t>(int_list("repeat", "repeats", with_unit_axis(repeats, 0)))[0];
+    check_not_negative("repeat", "the number", times, 0);
+    int own = checked_axis("repeat", a, *axis);
+    return repeat_numbers("repeat", a, times, own, true);
   }
   axis_parts parts("repeat", one_size_outside(a), *axis);
   array own = repeats.ndim() ? one_size_outside(repeats) : with_unit_axis(repeats, 0);
@@ -385,6 +439,9 @@ namespace {
 array tile_axis(const array &a, intptr_t times, int axis) {
   if (times == 1) {
     return a;
+  }
+  if (has_numbers_of_one_size(a)) {
+    return repeat_numbers("tile", a, times, axis, false);
   }
   axis_parts parts("tile", a, axis);
   row_offsets rows = offsets_of("tile", parts.rows.count,

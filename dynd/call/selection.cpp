@@ -131,9 +131,13 @@ void split_places(const array &a, int axis, place_buffer &places, int64_t *posit
   if (!a->is_var(axis)) {
     intptr_t size = std::max<intptr_t>(1, a.size(axis));
     in_pieces("nonzero", places.size(), [&](intptr_t begin, intptr_t end) {
-      for (intptr_t i = begin; i < end; i++) {
-        row[i] = places[i] / size;
-        position[i] = places[i] - row[i] * size;
+      for (intptr_t i = begin, r = 0, first = 0; i < end; i++) {
+        if (places[i] - first >= size) { // a division for each row, not for each element
+          r = places[i] / size;
+          first = r * size;
+        }
+        row[i] = r;
+        position[i] = places[i] - first;
       }
     });
   } else {
@@ -153,6 +157,18 @@ void split_places(const array &a, int axis, place_buffer &places, int64_t *posit
   places = rows;
 }
 
+// The same memory.
+array list_of_places(const place_buffer &places) {
+  ndt::type type = ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64));
+  ref<array_block> block = new_block(type.get(), access_mode::immutable, flag_ours);
+  block->size()[0] = places.size();
+  block->value_strides()[0] = sizeof(int64_t);
+  char *address = reinterpret_cast<char *>(const_cast<int64_t *>(places.data()));
+  block->values() = {address, ref<counted>(places.owner()).take(), slot_kind::none};
+  note_density(*block);
+  return array(std::move(block));
+}
+
 } // namespace
 
 std::vector<array> nonzero(const array &a) {
@@ -163,9 +179,12 @@ std::vector<array> nonzero(const array &a) {
   array whole = compact(is_nonzero(a), ndim - 1), bytes = mask_list("nonzero", whole, ndim - 1);
   place_buffer places = mask_bits("nonzero", bytes->values().address, bytes.size(0)).positions("nonzero");
   std::vector<array> along(static_cast<size_t>(ndim));
-  for (int d = ndim - 1; d >= 0; d--) {
+  for (int d = ndim - 1; d > 0 || (d == 0 && whole->is_var(0)); d--) {
     along[size_t(d)] = new_list<int64_t>(places.size());
     split_places(whole, d, places, values_of<int64_t>(along[size_t(d)]));
+  }
+  if (!along[0]) { // nothing is outside of it
+    along[0] = list_of_places(places);
   }
   return along;
 }

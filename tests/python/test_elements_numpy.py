@@ -118,3 +118,49 @@ def test_numpy_sees_texts_as_objects():
 def test_what_numpy_has_no_form_for(values):
     with pytest.raises(TypeError, match=r"has no NumPy form because of .*tolist\(\)"):
         np.asarray(nd.array(values))
+
+
+def lists_of_arrays():
+    """Arrays of NumPy that are read from their fields, and some that say otherwise what they have."""
+    rng = np.random.default_rng(4)
+    for code in "?bBhHiIlLqQefdFD":
+        base = rng.integers(0, 2 if code == "?" else 100, (4, 6)).astype(code)
+        yield [base[0], base[1, ::-1], base[:3].reshape(-1)[::3]]
+        yield [base, base.copy(order="F"), base[:, ::-1]]
+        yield [base[:, :0], base[:, :0]]
+        yield [base[:0], base[:0]]
+    yield [np.arange(3.0), np.arange(3, dtype=np.dtype("int16", metadata={"a": 1}))]
+    yield [np.arange(3.0), np.arange(3, dtype=">i4")]
+    yield [np.arange(3.0), np.arange(3.0).view(np.recarray)]
+    yield [np.arange(3), [1, 2, 3], np.array(range(3), dtype=np.longlong)]
+
+
+@pytest.mark.parametrize("arrays", list(lists_of_arrays()), ids=str)
+def test_lists_of_numpy_arrays(arrays):
+    array, expected = nd.array(arrays), np.array(arrays)
+    assert array.shape == expected.shape
+    assert np.asarray(array).dtype == expected.dtype.newbyteorder("=")
+    assert np.array_equal(np.asarray(array), expected)
+    for one in arrays:
+        if isinstance(one, np.ndarray) and one.dtype.isnative:
+            view = nd.asarray(one)
+            assert np.array_equal(np.asarray(view), one) and np.shares_memory(np.asarray(view), one) == (one.size > 0)
+
+
+def test_arrays_that_are_read_only_stay_so():
+    base = np.arange(4)
+    assert nd.asarray(base).access == "readwrite"
+    base.setflags(write=False)
+    assert nd.asarray(base).access == "readonly"
+    assert nd.asarray(np.broadcast_to(np.arange(3), (2, 3))).access == "readonly"
+
+
+def test_a_view_keeps_the_array_alive():
+    base = np.arange(1000.0)
+    before = sys.getrefcount(base)
+    view = nd.asarray(base)
+    assert sys.getrefcount(base) == before + 1
+    with pytest.raises(ValueError):
+        base.resize(2000)
+    del view
+    assert sys.getrefcount(base) == before

@@ -176,6 +176,34 @@ def test_concat_promotes():
 
 @settings(max_examples=MANY, deadline=None)
 @given(seeds)
+def test_numbers_in_any_order_of_memory(seed):
+    rng = random.Random(seed)
+    shape = tuple(rng.choice([0, 1, 2, 5, 9]) for _ in range(rng.randint(1, 4)))
+    dtype = rng.choice(["int8", "float64", "complex128", "bool", "float16", ">i4"])
+
+    def drawn_array():
+        order = rng.sample(range(len(shape)), len(shape))
+        inverse = tuple(order.index(d) for d in range(len(shape)))
+        x = np.random.default_rng(seed).integers(0, 100, tuple(shape[d] for d in order)).astype(dtype).transpose(inverse)
+        return x[tuple(slice(None, None, rng.choice([1, -1])) for _ in shape)]
+
+    xs = [drawn_array()] * rng.randint(1, 2) + [drawn_array()]
+    axis = rng.randrange(-len(shape), len(shape))
+    times = rng.randint(0, 3)
+    reps = tuple(rng.randint(0, 3) for _ in range(rng.randint(1, len(shape) + 1)))
+    for found, expected in [
+        (nd.concat(xs, axis=axis), np.concatenate(xs, axis=axis)),
+        (nd.stack(xs, axis=axis), np.stack(xs, axis=axis)),
+        (nd.repeat(xs[0], times, axis=axis), np.repeat(xs[0], times, axis=axis)),
+        (nd.repeat(xs[0], times), np.repeat(xs[0], times)),
+        (nd.tile(xs[0], reps), np.tile(xs[0], reps)),
+    ]:
+        assert found.shape == expected.shape
+        assert np.array_equal(np.asarray(found), expected)
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
 def test_repeat_tile_flip_roll(seed):
     rng, values, a, axis = drawn(seed)
     times = rng.randint(0, 3)
@@ -357,7 +385,7 @@ def test_isin(seed):
     value = lambda: None if element[0] == "?" and rng.random() < 0.2 else make()  # noqa: E731
     values = [[value() for _ in range(rng.randint(0, 4))] for _ in range(3)]
     a = nd.array(values, type="3 * var * " + element)
-    among = [make() for _ in range(rng.randint(0, 3))]
+    among = [make() for _ in range(rng.choice([0, 1, 3, 40]))]  # compared with all, or looked up
     invert = rng.random() < 0.5
     found = nd.isin(a, nd.array(among, type="strided * " + element.lstrip("?")), invert=invert)
     assert found.tolist() == [[None if x is None else (x in among) != invert for x in row] for row in values]

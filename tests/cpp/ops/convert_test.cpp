@@ -278,7 +278,7 @@ TEST(CheckedConvert, ABadElementAnywhereIsFound) {
   for_each_checked_pair([&](const checked_pair &pair) {
     size_t d_size = size_of(pair.to), s_size = size_of(pair.from);
     bool truth = pair.to == scalar_id::bool_ || pair.from == scalar_id::bool_;
-    for (size_t n : {0, 1, 15, 16, 33, 67, 1100}) {
+    for (size_t n : {0, 1, 15, 16, 33, 67, 67, 67, 67, 67, 67, 1100}) { // with another bad value each time
       char bad_value[16];
       bool has_bad = false;
       for (int attempt = 0; attempt < 60 && !has_bad; attempt++) {
