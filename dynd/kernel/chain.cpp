@@ -405,8 +405,11 @@ private:
 
   ordered_panel make_strips(const port &p, int loop, intptr_t row, const ordered_panel *strips) {
     chain_kernel *k = kernel();
-    size_t rows = strips ? size_t(strips->rows) : panel_lines * 64 >> p.log2;
-    size_t most = rows * 3 / 2;
+    // A loop of some lines that would not be cut evenly is there whole: the CPU sees that they follow each other.
+    size_t size = size_t(layout_.loops->loops[loop].size), few = panel_lines * 64 >> p.log2;
+    bool whole = size << p.log2 <= strip_bytes && size <= most_strip_rows && size % few != 0;
+    size_t rows = strips ? size_t(strips->rows) : whole ? size : few;
+    size_t most = std::min(rows * 3 / 2, std::max(size, rows));
     if (!strips) {
       size_t bytes = most * k->nreductions * segment_bytes(segment_entries(size_t(row)));
       k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));

@@ -32,7 +32,7 @@ constexpr size_t column_line = 64;
 // are too large for the L2.
 constexpr size_t panel_bytes = size_t(1) << 14, near_bytes = size_t(1) << 19;
 constexpr size_t near_lines = 2, panel_lines = 4;
-constexpr size_t strip_row = 1025, strip_columns = 512;
+constexpr size_t strip_row = 1025, strip_columns = 512, strip_bytes = 1024;
 constexpr size_t most_strip_rows = panel_lines * 64 * 3 / 2; // of one byte each
 
 // What a step of a staged program goes over: a batch's elements or its rows, or from the one to the other.

@@ -243,3 +243,14 @@ def test_everything_of_many_rows_with_a_value_each(threads):
     assert int((array * nd.array(row)[:, None]).sum()) == int((content * np.repeat(row, lengths)).sum())
     other = nd.from_offsets(nd.array(np.arange(lengths.size + 1)), nd.array(row))  # rows of one element stretch
     assert int((array * other).sum()) == int((content * np.repeat(row, lengths)).sum())
+
+
+@pytest.mark.parametrize("shape", [(50, 1500), (100, 3, 700), (96, 1100), (37, 40, 41), (127, 33, 34), (130, 1030), (9, 1025)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "float16"])
+def test_strips_keep_c_order(shape, dtype):
+    """Long rows that jump in memory, beside each other: whole loops, and some lines of them."""
+    memory = np.random.default_rng(5).standard_normal(shape[::-1]).astype(dtype)
+    for x in (memory.T, memory.T[1:], memory.T[:, ::-1]):
+        view, copy = nd.asarray(x), nd.array(np.ascontiguousarray(x))
+        assert repr(view.sum().tolist()) == repr(copy.sum().tolist())
+        assert repr((view * view).sum().tolist()) == repr((copy * copy).sum().tolist())
