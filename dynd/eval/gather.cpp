@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "dynd/array/rows.h"
+#include "dynd/base/cache_lines.h"
+#include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/small_vector.h"
 #include "dynd/eval/work.h"
@@ -581,10 +583,13 @@ nd::array gather_masked(const char *name, const nd::array &list, const mask_bits
   ref<array_block> result = new_dense(ndt::make_strided_dim(list.type().element()).get(), &kept);
   char *to = result->values().address;
   const char *from = list->values().address;
-  auto *compress = isa().selections->compress[__builtin_ctzll(item)];
+  bool streams = size_t(list.size(0) + kept) * item >= this_cpu().stream_from;
+  const select_loops &loops = *isa().selections;
+  auto *compress = (streams ? loops.compress_stream : loops.compress)[__builtin_ctzll(item)];
   mask.in_words(name, [&](intptr_t begin, intptr_t end) {
     compress(to + size_t(mask.before(begin)) * item, to + size_t(mask.before(end)) * item,
              from + size_t(begin) * 64 * item, mask.words() + begin);
+    store_fence();
   });
   return nd::array(std::move(result));
 }

@@ -201,6 +201,8 @@ struct select_loops {
   bool (*within)(const int64_t *index, size_t n, int64_t size);
   /// By log2 of the item size: the items whose bits are set, until `end` is reached; from[0] belongs to bit 0.
   void (*compress[5])(char *to, const char *end, const char *from, const uint64_t *words);
+  /// The same with streaming stores (sfence as above).
+  void (*compress_stream[5])(char *to, const char *end, const char *from, const uint64_t *words);
 };
 
 /// By log2 of the item size.

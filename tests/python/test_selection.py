@@ -2,7 +2,10 @@
 against nested lists where rows are ragged or elements are no numbers."""
 
 import copy
+import os
 import random
+import subprocess
+import sys
 
 import awkward as ak
 import numpy as np
@@ -384,6 +387,26 @@ def test_large_masks_and_indices(threads, scalar):
         assert np.array_equal(np.asarray(a[::-3][mask[::-3]]), v[::-3][mask[::-3]])
     index = rng.integers(-n, n, n)
     assert np.array_equal(np.asarray(a[index]), v[index])
+
+
+STREAMED = """
+import numpy as np
+from dynd import nd
+rng = np.random.default_rng(6)
+for kind in ("i1", "i2", "f4", "f8", "c16"):
+    for count in (1, 63, 64, 65, 777, 5000, 300_001):
+        x = rng.integers(0, 100, count).astype(kind)
+        runs = rng.random(count) < np.repeat([1, 0.5, 0, 0.1], -(-count // 4))[:count]  # whole words, and none
+        for mask in (runs, runs[::-1].copy(), np.arange(count) == count - 1, np.zeros(count, bool)):
+            for threads in (1, 2):
+                nd.set_num_threads(threads)
+                assert np.array_equal(np.asarray(nd.array(x)[nd.array(mask)]), x[mask]), (kind, count, threads)
+"""
+
+
+def test_masks_with_streaming_stores():
+    """As for arrays that are larger than a cache, of any size."""
+    subprocess.run([sys.executable, "-c", STREAMED], check=True, env=os.environ | {"DYND_STREAM_BYTES": "0"})
 
 
 def test_large_ragged(threads):

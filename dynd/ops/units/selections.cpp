@@ -1,6 +1,8 @@
 // The loops of selections, for one ISA level.
 #include "dynd/ops/isa_unit.inc"
 
+#include "dynd/ops/isa_stream.inc"
+
 #include "dynd/ops/isa_select.inc"
 
 namespace dynd::detail {
