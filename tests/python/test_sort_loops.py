@@ -139,6 +139,69 @@ def test_short_rows_of_any_distribution(seed):
     assert same_bits(nd.flatten(nd.sort(rows, descending=descending)), np.concatenate(expected))
 
 
+VECTOR_NUMBERS = ["float32", "float64", "int32", "int64", "uint32", "uint64"]
+
+
+def check_sorted(x):
+    for descending in (False, True):
+        expected = x[np.argsort(keys(x, descending), kind="stable")]
+        assert same_bits(nd.sort(nd.array(x), descending=descending), expected), (x.dtype, x.size, descending)
+
+
+@pytest.mark.parametrize("dtype", VECTOR_NUMBERS)
+def test_every_length(dtype):
+    """Networks of 1 to 32 vectors of 4, 8 and 16 lanes, and the first lengths that are parted."""
+    rng = np.random.default_rng(5)
+    for n in [*range(300), *range(500, 530), *range(1010, 1040)]:
+        check_sorted(distribution(rng, n, dtype))
+
+
+@pytest.mark.parametrize("dtype", VECTOR_NUMBERS)
+def test_rows_that_are_parted_badly(dtype):
+    """Codes as far apart as there are; nearly all equal; pivots that are the largest or the smallest."""
+    size = np.dtype(dtype).itemsize
+    ends = np.array([0, 1, 2 ** (8 * size - 1) - 1, 2 ** (8 * size - 1), 2 ** (8 * size) - 1], f"u{size}").view(dtype)
+    rng = np.random.default_rng(6)
+    for n in (129, 257, 600, 2500):
+        check_sorted(rng.choice(ends, n))
+        x = np.full(n, 7, dtype)
+        x[rng.integers(0, n, 3)] = ends[:3]
+        check_sorted(x)
+        check_sorted(np.concatenate([np.arange(n // 2), np.arange(n - n // 2)[::-1]]).astype(dtype))
+
+
+def test_bad_pivots():
+    """The places that are looked at hold the smallest; differences that double, where half of the range is one number."""
+    for n in (600, 2000, 20_000):
+        x = np.arange(n, dtype="int64") + 1000
+        for place in [0, n // 2, n - 16, *range(0, n - 16, n // 9)]:
+            x[place : place + 16] = np.arange(16)
+        check_sorted(x)
+    check_sorted(np.concatenate([2.0 ** -np.arange(1000), np.zeros(50), -(2.0 ** -np.arange(1000))]))
+    check_sorted(np.tile(2 ** np.arange(63), 40))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "uint16"])
+def test_rows_of_many_blocks_are_the_same_on_threads(dtype):
+    """Few different numbers, some NaN in some blocks, runs in order: buckets that are empty, or all of a block."""
+    rng = np.random.default_rng(7)
+    n = 1_300_001
+    few = rng.integers(0, 16, n).astype(dtype)
+    ordered = np.sort(distribution(rng, n, dtype))
+    mixed = (rng.standard_normal(n) * 1000).astype(dtype)
+    if dtype == "float64":
+        mixed[rng.integers(0, n // 3, 1000)] = np.nan
+        mixed[rng.integers(0, n, 1000)] = -0.0
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            for x in (few, ordered, mixed, ordered[::-1].copy()):
+                check_sorted(x)
+    finally:
+        nd.set_num_threads(before)
+
+
 def test_positions_of_keys_that_do_not_fit_beside_them():
     """Argsort leaves out lower bits of the keys where there are many positions: long runs are equal without them."""
     rng = np.random.default_rng(4)
@@ -153,6 +216,6 @@ def test_positions_of_keys_that_do_not_fit_beside_them():
 
 def test_other_isa_levels():
     for level in ("baseline", "avx2"):
-        run = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "any_distribution or beside"]
+        run = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "any_distribution or beside or parted or pivots or every_length or many_blocks"]
         done = subprocess.run(run, env={**os.environ, "DYND_CPU_LEVEL": level}, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
