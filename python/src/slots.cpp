@@ -277,18 +277,41 @@ const char *format_of(scalar_id scalar) {
   return formats[size_t(scalar)];
 }
 
+// Whether the elements lie one behind the other, the first index running fastest.
+bool is_fortran_dense(const array_block &block) {
+  intptr_t expected = intptr_t(block.item_size());
+  for (int d = 0; d < block.ndim && block.count; d++) {
+    if (block.size()[d] != 1 && block.value_strides()[d] != expected) {
+      return false;
+    }
+    expected *= block.size()[d];
+  }
+  return true;
+}
+
+// Whether the elements lie as a consumer asks for; one that takes no strides takes C's order.
+bool is_as_asked(const array_block &block, int flags) {
+  auto asks = [&](int what) { return (flags & what) == what; };
+  bool c = block.flags & flag_dense;
+  if (!asks(PyBUF_STRIDES) || asks(PyBUF_C_CONTIGUOUS)) {
+    return c;
+  }
+  return asks(PyBUF_F_CONTIGUOUS)     ? is_fortran_dense(block)
+         : asks(PyBUF_ANY_CONTIGUOUS) ? c || is_fortran_dense(block)
+                                      : true;
+}
+
 // What an immutable array shows is read-only.
 int get_buffer(PyObject *self, Py_buffer *view, int flags) {
   return guarded_int([&] {
     array_block *block = unwrap(self).eval().get();
     view->obj = nullptr;
     bool writable = block->access == access_mode::readwrite;
-    bool contiguous = (flags & PyBUF_STRIDES) != PyBUF_STRIDES || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
-    const char *problem = !block->has_scalars()                        ? "an array of such elements has no buffer"
-                          : block->nstreams > 1                        ? "a ragged array has no buffer"
-                          : (flags & PyBUF_WRITABLE) && !writable      ? "the array cannot be written"
-                          : contiguous && !(block->flags & flag_dense) ? "the array is not contiguous"
-                                                                       : nullptr;
+    const char *problem = !block->has_scalars()                   ? "an array of such elements has no buffer"
+                          : block->nstreams > 1                   ? "a ragged array has no buffer"
+                          : (flags & PyBUF_WRITABLE) && !writable ? "the array cannot be written"
+                          : !is_as_asked(*block, flags)           ? "the array is not contiguous"
+                                                                  : nullptr;
     if (problem) {
       PyErr_SetString(PyExc_BufferError, problem);
       return -1;

@@ -295,6 +295,26 @@ def test_buffers_without_strides():
     assert nd.asarray(((ctypes.c_int32 * 2) * 3)()).shape == (3, 2)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (1, 3), (2, 3), (0, 3), (2, 3, 4), (2, 1, 3)])
+def test_buffers_lie_as_the_consumer_asks(shape):
+    """PyObject_GetBuffer with each order that can be asked for, against NumPy's own answer."""
+    def answers(owner):
+        def answer(flags):
+            view = ctypes.create_string_buffer(256)                              # a Py_buffer has 80 bytes
+            try:
+                ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(owner), view, flags)
+            except (BufferError, ValueError):                                    # NumPy raises ValueError
+                return False
+            ctypes.pythonapi.PyBuffer_Release(view)
+            return True
+        strides = 0x10 | 0x08
+        return [answer(flags) for flags in (0, 0x08, strides, 0x20 | strides, 0x40 | strides, 0x80 | strides)]
+
+    a = np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
+    for view in (a, a.T, a[..., ::-1] if shape else a, a[:1] if shape else a, a[..., 1:] if shape else a):
+        assert answers(nd.asarray(view)) == answers(view), view.strides
+
+
 def test_lists_of_arrays():
     rows = [np.array([1.5], "float32"), np.array([2.5, 3.5], "float32"), []]
     assert repr(nd.array(rows)) == 'nd.array([[1.5], [2.5, 3.5], []], type="strided * var * float32")'
