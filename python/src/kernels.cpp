@@ -54,7 +54,7 @@ protected:
       }
       for (size_t o = 0; o < buffers.size(); o++) {
         auto view = std::make_unique<Py_buffer>();
-        int flags = PyBUF_STRIDES | (int(o) < k.noutputs_ ? PyBUF_WRITABLE : 0);
+        int flags = PyBUF_STRIDES | PyBUF_FORMAT | (int(o) < k.noutputs_ ? PyBUF_WRITABLE : 0);
         if (PyObject_GetBuffer(buffers[o].ptr(), view.get(), flags) != 0) {
           throw nb::python_error();
         }
@@ -72,7 +72,9 @@ protected:
       const Py_buffer &view = *held_[o];
       scalar_id id = type.dtype()->scalar;
       size_t item = scalar_size[size_t(id)], alignment = item / component_count(id);
-      if (view.ndim > std::max(1, int(type->ndim)) || size_t(view.itemsize) != item) {
+      scalar_id given;
+      bool fits = view.itemsize > 0 && scalar_of_format(view, given) && given == id;
+      if (view.ndim > std::max(1, int(type->ndim)) || !fits) {
         throw error(error_kind::type, "kernel: buffer " + std::to_string(o) + " must have " +
                                           (int(type->ndim) > 1 ? std::to_string(int(type->ndim)) + " dimensions of "
                                                                : "one dimension of ") +

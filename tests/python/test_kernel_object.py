@@ -83,6 +83,18 @@ def test_errors(hypot):
         nd.kernel(nd.callable(lambda x: 1 // x, "(int64) -> int64"), ["int64"])(np.zeros(1, "i8"), np.zeros(1, "i8"))
 
 
+def test_buffers_of_another_type_of_the_same_size():
+    k = nd.kernel(nd.callable(lambda x: x, "(int32) -> int32"), ["int32"])
+    right, result = np.arange(2, dtype="int32"), np.zeros(2, "int32")
+    for kind in ("float32", "uint32", ">i4"):
+        with pytest.raises(TypeError, match="buffer 1 must have one dimension of int32"):
+            k(result, right.astype(kind))
+        with pytest.raises(TypeError, match="buffer 0 must have one dimension of int32"):
+            k(result.astype(kind), right)
+    k(result, right)
+    assert result.tolist() == [0, 1]
+
+
 # ---- kernels of the engine -------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("shapes", [((2, 3), (3,)), ((3, 1, 4), (5, 1)), ((), ()), ((7,), ()), ((2, 3, 4, 5), (3, 1, 5)), ((300_000,), (1,))])
