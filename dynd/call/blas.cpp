@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "dynd/base/interruption.h"
 #include "dynd/eval/threads.h"
 #include "dynd/kernel/level.h"
 #include "dynd/type/native.h"
@@ -139,8 +140,12 @@ template <class T> struct product {
   static constexpr bool is_complex = component_count(native_scalar_id<T>()) == 2;
 
   // Row by row of the result, along the rows of b where these have no gaps.
-  static void plain(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride) {
+  static int plain_rows(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride,
+                        const dynd_frame *frame) {
     for (intptr_t i = 0; i < a.rows; i++) {
+      if (is_cancelled(frame)) {
+        return dynd_error_cancelled;
+      }
       char *row = to + i * row_stride;
       for (intptr_t j = 0; j < b.columns; j++) {
         *reinterpret_cast<T *>(row + j * column_stride) = T(0);
@@ -157,6 +162,32 @@ template <class T> struct product {
           sum = added(sum, factor, *reinterpret_cast<const T *>(other + j * b.column_stride));
         }
       }
+    }
+    return dynd_ok;
+  }
+
+  // A large product that is the only one has its rows on our threads, as BLAS would have it on its own.
+  static int plain(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride,
+                   dynd_frame *frame) {
+    constexpr double piece_work = 1 << 20; // multiplications; less is not worth a piece
+    double row_work = std::max(1.0, double(a.columns) * double(b.columns));
+    intptr_t rows = intptr_t(std::max(1.0, std::min(double(a.rows), piece_work / row_work)));
+    if (!may_use_threads || rows == a.rows) {
+      return plain_rows(a, b, to, row_stride, column_stride, frame);
+    }
+    interruption asked(true); // the engine asks between its pieces, of which this is one
+    try {
+      return for_each_piece((a.rows + rows - 1) / rows, [&](intptr_t i) {
+        if (asked.poll()) {
+          return int(dynd_error_cancelled);
+        }
+        matrix own = a;
+        own.data += i * rows * a.row_stride;
+        own.rows = std::min(rows, a.rows - i * rows);
+        return plain_rows(own, b, to + i * rows * row_stride, row_stride, column_stride, frame);
+      });
+    } catch (...) {
+      return report(frame, dynd_error_memory, "no memory");
     }
   }
 
@@ -239,32 +270,28 @@ template <class T> struct product {
   }
 
   static int run(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride,
-                 dynd_frame *frame, room *copies) {
+                 dynd_frame *frame, room *copies, const blas *library) {
     intptr_t m = a.rows, k = a.columns, n = b.columns;
     bool small = double(m) * double(k) * double(n) < 4096; // a call of BLAS costs more; measured at 8 to 20
-    const bool blas_type = !std::is_integral_v<T>;
-    void *function = small || !blas_type || k == 0 ? nullptr : function_of(the_blas());
+    void *function = small || !library || k == 0 ? nullptr : function_of(*library);
     blas_matrix x, y;
     bool result_fits = (column_stride == sizeof(T) || n == 1) && row_stride % intptr_t(sizeof(T)) == 0 &&
                        (m == 1 || row_stride / intptr_t(sizeof(T)) >= n);
-    if (!function || !result_fits || (!the_blas().wide && std::max({m, k, n}) > INT_MAX / 2)) {
-      plain(a, b, to, row_stride, column_stride);
-      return dynd_ok;
+    if (!function || !result_fits || (!library->wide && std::max({m, k, n}) > INT_MAX / 2)) {
+      return plain(a, b, to, row_stride, column_stride, frame);
     }
     if ((!find_layout(a, x) && !copy(a, x, frame, copies[0])) ||
         (!find_layout(b, y) && !copy(b, y, frame, copies[1]))) {
       return dynd_error_memory;
     }
     intptr_t lead = m == 1 ? n : row_stride / intptr_t(sizeof(T));
-    const blas &library = the_blas();
-    if (!library.wide && std::max({x.lead, y.lead, lead}) > INT_MAX) {
-      plain(a, b, to, row_stride, column_stride);
-      return dynd_ok;
+    if (!library->wide && std::max({x.lead, y.lead, lead}) > INT_MAX) {
+      return plain(a, b, to, row_stride, column_stride, frame);
     }
-    int before = library.set_local && !may_use_threads ? library.set_local(1) : 0;
-    library.wide ? call<int64_t>(function, x, y, m, n, k, to, lead) : call<int>(function, x, y, m, n, k, to, lead);
+    int before = library->set_local && !may_use_threads ? library->set_local(1) : 0;
+    library->wide ? call<int64_t>(function, x, y, m, n, k, to, lead) : call<int>(function, x, y, m, n, k, to, lead);
     if (before) {
-      library.set_local(before);
+      library->set_local(before);
     }
     return dynd_ok;
   }
@@ -274,6 +301,7 @@ template <class T> struct product {
 
 struct matmul_leaf {
   ckernel_prefix base;
+  const blas *library; // null where no type of BLAS is multiplied
   intptr_t stride[3][2];
 };
 
@@ -287,8 +315,8 @@ template <class T> int matmul_blocks(const dynd_core_call *call, const ckernel_p
     if (is_cancelled(frame)) {
       return dynd_error_cancelled;
     }
-    if (int status =
-            product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1], frame, copies)) {
+    if (int status = product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1], frame,
+                                     copies, leaf->library)) {
       return status;
     }
   }
@@ -325,22 +353,29 @@ core_operation_t matmul_of(scalar_id id) {
   }
 }
 
-intptr_t make_matmul(const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset, const dynd_bind *bind) {
+// The library is found here: to look for it allocates, which a kernel must not.
+intptr_t make_matmul(const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset,
+                     const dynd_bind *bind) try {
   intptr_t end = offset + intptr_t(sizeof(matmul_leaf));
-  core_operation_t function = matmul_of(ndt::type(bind->type[0])->scalar);
+  scalar_id id = ndt::type(bind->type[0])->scalar;
+  core_operation_t function = matmul_of(id);
   if (!function) {
     std::snprintf(bind->error, bind->error_size, "there is no product of matrices of type %s", bind->type[0]);
     return dynd_error_type;
   }
+  const blas *library = is_integer(id) || id == scalar_id::bool_ ? nullptr : &the_blas();
   if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
     return dynd_error_memory;
   }
   auto *leaf = reinterpret_cast<matmul_leaf *>(out->data + offset);
   leaf->base.function = reinterpret_cast<void *>(function);
+  leaf->library = library;
   for (int o = 0; o < 3; o++) {
     std::copy_n(bind->arrmeta[o]->stride, 2, leaf->stride[o]);
   }
   return end;
+} catch (...) {
+  return dynd_error_memory;
 }
 
 } // namespace

@@ -97,6 +97,13 @@ def test_a_reduction_stops(threads):
     assert nd.sum(source[:2], 1).tolist() == [float(SIZE)] * 2
 
 
+def test_a_product_of_integers_stops(threads):
+    """One product is one piece of the engine; its rows are the pieces here."""
+    a = nd.asarray(np.ones((2500, 2500), "int64"))
+    assert late_by(0.1, lambda: nd.matmul(a, a)) < 0.5
+    assert nd.matmul(a[:2], a).tolist() == [[2500] * 2500] * 2
+
+
 def test_the_search_for_the_element_that_failed_stops():
     """Memory holds it near the beginning, so that it is found at once; in C order it is the last row's first."""
     nd.set_num_threads(1)

@@ -167,3 +167,13 @@ def test_einsum_of_random_subscripts(data):
 def test_what_einsum_refuses(subscripts, operands, kind, message):
     with pytest.raises(kind, match=message):
         nd.einsum(subscripts, *operands)
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "bool", "float64"])
+def test_large_products_whose_rows_are_on_threads(threads, kind):
+    """Not by BLAS: integers, and a result of any type is made of whole rows."""
+    random = np.random.default_rng(5)
+    a, b = (random.integers(-2 ** 40, 2 ** 40, shape).astype(kind) for shape in ((301, 130), (130, 97)))
+    for x, y in ((a, b), (a[::-2], b[:, ::-1]), (np.asfortranarray(a), np.asfortranarray(b)), (a[:, :1], b[:1])):
+        expected = x @ y
+        assert np.allclose(np.asarray(nd.matmul(nd.asarray(x), nd.asarray(y))), expected, rtol=1e-12), (x.strides, y.strides)
