@@ -63,23 +63,28 @@ public:
       : leaf_(leaf), row_(row), frame_(frame) {}
 
   int run(size_t first, size_t count, char *states) {
-    int status = for_each_piece(intptr_t(count), [&](intptr_t i) {
-      if (is_cancelled(frame_)) {
-        return int(dynd_error_cancelled);
-      }
-      work_frame own(0);
-      own.cancel = frame_->cancel;
-      int failed = accumulate(leaf_, row_, (first + size_t(i)) * dynd_reduction_piece, dynd_reduction_piece,
-                              states + size_t(i) * leaf_.owner->room, &own);
-      if (failed) {
-        keep_text(i, own.text);
-      }
-      return failed;
-    });
-    return status;
+    try {
+      return for_each_piece(intptr_t(count), [&](intptr_t i) { return run_piece(first, size_t(i), states); });
+    } catch (...) {
+      return report(frame_, dynd_error_memory, "no memory for the pieces of a reduction");
+    }
   }
 
 private:
+  int run_piece(size_t first, size_t i, char *states) {
+    if (is_cancelled(frame_)) {
+      return dynd_error_cancelled;
+    }
+    work_frame own(0);
+    own.cancel = frame_->cancel;
+    int failed = accumulate(leaf_, row_, (first + i) * dynd_reduction_piece, dynd_reduction_piece,
+                            states + i * leaf_.owner->room, &own);
+    if (failed) {
+      keep_text(intptr_t(i), own.text);
+    }
+    return failed;
+  }
+
   // Of the first piece that failed, as its status is.
   void keep_text(intptr_t i, const char *text) {
     std::lock_guard lock(mutex_);
@@ -138,6 +143,9 @@ int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i,
     status = reduce_on_threads(leaf, row, states, frame);
   } else {
     for (size_t begin = 0; !status && (begin < row.length || begin == 0); begin += piece) {
+      if (is_cancelled(frame)) {
+        return dynd_error_cancelled;
+      }
       char *state = begin ? states + leaf.owner->room : states;
       status = accumulate(leaf, row, begin, piece, state, frame);
       status = status || !begin ? status : r.combine(states, state, frame);
