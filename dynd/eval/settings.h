@@ -11,8 +11,8 @@ struct settings {
   observation *watching = nullptr; ///< explain or trace
   bool eager = false;              ///< nothing is lazy
   bool direct = true;              ///< small dense operands take the direct step
-  /// Inside of a Python function that a kernel calls: a kernel that fails there is not called again to name the element.
-  /// In calls inside of calls it would be called thrice as often for each.
+  /// Inside of a Python function that a kernel calls: a kernel that fails there is not called again to name the
+  /// element. In calls inside of calls it would be called thrice as often for each.
   bool once = false;
 };
 

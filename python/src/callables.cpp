@@ -226,7 +226,9 @@ int traverse_callable(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-PyObject *shown(PyObject *self) { return PyUnicode_FromFormat("<callable %s>", function_of(self).name().c_str()); }
+PyObject *shown(PyObject *self) {
+  return guarded([&] { return PyUnicode_FromFormat("<callable %s>", function_of(self).name().c_str()); });
+}
 
 // help() takes what is a descriptor without __set__ for a function.
 PyObject *bind_to_nothing(PyObject *self, PyObject *, PyObject *) { return Py_NewRef(self); }
@@ -254,8 +256,10 @@ PyObject *doc_of(PyObject *self, void *) {
 
 PyObject *text_signature_of(PyObject *self, void *) {
   callable_object *object = object_of(self);
-  return object->operation ? Py_NewRef(object->text_signature)
-                           : PyUnicode_FromFormat("(%s)", parameters_text(*object->function).c_str());
+  if (object->operation) {
+    return Py_NewRef(object->text_signature);
+  }
+  return guarded([&] { return PyUnicode_FromFormat("(%s)", parameters_text(*object->function).c_str()); });
 }
 
 PyObject *name_of(PyObject *self, void *) { return PyUnicode_FromString(function_of(self).name().c_str()); }

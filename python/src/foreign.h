@@ -50,10 +50,8 @@ struct python_owner : deferred_ckernel {
     this->doc = doc_text.c_str();
     retain = [](const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); };
     release = [](const deferred_ckernel *self) { // with Python's lock or without
-      if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1 && Py_IsInitialized()) { // else Python is gone
-        PyGILState_STATE state = PyGILState_Ensure();
-        delete of(self);
-        PyGILState_Release(state);
+      if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        give_back([&] { delete of(self); });
       }
     };
   }

@@ -194,6 +194,7 @@ nd::kernel ufunc_kernel(nb::object ufunc, int index, const nd::callable &f, cons
     throw error(error_kind::type, f.name() + ": has too many core dimensions: " + signature);
   }
   auto *made = new ufunc_owner(f.name(), signature, f.doc(), ufunc.ptr());
+  nd::kernel owner = nd::kernel::adopt(made); // before what may throw
   made->sizes = sizes;
   made->dims = dims;
   made->output_sizes = chosen.get();
@@ -204,7 +205,7 @@ nd::kernel ufunc_kernel(nb::object ufunc, int index, const nd::callable &f, cons
   made->nout = own->nout;
   made->prototype = signature.find('*') == signature.npos ? multi_operation_funcproto_id : core_operation_funcproto_id;
   made->instantiate = instantiate_ufunc;
-  return nd::kernel::adopt(made);
+  return owner;
 }
 
 } // namespace

@@ -280,8 +280,11 @@ TEST(Callable, RefusesWhatIsNoKernel) {
   EXPECT_EQ(signature("int64"), "type: negate: signature \"int64\" is not of the form (T, ...) -> R");
   EXPECT_EQ(signature("() -> int64"), "type: negate: signature \"() -> int64\" has 0 operands; a kernel has 1 to 8");
   EXPECT_EQ(
-      signature("(int64) -> ()").substr(0, 103),
-      "type: negate: signature \"(int64) -> ()\" does not parse:\ndatashape: unrecognized data type \")\" at line 1");
+      signature("(int64) -> (,)").substr(0, 104),
+      "type: negate: signature \"(int64) -> (,)\" does not parse:\ndatashape: unrecognized data type \",\" at line 1");
+  EXPECT_EQ(signature("(int64) -> ()"),
+            "type: negate: signature \"(int64) -> ()\" has no result, and no operand that is "
+            "written (inout)");
   std::string nine = "int64, int64, int64, int64, int64, int64, int64, int64, int64";
   EXPECT_EQ(signature(("(" + nine + ") -> int64").c_str()),
             "type: negate: signature \"(" + nine + ") -> int64\" has 9 operands; a kernel has 1 to 8");

@@ -23,6 +23,7 @@
 #include "dynd/call/wrap_core.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/row_functions.h"
+#include "dynd/eval/settings.h"
 #include "dynd/type/pattern.h"
 #include "eval/allocation_scenarios.h"
 
@@ -42,13 +43,13 @@ nd::array inside(nd::array a, intptr_t step) {
 }
 
 nd::array rows(row_function function, const nd::array &a, int axis = -1) {
-  return nd::array(evaluate_rows({{"rows", function}, a.get(), false, axis}));
+  return nd::array(evaluate_rows({{"rows", function}, a.get(), false, axis}, thread_settings()));
 }
 
 /// Lazy functions of rows: one has another owner, one is absorbed.
 result standardized(const nd::array &a) {
-  nd::array mean(evaluate_rows({{"mean", row_function::mean}, a.get(), false, -1, true}));
-  nd::array deviation(evaluate_rows({{"std", row_function::deviation}, a.get(), false, -1, true}));
+  nd::array mean(evaluate_rows({{"mean", row_function::mean}, a.get(), false, -1, true}, thread_settings()));
+  nd::array deviation(evaluate_rows({{"std", row_function::deviation}, a.get(), false, -1, true}, thread_settings()));
   return {(a - mean) / std::move(deviation), mean};
 }
 

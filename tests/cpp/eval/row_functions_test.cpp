@@ -8,6 +8,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/row_functions.h"
+#include "dynd/eval/settings.h"
 #include "dynd/eval/threads.h"
 #include "eval/allocation_scenarios.h"
 #include "fixture.h"
@@ -21,7 +22,7 @@ using testing::ramp;
 using testing::text;
 
 nd::array rows(row_function function, nd::array a, double correction = 0, int axis = -1, bool keepdims = false) {
-  return nd::array(evaluate_rows({{"rows", function, correction}, a.get(), false, axis, keepdims}));
+  return nd::array(evaluate_rows({{"rows", function, correction}, a.get(), false, axis, keepdims}, thread_settings()));
 }
 nd::array row_means(const nd::array &a) { return rows(row_function::mean, a); }
 nd::array row_deviations(const nd::array &a) { return rows(row_function::deviation, a); }
@@ -84,7 +85,7 @@ TEST(RowFunctions, AreOneKernelWithWhatIsLazyBelow) {
   {
     observed_scope watched(&seen);
     nd::array product = a * a;
-    result = nd::array(evaluate_rows({{"std", row_function::deviation}, product.get(), true}));
+    result = nd::array(evaluate_rows({{"std", row_function::deviation}, product.get(), true}, thread_settings()));
   }
   ASSERT_EQ(seen.kernels.size(), 1u) << explanation_text(seen);
   EXPECT_NE(explanation_text(seen).find("multiply"), std::string::npos);
@@ -112,7 +113,7 @@ TEST(RowFunctions, EmptyRowsAndMissingValues) {
 TEST(RowFunctions, OfAnotherAxisWhereItIsInsideInMemory) {
   nd::array a = thirds("50 * 60 * float64").eval(), turned = nd::transposed(a);
   EXPECT_EQ(bits(rows(row_function::variance, turned, 0, 0)), bits(rows(row_function::variance, a)));
-  EXPECT_FALSE(evaluate_rows({{"var", row_function::variance}, turned.get(), false, 1}));
+  EXPECT_FALSE(evaluate_rows({{"var", row_function::variance}, turned.get(), false, 1}, thread_settings()));
   EXPECT_EQ(text(nd::array(rows(row_function::mean, turned, 0, 0, true)->size()[0])), "1");
 }
 
