@@ -25,6 +25,7 @@ LIMIT = 1.1
 # Part of a line's name -> why it is slower than the alternative, or refused.
 KNOWN = {
     r"^(sum|mean)\(axis=None\) (float|complex)\d+ (a\.T|F|\[::2\]|\[::-1\]) ": "adds in C order: docs/decisions/0021",
+    r"^(a?(sin|cos|tan)h?|atan2|log2|log10|log1p|exp2?|expm1|cbrt|pow) float(32|16) ": "in doubles: docs/decisions/0024",
     r"^copy .* (a\.T|F) ": "NumPy keeps the order of memory, the copy here is in C order",
 }
 
