@@ -239,3 +239,40 @@ def test_too_many_pairs():
         nd.combinations([[1]], 3, fields=["a", "b"])
     with pytest.raises(ValueError, match="sizes differ at axis 0"):
         nd.cartesian([[[1]], [[1], [2]]])
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_members_at_once(replacement):
+    """Fields of several sizes and more than one step takes; rows of every length that has a pattern, and longer ones."""
+    lengths = np.concatenate([np.repeat(np.arange(21), 21), np.arange(21)])
+    others = np.concatenate([np.tile(np.arange(21), 21), np.arange(21)])
+    rng = np.random.default_rng(5)
+
+    def fields(lengths):
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return {f"{t}{i}": nd.array(nd.from_offsets(offsets, rng.integers(0, 100, offsets[-1]).astype(t)))
+                for t in ("int8", "float32", "float64") for i in range(6)}
+
+    def check(made, names):
+        a, b = nd.unzip(made())
+        found = sum(a[n].astype("float64") - b[n] for n in names)
+        with nd.eager():
+            a, b = nd.unzip(made())
+            parts = [(np.asarray(nd.flatten(a[n])), np.asarray(nd.flatten(b[n]))) for n in names]
+        expected = sum(x.astype(float) - y for x, y in parts)
+        assert np.array_equal(np.asarray(nd.flatten(found)), expected)
+
+    left, right = fields(lengths), fields(others)
+    check(lambda: nd.cartesian([nd.zip(left), nd.zip(right)], nested=True), list(left))
+    check(lambda: nd.combinations(nd.zip(left), 2, replacement=replacement), list(left))
+
+
+def test_remainder_of_floats_is_pythons():
+    """Around multiples of the divisor, and where the sum of both is no number of the type."""
+    near = np.array([0.0, 1e-300, 1e-20, 1.0, 2.0**52])
+    a = np.concatenate([sign * (np.nextafter(k * 6.28, side) + near) for sign in (1, -1) for k in range(40) for side in (-9, 999)])
+    for divisor in (6.28, -6.28, 3.0, 0.1):
+        expected = [x % divisor for x in a.tolist()]
+        assert np.asarray(nd.array(a) % divisor).tobytes() == np.array(expected).tobytes()
+        single = nd.array(a.astype("float32")) % nd.array(divisor, type="float32")
+        assert np.asarray(single).tobytes() == (a.astype("float32") % np.float32(divisor)).tobytes()
