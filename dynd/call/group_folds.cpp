@@ -14,7 +14,7 @@
 namespace dynd::nd {
 
 intptr_t chunks_of(intptr_t values, intptr_t groups) {
-  intptr_t most = values / std::max<intptr_t>(8 * groups, 1 << 15);
+  intptr_t most = values / std::max<intptr_t>(4 * groups, 1 << 15);
   return intptr_t(std::bit_floor(uint64_t(std::clamp<intptr_t>(most, 1, 16))));
 }
 

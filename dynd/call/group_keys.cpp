@@ -11,6 +11,7 @@
 #include "dynd/call/key_lists.h"
 #include "dynd/call/sort_rows.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/threads.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -216,15 +217,32 @@ private:
 
 // ---- keys in a table ------------------------------------------------------------------------------------------------
 
-// Slots of their own, by a table of keys; those that do not count have one above all others.
+// Slots of their own, by a table of keys; those that do not count have one above all others. Each thread has a table
+// for its part of the elements; the keys of the others are added to the first one's.
 template <class Key, class Read>
 void fill_table(const char *name, const marked_list &keys, Read read, slot_table<Key> &table, key_groups &to) {
+  constexpr uint32_t none = slot_table<Key>::none;
   to.elements = keys.list.size(0);
   to.numbers = new_list<uint32_t>(to.elements);
   uint32_t *slots = values_of<uint32_t>(to.numbers);
-  in_chunks(name, to.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
-    table.insert(name, begin, end, keys.counts(), read, slots + begin);
+  intptr_t chunks = to.elements > (1 << 18) ? num_threads() : 1, size = (to.elements + chunks - 1) / chunks;
+  std::vector<slot_table<Key>> others(size_t(chunks) - 1);
+  in_chunks(name, to.elements, chunks, [&](intptr_t c, intptr_t begin, intptr_t end) {
+    slot_table<Key> &own = c == 0 ? table : others[size_t(c) - 1];
+    own.insert(name, begin, end, keys.counts(), read, slots + begin);
   });
+  for (intptr_t c = 1; c < chunks; c++) {
+    const slot_table<Key> &other = others[size_t(c) - 1];
+    scratch_values<uint32_t> joined(other.count());
+    table.insert(
+        name, 0, other.count(), {}, [&](intptr_t s) { return other.key(s); }, joined.data());
+    intptr_t first = std::min(c * size, to.elements), last = std::min(first + size, to.elements);
+    in_pieces(name, last - first, [&, first](intptr_t begin, intptr_t end) {
+      for (intptr_t i = first + begin; i < first + end; i++) {
+        slots[i] = slots[i] == none ? none : joined[slots[i]];
+      }
+    });
+  }
   to.slots = table.count();
   if (keys.marks) {
     in_pieces(name, to.elements, [&](intptr_t begin, intptr_t end) {

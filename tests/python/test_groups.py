@@ -248,7 +248,7 @@ def test_large_groups(case, threads):
 
 def ordered_group_sums(values, group, groups):
     """The order of summation, the slow way: parts of equal size, each in the order of the index."""
-    parts = max(1, min(16, len(values) // max(8 * groups, 1 << 15)))
+    parts = max(1, min(16, len(values) // max(4 * groups, 1 << 15)))
     parts = 1 << (parts.bit_length() - 1)
     size = -(-len(values) // parts)
     totals = np.full(groups, -0.0)
