@@ -20,6 +20,8 @@ before anything is timed. A ~ marks a base whose median is far above its best: m
 import argparse
 import re
 import sys
+import threading
+import time
 from functools import partial
 
 import numpy as np
@@ -73,6 +75,13 @@ class Work:
         best = min(variants, key=lambda v: min(v.samples, default=0))
         best.samples, best.repeats = [], 1
         self.contenders[name] = best
+        self.loop_index = dict(loops.families[family])[best.variant]
+
+    def add_two(self, expression, names, result, *halves):
+        """Ours on two threads; and the last loop that was added, on two halves of its work at once."""
+        self.add("ours 2", expression, names, result, 2)
+        run = partial(in_two_threads, self.bench.loops, self.loop_index, halves)
+        self.contenders["loop 2"] = Contender("loop 2", run)
 
     def report(self, *bars):
         """Takes the times and prints a line for each bar (base, bar)."""
@@ -108,6 +117,17 @@ class Bench:
         self.wrong += work.wrong
         mark = " ~" if noisy.median > NOISY * noisy.best else ""
         print_line([work.name, bar_text, f"{ratio:.2f}{mark}", verdict, time_text(shown), time_text(base_time), *peers])
+
+
+def in_two_threads(loops, index, halves, repeats):
+    """Seconds; a loop runs without Python's lock."""
+    threads = [threading.Thread(target=loops.time, args=(index, work, repeats)) for work in halves]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - start
 
 
 def print_line(texts):

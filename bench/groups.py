@@ -1,4 +1,4 @@
-"""Groups and joins of 10 million elements on one thread, beside reading the operands and beside polars.
+"""Groups and joins of 10 million elements, beside reading the operands and beside polars; and what two threads gain.
 
     PYTHONPATH=python python bench/groups.py [--quick] [--only PATTERN] [--count N]
 
@@ -41,6 +41,9 @@ def report(name, ours, reading=None, bar=None, theirs=None):
         line += f"  {own / best(reading):5.1f} x reading" + (f" (bar {bar})" if bar else "")
     if theirs and polars:
         line += f"  polars {best(theirs):8.1f} ms"
+    nd.set_num_threads(2)
+    line += f"  two threads {own / best(ours):4.2f} times as fast"
+    nd.set_num_threads(1)
     print(line, flush=True)
 
 

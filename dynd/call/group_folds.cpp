@@ -331,7 +331,9 @@ void group_folds::run() {
   intptr_t chunks = chunks_of(groups_.elements, groups_.count());
   for (one_fold &fold : folds_) {
     fold.accumulators = scratch_values<char>(chunks * groups_.slots * intptr_t(fold.functions.item));
-    fold.functions.clear(fold.accumulators.data(), chunks * groups_.slots);
+    in_pieces(name_, chunks * groups_.slots, [&](intptr_t begin, intptr_t end) {
+      fold.functions.clear(fold.accumulators.data() + begin * intptr_t(fold.functions.item), end - begin);
+    });
   }
   if (groups_.parts) {
     run_parts(chunks);
