@@ -20,8 +20,8 @@ before anything is timed. A ~ marks a base whose median is far above its best: m
 import argparse
 import re
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -119,14 +119,13 @@ class Bench:
         print_line([work.name, bar_text, f"{ratio:.2f}{mark}", verdict, time_text(shown), time_text(base_time), *peers])
 
 
+TWO_THREADS = ThreadPoolExecutor(2)  # they stay: loops keep memory for each
+
+
 def in_two_threads(loops, index, halves, repeats):
     """Seconds; a loop runs without Python's lock."""
-    threads = [threading.Thread(target=loops.time, args=(index, work, repeats)) for work in halves]
     start = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    list(TWO_THREADS.map(lambda work: loops.time(index, work, repeats), halves))
     return time.perf_counter() - start
 
 

@@ -14,9 +14,9 @@ namespace {
 template <class U, class Flip, class Back> void sort_radix(const work &w, Flip flip, Back back) {
   const U *from = reinterpret_cast<const U *>(w.in[0]);
   U *out = reinterpret_cast<U *>(w.out);
-  static std::unique_ptr<U[]> memory(new U[size_t(w.rows)]);
+  static thread_local std::unique_ptr<U[]> memory(new U[size_t(w.rows)]);
   constexpr int digits = sizeof(U);
-  static int64_t counts[digits][256];
+  static thread_local int64_t counts[digits][256];
   std::fill_n(&counts[0][0], digits * 256, 0);
   for (int64_t i = 0; i < w.rows; ++i) {
     U x = flip(from[i]);
