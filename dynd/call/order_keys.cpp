@@ -98,7 +98,8 @@ void check_order(const char *name, const array &a, const std::vector<std::string
 
 array dense_numbers(const array &list, const ordered_kind &kind) {
   materialize(list.get());
-  if (kind.swapped || list->value_strides()[0] != intptr_t(list->item_size())) {
+  bool ours = list->access == access_mode::immutable && (list->flags & flag_ours); // else they may change meanwhile
+  if (!ours || kind.swapped || list->value_strides()[0] != intptr_t(list->item_size())) {
     return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
   }
   return list;

@@ -219,3 +219,32 @@ def test_other_isa_levels():
         run = [sys.executable, "-m", "pytest", "-q", "-x", __file__, "-k", "any_distribution or beside or parted or pivots or every_length or many_blocks"]
         done = subprocess.run(run, env={**os.environ, "DYND_CPU_LEVEL": level}, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
+
+
+WRITTEN_MEANWHILE = """
+import threading
+import numpy as np
+from dynd import nd
+rng, done = np.random.default_rng(1), threading.Event()
+one = rng.integers(0, 2**62, 200_000)
+other, x = one >> 40, one.copy()
+def write():
+    while not done.is_set():
+        x[:] = other
+        x[:] = one
+thread = threading.Thread(target=write, daemon=True)
+thread.start()
+for i in range(20):
+    made = np.asarray(nd.sort(nd.asarray(x)))
+    assert len(made) == len(x) and (made[1:] >= made[:-1]).all()
+    made = np.asarray(nd.unique(nd.asarray(x)))
+    assert (made[1:] > made[:-1]).all()
+done.set()
+thread.join()
+"""
+
+
+def test_numbers_that_another_thread_writes_meanwhile():
+    """Sorts read a number more than once: of memory that others can write they take a copy."""
+    done = subprocess.run([sys.executable, "-c", WRITTEN_MEANWHILE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
