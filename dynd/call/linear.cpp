@@ -208,6 +208,10 @@ public:
   summation(std::string_view text, std::span<const array> operands) : text_(text), operands_(operands) { parse(); }
 
   array run() {
+    for (const array &a : operands_) {
+      scalar_id own = as_strided("einsum", a)->scalar();
+      common_ = &a == operands_.data() ? own : promote(common_, own);
+    }
     labelled all = prepared(0);
     for (size_t i = 1; i < operands_.size(); i++) {
       all = combined(all, prepared(i), i + 1);
@@ -287,6 +291,13 @@ private:
       if (own < 0) {
         refuse("takes strided arrays of numbers, not " + std::string(operands_[i].type().str()), error_kind::type);
       }
+      auto first = std::find(given_[i].begin(), given_[i].end(), given_[i][d]); // a diagonal has one size
+      intptr_t of_first = operands_[i].size(int(first - given_[i].begin()));
+      if (own != of_first) {
+        refuse("a label has the sizes " + std::to_string(of_first) + " and " + std::to_string(own) + " in operand " +
+                   std::to_string(i),
+               error_kind::broadcast);
+      }
       auto [known, added] = size_.try_emplace(given_[i][d], own);
       if (!added && known->second != own && known->second != 1 && own != 1) {
         refuse("a label has the sizes " + std::to_string(known->second) + " and " + std::to_string(own) +
@@ -326,9 +337,12 @@ private:
     return output;
   }
 
-  // Diagonals taken; axes of size 1 that would stretch are gone.
+  // In the type that all have; diagonals taken; axes of size 1 that would stretch are gone.
   labelled prepared(size_t i) const {
     array a = as_strided("einsum", operands_[i]);
+    if (a->scalar() != common_) {
+      a = array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(common_), error_mode::nocheck));
+    }
     std::vector<int> labels;
     size_list sizes, strides;
     for (size_t d = 0; d < given_[i].size(); d++) {
@@ -418,6 +432,7 @@ private:
   std::vector<int> output_;
   std::map<int, intptr_t> size_; // of each label
   int nellipsis_ = 0;
+  scalar_id common_ = scalar_id::bool_; // the type of the result
 };
 
 } // namespace

@@ -177,3 +177,17 @@ def test_large_products_whose_rows_are_on_threads(threads, kind):
     for x, y in ((a, b), (a[::-2], b[:, ::-1]), (np.asfortranarray(a), np.asfortranarray(b)), (a[:, :1], b[:1])):
         expected = x @ y
         assert np.allclose(np.asarray(nd.matmul(nd.asarray(x), nd.asarray(y))), expected, rtol=1e-12), (x.strides, y.strides)
+
+
+def test_einsum_is_in_the_type_of_all_operands_from_the_start():
+    small, wide = np.array([100, 100], np.int8), np.array([1, 2], np.int64)
+    for subscripts, operands in [("i,j->j", (small, wide)), ("i,i,j->j", (small, small, wide)), ("i,i,->", (small, small, np.float64(2)))]:
+        made, wanted = nd.einsum(subscripts, *operands), np.einsum(subscripts, *operands)
+        assert np.asarray(made).tolist() == wanted.tolist() and np.asarray(made).dtype == wanted.dtype
+
+
+@pytest.mark.parametrize("subscripts", ["ii->i", "ii", "ii->"])
+def test_a_diagonal_does_not_stretch(subscripts):
+    for shape in [(1, 3), (3, 1)]:
+        with pytest.raises(ValueError, match="einsum: a label has the sizes . and . in operand 0"):
+            nd.einsum(subscripts, np.ones(shape))
