@@ -7,6 +7,7 @@
 #include "dynd/call/creation.h"
 #include "dynd/call/distribution.h"
 #include "dynd/call/innermost_axis.h"
+#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/work.h"
@@ -148,6 +149,10 @@ array weights_like(const array &a, const array &weights) {
   std::vector<array> shaped = broadcast_arrays(both);
   if (shaped[0].ndim() != whole.ndim() || shaped[0].element_count() != whole.element_count()) {
     fail(error_kind::broadcast, "histogram: the weights must have the shape of the array, or broadcast to it");
+  }
+  if (whole.ndim() > 0) { // rows of one element are as long as their weights now
+    int last = whole.ndim() - 1;
+    check_outside(name, {compact(whole, last), compact(shaped[0], last)}, whole.ndim());
   }
   return shaped[1];
 }

@@ -80,7 +80,7 @@ quantile_place place_of(quantile_method method, double q, int64_t n) {
   case quantile_method::nearest:
     return one_element(std::nearbyint(along), n);
   }
-  fail(error_kind::internal, "quantile: a method that is none");
+  fail(error_kind::internal, "quantile: invalid method");
 }
 
 double interpolated(double a, double b, double part) {
@@ -165,7 +165,7 @@ public:
     } else {
       read(values, n);
     }
-    if (wanted > 6 || (wanted > 1 && n < long_row)) {
+    if (wanted > 6 || (wanted > 1 && count_ < long_row)) {
       sort_all();
     }
   }

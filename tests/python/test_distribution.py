@@ -258,3 +258,21 @@ def test_edges_are_in_the_bin_above_them():
             assert np.array_equal(found, np.histogram(x, bins, (first, last))[0])
             found = nd.histogram(nd.array(x), bins=nd.array(edges))[0]
             assert np.array_equal(found, np.histogram(x, edges)[0])
+
+
+@pytest.mark.parametrize("n", [65_000, 70_000, 73_000, 80_000])
+def test_quantiles_of_long_rows_with_missing_values(n):
+    """Whether a row is long is asked of the values that are there."""
+    x = np.random.default_rng(n).standard_normal(n)
+    a = nd.array([None if i % 10 == 0 else v for i, v in enumerate(x.tolist())])
+    there = x[np.arange(n) % 10 != 0]
+    for q in ([0.25, 0.5, 0.75], [0.9, 0.1]):
+        np.testing.assert_allclose(np.asarray(nd.quantile(a, q)), np.quantile(there, q), rtol=1e-14)
+
+
+def test_weights_of_other_rows_are_refused():
+    """Rows of one element are not stretched to their weights."""
+    with pytest.raises(ValueError, match=r"histogram: row 0 .*1 and 0 elements"):
+        nd.histogram([[1.0], [3.0]], nd.array([0.0, 2.0, 4.0]), axis=1, weights=nd.array([[], [10.0, 20.0]]))
+    counts = nd.histogram(nd.array([[1.0], [3.0, 1.0]]), nd.array([0.0, 2.0, 4.0]), axis=1, weights=nd.array([[2.0], [10.0, 20.0]]))
+    assert counts[0].tolist() == [[2, 0], [20, 10]]
