@@ -9,6 +9,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/call/placement.h"
 #include "dynd/call/reduction.h"
 #include "dynd/call/resolve.h"
 #include "dynd/ops/parse.h"
@@ -291,51 +292,6 @@ callable_state &checked(const ref<callable_state> &state) {
     fail(error_kind::type, "call: there is no callable");
   }
   return *state;
-}
-
-// As many as a kernel can have; with more the call is refused before they are read.
-struct block_list {
-  array_block *block[max_external_sources];
-  int count;
-};
-
-// The operands in their order, those that were given by name included; `left` are the keywords.
-block_list place(callable_state &state, std::span<const array> operands, std::span<const keyword> given,
-                 std::vector<keyword> &left) {
-  block_list list{{}, int(operands.size())};
-  for (size_t i = 0; i < std::min(operands.size(), size_t(max_external_sources)); i++) {
-    list.block[i] = operands[i].get();
-  }
-  if (given.empty()) {
-    return list;
-  }
-  std::lock_guard lock(state.mutex);
-  for (const std::unique_ptr<overload> &o : state.overloads) {
-    const std::vector<core_pattern> &wanted = o->signature.operands;
-    block_list tried{{}, 0};
-    size_t next = 0; // those without a name go where none was given
-    for (size_t i = 0; i < wanted.size(); i++) {
-      auto named = std::find_if(given.begin(), given.end(), [&](const keyword &k) {
-        return !wanted[i].name.empty() && k.name == wanted[i].name && k.value;
-      });
-      if (named != given.end()) {
-        tried.block[tried.count++] = named->value.get();
-      } else if (next < operands.size()) {
-        tried.block[tried.count++] = operands[next++].get();
-      }
-    }
-    left.clear();
-    for (const keyword &k : given) {
-      if (std::none_of(wanted.begin(), wanted.end(), [&](const core_pattern &p) { return p.name == k.name; })) {
-        left.push_back(k);
-      }
-    }
-    if (size_t(tried.count) == wanted.size() && next == operands.size()) {
-      return tried;
-    }
-  }
-  left.assign(given.begin(), given.end());
-  return list;
 }
 
 // Whether an overload takes rows of uint8 there.

@@ -257,24 +257,24 @@ bool kernel_signature::is_scalar() const {
 
 kernel_signature read_signature(const deferred_ckernel &kernel) { return reader(kernel).read(); }
 
-std::vector<std::vector<int>> size_numbers(const kernel_signature &signature) {
+std::vector<std::vector<int64_t>> size_numbers(const kernel_signature &signature) {
   std::vector<std::string> names; // of the sizes so far; a `var` has none
   auto numbers = [&](const core_pattern &p) {
-    std::vector<int> found;
+    std::vector<int64_t> found;
     for (const ndt::dimension &d : p.dims) {
       auto known = std::find(names.begin(), names.end(), d.name);
       if (d.kind == type_kind::fixed_dim) {
-        found.push_back(int(-2 - d.size));
+        found.push_back(-2 - d.size);
       } else if (d.kind == type_kind::dim_variable && known != names.end()) {
-        found.push_back(int(known - names.begin()));
+        found.push_back(known - names.begin());
       } else {
-        found.push_back(int(names.size()));
+        found.push_back(int64_t(names.size()));
         names.push_back(d.name);
       }
     }
     return found;
   };
-  std::vector<std::vector<int>> sources, all;
+  std::vector<std::vector<int64_t>> sources, all;
   for (const core_pattern &p : signature.operands) {
     sources.push_back(numbers(p));
   }

@@ -32,7 +32,7 @@ kernel_signature read_signature(const deferred_ckernel &kernel);
 
 /// Of each operand, results first, the number that every core dimension has among the sizes of a call (dynd_core_call);
 /// of a size that is in the signature, -2 - size.
-std::vector<std::vector<int>> size_numbers(const kernel_signature &signature);
+std::vector<std::vector<int64_t>> size_numbers(const kernel_signature &signature);
 
 /// How the operands that one signature takes are related to those of another.
 enum class signature_order { apart, less, same, greater, unclear };

@@ -137,7 +137,7 @@ template <class C, class R, class... A> struct core_traits<R (C::*)(A...) const 
 /// The function's kind-independent part: names, counting, and what a call has for each operand.
 struct core_wrapped : deferred_ckernel {
   std::string name_text, signature_text, doc_text;
-  std::vector<std::vector<int>> sizes; // size_numbers
+  std::vector<std::vector<int64_t>> sizes; // size_numbers
   std::atomic<intptr_t> refs{1};
   static constexpr size_t max_core = 4; // dimensions of a block
 
@@ -303,8 +303,8 @@ private:
       constexpr size_t o = P + returns;
       intptr_t size[max_core];
       for (size_t d = 0; d < self.sizes[o].size(); d++) {
-        int s = self.sizes[o][d];
-        size[d] = s < 0 ? -2 - s : dynd_core_size(&call, s, i);
+        int64_t s = self.sizes[o][d];
+        size[d] = s < 0 ? -2 - s : dynd_core_size(&call, int(s), i);
       }
       return core_parameter<parameter<P>>::make(dynd_core_data(&call, int(o), i), size, made.stride[o]);
     };

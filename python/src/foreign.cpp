@@ -222,7 +222,7 @@ int python_strided(char *const *data, const intptr_t *stride, size_t count, cons
 
 /// A Python function with its signature: which size each core dimension has.
 struct python_function : python_owner {
-  std::vector<std::vector<int>> sizes; // of each operand, outputs first; -2 - n: the number n itself
+  std::vector<std::vector<int64_t>> sizes; // of each operand, outputs first; -2 - n: the number n itself
   std::vector<char> inout, makes_rows;
   size_t nresults;
 
@@ -240,8 +240,8 @@ int python_core(const dynd_core_call *call, const ckernel_prefix *self, dynd_fra
       one.inout[o] = function->inout[o];
       one.row[o] = {function->makes_rows[o] ? call : nullptr, int(o), i};
       for (size_t d = 0; d < function->sizes[o].size(); d++) {
-        int s = function->sizes[o][d];
-        one.size[o][d] = s < 0 ? -2 - s : dynd_core_size(call, s, i);
+        int64_t s = function->sizes[o][d];
+        one.size[o][d] = s < 0 ? -2 - s : dynd_core_size(call, int(s), i);
       }
     }
     if (int status = guarded_call(frame, i, [&] { call_function(*leaf, one); })) {

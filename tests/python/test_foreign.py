@@ -569,3 +569,29 @@ def test_errors_of_ufuncs():
     for bad in (len, 3, None):
         with pytest.raises(TypeError, match="expected a ufunc"):
             nd.from_ufunc(bad)
+
+
+def test_sizes_in_signatures_above_31_bits():
+    """None of them is one of the sizes of a call. Without elements, which would take gigabytes."""
+    for size in (2**31 - 3, 2**31 - 2, 2**31 - 1, 2**31, 2**32):
+        shapes = []
+        f = nd.callable(lambda rows: shapes.append(rows.shape) or 1.0, f"({size} * 0 * int8) -> float64")
+        assert f(nd.asarray(np.empty((size, 0), np.int8))).tolist() == 1 and shapes == [(size, 0)]
+
+
+def test_names_in_another_order_in_another_overload():
+    """Operands that are given by name are where the overload has them that their types choose."""
+    f = nd.callable(lambda x, y: x * 10 + y, "(x: int32, y: int32) -> int32", name="two_orders")
+    f.add(lambda y, x: x * 100 + y, "(y: float64, x: float64) -> float64")
+    i, d = np.int32, np.float64
+    assert f(x=i(1), y=i(2)).tolist() == f(y=i(2), x=i(1)).tolist() == f(i(1), y=i(2)).tolist() == 12
+    assert f(x=d(1.5), y=d(2.5)).tolist() == f(y=d(2.5), x=d(1.5)).tolist() == 152.5
+    assert f(d(1.5), y=d(2.5)).tolist() == 152.5 and f(d(1.5), x=d(2.5)).tolist() == 251.5
+
+
+def test_names_that_the_overload_for_the_types_does_not_have():
+    f = nd.callable(lambda a, b: a - b, "(a: int32, b: int32) -> int32", name="other_names")
+    f.add(lambda c, d: c - d, "(c: float64, d: float64) -> float64")
+    assert f(c=1.5, d=1.0).tolist() == 0.5
+    with pytest.raises(TypeError, match="other_names: the overload for operands of these types has other names"):
+        f(a=1.5, b=1.0)
