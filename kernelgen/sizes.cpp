@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "dynd/abi/arguments.h"
 #include "kernelgen/resolve.h"
 
 namespace kernelgen {
@@ -41,13 +42,24 @@ public:
       }
     }
     for (const argument &a : v_.arguments) {
+      check_count(a);
       check_skipping(a);
     }
+    check_count(v_.result.value);
     check_skipping(v_.result.value);
     v_.signature = signature();
   }
 
 private:
+  // The functions of dynd/abi/arguments.h have room for so many.
+  void check_count(const argument &a) const {
+    if (a.dims.size() > DYND_MAX_CORE_DIMS) {
+      refuse(a.dims[0], a,
+             "it has " + std::to_string(a.dims.size()) + " dimensions, and an array argument has at most " +
+                 std::to_string(DYND_MAX_CORE_DIMS));
+    }
+  }
+
   // What is left out shortens a row, and nothing else has a meaning.
   void check_skipping(const argument &a) const {
     bool is_row = a.core.size() == 1 && a.core[0].symbol >= 0 && a.form == argument_form::array;

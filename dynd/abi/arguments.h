@@ -10,6 +10,9 @@
 
 #include "dynd/abi/callable.h"
 
+/* The most dimensions of one array argument: as many sizes as a call has. */
+#define DYND_MAX_CORE_DIMS 16
+
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
@@ -204,7 +207,7 @@ static inline void dynd_copy(char *to, const intptr_t *to_stride, const char *fr
   }
   for (d = 0; d < ndim; d++) /* the axes that are left are outside */
     if (d != near_to && d != near_from && size[d] > 1) {
-      int64_t rest[8], i;
+      int64_t rest[DYND_MAX_CORE_DIMS], i;
       memcpy(rest, size, (size_t)ndim * sizeof(*rest));
       rest[d] = 1;
       for (i = 0; i < size[d]; i++)
@@ -311,7 +314,7 @@ static inline void dynd_scatter(char *to, intptr_t stride, const void *from, con
 /* A copy of a block, without gaps in that order; NULL where there is no memory for it. */
 static inline void *dynd_copy_in(dynd_room *room, dynd_frame *frame, const void *from, const int64_t *size,
                                  const intptr_t *stride, int ndim, size_t item, char order) {
-  intptr_t dense[8];
+  intptr_t dense[DYND_MAX_CORE_DIMS];
   char *to = (char *)dynd_room_for(room, frame, size, ndim, item);
   if (!to)
     return NULL;
@@ -323,7 +326,7 @@ static inline void *dynd_copy_in(dynd_room *room, dynd_frame *frame, const void 
 /* Back to where the block is, or to another one of its sizes. */
 static inline void dynd_copy_out(void *to, const intptr_t *stride, const void *from, const int64_t *size, int ndim,
                                  size_t item, char order) {
-  intptr_t dense[8];
+  intptr_t dense[DYND_MAX_CORE_DIMS];
   if (to == from)
     return;
   dynd_dense_strides(size, ndim, item, order, dense);

@@ -46,6 +46,8 @@ CASES = {
     "a default for an array": (PROTOTYPE + "input: x(n) = 2\nhide: n\n", "an array has no default value"),
     "too many operands": ("prototypes: int f(" + ", ".join(f"int a{i}" for i in range(9)) + ")\ninput: "
                           + ", ".join(f"a{i}" for i in range(9)) + "\n", "up to 8 of each"),
+    "too many dimensions": ("prototypes: double f(const double *x)\ninput: x(" + ", ".join("2" * 17) + ")\n",
+                            "6:10: error: kernel f, argument x: it has 17 dimensions, and an array argument has at most 16"),
     "the name of the returned value": ("prototypes: int f(int result)\ninput: result\n", "the name is that of the returned value"),
     "a missing size": ("prototypes: void f(int n, double *r)\ninput: n\noutput: r(n)\nmissing: propagate\n", "could be missing"),
     "a change of what is missing": ("prototypes: void f(int n, double *x)\ninplace: x(n)\nhide: n\nmissing: propagate\n",

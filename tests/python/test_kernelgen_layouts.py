@@ -359,3 +359,24 @@ def test_row_pointers_of_ragged_rows(tmp_path):
     rows = [[1.0], [2.0, 3.0, 5.0], [], [4.0]]
     offsets = np.cumsum([0, *map(len, rows)])
     assert nd.lay_longest(nd.flatten(nd.array(rows)), offsets).tolist() == 5
+
+
+def test_arguments_of_many_dimensions(tmp_path):
+    """Copies in and out have room for all sizes that a call can have."""
+    ndim = 16
+    functions = tmp_path / "deep.c"
+    functions.write_text("void deep(double *a, double *sum) { long i; *sum = 0; for (i = 0; i < 65536; i++) {\n"
+                         "  *sum += (double)i * a[i]; a[i] = -a[i]; } }\n")
+    nd.load(kernelgen_support.build(tmp_path, f"""
+        [MODULE deep]
+        sources: {functions}
+        [KERNEL lay_deep]
+        prototypes: void deep(double *a, double *sum)
+        input: a({", ".join(f"k{d}" for d in range(ndim))})
+        output: a, sum
+        """, "deep"))
+    x = np.random.default_rng(3).integers(0, 9, (2,) * ndim).astype(float)
+    turned = np.ascontiguousarray(x.T).T
+    made, total = nd.lay_deep(nd.asarray(turned))
+    assert total.tolist() == (np.arange(x.size) * x.ravel()).sum()
+    assert np.array_equal(np.asarray(made), -x)
