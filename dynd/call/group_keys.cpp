@@ -17,7 +17,8 @@
 namespace dynd::nd {
 
 scratch_values<uint32_t> key_groups::group_of_slots() const {
-  scratch_values<uint32_t> groups(slots);
+  scratch_values<uint32_t> groups(slots + 1); // the last slot is of what does not count
+  groups[slots] = 0;
   for (intptr_t g = 0; g < count(); g++) {
     groups[slot_of[g]] = uint32_t(g);
   }

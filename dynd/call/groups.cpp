@@ -123,7 +123,10 @@ array groups::rows(const array &values) const {
 }
 
 array groups::spread(const array &of_groups) const {
-  array whole = compact(of_groups, state_->axis), list = list_of(whole, state_->axis);
+  array whole = compact(of_groups, checked_axis(name, of_groups, state_->axis)), list = list_of(whole, state_->axis);
+  if (state_->axis > 0) {
+    check_outside(name, {keys(), whole}, state_->axis + 1);
+  }
   if (list.size(0) != count()) {
     fail(error_kind::value,
          "groupby: " + std::to_string(list.size(0)) + " values for " + std::to_string(count()) + " groups");

@@ -501,3 +501,26 @@ def test_bad_input(what):
     with pytest.raises(kind, match=message.replace("(", r"\(")):
         call(gb)
     assert gb.sum("x").tolist() == [4, 2]
+
+
+def test_transform_by_values_of_other_rows_is_refused():
+    """As many values as groups, but not in their rows."""
+    gb = nd.groupby(nd.array([[1, 2, 1], [5]]), by=nd.array([[1, 2, 1], [5]]), axis=1)
+    assert gb.transform(lambda rows: nd.array([[10, 20], [30]])).tolist() == [[10, 20, 10], [30]]
+    with pytest.raises(ValueError, match="groupby: row 0 .*2 and 1 elements"):
+        gb.transform(lambda rows: nd.array([[10], [20, 30]]))
+
+
+def test_missing_structs_of_several_columns():
+    """What does not count has a slot of its own behind all others."""
+    rng = np.random.default_rng(5)
+    for n in (3, 100, 5000):
+        a, b, there = rng.integers(0, 7, n), rng.integers(0, 5, n), rng.random(n) < 0.8
+        keys = [{"a": int(x), "b": int(y)} if t else None for x, y, t in zip(a, b, there)]
+        keys[:3] = [{"a": 1, "b": 2}, None, {"a": 1, "b": 2}]
+        gb = nd.groupby(np.arange(n), by=nd.array(keys, type=f"{n} * ?{{a: int64, b: int64}}"))
+        wanted = {}
+        for i, key in enumerate(keys):
+            wanted.setdefault(key and (key["a"], key["b"]), []).append(i)
+        order = sorted(k for k in wanted if k) + [None]
+        assert nd.array(gb).tolist() == [wanted[k] for k in order]
