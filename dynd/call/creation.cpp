@@ -8,6 +8,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/nested.h"
 #include "dynd/eval/space.h"
 #include "dynd/ops/isa.h"
 
@@ -82,7 +83,10 @@ array empty_like(const array &like, ndt::type dtype, access_mode access) {
     return empty(ndt::with_dtype(like.type(), dtype), like->size(), access);
   }
   if (!find_element_kind(dtype.get(), kind)) {
-    return array(copy_values(like.get(), access, dtype));
+    array rows = compact(like, like.ndim() - 1);
+    intptr_t count = list_of(rows, rows.ndim() - 1).size(0);
+    array made = assemble(rows, rows.ndim(), {}, empty(ndt::make_strided_dim(dtype), &count, access_mode::immutable));
+    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
   }
   space shape;
   space_of(like.get(), shape);

@@ -242,3 +242,18 @@ def test_completion_offers_no_modules():
     offered = dir(nd)
     assert {"sum", "array", "from_c", "groupby", "sort"} <= set(offered)
     assert not {"os", "builtins", "keyword"} & set(offered)
+
+
+@pytest.mark.parametrize("dtype", ["string", "?string", "bytes", "{x: int32}", "{x: int32, y: string}", "(int8, ?float64)"])
+def test_ragged_like_of_elements_that_are_no_numbers(dtype):
+    """The rows are those of the array, its values are not."""
+    like = nd.array([[1], [], [2, 3]])
+    empty = nd.empty_like(like, dtype=dtype)
+    assert str(empty.dtype) == str(nd.empty(1, dtype).dtype) and nd.num(empty).tolist() == [1, 0, 2]
+    assert empty.tolist() == [nd.empty(n, dtype).tolist() for n in (1, 0, 2)]
+
+
+def test_ragged_like_of_structs_and_texts():
+    like = nd.array([[1], [2, 3]])
+    assert nd.full_like(like, nd.array((5,), type="{x: int32}"), dtype="{x: int32}").tolist() == nd.zip({"x": [[5], [5, 5]]}).tolist()
+    assert nd.full_like(like, "ab", dtype="string").tolist() == [["ab"], ["ab", "ab"]]
