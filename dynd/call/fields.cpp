@@ -28,7 +28,12 @@ array stretched(const array &a, const space &shape) {
   }
   array_block &from = *a.get();
   int added = shape.ndim - from.ndim;
-  ref<array_block> block = new_block(type.get(), from.access, from.flags & flag_ours);
+  bool repeats = false; // an element that is at several places is not written
+  for (int d = 0; d < shape.ndim; d++) {
+    repeats |= shape.size[d] > 1 && (d < added || from.size()[d - added] != shape.size[d]);
+  }
+  access_mode access = repeats && from.access == access_mode::readwrite ? access_mode::readonly : from.access;
+  ref<array_block> block = new_block(type.get(), access, from.flags & flag_ours);
   std::copy_n(shape.size, shape.ndim, block->size());
   std::copy(from.size() + from.ndim, from.size() + from.all_ndim, block->size() + shape.ndim);
   for (int s = 0; s < from.nstreams; s++) {

@@ -539,6 +539,9 @@ array rolling(const array &a, intptr_t window, int axis) {
   view_parts parts(starts);
   parts.insert_axis(along + 1);
   parts.size[along + 1] = window;
+  if (window > 1 && parts.access == access_mode::readwrite) { // an element that is in several windows is not written
+    parts.access = access_mode::readonly;
+  }
   for (int s = whole->slot_stream(along + 1); s < parts.nstreams; s++) {
     parts.stride(s)[along + 1] = parts.stride(s)[along];
   }

@@ -623,3 +623,17 @@ def test_refusals(kind, text, call):
     with pytest.raises(kind) as caught:
         call(nd.array([[1, 2], [], [3]]))
     assert text in str(caught.value), str(caught.value)
+
+
+def test_views_that_have_an_element_twice_are_not_written():
+    x = nd.empty(3, "float64")
+    x[...] = [1.0, 2.0, 3.0]
+    column = nd.broadcast_arrays(x, nd.array([[1.0], [2.0]]))[0]
+    windows = nd.rolling(x, 2)
+    for view in (column, windows):
+        with pytest.raises((ValueError, TypeError), match="readonly|read-only|not writ|cannot be writ"):
+            view[0, 0] = 5.0
+    assert x.tolist() == [1, 2, 3]
+    nd.rolling(x, 1)[0, 0] = 7.0
+    nd.broadcast_arrays(x, nd.array([[1.0, 1.0, 1.0]]))[0][0, 1] = 8.0
+    assert x.tolist() == [7, 8, 3]
