@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
@@ -125,13 +126,33 @@ array top_k(const array &a, intptr_t k, int axis, const std::vector<std::string>
 
 namespace {
 
-// The list with numbers of the type that both have values of.
-array promoted(const array &list, const ordered_kind &own, const ordered_kind &other) {
-  if (!own.number || !other.number || (*own.number == *other.number && !own.swapped)) {
+// The list with numbers of a type; an error where one of them would be another number.
+array converted(const array &list, const ordered_kind &own, scalar_id to) {
+  if (!own.number || (*own.number == to && !own.swapped)) {
     return list;
   }
-  ndt::type type = number_type(promote(*own.number, *other.number), own.option);
-  return array(copy_values(list.get(), access_mode::immutable, type, error_mode::nocheck));
+  try {
+    return array(copy_values(list.get(), access_mode::immutable, number_type(to, own.option), error_mode::inexact));
+  } catch (const error &e) {
+    fail(e.kind(), std::string("searchsorted: ") + e.what());
+  }
+}
+
+// Both lists with numbers of one type. No type has all int64 and uint64: it is one of these that has those at hand.
+std::pair<array, array> comparable(const array &sorted, const ordered_kind &own, const array &values,
+                                   const ordered_kind &other) {
+  if (!own.number || !other.number) {
+    return {sorted, values};
+  }
+  scalar_id common = promote(*own.number, *other.number);
+  if (is_integer(*own.number) && is_integer(*other.number) && !is_integer(common)) {
+    try {
+      return {converted(sorted, own, scalar_id::uint64), converted(values, other, scalar_id::uint64)};
+    } catch (const error &) { // some are negative
+      common = scalar_id::int64;
+    }
+  }
+  return {converted(sorted, own, common), converted(values, other, common)};
 }
 
 int64_t place_in_row(const order_keys &sorted, int64_t first, int64_t size, const order_keys &values, int64_t value,
@@ -193,8 +214,8 @@ array searchsorted(const array &sorted, const array &values, bool right) {
   if (!one_row) {
     check_rows(whole, from, rows.count, rows_at(from, values.ndim() - 1).count);
   }
-  order_keys keys("searchsorted", promoted(list_of(whole, sorted.ndim() - 1), kind, of_values), {.one_zero = true});
-  order_keys wanted("searchsorted", promoted(list, of_values, kind), {.one_zero = true});
+  auto [in, searched] = comparable(list_of(whole, sorted.ndim() - 1), kind, list, of_values);
+  order_keys keys("searchsorted", in, {.one_zero = true}), wanted("searchsorted", searched, {.one_zero = true});
   array found = new_list<int64_t>(list.size(0));
   int64_t *to = values_of<int64_t>(found);
   const key_column &column = keys.columns()[0], &value = wanted.columns()[0];

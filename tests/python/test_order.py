@@ -159,3 +159,18 @@ def test_bad_input():
         nd.searchsorted([1, 2], [1], side="up")
     with pytest.raises(ValueError, match="other rows outside"):
         nd.searchsorted([[1], [2, 3]], [[1]])
+
+
+def test_searchsorted_of_signed_and_unsigned_is_exact():
+    big = 2**62
+    unsigned = nd.array(np.array([big, big + 1, big + 2], np.uint64))
+    assert nd.searchsorted(unsigned, [big + 2, 0, big]).tolist() == [2, 0, 0]
+    assert nd.searchsorted(unsigned, [-1, big + 1], side="right").tolist() == [0, 2]
+    assert nd.searchsorted([-5, big, big + 1], np.array([0, big + 1], np.uint64)).tolist() == [1, 2]
+    high = nd.array(np.array([2**63, 2**63 + 1], np.uint64))
+    assert nd.searchsorted(high, [3]).tolist() == [0]
+    with pytest.raises((ValueError, OverflowError), match="searchsorted: "):
+        nd.searchsorted(high, [-1])
+    with pytest.raises((ValueError, OverflowError), match="searchsorted: "):
+        nd.searchsorted([2**53 + 1], [0.5])
+    assert nd.searchsorted([1, 2, 2**53], [1.5, float(2**53)]).tolist() == [1, 2]
