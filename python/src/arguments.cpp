@@ -86,6 +86,9 @@ bool to_flag(const char *function, const char *keyword, PyObject *object) {
 double to_number(const char *function, const char *keyword, PyObject *object, double otherwise) {
   double value = object && object != Py_None ? PyFloat_AsDouble(object) : otherwise;
   if (value == -1 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) { // of its own __float__, or too large
+      throw nb::python_error();
+    }
     PyErr_Clear();
     throw error(error_kind::type,
                 std::string(function) + ": " + keyword + " must be a number, not " + Py_TYPE(object)->tp_name);

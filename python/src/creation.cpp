@@ -191,6 +191,9 @@ PyObject *empty_like_function(PyObject *, PyObject *const *arguments, Py_ssize_t
 double to_double(const char *name, PyObject *object) {
   double value = PyFloat_AsDouble(object);
   if (value == -1 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) { // of its own __float__, or too large
+      throw nb::python_error();
+    }
     PyErr_Clear();
     throw error(error_kind::type, std::string(name) + ": expected a number, not " + Py_TYPE(object)->tp_name);
   }

@@ -257,3 +257,17 @@ def test_ragged_like_of_structs_and_texts():
     like = nd.array([[1], [2, 3]])
     assert nd.full_like(like, nd.array((5,), type="{x: int32}"), dtype="{x: int32}").tolist() == nd.zip({"x": [[5], [5, 5]]}).tolist()
     assert nd.full_like(like, "ab", dtype="string").tolist() == [["ab"], ["ab", "ab"]]
+
+
+def test_exceptions_of_a_numbers_own_come_through():
+    """Only what is no number at all is said to be none."""
+    class Odd:
+        def __float__(self):
+            raise KeyError("its own")
+    for call in (lambda x: nd.linspace(0, x), lambda x: nd.std([1.0, 2.0], correction=x)):
+        with pytest.raises(KeyError, match="its own"):
+            call(Odd())
+        with pytest.raises(OverflowError):
+            call(10 ** 400)
+        with pytest.raises(TypeError, match="number, not str"):
+            call("a")
