@@ -463,21 +463,22 @@ overload make_overload(const kernel &k) {
   return {own, read_signature(*own)};
 }
 
-void callable::add(const kernel &k) const {
-  check_kernel(*k);
-  callable_state &state = checked(state_);
-  auto made = std::make_unique<overload>(make_overload(k));
+void add_overload(callable_state &state, std::unique_ptr<overload> added) {
   std::lock_guard lock(state.mutex);
-  check_overload(state, *made);
+  check_overload(state, *added);
   state.retired.reserve(state.retired.size() + state.resolved.size());
-  state.overloads.push_back(std::move(made));
-  state.recent.store(nullptr, std::memory_order_release); // another overload may fit better now
-  std::move(state.resolved.begin(), state.resolved.end(), std::back_inserter(state.retired));
-  state.resolved.clear();
+  state.overloads.push_back(std::move(added));
+  retire_resolutions(state); // another overload may fit better now
   if (state.op) {
     __atomic_store_n(&added_to[size_t(*state.op)], &state, __ATOMIC_RELEASE);
     call_added_overload.store(call_added, std::memory_order_release);
   }
+}
+
+void callable::add(const kernel &k) const {
+  check_kernel(*k);
+  callable_state &state = checked(state_);
+  add_overload(state, std::make_unique<overload>(make_overload(k)));
 }
 
 std::vector<array> callable::call_all(std::span<const array> operands, std::span<const keyword> keywords) const {

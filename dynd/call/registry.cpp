@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -100,16 +101,17 @@ void check_offer(const registry &all, const overload &offered) {
   }
 }
 
-// Under the lock.
-void add_offer(registry &all, const kernel &k, const std::string &path) {
-  callable known = find(all, k->name);
+// Under the lock. The kernel is neither retained nor released: what a plug-in does there may wait for the interpreter.
+void add_offer(registry &all, std::unique_ptr<overload> offered, const std::string &path) {
+  const deferred_ckernel &k = *offered->function;
+  callable known = find(all, k.name);
   if (!known) {
-    known = callable(std::string(k->name), k->doc ? k->doc : "");
+    known = callable(std::string(k.name), k.doc ? k.doc : "");
     known.state()->library = path;
-    known.add(k);
+    add_overload(*known.state(), std::move(offered));
     all.callables.push_back(known);
   } else {
-    known.add(k);
+    add_overload(*known.state(), std::move(offered));
   }
 }
 
@@ -118,7 +120,7 @@ void add_offer(registry &all, const kernel &k, const std::string &path) {
 // What a plug-in has offered so far. Nothing of it is registered before its init has returned.
 struct loading {
   const std::string &path;
-  std::vector<overload> kernels;
+  std::vector<std::unique_ptr<overload>> kernels;
   error_kind kind = error_kind::value;
   std::string error; // the first thing that went wrong
 
@@ -143,16 +145,16 @@ int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noe
       fail(error_kind::type, "register_kernel got NULL");
     }
     check_kernel(*offered); // before anything of it is called
-    overload made = make_overload(kernel(*offered));
-    for (const overload &other : now->kernels) {
-      signature_order order = compare(made.signature, other.signature);
-      bool same_name = std::string_view(other.function->name) == offered->name;
+    auto made = std::make_unique<overload>(make_overload(kernel(*offered)));
+    for (const std::unique_ptr<overload> &other : now->kernels) {
+      signature_order order = compare(made->signature, other->signature);
+      bool same_name = std::string_view(other->function->name) == offered->name;
       if (same_name && (order == signature_order::same || order == signature_order::unclear)) {
         fail(error_kind::value, std::string(offered->name) + ": the plug-in registers it twice for the same operands");
       }
     }
     std::lock_guard lock(the_registry().mutex);
-    check_offer(the_registry(), made);
+    check_offer(the_registry(), *made);
     now->kernels.push_back(std::move(made));
     return dynd_ok;
   } catch (const error &e) {
@@ -180,13 +182,17 @@ struct close_library {
 };
 using library_handle = std::unique_ptr<void, close_library>;
 
+// "triple.so" is the file here, not one of the system's.
+library_handle open(const std::string &path, int flags) {
+  bool here = path.find('/') == path.npos && access(path.c_str(), R_OK) == 0;
+  return library_handle(dlopen((here ? "./" + path : path).c_str(), flags));
+}
+
 library_handle open_library(const std::string &path) {
   if (path.find('\0') != path.npos) {
     fail(error_kind::value, "load: the path has a zero byte in it");
   }
-  // "triple.so" is the file here, not one of the system's.
-  bool here = path.find('/') == path.npos && access(path.c_str(), R_OK) == 0;
-  library_handle handle(dlopen((here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL));
+  library_handle handle = open(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *why = dlerror();
     fail(error_kind::value, "load: " + (why ? std::string(why) : path + ": cannot be loaded"));
@@ -233,43 +239,61 @@ std::vector<std::string> load(const std::string &path) {
   }
   loading now{path, {}, error_kind::value, ""};
   run_init(handle, now);
-  std::lock_guard lock(all.mutex);
+  std::unique_lock lock(all.mutex);
   std::vector<std::string> names;
   try {
-    for (const overload &o : now.kernels) {
-      check_offer(all, o); // again: another thread may have registered one
-      if (std::find(names.begin(), names.end(), o.function->name) == names.end()) {
-        names.emplace_back(o.function->name);
+    for (const std::unique_ptr<overload> &o : now.kernels) {
+      check_offer(all, *o); // again: another thread may have registered one
+      o->library = handle.get();
+      if (std::find(names.begin(), names.end(), o->function->name) == names.end()) {
+        names.emplace_back(o->function->name);
       }
     }
   } catch (const error &e) {
     now.note(e.kind(), e.what());
   }
   if (!now.error.empty()) {
+    lock.unlock();
     now.kernels.clear(); // before the library goes
     fail(now.kind, "load: " + path + ": " + now.error);
   }
   all.libraries.push_back({handle.get(), path, names});
   handle.release(); // from here on something of it may be in use
-  for (const overload &o : now.kernels) {
-    add_offer(all, o.function, path);
+  for (std::unique_ptr<overload> &o : now.kernels) {
+    add_offer(all, std::move(o), path);
   }
   return names;
 }
 
 void forget(const std::string &path) {
   registry &all = the_registry();
+  library_handle handle = open(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); // however the path is written
+  std::vector<callable> gone;                                              // released without the lock
   std::lock_guard lock(all.mutex);
-  std::erase_if(all.libraries, [&](const library &l) { return l.path == path; });
-  std::erase_if(all.callables, [&](const callable &c) { return c.state()->library == path; });
+  auto found = std::find_if(all.libraries.begin(), all.libraries.end(), [&](const library &l) {
+    return handle ? l.handle == handle.get() : l.path == path; // the file may be gone
+  });
+  if (found == all.libraries.end()) {
+    return;
+  }
+  auto own = std::stable_partition(all.callables.begin(), all.callables.end(),
+                                   [&](const callable &c) { return c.state()->library != found->path; });
+  std::move(own, all.callables.end(), std::back_inserter(gone));
+  all.callables.erase(own, all.callables.end());
+  for (const std::string &name : found->names) {
+    if (callable other = find(all, name)) {
+      forget_overloads(*other.state(), found->handle);
+    }
+  }
+  all.libraries.erase(found);
 }
 
 void register_kernel(const kernel &k) {
   check_kernel(*k);
-  overload made = make_overload(k);
+  auto made = std::make_unique<overload>(make_overload(k));
   std::lock_guard lock(the_registry().mutex);
-  check_offer(the_registry(), made);
-  add_offer(the_registry(), made.function, "");
+  check_offer(the_registry(), *made);
+  add_offer(the_registry(), std::move(made), "");
 }
 
 callable find_callable(std::string_view name) {

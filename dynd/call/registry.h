@@ -17,7 +17,7 @@ namespace dynd::nd {
 std::vector<std::string> load(const std::string &path);
 
 /// The callables that a plug-in brought are no longer found by their names, so that another one may bring them; those
-/// that are held go on working. Its library stays.
+/// that are held go on working. What it added to other callables is no longer theirs. Its library stays.
 void forget(const std::string &path);
 
 /// A kernel of this program: an overload of the callable of its name, which is made where there is none. The name must

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "dynd/base/errors.h"
@@ -309,6 +310,23 @@ callable_state::callable_state(std::string n, std::string d) : name(std::move(n)
   wait_at_fork();
   refs = 1;
   destroy = [](counted *self) noexcept { delete static_cast<callable_state *>(self); };
+}
+
+void retire_resolutions(callable_state &state) {
+  state.recent.store(nullptr, std::memory_order_release);
+  std::move(state.resolved.begin(), state.resolved.end(), std::back_inserter(state.retired));
+  state.resolved.clear();
+}
+
+void forget_overloads(callable_state &state, const void *library) {
+  std::lock_guard lock(state.mutex);
+  state.retired.reserve(state.retired.size() + state.resolved.size());
+  state.forgotten.reserve(state.forgotten.size() + state.overloads.size());
+  auto own = std::stable_partition(state.overloads.begin(), state.overloads.end(),
+                                   [&](const auto &o) { return o->library != library; });
+  std::move(own, state.overloads.end(), std::back_inserter(state.forgotten));
+  state.overloads.erase(own, state.overloads.end());
+  retire_resolutions(state);
 }
 
 void check_overload(const callable_state &state, const overload &added) {

@@ -19,6 +19,7 @@ namespace dynd::nd {
 struct overload {
   kernel function;
   kernel_signature signature;
+  const void *library = nullptr; ///< the handle of the plug-in that brought it, null where there is none
 };
 /// A checked kernel (check_kernel) as an overload; what is wrong with its signature is a type error.
 overload make_overload(const kernel &k);
@@ -51,7 +52,9 @@ struct callable_state : counted {
   static std::mutex mutex;
   std::vector<std::unique_ptr<overload>> overloads;
   std::vector<std::unique_ptr<resolution>> resolved;
-  std::vector<std::unique_ptr<resolution>> retired; ///< from before the last overload; other threads may be using them
+  /// From before the last change of the overloads; other threads may be using them.
+  std::vector<std::unique_ptr<resolution>> retired;
+  std::vector<std::unique_ptr<overload>> forgotten; ///< those of plug-ins, which resolutions may point to
   std::atomic<const resolution *> recent = nullptr;
 
   callable_state(std::string name, std::string doc);
@@ -60,6 +63,13 @@ struct callable_state : counted {
 
 /// Whether an overload may be added; the caller holds the mutex. Otherwise a type error.
 void check_overload(const callable_state &state, const overload &added);
+
+/// Adds an overload that is made already, so that nothing of its author's is called under a lock.
+void add_overload(callable_state &state, std::unique_ptr<overload> added);
+/// What was resolved may be so no more; the caller holds the mutex, and has made room.
+void retire_resolutions(callable_state &state);
+/// The overloads that a plug-in brought are no longer found.
+void forget_overloads(callable_state &state, const void *library);
 
 /// The overload for these operands; an error that lists the candidates where there is none.
 const resolution &resolve(callable_state &state, array_block *const *blocks, int count);

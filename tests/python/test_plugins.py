@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynd import nd
+from dynd import _dynd, nd
 
 ROOT = Path(__file__).resolve().parents[2]
 CC = os.environ.get("CC", "cc")
@@ -364,7 +364,18 @@ WRONG = {
                        "has M in the result and in no operand"),
     "sizes_that_are_none": ('static deferred_ckernel sizes; kernel.prototype = core_operation_funcproto_id; '
                             'kernel.signature = "(N * int8) -> M * int8"; kernel.output_sizes = &sizes;',
-                            "has output_sizes that are no kernel of the core prototype"),
+                            "made for version 0 of the ABI"),
+} | {
+    f"sizes_{name}": ('static deferred_ckernel sizes; sizes = kernel; kernel.prototype = core_operation_funcproto_id; '
+                      'kernel.signature = "(N * int8) -> M * int8"; kernel.output_sizes = &sizes; '
+                      'sizes.prototype = core_operation_funcproto_id; sizes.signature = "(N * int8) -> int64";' + change, text)
+    for name, change, text in [
+        ("of_the_scalar_prototype", "sizes.prototype = expr_operation_funcproto_id;",
+         "has output_sizes that are no kernel of the core prototype"),
+        ("too_small", "sizes.size = 8;", "its struct says that it has 8 bytes"),
+        ("half_counted", "sizes.retain = count;", "retain and release"),
+        ("of_unknown_flag", "sizes.flags = 4096;", "flags 4096 have one that this library does not know"),
+    ]
 }
 REDUCTION = """static dynd_reduction r = {sizeof(r), DYND_ABI_VERSION, 8, (void (*)(void *))count, (void *)count, NULL, (void *)count};
   kernel.prototype = reduction_funcproto_id; kernel.instantiate = NULL; kernel.data_ptr = &r;
@@ -413,6 +424,31 @@ def assert_refused(library, text, *names):
     for name in names:
         assert not hasattr(nd, name)
     assert library.name not in Path("/proc/self/maps").read_text(), "the library is still loaded"
+
+
+def test_a_plug_in_is_forgotten_with_what_it_added_to_others(tmp_path):
+    """By any spelling of its path; then it can be loaded again."""
+    text = """
+        int dynd_plugin_init(const dynd_host *h) {{
+          kernel = kernel_named("shared_by_two"); kernel.signature = "({0}) -> int32";
+          other = kernel_named("only_of_{0}");
+          return h->register_kernel(h, &kernel) ? dynd_error_internal : h->register_kernel(h, &other);
+        }}"""
+    first, second = (build(tmp_path, f"of_{kind}", text.format(kind)) for kind in ("int32", "uint32"))
+    nd.load(first)
+    shared = nd.shared_by_two
+    for spelling in (second, f"{tmp_path}/../{tmp_path.name}/{second.name}", second):
+        nd.load(second)
+        assert [str(s) for s in shared.signatures] == ["(int32) -> int32", "(uint32) -> int32"]
+        assert shared(nd.array([3], type="uint32")).tolist() == [3]
+        held = _dynd.find_callable("only_of_uint32")
+        _dynd.forget(str(spelling))
+        assert [str(s) for s in shared.signatures] == ["(int32) -> int32"]
+        assert _dynd.find_callable("only_of_uint32") is None
+        assert held(nd.array([4])).tolist() == [4]
+        assert shared(nd.array([5])).tolist() == [5]
+        with pytest.raises(TypeError):
+            shared(nd.array([3], type="uint32"))
 
 
 def test_an_init_that_fails_half_way(tmp_path):
