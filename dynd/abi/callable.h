@@ -152,8 +152,8 @@ typedef struct dynd_bind {
 
 /* The value of a keyword, or NULL where there is none of that name, or where it is missing. */
 static inline const void *dynd_bind_keyword(const dynd_bind *bind, const char *name) {
-  uint32_t i;
-  for (i = 0; i < bind->nkeywords; i++)
+  uint32_t i, n = bind->size >= sizeof(dynd_bind) ? bind->nkeywords : 0;
+  for (i = 0; i < n; i++)
     if (strcmp(bind->keyword[i].name, name) == 0)
       return bind->keyword[i].value;
   return NULL;

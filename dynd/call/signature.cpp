@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/callable.h"
 #include "dynd/eval/core_call.h"
 
 namespace dynd {
@@ -142,9 +143,9 @@ private:
 
   void check_output_sizes(const kernel_signature &made, size_t computed) {
     const deferred_ckernel &sizes = *dynd_output_sizes(&kernel_);
+    nd::check_kernel(sizes); // before anything of it is read
     bool core = kernel_.prototype == core_operation_funcproto_id && sizes.prototype == core_operation_funcproto_id;
-    if (sizes.version != DYND_ABI_VERSION || !sizes.signature || !sizes.name || !sizes.instantiate || !core ||
-        dynd_output_sizes(&sizes)) {
+    if (!core || dynd_output_sizes(&sizes)) {
       wrong("has output_sizes that are no kernel of the core prototype");
     }
     kernel_signature own = reader(sizes).read();
