@@ -10,6 +10,7 @@
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/nested.h"
 #include "dynd/eval/space.h"
+#include "dynd/eval/work.h"
 #include "dynd/ops/isa.h"
 
 namespace dynd::nd {
@@ -171,9 +172,11 @@ template <class T> array range_of(scalar_id stored, scalar_id type, double start
   array made = new_row(stored, count);
   T first = T(rounded(start, type)), second = T(rounded(start + step, type)), apart = second - first;
   T *to = values<T>(made);
-  for (intptr_t i = 0; i < count; i++) {
-    to[i] = first + T(i) * apart;
-  }
+  in_pieces("arange", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = first + T(i) * apart;
+    }
+  });
   if (count > 0) { // the second may be infinite
     to[0] = first;
   }
@@ -234,9 +237,11 @@ array arange(int64_t start, int64_t stop, int64_t step, scalar_id type) {
   }
   array made = new_row(scalar_id::int64, count);
   int64_t *to = values<int64_t>(made);
-  for (intptr_t i = 0; i < count; i++) {
-    to[i] = start + i * step;
-  }
+  in_pieces("arange", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = start + i * step;
+    }
+  });
   return converted(made, type);
 }
 
@@ -250,21 +255,23 @@ array linspace(double start, double stop, int64_t count, bool endpoint, scalar_i
   auto *to = values<double>(made);
   auto parts = double(endpoint ? count - 1 : count);
   double distance = stop - start, step = distance / parts;
-  if (parts > 0 && step != 0) {
-    for (int64_t i = 0; i < count; i++) {
-      to[i] = double(i) * step + start;
+  in_pieces("linspace", count, [&](intptr_t begin, intptr_t end) {
+    if (parts > 0 && step != 0) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = double(i) * step + start;
+      }
+    } else { // one value, or a step that vanished
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = (parts > 0 ? double(i) / parts : double(i)) * distance + start;
+      }
     }
-  } else { // one value, or a step that vanished
-    for (int64_t i = 0; i < count; i++) {
-      to[i] = (parts > 0 ? double(i) / parts : double(i)) * distance + start;
+    if (endpoint && count > 1 && end == count) {
+      to[count - 1] = stop;
     }
-  }
-  if (endpoint && count > 1) {
-    to[count - 1] = stop;
-  }
-  for (int64_t i = 0; i < count && is_integer(type); i++) {
-    to[i] = std::floor(to[i]);
-  }
+    for (intptr_t i = begin; i < end && is_integer(type); i++) {
+      to[i] = std::floor(to[i]);
+    }
+  });
   return is_integer(type) ? array(copy_values(made.get(), access_mode::immutable, ndt::make_scalar(type)))
                           : converted(made, type);
 }

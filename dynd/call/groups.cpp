@@ -155,9 +155,11 @@ array groups::restored(const array &rows) const {
     fail(error_kind::value, "groupby: the rows have other lengths than the groups");
   }
   place_buffer places(order->places.size());
-  for (intptr_t i = 0; i < places.size(); i++) {
-    places.fill()[order->places[i]] = i;
-  }
+  in_pieces(name, places.size(), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      places.fill()[order->places[i]] = i;
+    }
+  });
   array list = gather(name, list_of(whole, inside), {places.data(), nullptr, places.size()});
   return assemble(state_->like, inside, {}, list);
 }

@@ -34,6 +34,8 @@ CALLS = {
     "combinations": lambda rows, **_: nd.combinations(rows, 2, axis=1),
     "groups": lambda x, keys, **_: nd.groupby(x, by=keys).sum(),
     "join": lambda keys, **_: nd.join(nd.zip({"k": keys}), nd.zip({"k": keys[:100], "v": keys[:100]}), on="k"),
+    "arange": lambda **_: nd.arange(4 * SIZE),
+    "linspace": lambda **_: nd.linspace(0, 1, 4 * SIZE),
     "sum": lambda x, **_: nd.sum(nd.sqrt(nd.abs(x))),
 }
 
