@@ -253,7 +253,11 @@ private:
         value = array(ref<array_block>::share(blocks_[i]));
       }
     }
-    if (!value) {
+    bool option = value && value->type->dtype->kind == type_kind::option;
+    if (option) {
+      materialize(value.get());
+    }
+    if (!value || (option && !value->streams()[0].address[0])) {
       refuse(*made_.kernel, name + " is a size of the result, and is missing");
     }
     array number(copy_values(value.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));

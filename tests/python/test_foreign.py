@@ -595,3 +595,10 @@ def test_names_that_the_overload_for_the_types_does_not_have():
     assert f(c=1.5, d=1.0).tolist() == 0.5
     with pytest.raises(TypeError, match="other_names: the overload for operands of these types has other names"):
         f(a=1.5, b=1.0)
+
+
+def test_a_size_of_the_result_that_is_missing():
+    f = nd.callable(lambda n: np.zeros(n), "(n: int64) -> n * float64", name="zeros_of")
+    assert f(nd.array(2, type="?int64")).tolist() == [0, 0]
+    with pytest.raises(TypeError, match="zeros_of: n is a size of the result, and is missing"):
+        f(nd.array(None, type="?int64"))
