@@ -19,9 +19,9 @@ using axis_list = std::vector<int>;
 using size_list = std::vector<intptr_t>;
 
 // The same elements with other sizes and strides, all in bytes of a's memory.
-array strided_view(const array &a, const size_list &sizes, const size_list &strides) {
+array strided_view(const char *name, const array &a, const size_list &sizes, const size_list &strides) {
   if (sizes.size() > size_t(max_ndim)) {
-    fail(error_kind::value, "more than " + std::to_string(max_ndim) + " dimensions");
+    fail(error_kind::value, std::string(name) + ": more than " + std::to_string(max_ndim) + " dimensions");
   }
   ndt::type type(a->type->dtype);
   for (size_t d = 0; d < sizes.size(); d++) {
@@ -46,7 +46,7 @@ array as_strided(const char *name, const array &a) {
 }
 
 // The axes of each group become one axis; a view where strides allow it, else a copy.
-array merged(const array &a, const std::vector<axis_list> &groups) {
+array merged(const char *name, const array &a, const std::vector<axis_list> &groups) {
   for (bool copied : {false, true}) {
     axis_list order;
     for (const axis_list &group : groups) {
@@ -69,7 +69,7 @@ array merged(const array &a, const std::vector<axis_list> &groups) {
         fits = fits && (size == 1 || own == stride * size);
         stride = size == 1 ? own : stride;
         if (__builtin_mul_overflow(size, from.size(d), &size)) {
-          fail(error_kind::memory, "the array is too large");
+          fail(error_kind::memory, std::string(name) + ": the array is too large");
         }
       }
       next += int(group.size());
@@ -77,14 +77,14 @@ array merged(const array &a, const std::vector<axis_list> &groups) {
       strides.push_back(stride);
     }
     if (fits || copied) {
-      return strided_view(from, sizes, strides);
+      return strided_view(name, from, sizes, strides);
     }
   }
   return a;
 }
 
 // A dense array with other sizes, as many elements.
-array reshaped(const array &a, const size_list &sizes) {
+array reshaped(const char *name, const array &a, const size_list &sizes) {
   array dense = a->flags & flag_dense ? a : array(copy_values(a.get(), access_mode::immutable));
   size_list strides(sizes.size());
   intptr_t stride = intptr_t(dense->item_size());
@@ -92,7 +92,7 @@ array reshaped(const array &a, const size_list &sizes) {
     strides[d] = stride;
     stride *= sizes[d];
   }
-  return strided_view(dense, sizes, strides);
+  return strided_view(name, dense, sizes, strides);
 }
 
 array with_numbers(const array &a, scalar_id type, bool option) {
@@ -184,7 +184,8 @@ array tensordot(const array &left, const array &right, std::span<const int> a_ax
   for (int d : b_kept) {
     sizes.push_back(b.size(d));
   }
-  return reshaped(product(merged(a, {a_kept, a_summed}), merged(b, {b_summed, b_kept})), sizes);
+  const char *name = "tensordot";
+  return reshaped(name, product(merged(name, a, {a_kept, a_summed}), merged(name, b, {b_summed, b_kept})), sizes);
 }
 
 // ---- einsum ---------------------------------------------------------------------------------------------------------
@@ -360,7 +361,7 @@ private:
       sizes.push_back(own);
       strides.push_back(stride);
     }
-    return {strided_view(a, sizes, strides), labels};
+    return {strided_view("einsum", a, sizes, strides), labels};
   }
 
   // Whether the result or an operand from `next` on has the label.
@@ -423,7 +424,8 @@ private:
     }
     x_groups.insert(x_groups.end(), {x_free, x_summed});
     y_groups.insert(y_groups.end(), {y_summed, y_free});
-    return {reshaped(product(merged(x.a, x_groups), merged(y.a, y_groups)), sizes), labels};
+    array made = product(merged("einsum", x.a, x_groups), merged("einsum", y.a, y_groups));
+    return {reshaped("einsum", made, sizes), labels};
   }
 
   std::string_view text_;

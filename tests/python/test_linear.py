@@ -191,3 +191,9 @@ def test_a_diagonal_does_not_stretch(subscripts):
     for shape in [(1, 3), (3, 1)]:
         with pytest.raises(ValueError, match="einsum: a label has the sizes . and . in operand 0"):
             nd.einsum(subscripts, np.ones(shape))
+
+
+def test_a_result_of_too_many_dimensions_names_the_operation():
+    x = nd.array(np.ones((1,) * 20))
+    with pytest.raises(ValueError, match="tensordot: more than 32 dimensions"):
+        nd.tensordot(x, x, axes=0)
