@@ -79,9 +79,9 @@ bool has_rows_of(const array &a, const space &shape) {
 array broadcast_places(const array &whole, const space &shape) {
   intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
   array numbers = new_list<int64_t>(count);
-  for (intptr_t i = 0; i < count; i++) {
-    values_of<int64_t>(numbers)[i] = i;
-  }
+  auto *to = values_of<int64_t>(numbers);
+  in_pieces("broadcast_arrays", count,
+            [&](intptr_t begin, intptr_t end) { std::iota(to + begin, to + end, int64_t(begin)); });
   array shaped = whole.ndim() ? assemble(whole, whole.ndim(), {}, numbers) : at(numbers, 0);
   array places(new_result(shape, ndt::make_scalar(scalar_id::int64)));
   places->access = access_mode::readwrite;
@@ -290,17 +290,22 @@ array run_lengths(const array &a) {
     array differs = mask_list("run_lengths", array(evaluate(logic::comparisons[1], {both, 2})).eval(), 0);
     std::copy_n(differs->values().address, count - 1, mark + 1);
   }
-  for (intptr_t r = 0; r < rows.count; r++) {
-    if (rows.length(r)) {
-      mark[rows.at[r]] = 1;
+  in_pieces("run_lengths", rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      if (rows.length(r)) {
+        mark[rows.at[r]] = 1;
+      }
     }
-  }
+  });
   mask_bits bits("run_lengths", mark, count);
   place_buffer start = bits.positions("run_lengths");
   array lengths = new_list<int64_t>(start.size());
-  for (intptr_t i = 0; i < start.size(); i++) {
-    values_of<int64_t>(lengths)[i] = (i + 1 < start.size() ? start[i + 1] : count) - start[i];
-  }
+  auto *to = values_of<int64_t>(lengths);
+  in_pieces("run_lengths", start.size(), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = (i + 1 < start.size() ? start[i + 1] : count) - start[i];
+    }
+  });
   return axis == 0 ? lengths : assemble(whole, axis, {bits.rows("run_lengths", rows)}, lengths);
 }
 

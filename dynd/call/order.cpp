@@ -16,9 +16,6 @@
 
 namespace dynd::nd {
 
-namespace {
-
-// Positions within rows become places in the list.
 void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions) {
   in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
     for (intptr_t r = begin; r < end; r++) {
@@ -28,6 +25,8 @@ void add_row_starts(const char *name, const row_offsets &rows, int64_t *position
     }
   });
 }
+
+namespace {
 
 array sorted_list(const char *name, const array &list, const row_offsets &rows, const ordering &order) {
   element_kind kind;

@@ -8,6 +8,9 @@ namespace dynd::nd {
 /// The positions within each row, in the order of the keys; stable.
 void argsort_rows(const char *name, const order_keys &keys, const row_offsets &rows, int64_t *to);
 
+/// Positions within rows become places in the list.
+void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions);
+
 /// Rows of numbers, as `dense_numbers` gives them, sorted: a new list. NaNs are last, in their order.
 array sorted_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows, bool descending);
 

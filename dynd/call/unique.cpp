@@ -36,7 +36,7 @@ public:
       order_keys keys(name, list, order);
       places_ = place_buffer(list.size(0));
       argsort_rows(name, keys, rows, places_.fill());
-      add_row_starts();
+      add_row_starts(name_, rows_, places_.fill());
       const key_column &first = keys.columns()[0];
       auto is_nan = [&](int64_t i) { return !first.is_missing(i) && first.key(i) == ~uint64_t(0); };
       mark(to, [&](intptr_t i) {
@@ -79,27 +79,19 @@ public:
   }
 
 private:
-  void add_row_starts() {
-    in_pieces_of_rows(name_, rows_.at, rows_.count, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t r = begin; r < end; r++) {
-        for (int64_t i = rows_.at[r]; i < rows_.at[r + 1]; i++) {
-          places_.fill()[i] += rows_.at[r];
-        }
-      }
-    });
-  }
-
   template <class Differs> void mark(char *to, Differs differs) const {
     in_pieces(name_, rows_.total(), [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         to[i] = i == 0 || differs(i);
       }
     });
-    for (intptr_t r = 0; r < rows_.count; r++) {
-      if (rows_.length(r)) {
-        to[rows_.at[r]] = 1;
+    in_pieces(name_, rows_.count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        if (rows_.length(r)) {
+          to[rows_.at[r]] = 1;
+        }
       }
-    }
+    });
   }
 
   void mark_numbers(scalar_id scalar, char *to, bool each_nan) const {
