@@ -111,9 +111,13 @@ ndt::type to_element_type(const char *function, PyObject *object) {
   }
   nb::object numpy = nb::module_::import_("sys").attr("modules").attr("get")("numpy");
   if (!numpy.is_none()) {
+    nb::object dtype;
     try {
-      return ndt::type(nb::str(numpy.attr("dtype")(nb::handle(object)).attr("name")).c_str());
+      dtype = numpy.attr("dtype")(nb::handle(object));
     } catch (const nb::python_error &) { // it is none
+    }
+    if (dtype.is_valid()) {
+      return type_of_copies(dtype);
     }
   }
   throw error(error_kind::type, std::string(function) + ": type must be datashape text, an ndt.type or a dtype, not " +

@@ -36,6 +36,8 @@ double to_number(const char *function, const char *keyword, PyObject *object, do
 /// The element type that an argument names: datashape text, an ndt.type, one of Python's number types, or what NumPy
 /// takes for a dtype. Null where it was not given or is None.
 ndt::type to_element_type(const char *function, PyObject *object);
+/// The type that elements of a NumPy dtype have as a copy (numpy.cpp).
+ndt::type type_of_copies(nb::handle dtype);
 /// The number that it is; a type error for any other type.
 std::optional<scalar_id> number_type(const char *function, const ndt::type &type);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arguments.h"
 #include "dynd/array/layout.h"
 #include "dynd/eval/evaluate.h"
 
@@ -135,6 +136,8 @@ private:
 bool has_texts(ndt::type type) { return std::count(type->roles, type->roles + type->nstreams, stream_role::texts) > 0; }
 
 } // namespace
+
+ndt::type type_of_copies(nb::handle dtype) { return type_of_dtype(dtype, purpose::copy); }
 
 bool is_masked(PyObject *object) {
   const PyTypeObject *type = Py_TYPE(object);

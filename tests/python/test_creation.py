@@ -271,3 +271,12 @@ def test_exceptions_of_a_numbers_own_come_through():
             call(10 ** 400)
         with pytest.raises(TypeError, match="number, not str"):
             call("a")
+
+
+def test_dtypes_that_have_fields():
+    record = np.dtype([("a", "i4"), ("b", "f8", (2,)), ("s", "U3")])
+    assert str(nd.empty(3, dtype=record).type) == str(nd.array(np.zeros(3, record)).type)
+    assert str(nd.empty(2, dtype=np.dtype([("a", "i4")])).type) == "strided * {a: int32}"
+    assert str(nd.zeros(2, dtype=np.dtype(">f4")).type) == "strided * float32"
+    with pytest.raises(TypeError, match="no type for elements of NumPy's dtype"):
+        nd.zeros(2, dtype=np.dtype("M8[s]"))
