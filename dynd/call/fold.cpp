@@ -9,6 +9,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/resolve.h"
+#include "dynd/call/selection.h"
 #include "dynd/eval/scan.h"
 #include "dynd/eval/space.h"
 #include "dynd/kernel/level.h"
@@ -180,7 +181,10 @@ array fold(const callable &f, const array &a, std::optional<int> axis, const arr
     return f(rows);
   }
   const type_data *element = a->type->dtype;
-  element = element->kind == type_kind::option ? element->element : element;
+  if (element->kind == type_kind::option) { // as reductions do
+    element = element->element;
+    rows = drop_missing(rows);
+  }
   kernel folded = make_kernel_of(f, resolve_fold(f, element), identity);
   return callable(folded)(rows);
 }

@@ -284,3 +284,19 @@ def test_what_cannot_fold(minus):
         nd.reduce(minus, ["a"])
     with pytest.raises(ZeroDivisionError):
         nd.reduce(nd.callable(lambda x, y: x // y, "(int64, int64) -> int64"), [[1, 2], [3, 0]], axis=1)
+
+
+@pytest.mark.parametrize("values, axis, expected", [
+    ([10, None, 3], None, 7), ([None, 10, 3], None, 7), ([[10, None], [None, 3]], None, 7), ([[9, None, 1], [5, 2, None]], 1, [8, 3]),
+    ([[9, None, 1], [5, 2, None]], 0, [4, 2, 1]), ([[None, 4], [7, None, 2, 1]], 1, [4, 4])])
+def test_missing_elements_are_left_out_by_any_callable(values, axis, expected):
+    own = nd.callable(lambda x, y: x - y, "(int32, int32) -> int32")
+    assert nd.reduce(own, values, axis=axis).tolist() == nd.reduce(nd.subtract, values, axis=axis).tolist() == expected
+
+
+def test_rows_of_nothing_but_missing_elements():
+    own = nd.callable(lambda x, y: x - y, "(int32, int32) -> int32")
+    rows = nd.array([[None, None], [5, None]], type="?int32")
+    assert nd.reduce(own, rows, axis=1, identity=1).tolist() == [1, -4]
+    with pytest.raises(ValueError, match="a row is empty, and there is no identity"):
+        nd.reduce(own, rows, axis=1)
