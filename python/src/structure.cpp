@@ -183,27 +183,27 @@ void add_joins(nb::module_ &m) {
       },
       nb::arg("names"), nb::arg("arrays"));
   m.def(
-      "unzip", [](nb::handle a) { return wrapped(nd::unzip(operand(a, "unzip"))); }, nb::arg("a"));
+      "unzip", [](nb::handle a) { return wrapped(nd::unzip(operand(a, "unzip"))); }, nb::arg("a").none());
   m.def(
-      "field_names", [](nb::handle a) { return nd::field_names(operand(a, "fields")); }, nb::arg("a"));
+      "field_names", [](nb::handle a) { return nd::field_names(operand(a, "fields")); }, nb::arg("a").none());
   m.def(
       "with_field",
       [](nb::handle a, const std::string &name, nb::handle values) {
         return wrapped(nd::with_field(operand(a, "with_field"), name, operand(values, "with_field")));
       },
-      nb::arg("a"), nb::arg("name"), nb::arg("values"));
+      nb::arg("a").none(), nb::arg("name"), nb::arg("values").none());
   m.def(
       "without_field",
       [](nb::handle a, std::vector<std::string> names) {
         return wrapped(nd::without_field(operand(a, "without_field"), names));
       },
-      nb::arg("a"), nb::arg("names"));
+      nb::arg("a").none(), nb::arg("names"));
   m.def(
       "rename",
       [](nb::handle a, std::vector<std::string> from, std::vector<std::string> to) {
         return wrapped(nd::rename(operand(a, "rename"), from, to));
       },
-      nb::arg("a"), nb::arg("old"), nb::arg("new"));
+      nb::arg("a").none(), nb::arg("old"), nb::arg("new"));
 }
 
 void add_shapes(nb::module_ &m) {

@@ -637,3 +637,10 @@ def test_views_that_have_an_element_twice_are_not_written():
     nd.rolling(x, 1)[0, 0] = 7.0
     nd.broadcast_arrays(x, nd.array([[1.0, 1.0, 1.0]]))[0][0, 1] = 8.0
     assert x.tolist() == [7, 8, 3]
+
+
+@pytest.mark.parametrize("call", [lambda: nd.with_field([{"x": 1}], "y", None), lambda: nd.with_field(None, "y", 1), lambda: nd.unzip(None),
+                                  lambda: nd.without_field(None, "x"), lambda: nd.rename(None, {"x": "y"})])
+def test_none_where_records_are_wanted(call):
+    with pytest.raises(TypeError, match="None alone has no type"):
+        call()
