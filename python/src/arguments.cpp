@@ -48,13 +48,10 @@ void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list) 
   m.attr(list) = names;
 }
 
-std::optional<int> to_axis(const char *function, PyObject *axis) {
-  if (!axis || axis == Py_None) {
-    return {};
-  }
+int axis_number(const char *function, PyObject *axis, const char *expected) {
   if (!PyIndex_Check(axis)) {
     throw error(error_kind::type,
-                std::string(function) + ": axis must be an integer or None, not " + Py_TYPE(axis)->tp_name);
+                std::string(function) + ": axis must be " + expected + ", not " + Py_TYPE(axis)->tp_name);
   }
   Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
   if (number == -1 && PyErr_Occurred()) {
@@ -65,6 +62,10 @@ std::optional<int> to_axis(const char *function, PyObject *axis) {
                 std::string(function) + ": axis " + nb::str(nb::handle(axis)).c_str() + " is out of bounds");
   }
   return int(number);
+}
+
+std::optional<int> to_axis(const char *function, PyObject *axis) {
+  return axis && axis != Py_None ? std::optional(axis_number(function, axis, "an integer or None")) : std::nullopt;
 }
 
 bool to_flag(const char *function, const char *keyword, PyObject *object) {

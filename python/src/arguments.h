@@ -24,6 +24,8 @@ template <auto function> PyCFunction as_method() {
 /// Adds the functions, up to an empty entry, to the module, and their names as a list of that name.
 void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list);
 
+/// An axis, which is there; `expected` says what it can be, for what is no integer.
+int axis_number(const char *function, PyObject *axis, const char *expected);
 /// axis=: an integer, or None or nothing.
 std::optional<int> to_axis(const char *function, PyObject *axis);
 /// True or False, also of numbers; false where it was not given or is None. What has no truth of its own, as a dtype

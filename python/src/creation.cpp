@@ -111,14 +111,15 @@ nd::array fill_value(PyObject *value, const ndt::type &type) {
   return from_python(value, dtype->kind == type_kind::scalar ? ndt::type() : ndt::type(dtype), access_mode::immutable);
 }
 
-PyObject *make_full(const char *name, PyObject *shape, PyObject *value, PyObject *type, PyObject *dtype,
+// `of_floats`: an integer is float64 where no type is given, as zeros and ones are.
+PyObject *make_full(const char *name, bool of_floats, PyObject *shape, PyObject *value, PyObject *type, PyObject *dtype,
                     PyObject *access) {
   return guarded([&] {
     ndt::type element = element_type(name, type, dtype);
     if (!element && !is_number(value) && !names_type(shape)) { // text, an array, a number of NumPy's
       element = to_operand(value, nullptr, name).type().dtype();
     }
-    scalar_id otherwise = PyLong_Check(value) && *name != 'f' ? scalar_id::float64 : default_type(value);
+    scalar_id otherwise = PyLong_Check(value) && of_floats ? scalar_id::float64 : default_type(value);
     made_of made = parse_shape(name, shape, element, otherwise);
     return wrap(
         nd::full(made.type, made.sizes(), fill_value(value, made.type), access_or(access, access_mode::immutable)));
@@ -145,7 +146,8 @@ PyObject *constant_function(PyObject *, PyObject *const *arguments, Py_ssize_t c
     return nullptr;
   }
   nb::object value = nb::steal(PyLong_FromLong(Value));
-  return (Like ? make_full_like : make_full)(name, given[0], value.ptr(), given[1], given[2], given[3]);
+  return Like ? make_full_like(name, given[0], value.ptr(), given[1], given[2], given[3])
+              : make_full(name, true, given[0], value.ptr(), given[1], given[2], given[3]);
 }
 
 template <bool Like>
@@ -156,7 +158,8 @@ PyObject *full_function(PyObject *, PyObject *const *arguments, Py_ssize_t count
   if (!parse_arguments(name, names, 3, 2, arguments, count, keywords, given)) {
     return nullptr;
   }
-  return (Like ? make_full_like : make_full)(name, given[0], given[1], given[2], given[3], given[4]);
+  return Like ? make_full_like(name, given[0], given[1], given[2], given[3], given[4])
+              : make_full(name, false, given[0], given[1], given[2], given[3], given[4]);
 }
 
 PyObject *empty_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {

@@ -69,21 +69,7 @@ bool parse(const aggregate &what, PyObject *const *arguments, Py_ssize_t count, 
   return true;
 }
 
-int axis_of(const char *name, PyObject *axis) {
-  if (!PyIndex_Check(axis)) {
-    throw error(error_kind::type, std::string(name) + ": axis must be an integer, a tuple of them or None, not " +
-                                      Py_TYPE(axis)->tp_name);
-  }
-  Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
-  if (number == -1 && PyErr_Occurred()) {
-    throw nb::python_error();
-  }
-  if (number > max_ndim || number < -max_ndim) {
-    throw error(error_kind::index,
-                std::string(name) + ": axis " + nb::str(nb::handle(axis)).c_str() + " is out of bounds");
-  }
-  return int(number);
-}
+int axis_of(const char *name, PyObject *axis) { return axis_number(name, axis, "an integer, a tuple of them or None"); }
 
 } // namespace
 
