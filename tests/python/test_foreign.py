@@ -138,13 +138,17 @@ def test_an_overload_of_other_dimensions_decides_nothing():
 @pytest.mark.parametrize("signature", ["(x: N * float64, y: inout N * float64) -> void", "(y: inout N * float64, x: N * float64) -> void"])
 @pytest.mark.parametrize("read, written", [(slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1)), (slice(None), slice(None))])
 def test_what_is_written_is_not_read_as_another_operand(signature, read, written):
-    """The operand that is only read keeps its values, in either order of the two."""
+    """It is refused, in either order of the two; nothing is written. A copy is another matter."""
     def add(x, y):
         y[...] = y + nd.sum(x)
     first = signature.startswith("(x")
     call = nd.callable(add if first else lambda y, x: add(x, y), signature)
     memory, before = np.arange(12.0).reshape(4, 3), np.arange(12.0).reshape(4, 3)
     operands = nd.asarray(memory[read]), nd.asarray(memory[written])
+    with pytest.raises(ValueError, match="y is written and shares memory with .*x, which is read: give a copy of one"):
+        call(*(operands if first else operands[::-1]))
+    assert memory.tolist() == before.tolist()
+    operands = nd.array(memory[read]), operands[1]
     call(*(operands if first else operands[::-1]))
     expected = before.copy()
     expected[written] += before[read].sum(axis=1)[:, None]
