@@ -244,8 +244,8 @@ void expect_to_survive(const scenario &s) {
       {
         outcome o = attempt_on_new_thread(s, n, all_after);
         happened = o.happened;
-        ASSERT_TRUE(o.results == expected) << (o.failed ? "the attempt after the failure: " : "")
-                                           << first_difference(o.results, expected);
+        ASSERT_TRUE(o.results == expected)
+            << (o.failed ? "the attempt after the failure: " : "") << first_difference(o.results, expected);
         ASSERT_TRUE(o.unchanged);
         ASSERT_TRUE(happened || !o.failed);
       }
