@@ -1,0 +1,89 @@
+"""What the functions of rows, fields and structure refuse, and how they say it."""
+import numpy as np
+import pytest
+from dynd import nd
+
+REFUSED = [
+    (IndexError, "num: axis 2 is out of bounds for 2 dimension(s)", lambda r: nd.num(r, axis=2)),
+    (ValueError, "unflatten: the lengths add up to 4, not to 3", lambda r: nd.unflatten([1, 2, 3], [2, 2])),
+    (ValueError, "unflatten: length 1 is negative: -1", lambda r: nd.unflatten([1, 2, 3], [4, -1])),
+    (ValueError, "unflatten: the lengths of row 0 add up to 1, not to 2", lambda r: nd.unflatten(r, [[1], [], [1]], axis=1)),
+    (ValueError, "unflatten: 3 elements are no rows of 2", lambda r: nd.unflatten([1, 2, 3], 2)),
+    (TypeError, "unflatten: lengths must be integers", lambda r: nd.unflatten([1, 2], [0.5, 1.5])),
+    (ValueError, "pad: the width is negative: -1", lambda r: nd.pad(r, -1)),
+    (ValueError, "to_dense: the width is negative: -1", lambda r: nd.to_dense(r, -1)),
+    (MemoryError, "", lambda r: nd.to_dense(r, 2**62)),
+    (MemoryError, "tile: the result is too large", lambda r: nd.tile(r, 2**62)),
+    (MemoryError, "repeat: the result is too large", lambda r: nd.repeat(r, 2**62, axis=1)),
+    (MemoryError, "repeat: the result is too large", lambda r: nd.repeat(np.zeros((0, 3)), 2**62, axis=1)),
+    (MemoryError, "", lambda r: nd.pad(r, 2**62)),
+    (TypeError, "", lambda r: nd.pad(r, 1.5)),
+    (ValueError, "from_dense: row 1 has 2 elements, not 3", lambda r: nd.from_dense([[1, 2], [3, 4]], [1, 3])),
+    (ValueError, "concat: no array is given", lambda r: nd.concat([])),
+    (TypeError, "cannot be joined", lambda r: nd.concat([[1], ["a"]])),
+    (TypeError, "cannot be joined", lambda r: nd.concat([r, [1]])),
+    (ValueError, "concat: sizes differ at axis 0: 3 and 1", lambda r: nd.concat([r, [[1]]], axis=1)),
+    (ValueError, "concat: sizes differ at axis 1: 1 and 2", lambda r: nd.concat([[[1]], [[1, 2]]], axis=0)),
+    (ValueError, "stack: row 0 has 2 and 1 elements", lambda r: nd.stack([r, [[1], [], [2]]], axis=2)),
+    (ValueError, "repeat: the number 0 is negative: -2", lambda r: nd.repeat(r, -2)),
+    (ValueError, "repeat: the numbers have neither", lambda r: nd.repeat(r, [1, 2], axis=1)),
+    (ValueError, "tile: a number of repetitions is negative", lambda r: nd.tile(r, -1)),
+    (TypeError, "tile: reps must be an integer or a tuple", lambda r: nd.tile(r, "a")),
+    (ValueError, "rolling: the window must be at least 1", lambda r: nd.rolling(r, 0)),
+    (TypeError, "reshape: 1 ragged axes stay, and are None in the shape, not (3)", lambda r: nd.reshape(r, (3,))),
+    (TypeError, "reshape: 1 ragged axes stay", lambda r: nd.reshape(r, (None, 3, None))),
+    (TypeError, "reshape: 0 ragged axes stay", lambda r: nd.reshape([1, 2], (2, None))),
+    (ValueError, "reshape: 3 elements have no shape (2, None)", lambda r: nd.reshape(r, (2, None))),
+    (ValueError, "reshape: 1 elements have no shape (3, None, 2)", lambda r: nd.reshape(r, (3, None, 2))),
+    (ValueError, "permute_dims: the axes are not a permutation of the 2 dimension(s)", lambda r: nd.permute_dims(r, (0,))),
+    (ValueError, "permute_dims: the axes are not a permutation", lambda r: nd.permute_dims(r, (0, 0))),
+    (IndexError, "permute_dims: axis 2 is out of bounds", lambda r: nd.permute_dims(r, (0, 2))),
+    (ValueError, "permute_dims: rows without elements", lambda r: nd.permute_dims(r[1:2], (1, 0))),
+    (ValueError, "permute_dims: rows along axis 0 must be equally long below it: lengths 2 and 0", lambda r: nd.permute_dims(r, (1, 0))),
+    (ValueError, "reshape: 3 elements have no shape (2, -1)", lambda r: nd.reshape([1, 2, 3], (2, -1))),
+    (ValueError, "reshape: there is no shape (-1, -1)", lambda r: nd.reshape([1, 2, 3], (-1, -1))),
+    (ValueError, "squeeze: axis 0 has not size 1", lambda r: nd.squeeze(r, axis=0)),
+    (IndexError, "expand_dims: axis 4 is out of bounds", lambda r: nd.expand_dims(r, 4)),
+    (ValueError, "zip: cannot broadcast row 0: lengths 2 and 3", lambda r: nd.zip([r, [1, 2, 3]])),
+    (TypeError, "unzip: the elements have no fields", lambda r: nd.unzip(r)),
+    (TypeError, "with_field: the elements are not structs", lambda r: nd.with_field(r, "x", 1)),
+    (IndexError, "without_field: no field q", lambda r: nd.without_field(nd.zip({"x": r}), "q")),
+    (ValueError, "no field would be left", lambda r: nd.without_field(nd.zip({"x": r}), "x")),
+    (IndexError, "rename: no field q", lambda r: nd.rename(nd.zip({"x": r}), {"q": "z"})),
+    (IndexError, "take: index 2 is out of bounds for axis 1 of row 1 with size 0",
+     lambda r: nd.take(r, nd.array([[0], [2], []]), axis=1)),
+    (IndexError, "index 5 is out of bounds for axis 0", lambda r: nd.take(r, 5, axis=0)),
+    (IndexError, "take: an index with rows of its own", lambda r: nd.take(r, nd.array([[0], [], []]), axis=0)),
+    (IndexError, "take_along_axis: the index has 1 dimension(s), the array 2", lambda r: nd.take_along_axis(r, [0])),
+    (TypeError, "nonzero: there is no such operation", lambda r: nd.nonzero(["a"])),
+    (TypeError, "mask: the mask must be of bool", lambda r: nd.mask(r, 1)),
+    (TypeError, "nth: empty must be one value", lambda r: nd.nth(r, 0, empty=[1, 2])),
+]
+
+
+@pytest.mark.parametrize("kind, text, call", REFUSED)
+def test_refusals(kind, text, call):
+    with pytest.raises(kind) as caught:
+        call(nd.array([[1, 2], [], [3]]))
+    assert text in str(caught.value), str(caught.value)
+
+
+def test_views_that_have_an_element_twice_are_not_written():
+    x = nd.empty(3, "float64")
+    x[...] = [1.0, 2.0, 3.0]
+    column = nd.broadcast_arrays(x, nd.array([[1.0], [2.0]]))[0]
+    windows = nd.rolling(x, 2)
+    for view in (column, windows):
+        with pytest.raises((ValueError, TypeError), match="readonly|read-only|not writ|cannot be writ"):
+            view[0, 0] = 5.0
+    assert x.tolist() == [1, 2, 3]
+    nd.rolling(x, 1)[0, 0] = 7.0
+    nd.broadcast_arrays(x, nd.array([[1.0, 1.0, 1.0]]))[0][0, 1] = 8.0
+    assert x.tolist() == [7, 8, 3]
+
+
+@pytest.mark.parametrize("call", [lambda: nd.with_field([{"x": 1}], "y", None), lambda: nd.with_field(None, "y", 1), lambda: nd.unzip(None),
+                                  lambda: nd.without_field(None, "x"), lambda: nd.rename(None, {"x": "y"})])
+def test_none_where_records_are_wanted(call):
+    with pytest.raises(TypeError, match="None alone has no type"):
+        call()
