@@ -130,7 +130,7 @@ const type_node *new_over(registry &types, type_kind kind, intptr_t size, const 
   if (own) {
     stream_role *made = memory.take<stream_role>(nstreams);
     made[0] = role_of(kind);
-    std::memcpy(made + 1, element->roles, element->nstreams * sizeof(stream_role));
+    std::copy_n(element->roles, element->nstreams, made + 1); // a pattern has none
     roles = made;
   }
   auto *node = new (memory.node()) type_node(
@@ -235,7 +235,7 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
     for (size_t i = 0; i < fields.size(); i++) {
       const type_data *type = fields[i].get();
       made[i] = {named ? memory.take_text(names[i]) : nullptr, type, uint8_t(stream), uint8_t(dim)};
-      std::memcpy(roles + stream, type->roles, type->nstreams * sizeof(stream_role));
+      std::copy_n(type->roles, type->nstreams, roles + stream); // a pattern has none
       stream += type->nstreams;
       dim += type->all_ndim;
     }
