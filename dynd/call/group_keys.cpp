@@ -163,7 +163,10 @@ private:
     for (intptr_t i = begin; i < end; i++) {
       fetch_ahead(from + i);
       if (counts(i)) {
-        __atomic_store_n(marks + std::min(uint64_t(bits(from[i] - base)), past), char(1), __ATOMIC_RELAXED);
+        char *mark = marks + std::min(uint64_t(bits(from[i] - base)), past);
+        if (!__atomic_load_n(mark, __ATOMIC_RELAXED)) { // else its line would go from core to core at every element
+          __atomic_store_n(mark, char(1), __ATOMIC_RELAXED);
+        }
       }
     }
   }
