@@ -11,6 +11,7 @@ import sys
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import elements

@@ -6,6 +6,7 @@ Usage: PYTHONPATH=python python bench/convert.py
 
 import time
 
+import cpu_level  # before NumPy
 import numpy as np
 
 from dynd import nd

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import timeit
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import floors

@@ -24,6 +24,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import contenders

@@ -6,13 +6,12 @@ import os
 import pathlib
 import subprocess
 
+import cpu_level  # before NumPy
 import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 # -w: the AVX-512 headers of g++ 12 alone make hundreds of false warnings.
-# With DYND_CPU_LEVEL the loops have the same instructions as the library.
-ARCH = {"baseline": "x86-64-v2", "avx2": "x86-64-v3"}.get(os.environ.get("DYND_CPU_LEVEL", ""), "native")
-FLAGS = f"-std=c++20 -O3 -march={ARCH} -ffp-contract=off -fno-math-errno -shared -fPIC -pthread -w".split()
+FLAGS = f"-std=c++20 -O3 -march={cpu_level.ARCH} -ffp-contract=off -fno-math-errno -shared -fPIC -pthread -w".split()
 
 
 class Work(ctypes.Structure):

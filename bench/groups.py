@@ -13,6 +13,7 @@ import time
 
 os.environ["POLARS_MAX_THREADS"] = "1"
 
+import cpu_level  # before NumPy
 import numpy as np
 
 from dynd import nd

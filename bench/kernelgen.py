@@ -15,6 +15,7 @@ import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import cpu_level  # before NumPy
 import numpy as np  # noqa: E402
 
 from dynd import _kernelgen, nd  # noqa: E402

@@ -12,6 +12,7 @@ import ctypes
 import sys
 import time
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import elements

@@ -26,6 +26,7 @@ import time
 import timeit
 from functools import partial
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import contenders

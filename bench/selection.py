@@ -9,6 +9,7 @@ beside that of the loop on two halves of the rows.
 import sys
 from functools import partial
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import elements

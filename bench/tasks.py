@@ -10,6 +10,7 @@ thousand rows a median of 10 us.
 import statistics
 import sys
 
+import cpu_level  # before NumPy
 import numpy as np
 
 import elements
