@@ -203,6 +203,19 @@ char *small_data(array_block *block) {
   return reinterpret_cast<char *>(block) + block_size(block->all_ndim, block->nstreams);
 }
 
+namespace {
+
+// Apart from the count, which is inlined where a small array is made.
+[[noreturn, gnu::cold, gnu::noinline]] void fail_too_large(const intptr_t *size, int ndim) {
+  std::string text = "array is too large: sizes (";
+  for (int d = 0; d < ndim; d++) {
+    text += (d ? ", " : "") + std::to_string(size[d]);
+  }
+  fail(error_kind::memory, text + ")");
+}
+
+} // namespace
+
 intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size) {
   // With a zero size somewhere the product is 0, whatever the other sizes are.
   intptr_t count = 1;
@@ -215,11 +228,7 @@ intptr_t checked_count(const intptr_t *size, int ndim, size_t item_size) {
   }
   intptr_t bytes;
   if (overflow || __builtin_mul_overflow(count, intptr_t(item_size), &bytes)) {
-    std::string text = "array is too large: sizes (";
-    for (int d = 0; d < ndim; d++) {
-      text += (d ? ", " : "") + std::to_string(size[d]);
-    }
-    fail(error_kind::memory, text + ")");
+    fail_too_large(size, ndim);
   }
   return count;
 }

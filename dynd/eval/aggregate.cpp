@@ -335,9 +335,9 @@ ref<array_block> result_of(const reduction_call &call) {
 
 // ---- arguments ----------------------------------------------------------------------------------------------------
 
-void check_type(const reduction_call &call) {
+void check_type(reduction_call &call) {
   if (call.what.part == folded_part::value) {
-    accumulator_type(call.what.fold, call.element.scalar, call.what.name);
+    call.accumulator = accumulator_type(call.what.fold, call.element.scalar, call.what.name);
   }
   if (call.what.kind == aggregate_kind::range && call.element.scalar == scalar_id::bool_) {
     fail(error_kind::type,

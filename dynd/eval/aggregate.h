@@ -13,6 +13,7 @@ struct reduction_call {
   const reduction_keywords &keywords;
   element_kind element;
   axis_set axes;
+  scalar_id accumulator = scalar_id::bool_; ///< of the elements as they are, where values are folded
 
   /// The operand, then where= and weights= if they are given; no folds yet.
   reduction_spec spec() const;

@@ -126,9 +126,9 @@ ref<array_block> try_direct_reduction(const reduction_call &call) {
   switch (call.what.kind) {
   case aggregate_kind::fold:
   case aggregate_kind::index:
-    return fold_rows(call, call.what.part == folded_part::truth
-                               ? scalar_id::bool_
-                               : accumulator_type(call.what.fold, own, call.what.name));
+    return fold_rows(call, call.what.part == folded_part::truth ? scalar_id::bool_
+                           : own == call.element.scalar         ? call.accumulator
+                                                        : accumulator_type(call.what.fold, own, call.what.name));
   case aggregate_kind::mean:
   case aggregate_kind::variance:
   case aggregate_kind::deviation:
