@@ -102,19 +102,35 @@ int run_batches(const chain_kernel *k, char *const *stream, const intptr_t *stri
   return status_of(frame);
 }
 
+// One step whose operands are all where it can take them: of a constant it reads the first element only.
+inline bool are_in_place(const chain_kernel *k, char *const *stream, const intptr_t *stride, char **reg) {
+  for (const port &p : k->all_ports()) {
+    intptr_t step = stride[p.where.stream];
+    bool one_value = k->whole_constant && p.where.constant && step == 0;
+    if (!is_contiguous(p, step) && !one_value) {
+      return false;
+    }
+    reg[p.reg] = stream[p.where.stream];
+  }
+  return !k->stores_late;
+}
+
 } // namespace
 
 int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                  dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
   char *reg[256];
+  if (k->whole_calls && count && are_in_place(k, stream, stride, reg)) { // nothing to prepare: rows may be short
+    set_temporaries(k, reg, frame);
+    int status = run_steps(k, reg, count, frame);
+    return status ? status : status_of(frame);
+  }
   flat_moves moves;
   // One step has no temporaries to keep in the cache; many steps take so long that memory does not wait for them.
   size_t most = (k->nsteps == 1 || k->nsteps > 3 ? group : batch) << k->narrower;
   start_flat(k, stream, stride, reg, moves, k->nsteps == 1 && k->whole_constant ? 1 : std::min(count, most), frame);
-  bool whole = k->whole_calls && moves.ndirect + k->whole_constant == k->nstored + k->nsources;
-  return run_batches(k, stream, stride, count, whole ? std::max<size_t>(count, 1) : most,
-                     whole ? 0 : k->prefetch_distance, reg, moves, frame, [](size_t) {});
+  return run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame, [](size_t) {});
 }
 
 // Each reduced output is a place for 64 bytes of lanes; its stride is not used.
