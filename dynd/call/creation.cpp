@@ -17,7 +17,7 @@ namespace dynd::nd {
 
 namespace {
 
-constexpr size_t shared_from = 64 << 10; // bytes from which one value stands for all
+constexpr size_t shared_from = 64 << 10; // bytes from which one value is stored for all
 
 // All elements are one value in memory: every stride is 0.
 array sharing(const type_data *type, const intptr_t *size, const array &value) {

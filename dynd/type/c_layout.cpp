@@ -4,24 +4,6 @@
 
 namespace dynd {
 
-namespace {
-
-void add_fields(const type_data *type, intptr_t at, c_layout &all) {
-  if (type->kind == type_kind::scalar) {
-    all.offset.push_back(at);
-    return;
-  }
-  intptr_t inside = 0;
-  for (int i = 0; i < type->nfields; i++) {
-    c_layout own = c_layout_of(type->fields[i].type);
-    inside = (inside + own.alignment - 1) / own.alignment * own.alignment;
-    add_fields(type->fields[i].type, at + inside, all);
-    inside += own.size;
-  }
-}
-
-} // namespace
-
 c_layout c_layout_of(const type_data *dtype) {
   c_layout all;
   if (dtype->kind == type_kind::option) {
@@ -34,14 +16,20 @@ c_layout c_layout_of(const type_data *dtype) {
   if (dtype->kind == type_kind::scalar) {
     all.size = scalar_size[size_t(dtype->scalar)];
     all.alignment = intptr_t(scalar_alignment(dtype->scalar));
+    all.offset = {0};
+    return all;
   }
+  auto aligned = [](intptr_t at, intptr_t alignment) { return (at + alignment - 1) / alignment * alignment; };
   for (int i = 0; i < dtype->nfields; i++) {
     c_layout own = c_layout_of(dtype->fields[i].type);
+    intptr_t at = aligned(all.size, own.alignment);
+    for (intptr_t inside : own.offset) {
+      all.offset.push_back(at + inside);
+    }
     all.alignment = std::max(all.alignment, own.alignment);
-    all.size = (all.size + own.alignment - 1) / own.alignment * own.alignment + own.size;
+    all.size = at + own.size;
   }
-  all.size = (all.size + all.alignment - 1) / all.alignment * all.alignment;
-  add_fields(dtype, 0, all);
+  all.size = aligned(all.size, all.alignment);
   return all;
 }
 

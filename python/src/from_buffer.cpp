@@ -94,23 +94,15 @@ nd::array view_of(const lent_numbers &lent, ref<buffer> memory) {
     type = ndt::make_strided_dim(type);
   }
   access_mode access = lent.readonly ? access_mode::readonly : access_mode::readwrite;
-  Py_ssize_t c_order[max_ndim]; // an exporter may leave out what follows from the length
-  intptr_t chained = scalar_size[size_t(lent.scalar)], count = 1;
-  bool dense = true;
+  intptr_t chained = scalar_size[size_t(lent.scalar)];
+  ref<array_block> block = new_block(type.get(), access, 0);
   for (int d = lent.ndim - 1; d >= 0; d--) {
-    c_order[d] = chained;
-    dense &= lent.shape[d] == 1 || !lent.strides || lent.strides[d] == chained;
-    chained *= lent.shape[d];
-    count *= lent.shape[d];
-  }
-  const Py_ssize_t *strides = lent.strides ? lent.strides : c_order;
-  ref<array_block> block = new_block(type.get(), access, dense || count == 0 ? flag_dense : 0);
-  for (int d = 0; d < lent.ndim; d++) {
     block->size()[d] = lent.shape[d];
-    block->value_strides()[d] = strides[d];
+    block->value_strides()[d] = lent.strides ? lent.strides[d] : chained; // an exporter may leave out what follows
+    chained *= lent.shape[d];
   }
-  block->count = count;
   block->values() = {lent.data, memory.take(), slot_kind::none};
+  note_density(*block);
   return nd::array(std::move(block));
 }
 

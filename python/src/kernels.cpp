@@ -126,7 +126,7 @@ public:
     return names[owner_->prototype];
   }
 
-  // kernel(result, a, b): one-dimensional buffers of equal length; what has one element stands for all.
+  // kernel(result, a, b): one-dimensional buffers of equal length; one element is used for all.
   void call(nb::args buffers) const override {
     held_buffers held(*this, buffers);
     std::vector<char *> data;
@@ -314,8 +314,7 @@ void add_kernels(nb::module_ &m) {
             }
           },
           "Calls the function on buffers, results first. Of scalar types they have one dimension, and one element "
-          "stands "
-          "for all.")
+          "is used for all.")
       .def_prop_ro("size", &shown_kernel::size, "Bytes of its memory.")
       .def_prop_ro("levels", &shown_kernel::levels, "(offset, bytes, what it is) of every level, the outermost first.")
       .def_prop_ro("scratch_size", &shown_kernel::scratch_size, "Bytes of scratch that a call lends to it.")

@@ -199,11 +199,10 @@ nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access) {
     throw error(error_kind::value, "array: more than 32 dimensions");
   }
   type = type ? type : own;
-  if (type->ndim == 0) {
-    for (size_t d = 0; d < nb::len(shape); d++) {
-      size[d] = nb::cast<intptr_t>(shape[d]);
-      type = ndt::make_strided_dim(type);
-    }
+  bool is_element = type->ndim == 0;
+  for (size_t d = 0; d < nb::len(shape); d++) {
+    size[d] = nb::cast<intptr_t>(shape[d]);
+    type = is_element ? ndt::make_strided_dim(type) : type;
   }
   nb::object values = nb::handle(object).attr("tolist")();
   return read_values(values.ptr(), type, size_t(type->ndim) == nb::len(shape) ? size : nullptr, access);

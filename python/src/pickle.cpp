@@ -67,7 +67,7 @@ namespace {
 
 // The rows of the next `var` dimension, checked: a pickle may come from anywhere.
 std::vector<int64_t> restored_offsets(nb::bytes bytes, intptr_t rows) {
-  if (bytes.size() != (size_t(rows) + 1) * sizeof(int64_t)) {
+  if (bytes.size() % sizeof(int64_t) || bytes.size() / sizeof(int64_t) != size_t(rows) + 1) {
     fail_restore("wrong number of rows");
   }
   std::vector<int64_t> offsets(size_t(rows) + 1);
@@ -100,7 +100,8 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
   lent_memory values(memory);
   ndt::type type(text);
   access_mode mode = access_of(access);
-  if (type->scalar == not_scalar || size_t(type->ndim) != sizes.size() || type->var_count != offsets.size()) {
+  if (type->abstract || type->scalar == not_scalar || size_t(type->ndim) != sizes.size() ||
+      type->var_count != offsets.size()) {
     fail_restore("sizes that are not the type's");
   }
   space shape;

@@ -277,7 +277,7 @@ const char *format_of(scalar_id scalar) {
   return formats[size_t(scalar)];
 }
 
-// Whether the elements lie one behind the other, the first index running fastest.
+// Whether the elements follow each other in memory, the first index running fastest.
 bool is_fortran_dense(const array_block &block) {
   intptr_t expected = intptr_t(block.item_size());
   for (int d = 0; d < block.ndim && block.count; d++) {
@@ -289,7 +289,7 @@ bool is_fortran_dense(const array_block &block) {
   return true;
 }
 
-// Whether the elements lie as a consumer asks for; one that takes no strides takes C's order.
+// Whether the elements are in the order that a consumer asks for; one that takes no strides takes C's.
 bool is_as_asked(const array_block &block, int flags) {
   auto asks = [&](int what) { return (flags & what) == what; };
   bool c = block.flags & flag_dense;

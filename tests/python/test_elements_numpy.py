@@ -164,3 +164,16 @@ def test_a_view_keeps_the_array_alive():
         base.resize(2000)
     del view
     assert sys.getrefcount(base) == before
+
+
+def test_texts_and_masked_arrays_of_numpy_in_a_whole_type():
+    texts = np.array([["a", "bc"], ["", "d"]])
+    for type in ("strided * strided * string", "strided * var * string", "2 * 2 * ?string"):
+        array = nd.array(texts, type=type)
+        assert nd.type_of(array) == type and array.tolist() == texts.tolist()
+    empty = nd.array(texts[:0], type="strided * strided * string")
+    assert empty.shape == (0, 2)
+    masked = np.ma.array([1, 2], mask=[False, True])
+    assert nd.array(masked, type="strided * ?int32").tolist() == [1, None]
+    with pytest.raises(ValueError, match="a list of length 2 does not fit size 3"):
+        nd.array(texts, type="3 * strided * string")

@@ -177,6 +177,19 @@ def test_structs_in_python_functions():
     swap = nd.callable(lambda p: (p[1], p[0]), "({x: int32, y: float64}) -> {a: float64, b: int32}")
     a = nd.array([(1, 2.5), (3, 4.5)], type="{x: int32, y: float64}")
     assert swap(a).tolist() == [{"a": 2.5, "b": 1}, {"a": 4.5, "b": 3}]
+    mixed = "{x: int8, y: {a: int16, b: {c: int8, d: float64}, e: int8}, z: int32}"
+    value = {"x": 1, "y": {"a": 2, "b": {"c": 3, "d": 4.5}, "e": 5}, "z": 6}
+    same = nd.callable(lambda p: p, f"({mixed}) -> {mixed}")
+    assert same(nd.array([value], type=mixed)).tolist() == [value]
+
+
+def test_structs_nested_as_deep_as_types_are():
+    """Finding the offsets of a struct took time that was exponential in its depth."""
+    text, value = "int32", 7
+    for _ in range(60):
+        text, value = f"{{x: {text}}}", {"x": value}
+    first = nd.callable(lambda p: 2 * int(str(p).strip("(),")), f"({text}) -> int32")
+    assert first(nd.array([value], type=text)).tolist() == [14]
 
 
 @pytest.mark.parametrize("rows, index", [([1, 2, 0, 4, 0], "(2,)"), ([[1], [2, 0]], "(1, 1)"), (0, None)])

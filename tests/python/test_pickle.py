@@ -63,6 +63,9 @@ def test_damaged_state_is_refused():
         ("3 * int32", access, [2], [], values[:8]),
         (text, "nonsense", sizes, offsets, values),
         ("strided * string", access, [2], [], values[:8]),
+        ("N * int32", access, [2], [], values[:8]),
     ]:
         with pytest.raises(ValueError):
             restore(*state)
+    with pytest.raises(ValueError, match="wrong number of rows"):  # its offsets would have 2**64 bytes
+        restore(text, access, [2**61 - 1, -1], [b""], b"")
