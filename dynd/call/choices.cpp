@@ -157,6 +157,7 @@ template <class Count> void choices::count_rows(const char *name, Count count) {
     }
   });
   int64_t total = make_offsets(name, counts_.fill(), counts_.count);
+  far_rows_ = count_far_rows();
   row_of_block_ = place_buffer((total >> block_bits) + 1);
   constexpr int64_t last = (int64_t(1) << block_bits) - 1;
   in_pieces(name, counts_.count, [&](intptr_t begin, intptr_t end) {
@@ -265,17 +266,26 @@ void choices::places(int member, int64_t first, int64_t count, int64_t *to, bool
   }
 }
 
+// How many rows there are before the last elements of each member.
+intptr_t choices::count_far_rows() const {
+  intptr_t count = counts_.count;
+  for (const row_offsets &rows : rows_) {
+    const int64_t *end = std::upper_bound(rows.at, rows.at + count + 1, rows.at[rows.count] - choice_rows::most);
+    count = std::max<intptr_t>(end - rows.at - 1, 0);
+  }
+  return count;
+}
+
 // The lists of the first member come first; so do, in `take`, what is made of them.
 choice_rows choices::patterns_of(std::span<const record_field> fields) const {
-  choice_rows made{counts_.at, rows_[is_product_ ? 1 : 0].at, {}, {}, is_product_, replacement_ ? 0 : 1};
+  choice_rows made{counts_.at, {}, {}, is_product_, replacement_ ? 0 : 1};
   int count = 0;
   for (int member = 0; member < 2; member++) {
     const pattern_table &table = is_product_ ? products[member] : pairs[replacement_][member];
-    choice_rows::member &of = made.members[member] = {rows_of(member).at, table.of, INT64_MAX, 0};
+    choice_rows::member &of = made.members[member] = {rows_of(member).at, table.of, 0};
     for (const record_field &field : fields) {
       if (field.member == member) {
         made.from[count++] = field.list->values().address;
-        of.size = std::min<int64_t>(of.size, field.list->size()[0]);
         of.fields++;
       }
     }
@@ -319,7 +329,7 @@ void choices::take(std::span<const record_field> fields, int64_t first, int64_t 
   }
   intptr_t row = count ? row_of(first) : 0;
   auto choose = [&](char *const *where, int64_t room) {
-    return intptr_t(isa().choices->choose[Item == 8](patterns, where, room, size_t(row), size_t(counts_.count)));
+    return intptr_t(isa().choices->choose[Item == 8](patterns, where, room, size_t(row), size_t(far_rows_)));
   };
   while (count > 0) {
     int64_t skipped = first - counts_.at[row], done = 0;

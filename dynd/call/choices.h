@@ -44,11 +44,13 @@ private:
   void row_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to, int64_t begin) const;
   template <size_t Item>
   void take_one(const record_field &field, intptr_t row, int64_t skipped, int64_t count, char *to) const;
+  intptr_t count_far_rows() const;
   choice_rows patterns_of(std::span<const record_field> fields) const;
 
   std::vector<row_offsets> rows_; ///< of each member of a product; of combinations those of all
   new_offsets counts_;
   place_buffer row_of_block_; ///< the row in which each block of numbers begins
+  intptr_t far_rows_ = 0; ///< after each of them, the lists have more elements than a pattern
   int members_;
   bool is_product_ = false, replacement_ = false;
 };

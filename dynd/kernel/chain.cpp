@@ -111,10 +111,14 @@ private:
     return found == p_.noutputs;
   }
 
+  bool has_external() const {
+    return std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::external; });
+  }
+
   size_t elements_of_batch() const {
     switch (layout_.kind) {
     case chain_kind::var_rows:
-      return window;
+      return has_external() ? external_window : window;
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     default:
@@ -196,6 +200,7 @@ private:
     k->nsources = p_.nsources;
     k->nsteps = uint8_t(chosen_.count);
     k->narrower = uint8_t(narrower());
+    k->window = uint16_t(layout_.kind == chain_kind::var_rows ? elements_of_batch() : 0);
     k->whole_constant = false;
     k->whole_calls = chosen_.count == 1 && p_.steps[chosen_.steps[0].step].kind != step_kind::external && !reduces_;
     return end;

@@ -34,7 +34,7 @@ struct var_rows_call {
     for (const port &p : k->sources()) {
       reg[p.reg] = frame->scratch + p.scratch;
       if (p.where.slots == slot_kind::none && p.where.axis_stride == 0 && stride[p.where.stream] == 0) {
-        fetch_of(p).splat(reg[p.reg], stream[p.where.stream], window);
+        fetch_of(p).splat(reg[p.reg], stream[p.where.stream], k->window);
       } else if (p.where.slots == slot_kind::none && p.where.axis_stride == 0) {
         repeated = &p;
       }
@@ -80,7 +80,7 @@ struct var_rows_call {
                                 row_address(p.where.slot_stream, r), stride[p.where.slot_stream], p.where.slots);
     } else if (p.where.axis_stride == item) {
       reg[p.reg] = values + part.begin * item;
-      if (k->prefetch_distance && n <= window) {
+      if (k->prefetch_distance && n <= k->window) {
         ask_for_next(p, part, n << p.log2);
       }
     } else if (p.where.axis_stride != 0) {
@@ -131,8 +131,8 @@ struct var_rows_call {
     const port &first = k->outputs()[0];
     int64_t at = offsets[0], end = offsets[count];
     size_t misaligned = (reinterpret_cast<uintptr_t>(stream[first.where.stream]) + (size_t(at) << first.log2)) % 64;
-    int64_t next = at + int64_t(window - (misaligned >> first.log2));
-    for (size_t r = 0; at < end; r += passed, at = next, next += int64_t(window)) {
+    int64_t next = at + int64_t(k->window - (misaligned >> first.log2));
+    for (size_t r = 0; at < end; r += passed, at = next, next += int64_t(k->window)) {
       next = std::min(next, end);
       if (int status = compute(r, at, next)) {
         return status;
@@ -200,8 +200,8 @@ struct var_rows_call {
   // The row before which the rows from r on fit into a window; by eights, as segmented reductions take them.
   size_t rows_that_fit(size_t r) const {
     size_t end = r;
-    int64_t limit = offsets[r] + int64_t(window);
-    while (end + 8 <= count && end + 8 - r <= window && offsets[end + 8] <= limit) {
+    int64_t limit = offsets[r] + int64_t(k->window);
+    while (end + 8 <= count && end + 8 - r <= k->window && offsets[end + 8] <= limit) {
       end += 8;
     }
     while (end - r < 8 && end < count && offsets[end + 1] <= limit) {
@@ -217,7 +217,7 @@ struct var_rows_call {
       long_row row(k, reg, size_t(offsets[r + 1] - offsets[r]), frame);
       part_of = &row;
       start_row_outputs(k, reg, stream, stride, r, frame);
-      int status = row.run(window, reads_in_place(), [&](size_t at, size_t n) {
+      int status = row.run(k->window, reads_in_place(), [&](size_t at, size_t n) {
         return compute(r, offsets[r] + int64_t(at), offsets[r] + int64_t(at + n));
       });
       store_row_outputs(k, reg, stream, stride, r, 1, frame);
@@ -235,14 +235,14 @@ struct var_rows_call {
   // The elements begin .. end of the content, in row r and following.
   int add_lanes(row_lanes &lanes, size_t r, int64_t begin, int64_t end) {
     asked_by_reduction.possible = false;
-    for (int64_t at = begin; at < end; at += int64_t(window)) {
-      int64_t stop = std::min(at + int64_t(window), end);
+    for (int64_t at = begin; at < end; at += int64_t(k->window)) {
+      int64_t stop = std::min(at + int64_t(k->window), end);
       passed = 0;
       if (int status = compute(r, at, stop)) {
         return status;
       }
       r += passed;
-      lanes.push(reg, size_t(stop - at), window);
+      lanes.push(reg, size_t(stop - at), k->window);
     }
     return dynd_ok;
   }

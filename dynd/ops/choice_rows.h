@@ -21,12 +21,10 @@ struct choice_rows {
   struct member {
     const int64_t *rows;     ///< where each row's elements begin in the lists
     const pattern *patterns; ///< for lengths 0 .. most
-    int64_t size;            ///< of the lists
     int fields;
   };
   const int64_t *counts; ///< where each row's choices begin
-  const int64_t *by;     ///< rows whose lengths say which pattern is used
-  member members[2];
+  member members[2];     ///< the lengths of the second one's rows say which pattern is used
   const char *from[most_fields]; ///< the lists, those of the first member first
   // Rows without a pattern: for each element of the first member a run of the second. Of products these are all of the
   // other row, else those that come `distance` after the element.
@@ -38,8 +36,8 @@ struct choice_loops {
   /// Whether each of n >= 1 numbers is the one before it and 1.
   bool (*follow)(const int64_t *number, size_t n);
   /// By log2 of the item size, 2 and 3: the fields of the choices of rows from `row` on, to at most `stop`; `to` has
-  /// room for so many items. It ends before a row that is within the last `most` elements of a list, or after which
-  /// fewer than `most` items would be left: so many may be written too much. Returns the row where it ends.
+  /// room for so many items. After each of these rows, the lists have `most` more elements. It ends before a row after
+  /// which fewer than `most` items would be left: so many may be written too much. Returns the row where it ends.
   size_t (*choose[2])(const choice_rows &choices, char *const *to, int64_t room, size_t row, size_t stop);
 };
 
