@@ -353,6 +353,9 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
     doc = doc or (getattr(function, "__doc__", "") or "").strip()
+    for what, given in (("name", name), ("doc", doc)):
+        if not isinstance(given, str):
+            raise TypeError(f"callable: {what} must be text, not {given!r}")
     if numba:
         import numba as compiler
         _, operands, result = _scalar_signature("callable", signature)
