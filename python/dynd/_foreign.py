@@ -140,6 +140,8 @@ def _compiled(source, compiler):
 def _scalar_signature(caller, signature):
     """The names of the types of the operands and of the result."""
     signature = ndt.type(signature)
+    if any(p[3] != "positional" for p in signature.parameters):
+        raise TypeError(f"{caller}: a C function by its address takes numbers by their position: {signature}")
     operands = [str(p[1]) for p in signature.parameters]
     result = str(signature.result)
     for name in [*operands, result]:

@@ -444,6 +444,15 @@ def test_a_library_that_is_not_there():
         nd.from_c("double f(double)", "libnone.so.7")
 
 
+@pytest.mark.parametrize("signature, text", [
+    ("(float64, *, k: int64 = 2) -> float64", "by their position"), ("(inout float64) -> float64", "by their position"),
+    ("(N * float64) -> float64", "one number each, not N"), ("(T) -> T", "one number each, not T"),
+])
+def test_signatures_that_a_c_function_cannot_have(signature, text):
+    with pytest.raises(TypeError, match=text):
+        nd.from_address(ctypes.cast(ctypes.CDLL("libm.so.6").hypot, ctypes.c_void_p).value, signature)
+
+
 def test_an_address():
     libm = ctypes.CDLL("libm.so.6")
     address = ctypes.cast(libm.cbrt, ctypes.c_void_p).value
