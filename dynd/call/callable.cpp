@@ -357,6 +357,23 @@ ref<external_function> scalar_function(const resolution &found, std::shared_ptr<
   return made;
 }
 
+intptr_t own_references(const callable_state &state, const overload &o) {
+  intptr_t count = 1; // the overload
+  for (const auto *list : {&state.resolved, &state.retired}) {
+    for (const std::unique_ptr<resolution> &r : *list) {
+      if (r->chosen != &o || !r->scalar) {
+        continue;
+      }
+      auto *function = static_cast<const resolved_function *>(r->scalar.get());
+      if (function->refs.load(std::memory_order_relaxed) != 1) {
+        return -1;
+      }
+      count += 1 + function->built.load(std::memory_order_acquire); // its own, and that of the kernel for small calls
+    }
+  }
+  return count;
+}
+
 int call_resolved(const resolution &found, array_block *const *blocks, int count, std::span<const keyword> given,
                   ref<array_block> *results) {
   const overload &o = *found.chosen;

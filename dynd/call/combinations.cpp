@@ -37,8 +37,8 @@ array positions_of(const char *name, std::span<const std::string> fields, const 
   return assemble(numbers, numbers.ndim(), {}, zip_lists(fields, lists));
 }
 
-array combined(const char *name, const array &a, int n, int axis, bool replacement, std::span<const std::string> fields,
-               bool positions) {
+array combined(const char *name, const array &a, intptr_t n, int axis, bool replacement,
+               std::span<const std::string> fields, bool positions) {
   if (n < 1 || n > most_members) {
     fail(error_kind::value,
          std::string(name) + ": n must be from 1 to " + std::to_string(most_members) + ", not " + std::to_string(n));
@@ -50,7 +50,7 @@ array combined(const char *name, const array &a, int n, int axis, bool replaceme
   array whole = one_size_outside(a);
   int along = checked_axis(name, whole, axis);
   whole = compact(whole, along);
-  ref<choices> which = choices::combined(name, rows_at(whole, along), n, replacement);
+  ref<choices> which = choices::combined(name, rows_at(whole, along), int(n), replacement);
   array numbers = list_of_numbers(which->counts().total());
   numbers = along == 0 ? numbers : assemble(whole, along, {which->counts()}, numbers);
   array list = list_of(whole, along);
@@ -59,11 +59,11 @@ array combined(const char *name, const array &a, int n, int axis, bool replaceme
 
 } // namespace
 
-array combinations(const array &a, int n, int axis, bool replacement, std::span<const std::string> fields) {
+array combinations(const array &a, intptr_t n, int axis, bool replacement, std::span<const std::string> fields) {
   return combined("combinations", a, n, axis, replacement, fields, false);
 }
 
-array argcombinations(const array &a, int n, int axis, bool replacement, std::span<const std::string> fields) {
+array argcombinations(const array &a, intptr_t n, int axis, bool replacement, std::span<const std::string> fields) {
   return combined("argcombinations", a, n, axis, replacement, fields, true);
 }
 

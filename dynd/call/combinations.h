@@ -11,10 +11,10 @@ namespace dynd::nd {
 
 /// All choices of n elements of each row of the axis, in their order, with `replacement` also of the same element
 /// several times: tuples, or structs with these names for the fields.
-array combinations(const array &a, int n, int axis = 1, bool replacement = false,
+array combinations(const array &a, intptr_t n, int axis = 1, bool replacement = false,
                    std::span<const std::string> fields = {});
 /// The same of the positions in the row, int64.
-array argcombinations(const array &a, int n, int axis = 1, bool replacement = false,
+array argcombinations(const array &a, intptr_t n, int axis = 1, bool replacement = false,
                       std::span<const std::string> fields = {});
 
 /// All choices of one element of each array, for each row of the axis, the last array's changing first: structs of that

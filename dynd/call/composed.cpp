@@ -126,6 +126,34 @@ array clip(array a, const clip_bounds &bounds) {
   return clip(std::move(a), std::move(low), std::move(high));
 }
 
+ref<array_block> try_power(array_block *a, plain_exponent exponent, bool last_use) {
+  double power = exponent.value;
+  element_kind kind;
+  if ((power != 2 && power != 3 && power != -1 && power != 0.5) || !find_element_kind(a->type->dtype, kind) ||
+      kind.scalar == scalar_id::bool_) {
+    return {};
+  }
+  bool integers = is_integer(kind.scalar);
+  if (integers && exponent.whole && power == -1) { // an error that pow has
+    return {};
+  }
+  if (power == 0.5 || power == -1) {
+    return evaluate(power == 0.5 ? op_id::sqrt : op_id::reciprocal, {&a, 1, last_use});
+  }
+  ref<array_block> floating;
+  if (integers && !exponent.whole) { // a float makes floats of them
+    const double one = 1;
+    ref<array_block> number = new_scalar(scalar_id::float64, &one);
+    array_block *factors[2] = {a, number.get()};
+    floating = evaluate(op_id::multiply, {factors, 2, last_use});
+    a = floating.get();
+    last_use = true;
+  }
+  ref<array_block> square = evaluate(op_id::square, {&a, 1, power == 2 && last_use});
+  array_block *factors[2] = {square.get(), a};
+  return power == 2 ? square : evaluate(op_id::multiply, {factors, 2, 1u | unsigned(last_use) << 1});
+}
+
 array nan_to_num(const array &a, double nan, std::optional<double> posinf, std::optional<double> neginf) {
   scalar_id type = type_in("nan_to_num", type_set::numbers, a);
   if (is_integer(type)) {

@@ -23,6 +23,16 @@ array clip(array a, const clip_bounds &bounds);
 /// The bound that no element passes, above or below, of the type that clip computes such operands in (null: none).
 array no_bound(bool above, array_block *const (&operands)[3]);
 
+/// An exponent that is a number without a type of its own, as 2 and 0.5 are in Python.
+struct plain_exponent {
+  double value;
+  bool whole; ///< written as an integer, which leaves integers what they are
+};
+/// a ** exponent where it is 2, 3, -1 or 0.5, by square, multiply, reciprocal and sqrt: exact where these are, and many
+/// times as fast. Null where it is another number, or the elements are no numbers that these take. `last_use`: the
+/// caller drops the array afterwards.
+ref<array_block> try_power(array_block *a, plain_exponent exponent, bool last_use);
+
 /// NaN and the infinities replaced, of complex numbers in each component; without values the largest number of the type
 /// and its negative stand for the infinities.
 array nan_to_num(const array &a, double nan = 0, std::optional<double> posinf = std::nullopt,

@@ -2,11 +2,9 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <string_view>
-#include <unordered_set>
-#include <vector>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/key_lists.h"
 #include "dynd/call/selection.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -18,70 +16,51 @@ namespace dynd::nd {
 
 namespace {
 
-// A number as 128 bits, the same for equal numbers of a type.
-struct number_key {
-  uint64_t bits[2];
-  bool operator==(const number_key &other) const = default;
+// A complex number, the same for equal ones.
+struct complex_key {
+  uint64_t part[2];
+  uint64_t hash() const { return mixed_bits(mixed_bits(part[0]) ^ part[1]); }
+  bool operator==(const complex_key &other) const { return part[0] == other.part[0] && part[1] == other.part[1]; }
 };
 
-// Numbers in a table with room for twice as many; a place that is free is marked beside it.
-class number_set {
-public:
-  explicit number_set(const std::vector<number_key> &values) {
-    size_t size = 8;
-    while (size < 2 * values.size()) {
-      size *= 2;
+// Reads complex128 that follow each other as keys. Zeros are one, whatever their sign.
+struct complex_reader {
+  const char *from;
+
+  complex_key operator()(intptr_t i) const {
+    double parts[2];
+    std::memcpy(parts, from + i * intptr_t(sizeof(parts)), sizeof(parts));
+    complex_key key;
+    for (int k = 0; k < 2; k++) {
+      parts[k] += 0.0;
+      std::memcpy(&key.part[k], &parts[k], sizeof(double));
     }
-    keys_.resize(size);
-    used_.resize(size);
-    for (const number_key &key : values) {
-      size_t at = find(key);
-      keys_[at] = key;
-      used_[at] = 1;
-    }
-  }
-  bool contains(const number_key &key) const { return used_[find(key)]; }
-
-private:
-  size_t find(const number_key &key) const {
-    uint64_t hash = (key.bits[0] + 0x9e3779b97f4a7c15 * (key.bits[1] + 1)) * 0xd6e8feb86659fd93;
-    size_t at = (hash ^ hash >> 32) & (keys_.size() - 1);
-    while (used_[at] && keys_[at] != key) {
-      at = (at + 1) & (keys_.size() - 1);
-    }
-    return at;
-  }
-
-  std::vector<number_key> keys_;
-  std::vector<char> used_;
-};
-
-// What numbers of a type are compared as; all values of the type are values of it.
-scalar_id key_type(scalar_id scalar) {
-  return is_complex(scalar)            ? scalar_id::complex128
-         : is_floating(scalar)         ? scalar_id::float64
-         : scalar == scalar_id::uint64 ? scalar_id::uint64
-                                       : scalar_id::int64;
-}
-
-// Zeros are one, whatever their sign.
-number_key key_at(const char *value, scalar_id type) {
-  number_key key = {};
-  if (is_integer(type)) {
-    std::memcpy(&key.bits[0], value, 8);
     return key;
   }
-  for (size_t i = 0; i < (is_complex(type) ? 2 : 1); i++) {
-    double part;
-    std::memcpy(&part, value + 8 * i, 8);
-    part += 0.0;
-    std::memcpy(&key.bits[i], &part, 8);
-  }
-  return key;
+};
+
+array as_complex128(const array &list) {
+  return array(
+      copy_values(list.get(), access_mode::immutable, ndt::make_scalar(scalar_id::complex128), error_mode::nocheck));
 }
 
-array list_of_type(const array &list, scalar_id type) {
-  return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck));
+// A table of the values, and a look-up for each element of the list.
+template <class Read>
+void find_keys(intptr_t count, Read element, intptr_t nvalues, Read value, bool invert, char *to) {
+  using table_of_keys = slot_table<decltype(value(0))>;
+  table_of_keys table;
+  table.insert("isin", 0, nvalues, {}, value, scratch_values<uint32_t>(nvalues).data());
+  in_pieces("isin", count, [&](intptr_t begin, intptr_t end) {
+    constexpr intptr_t most = 1024;
+    uint32_t slots[most];
+    for (intptr_t first = begin; first < end; first += most) {
+      intptr_t n = std::min(most, end - first);
+      table.find(first, first + n, {}, element, slots);
+      for (intptr_t i = 0; i < n; i++) {
+        to[first + i] = (slots[i] != table_of_keys::none) != invert;
+      }
+    }
+  });
 }
 
 // The values that the type has exactly, as numbers of it.
@@ -118,42 +97,26 @@ void compare_numbers(const array &list, const array &known, bool invert, char *t
 }
 
 void find_numbers(const array &list, scalar_id scalar, const array &values, bool invert, char *to) {
-  scalar_id type = key_type(scalar);
-  array exact = values_as(values, scalar);
-  if (exact.size(0) <= few_values) {
-    return compare_numbers(list, exact, invert, to);
+  array known = values_as(values, scalar); // no NaN: that is not equal to itself
+  if (known.size(0) <= few_values) {
+    return compare_numbers(list, known, invert, to);
   }
-  array known = list_of_type(exact, type), numbers = list_of_type(list, type);
-  std::vector<number_key> keys;
-  intptr_t item = intptr_t(known->item_size());
-  for (intptr_t i = 0; i < known.size(0); i++) {
-    keys.push_back(key_at(known->values().address + i * item, type));
+  if (is_complex(scalar)) {
+    array numbers = as_complex128(list), wanted = as_complex128(known);
+    return find_keys(numbers.size(0), complex_reader{numbers->values().address}, wanted.size(0),
+                     complex_reader{wanted->values().address}, invert, to);
   }
-  number_set set(keys);
-  const char *from = numbers->values().address;
-  in_pieces("isin", numbers.size(0), [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = set.contains(key_at(from + i * item, type)) != invert; // no value is NaN: that is not equal to itself
-    }
+  array numbers = own_keys("isin", list), wanted = own_keys("isin", known);
+  with_code(scalar, [&](auto code) {
+    using reader = number_reader<decltype(code)>;
+    find_keys(numbers.size(0), reader{numbers->values().address}, wanted.size(0), reader{wanted->values().address},
+              invert, to);
   });
-}
-
-std::string_view text_at(const array &list, intptr_t i) {
-  const stream *streams = list->streams();
-  row_extent row = read_slot(streams[0].address + i * list->strides(0)[0], streams[0].kind);
-  return row.size > 0 ? std::string_view(streams[1].address + row.start, size_t(row.size)) : std::string_view("");
 }
 
 void find_texts(const array &list, const array &values, bool invert, char *to) {
-  std::unordered_set<std::string_view> set;
-  for (intptr_t i = 0; i < values.size(0); i++) {
-    set.insert(text_at(values, i));
-  }
-  in_pieces("isin", list.size(0), [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = set.contains(text_at(list, i)) != invert;
-    }
-  });
+  array texts = own_keys("isin", list), wanted = own_keys("isin", values);
+  find_keys(texts.size(0), text_reader(texts), wanted.size(0), text_reader(wanted), invert, to);
 }
 
 const type_data *below_option(const type_data *type) { return type->kind == type_kind::option ? type->element : type; }

@@ -76,6 +76,10 @@ const resolution &resolve(callable_state &state, array_block *const *blocks, int
 /// The same, or null.
 const resolution *try_resolve(callable_state &state, array_block *const *blocks, int count);
 
+/// How many references to the kernel of an overload the callable holds itself; -1 where another owner may reach the
+/// kernel through it. For a host that collects cycles, and owns the callable alone.
+intptr_t own_references(const callable_state &state, const overload &o);
+
 /// A function on scalars for a resolution; `keywords` may be null.
 ref<external_function> scalar_function(const resolution &found, std::shared_ptr<const keyword_values> keywords);
 

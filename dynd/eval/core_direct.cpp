@@ -1,5 +1,5 @@
 // The direct step of kernels with core dimensions: one outer element of ready, aligned numbers takes one call of the
-// kernel, which is built once.
+// kernel, which is built once, for operands like those of the first call.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -15,133 +15,91 @@ namespace {
 
 class direct_core_call {
 public:
-  direct_core_call(const core_function &f, const call_operands &operands)
-      : f_(f), given_(operands), noperands_(int(f.operands.size())) {}
+  direct_core_call(const core_function &f, const call_operands &operands) : f_(f), given_(operands) {}
 
   bool run(ref<array_block> *results, direct_failure &failure) {
-    if (f_.kernel->prototype != core_operation_funcproto_id || noperands_ > max_core_operands || f_.output_sizes ||
-        !take_sources() || !make_results(results)) {
+    const core_direct *made = f_.direct.load(std::memory_order_acquire);
+    std::unique_ptr<core_direct> first = made ? nullptr : planned();
+    const core_direct *plan = made ? made : first.get();
+    if (!plan || !take_sources(*plan) || !make_results(*plan, results)) {
       return false;
     }
-    const core_direct *made = kernel();
-    if (!made || made->strides.size() != size_t(nstrides_) ||
-        !std::equal(made->strides.begin(), made->strides.end(), strides_)) {
-      return false;
+    if (first) {
+      instantiate(*first);
+      const core_direct *before = nullptr; // another thread may have been faster, for other operands
+      if (!f_.direct.compare_exchange_strong(before, first.get(), std::memory_order_acq_rel)) {
+        return false;
+      }
+      first.release();
     }
-    failure.status = call(*made, failure);
+    failure.status = call(*plan, failure);
     return failure.status == dynd_ok;
   }
 
 private:
-  bool take_sources() {
-    for (size_t s = 0; s < f_.sizes.size(); s++) {
-      size_[s] = f_.sizes[s].fixed;
-      if (f_.sizes[s].made) {
-        return false;
-      }
+  // ---- a call like those before ------------------------------------------------------------------------------------
+
+  bool take_sources(const core_direct &plan) {
+    int nsizes = int(plan.sizes.size()), noutputs = f_.noutputs, noperands = int(plan.operands.size());
+    for (int s = 0; s < nsizes; s++) {
+      size_[s] = plan.sizes[size_t(s)];
     }
-    for (int o = f_.noutputs; o < noperands_; o++) {
-      const core_operand &own = f_.operands[size_t(o)];
-      const array_block *block = given_.block[own.parameter];
-      if (own.inout || block->ndim != own.sizes.size() || block->type->dtype != own.dtype.get() ||
-          block->type->scalar == not_scalar || block->type->var_count || !block->is_ready() ||
-          !take_block(*block, own)) {
+    const core_direct::axis *axis = plan.axes.data();
+    for (int o = 0; o < noutputs; o++) {
+      axis += plan.operands[size_t(o)].ndim;
+    }
+    for (int o = noutputs; o < noperands; o++) {
+      const core_direct::operand &own = plan.operands[size_t(o)];
+      const array_block &block = *given_.block[own.parameter];
+      if (block.ndim != own.ndim || block.type->dtype != own.type || block.type->var_count || !block.is_ready() ||
+          (plan.dense && !(block.flags & flag_dense))) {
         return false;
       }
-      data_[o] = block->values().address;
+      data_[o] = block.values().address;
+      if (reinterpret_cast<uintptr_t>(data_[o]) & own.misaligned) {
+        return false;
+      }
+      const intptr_t *size = block.size(), *stride = block.value_strides();
+      for (int d = 0; d < own.ndim; d++, axis++) {
+        intptr_t known = size_[axis->size];
+        if (stride[d] != axis->stride || (known != size[d] && known >= 0)) {
+          return false;
+        }
+        size_[axis->size] = size[d];
+      }
     }
     intptr_t each = 1;
-    for (size_t s = 0; s < f_.sizes.size() && each < unlocked_from; s++) {
+    for (int s = 0; s < nsizes && each < unlocked_from; s++) {
       each *= std::max<intptr_t>(size_[s], 1);
     }
     return each < unlocked_from; // longer work is for the engine
   }
 
-  // Its sizes fit those before, and it is aligned and in the order of the flags.
-  bool take_block(const array_block &block, const core_operand &own) {
-    const intptr_t *stride = block.value_strides();
-    uintptr_t bits = reinterpret_cast<uintptr_t>(block.values().address);
-    bool ordered = f_.has(dynd_callable_c_layout) || f_.has(dynd_callable_f_layout);
-    for (size_t d = 0; d < own.sizes.size(); d++) {
-      intptr_t &size = size_[own.sizes[d]];
-      if (size >= 0 && size != block.size()[d]) {
-        return false;
-      }
-      size = block.size()[d];
-      bits |= uintptr_t(stride[d]);
-      first_strides_[nsources_++] = stride[d];
-    }
-    bool fits = !ordered || ((block.flags & flag_dense) && (own.sizes.size() < 2 || f_.has(dynd_callable_c_layout)));
-    return fits && bits % scalar_alignment(block.type->scalar) == 0;
-  }
-
-  bool make_results(ref<array_block> *results) {
+  bool make_results(const core_direct &plan, ref<array_block> *results) {
+    const core_direct::axis *axis = plan.axes.data();
     for (int o = 0; o < f_.noutputs; o++) {
-      const core_operand &own = f_.operands[size_t(o)];
-      if (own.dtype->kind != type_kind::scalar ||
-          (own.sizes.size() > 1 && (f_.has(dynd_callable_f_layout) || f_.has(dynd_callable_f_results)))) {
-        return false;
-      }
+      const core_direct::operand &own = plan.operands[size_t(o)];
       intptr_t sizes[max_ndim];
-      ndt::type type = own.dtype;
-      for (size_t d = 0; d < own.sizes.size(); d++) {
-        sizes[d] = size_[own.sizes[d]];
-        type = ndt::make_strided_dim(type);
+      for (int d = 0; d < own.ndim; d++) {
+        sizes[d] = size_[axis[d].size];
       }
-      results[o] = new_dense(type.get(), sizes);
+      results[o] = new_dense(own.type, sizes);
       data_[o] = results[o]->values().address;
-      intptr_t stride = intptr_t(results[o]->item_size());
-      for (size_t d = own.sizes.size(); d-- > 0; stride *= sizes[d]) {
-        strides_[nstrides_ + int(d)] = stride;
+      const intptr_t *stride = results[o]->value_strides();
+      for (int d = 0; d < own.ndim; d++, axis++) {
+        if (stride[d] != axis->stride) {
+          return false;
+        }
       }
-      nstrides_ += int(own.sizes.size());
     }
-    std::copy_n(first_strides_, nsources_, strides_ + nstrides_);
-    nstrides_ += nsources_;
     return true;
   }
 
-  // Built for the strides of the first call; another thread may have been first.
-  const core_direct *kernel() const {
-    const core_direct *made = f_.direct.load(std::memory_order_acquire);
-    return made ? made : build();
-  }
-
-  const core_direct *build() const {
-    auto built = std::make_unique<core_direct>();
-    built->strides.assign(strides_, strides_ + nstrides_);
-    static const uint32_t no_slots = dynd_slots_none;
-    static const int32_t one = 1;
-    intptr_t unknown[max_ndim];
-    std::fill_n(unknown, max_ndim, intptr_t(-1));
-    std::string text[max_core_operands];
-    const char *types[max_core_operands];
-    dynd_arrmeta metas[max_core_operands];
-    const dynd_arrmeta *arrmeta[max_core_operands];
-    const intptr_t *stride = strides_;
-    for (int o = 0; o < noperands_; o++) {
-      size_t ndim = f_.operands[size_t(o)].sizes.size();
-      text[o] = type_text(f_.operands[size_t(o)], false);
-      types[o] = text[o].c_str();
-      metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ndim), 1, unknown, stride, &no_slots, &one};
-      arrmeta[o] = ndim ? &metas[o] : nullptr;
-      stride += ndim;
-    }
-    external_bind(*f_.kernel, types, arrmeta, noperands_, f_.keywords.get()).instantiate(built->kernel, 0);
-    const core_direct *before = nullptr;
-    if (f_.direct.compare_exchange_strong(before, built.get(), std::memory_order_acq_rel)) {
-      return built.release();
-    }
-    return before;
-  }
-
-  int call(const core_direct &made, direct_failure &failure) const {
-    const int64_t *rows[max_core_operands] = {}, *dim[max_core_sizes];
-    int64_t size[max_core_sizes];
-    const intptr_t no_step[max_core_sizes] = {};
-    for (size_t s = 0; s < f_.sizes.size(); s++) {
-      size[s] = size_[s];
-      dim[s] = &size[s];
+  int call(const core_direct &plan, direct_failure &failure) const {
+    static constexpr const int64_t *no_rows[max_core_operands] = {};
+    const int64_t *dim[max_core_sizes];
+    for (size_t s = 0; s < plan.sizes.size(); s++) {
+      dim[s] = &size_[s];
     }
     size_t failed = 0;
     dynd_core_call one = {sizeof(dynd_core_call),
@@ -149,15 +107,15 @@ private:
                           1,
                           data_,
                           no_stride,
-                          rows,
+                          no_rows,
                           dim,
-                          no_step,
+                          no_stride,
                           nullptr,
                           &failed,
                           nullptr,
                           nullptr};
-    work_frame frame(made.kernel.scratch_size);
-    auto *root = reinterpret_cast<const ckernel_prefix *>(made.kernel.data);
+    work_frame frame(plan.kernel.scratch_size);
+    auto *root = reinterpret_cast<const ckernel_prefix *>(plan.kernel.data);
     int status = root->get_function<core_operation_t>()(&one, root, &frame);
     if (status) [[unlikely]] {
       std::memcpy(failure.text, frame.text, sizeof(failure.text));
@@ -166,11 +124,86 @@ private:
     return status;
   }
 
+  // ---- the first call ----------------------------------------------------------------------------------------------
+
+  // For operands like these; null where the function, or these operands, are for the engine.
+  std::unique_ptr<core_direct> planned() const {
+    bool f_order = f_.has(dynd_callable_f_layout);
+    auto of_engine = [&](const core_operand &own) {
+      bool result = &own < f_.operands.data() + f_.noutputs, turned = f_order || f_.has(dynd_callable_f_results);
+      return own.inout || own.dtype->kind != type_kind::scalar ||
+             (own.sizes.size() > 1 && (result ? turned : f_order)) ||
+             (!result && given_.block[own.parameter]->ndim != own.sizes.size());
+    };
+    auto is_made = [](const core_size &s) { return s.made; };
+    if (f_.kernel->prototype != core_operation_funcproto_id || f_.operands.size() > max_core_operands ||
+        f_.output_sizes || std::any_of(f_.sizes.begin(), f_.sizes.end(), is_made) ||
+        std::any_of(f_.operands.begin(), f_.operands.end(), of_engine)) {
+      return nullptr;
+    }
+    auto plan = std::make_unique<core_direct>();
+    plan->dense = f_order || f_.has(dynd_callable_c_layout);
+    for (const core_size &s : f_.sizes) {
+      plan->sizes.push_back(s.fixed);
+    }
+    add_operands(*plan);
+    return plan;
+  }
+
+  void add_operands(core_direct &plan) const {
+    std::vector<intptr_t> size = plan.sizes;
+    for (size_t o = size_t(f_.noutputs); o < f_.operands.size(); o++) {
+      const core_operand &own = f_.operands[o];
+      for (size_t d = 0; d < own.sizes.size(); d++) {
+        size[size_t(own.sizes[d])] = given_.block[own.parameter]->size()[d];
+      }
+    }
+    for (size_t o = 0; o < f_.operands.size(); o++) {
+      const core_operand &own = f_.operands[o];
+      bool result = int(o) < f_.noutputs;
+      uintptr_t alignment = uintptr_t(scalar_alignment(own.dtype->scalar));
+      ndt::type type = own.dtype;
+      intptr_t stride[max_ndim], next = scalar_size[size_t(own.dtype->scalar)];
+      for (size_t d = own.sizes.size(); d-- > 0; next *= size[size_t(own.sizes[d])]) {
+        stride[d] = result ? next : given_.block[own.parameter]->value_strides()[d];
+        type = result ? ndt::make_strided_dim(type) : type;
+      }
+      plan.operands.push_back({type.get(), own.parameter, int(own.sizes.size()), alignment - 1});
+      for (size_t d = 0; d < own.sizes.size(); d++) {
+        bool odd = uintptr_t(stride[d]) & (alignment - 1);
+        plan.operands.back().misaligned |= odd ? ~uintptr_t(0) : 0; // no such array is taken
+        plan.axes.push_back({stride[d], own.sizes[d]});
+      }
+    }
+  }
+
+  void instantiate(core_direct &plan) const {
+    static const uint32_t no_slots = dynd_slots_none;
+    static const int32_t one = 1;
+    intptr_t unknown[max_ndim], stride[max_core_operands][max_ndim];
+    std::fill_n(unknown, max_ndim, intptr_t(-1));
+    std::string text[max_core_operands];
+    const char *types[max_core_operands];
+    dynd_arrmeta metas[max_core_operands];
+    const dynd_arrmeta *arrmeta[max_core_operands];
+    const core_direct::axis *axis = plan.axes.data();
+    for (size_t o = 0; o < plan.operands.size(); o++) {
+      int ndim = plan.operands[o].ndim;
+      for (int d = 0; d < ndim; d++) {
+        stride[o][d] = (axis++)->stride;
+      }
+      text[o] = type_text(f_.operands[o], false);
+      types[o] = text[o].c_str();
+      metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ndim), 1, unknown, stride[o], &no_slots, &one};
+      arrmeta[o] = ndim ? &metas[o] : nullptr;
+    }
+    external_bind(*f_.kernel, types, arrmeta, int(plan.operands.size()), f_.keywords.get()).instantiate(plan.kernel, 0);
+  }
+
   const core_function &f_;
   const call_operands &given_;
-  int noperands_, nstrides_ = 0, nsources_ = 0;
   char *data_[max_core_operands];
-  intptr_t size_[max_core_sizes], strides_[max_core_operands * max_ndim], first_strides_[max_core_operands * max_ndim];
+  int64_t size_[max_core_sizes];
 };
 
 } // namespace

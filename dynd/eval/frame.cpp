@@ -38,6 +38,10 @@ work_frame::work_frame(size_t scratch_size) {
   text[0] = 0;
   engine = &state;
   temps = nullptr;
+  scratch = nullptr;
+  if (scratch_size == 0) {
+    return;
+  }
   thread_scratch &own = scratch_of_thread;
   if (own.used) { // a kernel that evaluates something itself
     scratch = own_scratch_ = new_scratch(scratch_size);
@@ -56,7 +60,7 @@ work_frame::work_frame(size_t scratch_size) {
 work_frame::~work_frame() {
   if (own_scratch_) {
     ::operator delete(own_scratch_, std::align_val_t(64));
-  } else {
+  } else if (scratch) {
     scratch_of_thread.used = false;
   }
   while (temps) {

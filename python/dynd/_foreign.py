@@ -140,6 +140,8 @@ def _compiled(source, compiler):
 def _scalar_signature(caller, signature):
     """The names of the types of the operands and of the result."""
     signature = ndt.type(signature)
+    if any(p[3] != "positional" for p in signature.parameters):
+        raise TypeError(f"{caller}: a C function by its address takes numbers by their position: {signature}")
     operands = [str(p[1]) for p in signature.parameters]
     result = str(signature.result)
     for name in [*operands, result]:
@@ -353,6 +355,9 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
     doc = doc or (getattr(function, "__doc__", "") or "").strip()
+    for what, given in (("name", name), ("doc", doc)):
+        if not isinstance(given, str):
+            raise TypeError(f"callable: {what} must be text, not {given!r}")
     if numba:
         import numba as compiler
         _, operands, result = _scalar_signature("callable", signature)

@@ -4,6 +4,7 @@ Keys are real numbers, bools, text, bytes, structs of these, and what of these m
 zero. Keys are sorted; what is missing is last.
 """
 from dynd import _dynd
+from dynd._structure import _names
 
 __all__ = ["groupby", "join"]
 
@@ -52,7 +53,7 @@ def join(left, right, on, how="inner"):
     >>> nd.join(left, right, on="k", how="anti")
     nd.array([{"k": 1, "x": 2.5}], type="strided * {k: int32, x: float64}")
     """
-    return _dynd.join(left, right, [on] if isinstance(on, str) else list(on), how)
+    return _dynd.join(left, right, _names("join", "on", on), str(how))
 
 
 def _keys(by):

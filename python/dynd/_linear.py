@@ -39,6 +39,9 @@ def tensordot(a, b, axes=2):
     if isinstance(axes, int) and not isinstance(axes, bool):
         if axes < 0:
             raise ValueError(f"tensordot: axes must not be negative, not {axes}")
+        a, b = _dynd.asarray(a), _dynd.asarray(b)
+        if axes > min(a.ndim, b.ndim):
+            raise IndexError(f"tensordot: {axes} axes of arrays of {a.ndim} and {b.ndim} dimension(s)")
         return _dynd.tensordot(a, b, list(range(-axes, 0)), list(range(axes)))
     try:
         first, second = axes

@@ -8,6 +8,7 @@ import collections as _collections
 import operator as _operator
 
 from dynd import _dynd
+from dynd._structure import _names
 
 __all__ = [
     "argsort", "histogram", "is_sorted", "median", "quantile", "rank", "searchsorted", "sort", "top_k", "unique",
@@ -16,10 +17,6 @@ __all__ = [
 
 UniqueCountsResult = _collections.namedtuple("UniqueCountsResult", "values counts")
 UniqueInverseResult = _collections.namedtuple("UniqueInverseResult", "values inverse_indices")
-
-
-def _fields(by):
-    return [by] if isinstance(by, str) else list(by)
 
 
 def sort(a, axis=-1, *, descending=False, by=()):
@@ -36,7 +33,7 @@ def sort(a, axis=-1, *, descending=False, by=()):
     >>> nd.sort([{"x": 2, "y": 1}, {"x": 1, "y": 1}, {"x": 1, "y": 2}], by=["x", "-y"])
     nd.array([{"x": 1, "y": 2}, {"x": 1, "y": 1}, {"x": 2, "y": 1}], type="strided * {x: int32, y: int32}")
     """
-    return _dynd.sort(a, axis, descending, _fields(by))
+    return _dynd.sort(a, axis, descending, _names("sort", "by", by))
 
 
 def argsort(a, axis=-1, *, descending=False, by=()):
@@ -45,7 +42,7 @@ def argsort(a, axis=-1, *, descending=False, by=()):
     >>> nd.argsort([[3, 1, 2], [], [5, 4]])
     nd.array([[1, 2, 0], [], [1, 0]], type="strided * var * int64")
     """
-    return _dynd.argsort(a, axis, descending, _fields(by))
+    return _dynd.argsort(a, axis, descending, _names("argsort", "by", by))
 
 
 def is_sorted(a, axis=-1, *, descending=False, by=()):
@@ -54,7 +51,7 @@ def is_sorted(a, axis=-1, *, descending=False, by=()):
     >>> nd.is_sorted([[1, 2, 2], [], [5, 4]])
     nd.array([True, True, False], type="strided * bool")
     """
-    return _dynd.is_sorted(a, axis, descending, _fields(by))
+    return _dynd.is_sorted(a, axis, descending, _names("is_sorted", "by", by))
 
 
 def top_k(a, k, axis=-1, *, by=()):
@@ -65,7 +62,7 @@ def top_k(a, k, axis=-1, *, by=()):
     >>> nd.top_k([[3, 1, 2], [], [5]], 2)
     nd.array([[3, 2], [], [5]], type="strided * var * int32")
     """
-    return _dynd.top_k(a, k, axis, _fields(by))
+    return _dynd.top_k(a, k, axis, _names("top_k", "by", by))
 
 
 def searchsorted(a, values, side="left"):
@@ -134,7 +131,7 @@ def rank(a, axis=-1, method="average", *, descending=False, by=()):
     """
     if method not in _RANKS:
         raise ValueError(f"rank: method must be one of {', '.join(_RANKS)}, not {method!r}")
-    return _dynd.rank(a, axis, _RANKS.index(method), descending, _fields(by))
+    return _dynd.rank(a, axis, _RANKS.index(method), descending, _names("rank", "by", by))
 
 
 # ---- distribution

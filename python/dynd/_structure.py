@@ -26,6 +26,17 @@ def _integers(name, what, values):
         raise TypeError(f"{name}: {what} must be an integer or a tuple of them, not {values!r}") from None
 
 
+def _names(name, what, values):
+    """A name or several, as a list."""
+    given = [values] if isinstance(values, str) else values
+    try:
+        if all(isinstance(value, str) for value in given):
+            return list(given)
+    except TypeError:
+        pass
+    raise TypeError(f"{name}: {what} must be a name or several, not {values!r}")
+
+
 # ---- selection
 
 
@@ -324,6 +335,8 @@ def with_field(a, name, values):
     >>> nd.with_field(nd.array([{"x": 1}, {"x": 2}]), "y", [0.5, 1.5])
     nd.array([{"x": 1, "y": 0.5}, {"x": 2, "y": 1.5}], type="strided * {x: int32, y: float64}")
     """
+    if not isinstance(name, str):
+        raise TypeError(f"with_field: the name must be text, not {name!r}")
     return _dynd.with_field(a, name, values)
 
 
@@ -333,7 +346,7 @@ def without_field(a, names):
     >>> nd.without_field(nd.array([{"x": 1, "y": 2}]), "x")
     nd.array([{"y": 2}], type="strided * {y: int32}")
     """
-    return _dynd.without_field(a, [names] if isinstance(names, str) else list(names))
+    return _dynd.without_field(a, _names("without_field", "names", names))
 
 
 def rename(a, names):
@@ -342,7 +355,9 @@ def rename(a, names):
     >>> nd.rename(nd.array([{"x": 1, "y": 2}]), {"x": "z"})
     nd.array([{"z": 1, "y": 2}], type="strided * {z: int32, y: int32}")
     """
-    return _dynd.rename(a, list(names), list(names.values()))
+    if not isinstance(names, dict):
+        raise TypeError(f"rename: names must be a dict from old to new, not {names!r}")
+    return _dynd.rename(a, _names("rename", "the old names", list(names)), _names("rename", "the new names", names.values()))
 
 
 # ---- combinations
@@ -357,7 +372,7 @@ def combinations(a, n, axis=1, *, replacement=False, fields=None):
     >>> nd.combinations([[1, 2, 3], [4]], 2)
     nd.array([[(1, 2), (1, 3), (2, 3)], []], type="strided * var * (int32, int32)")
     """
-    return _dynd.combinations(a, n, axis, replacement, list(fields or []))
+    return _dynd.combinations(a, n, axis, replacement, _names("combinations", "fields", fields or []))
 
 
 def argcombinations(a, n, axis=1, *, replacement=False, fields=None):
@@ -366,7 +381,7 @@ def argcombinations(a, n, axis=1, *, replacement=False, fields=None):
     >>> nd.argcombinations([[1, 2, 3], [4]], 2)
     nd.array([[(0, 1), (0, 2), (1, 2)], []], type="strided * var * (int64, int64)")
     """
-    return _dynd.argcombinations(a, n, axis, replacement, list(fields or []))
+    return _dynd.argcombinations(a, n, axis, replacement, _names("argcombinations", "fields", fields or []))
 
 
 def _named(arrays):

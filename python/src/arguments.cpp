@@ -48,36 +48,54 @@ void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list) 
   m.attr(list) = names;
 }
 
-int axis_number(const char *function, PyObject *axis, const char *expected) {
-  if (!PyIndex_Check(axis)) {
+intptr_t to_integer(const char *function, const char *what, nb::handle object) {
+  if (!PyIndex_Check(object.ptr())) {
     throw error(error_kind::type,
-                std::string(function) + ": axis must be " + expected + ", not " + Py_TYPE(axis)->tp_name);
+                std::string(function) + ": " + what + " must be an integer, not " + Py_TYPE(object.ptr())->tp_name);
   }
-  Py_ssize_t number = PyNumber_AsSsize_t(axis, nullptr);
+  nb::object number = nb::steal(PyNumber_Index(object.ptr()));
+  int overflow = 0;
+  int64_t value = number.is_valid() ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : -1;
+  if (overflow) {
+    throw error(error_kind::overflow,
+                std::string(function) + ": " + what + " " + nb::str(number).c_str() + " does not fit int64");
+  }
+  if (value == -1 && PyErr_Occurred()) {
+    throw nb::python_error();
+  }
+  return value;
+}
+
+int axis_number(const char *function, nb::handle axis, const char *expected) {
+  if (!PyIndex_Check(axis.ptr())) {
+    throw error(error_kind::type,
+                std::string(function) + ": axis must be " + expected + ", not " + Py_TYPE(axis.ptr())->tp_name);
+  }
+  Py_ssize_t number = PyNumber_AsSsize_t(axis.ptr(), nullptr);
   if (number == -1 && PyErr_Occurred()) {
     throw nb::python_error();
   }
   if (number > max_ndim || number < -max_ndim) {
-    throw error(error_kind::index,
-                std::string(function) + ": axis " + nb::str(nb::handle(axis)).c_str() + " is out of bounds");
+    throw error(error_kind::index, std::string(function) + ": axis " + nb::str(axis).c_str() + " is out of bounds");
   }
   return int(number);
 }
 
-std::optional<int> to_axis(const char *function, PyObject *axis) {
-  return axis && axis != Py_None ? std::optional(axis_number(function, axis, "an integer or None")) : std::nullopt;
+std::optional<int> to_axis(const char *function, nb::handle axis) {
+  return axis.is_valid() && !axis.is_none() ? std::optional(axis_number(function, axis, "an integer or None"))
+                                            : std::nullopt;
 }
 
-bool to_flag(const char *function, const char *keyword, PyObject *object) {
-  if (!object || object == Py_None) {
+bool to_flag(const char *function, const char *keyword, nb::handle object) {
+  if (!object.is_valid() || object.is_none()) {
     return false;
   }
-  const PyNumberMethods *number = Py_TYPE(object)->tp_as_number;
+  const PyNumberMethods *number = Py_TYPE(object.ptr())->tp_as_number;
   if (!number || !number->nb_bool) {
-    throw error(error_kind::type, std::string(function) + ": " + keyword + " must be True or False, not " +
-                                      nb::repr(nb::handle(object)).c_str());
+    throw error(error_kind::type,
+                std::string(function) + ": " + keyword + " must be True or False, not " + nb::repr(object).c_str());
   }
-  int flag = PyObject_IsTrue(object);
+  int flag = PyObject_IsTrue(object.ptr());
   if (flag < 0) {
     throw nb::python_error();
   }

@@ -24,13 +24,15 @@ template <auto function> PyCFunction as_method() {
 /// Adds the functions, up to an empty entry, to the module, and their names as a list of that name.
 void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list);
 
+/// An integer of 64 bits that is called `what`; one that has more is an overflow error.
+intptr_t to_integer(const char *function, const char *what, nb::handle object);
 /// An axis, which is there; `expected` says what it can be, for what is no integer.
-int axis_number(const char *function, PyObject *axis, const char *expected);
+int axis_number(const char *function, nb::handle axis, const char *expected = "an integer");
 /// axis=: an integer, or None or nothing.
-std::optional<int> to_axis(const char *function, PyObject *axis);
+std::optional<int> to_axis(const char *function, nb::handle axis);
 /// True or False, also of numbers; false where it was not given or is None. What has no truth of its own, as a dtype
 /// that is given by position where another library has it, is a type error.
-bool to_flag(const char *function, const char *keyword, PyObject *object);
+bool to_flag(const char *function, const char *keyword, nb::handle object);
 
 /// A number as float64; `otherwise` where it was not given or is None.
 double to_number(const char *function, const char *keyword, PyObject *object, double otherwise);

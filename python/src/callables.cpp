@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "dynd/call/registry.h"
 #include "dynd/call/resolve.h"
@@ -220,9 +221,33 @@ void destroy_callable(PyObject *self) {
   Py_DECREF(type);
 }
 
+// A Python function belongs to a cycle only where no other owner can call it: the callable is this object's alone (the
+// registry has none of it), and the kernel the callable's. Then only threads with Python's lock reach either.
 int traverse_callable(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(object_of(self)->dict);
   Py_VISIT(Py_TYPE(self));
+  const nd::callable *function = object_of(self)->function; // null while the object is made
+  const nd::callable_state *state = function ? function->state() : nullptr;
+  if (!state || state->refs.load(std::memory_order_acquire) != 1) {
+    return 0;
+  }
+  for (const std::unique_ptr<nd::overload> &o : state->overloads) {
+    const python_owner *owner = python_owner::in(o->function.get());
+    if (owner && owner->refs.load(std::memory_order_acquire) == nd::own_references(*state, *o)) {
+      Py_VISIT(owner->object);
+    }
+  }
+  return 0;
+}
+
+// To be called afterwards, as by a finalizer, is an error.
+int clear_callable(PyObject *self) {
+  callable_object *object = object_of(self);
+  Py_CLEAR(object->dict);
+  nd::callable dropped;
+  if (object->function) {
+    dropped = std::exchange(*object->function, nd::callable());
+  }
   return 0;
 }
 
@@ -262,7 +287,9 @@ PyObject *text_signature_of(PyObject *self, void *) {
   return guarded([&] { return PyUnicode_FromFormat("(%s)", parameters_text(*object->function).c_str()); });
 }
 
-PyObject *name_of(PyObject *self, void *) { return PyUnicode_FromString(function_of(self).name().c_str()); }
+PyObject *name_of(PyObject *self, void *) {
+  return guarded([&] { return PyUnicode_FromString(function_of(self).name().c_str()); });
+}
 PyObject *module_of(PyObject *, void *) { return PyUnicode_FromString("dynd.nd"); }
 
 // pickle finds it by its name.
@@ -314,6 +341,7 @@ PyMemberDef callable_members[] = {
 PyTypeObject *make_callable_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(destroy_callable)},
                          {Py_tp_traverse, reinterpret_cast<void *>(traverse_callable)},
+                         {Py_tp_clear, reinterpret_cast<void *>(clear_callable)},
                          {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
                          {Py_tp_repr, reinterpret_cast<void *>(shown)},
                          {Py_tp_descr_get, reinterpret_cast<void *>(bind_to_nothing)},
@@ -351,7 +379,7 @@ nb::object new_callable(const nd::callable &function, const std::string &text, v
 }
 
 const nd::callable *callable_in(PyObject *object) {
-  return Py_TYPE(object) == callable_type ? &function_of(object) : nullptr;
+  return Py_TYPE(object) == callable_type && function_of(object) ? &function_of(object) : nullptr;
 }
 
 void add_callables(nb::module_ &m) {

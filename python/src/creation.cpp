@@ -203,19 +203,6 @@ double to_double(const char *name, PyObject *object) {
   return value;
 }
 
-int64_t to_int64(const char *name, PyObject *object) {
-  nb::object number = nb::steal(PyNumber_Index(object));
-  int overflow = 0;
-  int64_t value = number.is_valid() ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : -1;
-  if (overflow) {
-    throw error(error_kind::overflow, std::string(name) + ": " + nb::str(number).c_str() + " does not fit int64");
-  }
-  if (value == -1 && PyErr_Occurred()) {
-    throw nb::python_error();
-  }
-  return value;
-}
-
 // A new array that nothing else has seen.
 nd::array with_access(const nd::array &made, PyObject *access) {
   made->access = access_or(access, access_mode::immutable);
@@ -237,7 +224,9 @@ PyObject *arange_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
     bool integers = std::all_of(parts, parts + 3, [](PyObject *part) { return !part || PyIndex_Check(part); });
     nd::array made;
     if (integers) {
-      auto number = [&](int i, int64_t otherwise) { return parts[i] ? to_int64("arange", parts[i]) : otherwise; };
+      auto number = [&](int i, intptr_t otherwise) {
+        return parts[i] ? to_integer("arange", names[i], parts[i]) : otherwise;
+      };
       made = nd::arange(number(0, 0), number(1, 0), number(2, 1),
                         number_type("arange", element).value_or(scalar_id::int64));
     } else {
@@ -258,7 +247,7 @@ PyObject *linspace_function(PyObject *, PyObject *const *arguments, Py_ssize_t c
   return guarded([&] {
     ndt::type element = element_type("linspace", given[4], given[5]);
     nd::array made = nd::linspace(to_double("linspace", given[0]), to_double("linspace", given[1]),
-                                  given[2] ? to_int64("linspace", given[2]) : 50,
+                                  given[2] ? to_integer("linspace", "num", given[2]) : 50,
                                   given[3] ? to_flag("linspace", "endpoint", given[3]) : true,
                                   number_type("linspace", element).value_or(scalar_id::float64));
     return wrap(with_access(made, given[6]));

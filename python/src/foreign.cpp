@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "dynd/array/layout.h"
-#include "dynd/call/blas.h"
-#include "dynd/call/linear.h"
 #include "dynd/call/signature.h"
 #include "dynd/eval/core_call.h"
 #include "dynd/eval/settings.h"
@@ -365,22 +363,6 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
 
 void add_foreign(nb::module_ &m) {
   add_ufuncs(m);
-  auto operand = [](nb::handle object, const char *name) { return to_operand(object.ptr(), nullptr, name); };
-  m.def("matmul", [=](nb::object a, nb::object b) { // .none() would hide what is wrong with None
-    return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul"))));
-  });
-  m.def("tensordot", [=](nb::object a, nb::object b, const std::vector<int> &a_axes, const std::vector<int> &b_axes) {
-    return steal(wrap(nd::tensordot(operand(a, "tensordot"), operand(b, "tensordot"), a_axes, b_axes)));
-  });
-  m.def("einsum", [=](const std::string &subscripts, nb::tuple operands) {
-    std::vector<nd::array> all;
-    for (nb::handle object : operands) {
-      all.push_back(operand(object, "einsum"));
-    }
-    return steal(wrap(nd::einsum(subscripts, all)));
-  });
-  m.def("add_blas_path", nd::add_blas_path);
-  m.def("blas_library", nd::blas_library);
   m.def("python_callable",
         [](const std::string &name, const std::string &signature, nb::object function, const std::string &doc) {
           nd::callable made(python_kernel(name, signature, function.ptr(), doc));

@@ -49,16 +49,21 @@ struct python_owner : deferred_ckernel {
     this->signature = signature_text.c_str();
     this->doc = doc_text.c_str();
     retain = [](const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); };
-    release = [](const deferred_ckernel *self) { // with Python's lock or without
-      if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        give_back([&] { delete of(self); });
-      }
-    };
+    release = release_owner;
   }
   virtual ~python_owner() { Py_DECREF(object); }
 
   static python_owner *of(const deferred_ckernel *self) {
     return const_cast<python_owner *>(static_cast<const python_owner *>(self));
+  }
+  /// The owner that a kernel is; null where it is another kernel.
+  static python_owner *in(const deferred_ckernel *self) { return self->release == release_owner ? of(self) : nullptr; }
+
+private:
+  static void release_owner(const deferred_ckernel *self) { // with Python's lock or without
+    if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      give_back([&] { delete of(self); });
+    }
   }
 };
 

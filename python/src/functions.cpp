@@ -1,5 +1,5 @@
 // The functions: one for each operation of ops/, made from its entry, and the rest of the module.
-#include "values.h"
+#include "arguments.h"
 
 #include <nanobind/eval.h>
 #include <nanobind/stl/pair.h>
@@ -389,13 +389,17 @@ void add_functions(nb::module_ &m) {
   add_array_properties();
   add_array_methods();
 
-  m.def("asarray", as_array, nb::arg("values"));
+  m.def("asarray", as_array, nb::arg("values").none());
   m.def(
-      "type_of", [](nb::handle a) { return array_argument(a, "type_of").type(); }, nb::arg("a"));
+      "type_of", [](nb::handle a) { return array_argument(a, "type_of").type(); }, nb::arg("a").none());
   m.def("from_offsets", rows_from_offsets, nb::arg("offsets").none(), nb::arg("content").none());
   m.def(
-      "set_num_threads", [](long long count) { set_num_threads(int(std::clamp(count, -1LL, 1LL << 20))); },
-      nb::arg("count"));
+      "set_num_threads",
+      [](nb::handle count) {
+        intptr_t number = to_integer("set_num_threads", "count", count);
+        set_num_threads(int(std::clamp<intptr_t>(number, -1, 1 << 20)));
+      },
+      nb::arg("count").none());
   m.def("num_threads", num_threads);
   m.def("trim_memory", [] {
     trim_blocks();

@@ -1,5 +1,5 @@
 // Groups: what dynd/_groups.py calls. Arguments are converted here; what they mean is in dynd/call/groups.h.
-#include "values.h"
+#include "arguments.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -55,10 +55,10 @@ void add_groups(nb::module_ &m) {
   nb::class_<nd::groups>(m, "groups")
       .def(
           "__init__",
-          [](nd::groups *self, nb::handle by, const std::vector<std::string> &names, bool several, int axis) {
-            new (self) nd::groups(operands(by, "groupby"), names, several, axis);
+          [](nd::groups *self, nb::handle by, const std::vector<std::string> &names, bool several, nb::handle axis) {
+            new (self) nd::groups(operands(by, "groupby"), names, several, axis_number("groupby", axis));
           },
-          nb::arg("by"), nb::arg("names"), nb::arg("several"), nb::arg("axis"))
+          nb::arg("by"), nb::arg("names"), nb::arg("several"), nb::arg("axis").none())
       .def_prop_ro("axis", &nd::groups::axis)
       .def("check", [](const nd::groups &g, nb::handle values) { g.check(operand(values, "groupby")); })
       .def("keys", [](const nd::groups &g) { return wrapped(g.keys()); })

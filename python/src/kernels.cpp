@@ -288,20 +288,26 @@ void add_kernels(nb::module_ &m) {
       "leaf. Calling it on buffers, results first, calls that function once.\n\n"
       ">>> k = nd.kernel(nd.triple, ['int32'])\n"
       ">>> k(result, np.arange(3, dtype='int32'))")
-      .def_static("__new__",
-                  [](nb::handle, nb::object function, nb::sequence types) {
-                    const nd::callable *f = callable_in(function.ptr());
-                    if (!f) {
-                      throw error(error_kind::type,
-                                  std::string("kernel: expected a callable, not ") + nb::repr(function).c_str());
-                    }
-                    std::vector<ndt::type> operands;
-                    for (nb::handle type : types) {
-                      operands.push_back(to_type(type, "kernel"));
-                    }
-                    return make_kernel(*f, operands);
-                  })
-      .def("__init__", [](nb::handle, nb::object, nb::sequence) {})
+      .def_static(
+          "__new__",
+          [](nb::handle, nb::handle function, nb::handle types) {
+            const nd::callable *f = callable_in(function.ptr());
+            if (!f) {
+              throw error(error_kind::type,
+                          std::string("kernel: expected a callable, not ") + nb::repr(function).c_str());
+            }
+            if (!PyList_Check(types.ptr()) && !PyTuple_Check(types.ptr())) {
+              throw error(error_kind::type,
+                          std::string("kernel: expected a list of types, not ") + nb::repr(types).c_str());
+            }
+            std::vector<ndt::type> operands;
+            for (nb::handle type : types) {
+              operands.push_back(to_type(type, "kernel"));
+            }
+            return make_kernel(*f, operands);
+          },
+          nb::arg("self"), nb::arg("function").none(), nb::arg("types").none())
+      .def("__init__", [](nb::handle, nb::handle, nb::handle) {})
       .def(
           "__call__",
           [](const shown_kernel &self, nb::args buffers) {

@@ -108,6 +108,7 @@ NB_MODULE(_dynd, m) {
   add_keyword_functions(m);
   add_callables(m);
   add_foreign(m);
+  add_linear(m);
   add_kernels(m);
   add_conversions(m);
   add_pickle(m);

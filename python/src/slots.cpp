@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "dynd/call/composed.h"
 #include "dynd/call/linear.h"
 #include "dynd/eval/evaluate.h"
 
@@ -62,34 +63,11 @@ ref<array_block> power_of_number(PyObject *base, PyObject *exponent) {
     return {};
   }
   double power = whole ? PyLong_AsDouble(exponent) : PyFloat_AS_DOUBLE(exponent);
-  if (power != 2 && power != 3 && power != -1 && power != 0.5) {
-    PyErr_Clear(); // an integer past the range of double
+  if (power == -1 && PyErr_Occurred()) { // an integer past the range of double
+    PyErr_Clear();
     return {};
   }
-  const type_data *type = below_options(unwrap(base).type().dtype().get());
-  type = type->kind == type_kind::byteswap ? type->element : type;
-  bool number = type->kind == type_kind::scalar && type->scalar != scalar_id::bool_;
-  bool integers = number && is_integer(type->scalar);
-  if (!number || (integers && whole && power == -1)) {
-    return {};
-  }
-  array_block *block = unwrap(base).get();
-  unsigned last_use = Py_REFCNT(base) == 1;
-  if (power == 0.5 || power == -1) {
-    return evaluate(power == 0.5 ? op_id::sqrt : op_id::reciprocal, {&block, 1, last_use});
-  }
-  ref<array_block> floating, square;
-  if (integers && !whole) { // a float makes floats of them
-    const double one = 1;
-    ref<array_block> number = new_scalar(scalar_id::float64, &one);
-    array_block *factors[2] = {block, number.get()};
-    floating = evaluate(op_id::multiply, {factors, 2, last_use});
-    block = floating.get();
-    last_use = 1;
-  }
-  square = evaluate(op_id::square, {&block, 1, power == 2 ? last_use : 0});
-  array_block *factors[2] = {square.get(), block};
-  return power == 2 ? square : evaluate(op_id::multiply, {factors, 2, 1 | last_use << 1});
+  return nd::try_power(unwrap(base).get(), {power, whole}, Py_REFCNT(base) == 1);
 }
 
 namespace {

@@ -1,7 +1,6 @@
 // Selection and structure: what dynd/_structure.py calls. Arguments are converted here; what they mean is in dynd/.
-#include "values.h"
+#include "arguments.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,8 +16,6 @@ namespace binding {
 
 namespace {
 
-using axis_argument = std::optional<int>;
-
 nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
 
 // An index, lengths or numbers of times: a list without items is one of integers.
@@ -33,6 +30,22 @@ nd::array integers(nb::handle a, const char *name) {
 // One value that takes the type of the array; None is no value.
 nd::array value_for(nb::handle value, const nd::array &a, const char *name) {
   return value.is_none() ? nd::array() : to_operand(value.ptr(), &a, name);
+}
+
+std::vector<int> all_axes(const char *name, nb::handle axes) {
+  std::vector<int> all;
+  for (nb::handle axis : axes) {
+    all.push_back(axis_number(name, axis));
+  }
+  return all;
+}
+
+std::vector<intptr_t> all_integers(const char *name, const char *what, nb::handle values) {
+  std::vector<intptr_t> all;
+  for (nb::handle value : values) {
+    all.push_back(to_integer(name, what, value));
+  }
+  return all;
 }
 
 nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
@@ -56,110 +69,136 @@ std::vector<nd::array> operands(nb::handle arrays, const char *name) {
 void add_selection(nb::module_ &m) {
   m.def(
       "take",
-      [](nb::handle a, nb::handle index, axis_argument axis) {
-        return wrapped(nd::take(operand(a, "take"), integers(index, "take"), axis));
+      [](nb::handle a, nb::handle index, nb::handle axis) {
+        return wrapped(nd::take(operand(a, "take"), integers(index, "take"), to_axis("take", axis)));
       },
       nb::arg("a").none(), nb::arg("index").none(), nb::arg("axis").none());
   m.def(
       "take_along_axis",
-      [](nb::handle a, nb::handle index, int axis) {
-        return wrapped(nd::take_along_axis(operand(a, "take_along_axis"), integers(index, "take_along_axis"), axis));
+      [](nb::handle a, nb::handle index, nb::handle axis) {
+        return wrapped(nd::take_along_axis(operand(a, "take_along_axis"), integers(index, "take_along_axis"),
+                                           axis_number("take_along_axis", axis)));
       },
-      nb::arg("a").none(), nb::arg("index").none(), nb::arg("axis"));
+      nb::arg("a").none(), nb::arg("index").none(), nb::arg("axis").none());
   m.def(
       "nonzero", [](nb::handle a) { return wrapped(nd::nonzero(operand(a, "nonzero"))); }, nb::arg("a").none());
   m.def(
       "argwhere", [](nb::handle a) { return wrapped(nd::argwhere(operand(a, "argwhere"))); }, nb::arg("a").none());
   m.def(
       "drop_missing",
-      [](nb::handle a, int axis) { return wrapped(nd::drop_missing(operand(a, "drop_missing"), axis)); },
-      nb::arg("a").none(), nb::arg("axis"));
+      [](nb::handle a, nb::handle axis) {
+        return wrapped(nd::drop_missing(operand(a, "drop_missing"), axis_number("drop_missing", axis)));
+      },
+      nb::arg("a").none(), nb::arg("axis").none());
   m.def(
       "mask", [](nb::handle a, nb::handle m) { return wrapped(nd::mask(operand(a, "mask"), operand(m, "mask"))); },
       nb::arg("a").none(), nb::arg("mask").none());
   m.def(
       "nth",
-      [](nb::handle a, intptr_t i, int axis, nb::handle empty) {
+      [](nb::handle a, nb::handle i, nb::handle axis, nb::handle empty) {
         nd::array from = operand(a, "nth");
-        return wrapped(nd::nth(from, i, axis, value_for(empty, from, "nth")));
+        return wrapped(
+            nd::nth(from, to_integer("nth", "i", i), axis_number("nth", axis), value_for(empty, from, "nth")));
       },
-      nb::arg("a").none(), nb::arg("i"), nb::arg("axis"), nb::arg("empty").none());
+      nb::arg("a").none(), nb::arg("i").none(), nb::arg("axis").none(), nb::arg("empty").none());
   m.def(
       "isin",
-      [](nb::handle a, nb::handle values, bool invert) {
+      [](nb::handle a, nb::handle values, nb::handle invert) {
         nd::array from = operand(a, "isin");
-        return wrapped(nd::isin(from, integers(values, "isin"), invert));
+        return wrapped(nd::isin(from, integers(values, "isin"), to_flag("isin", "invert", invert)));
       },
-      nb::arg("a").none(), nb::arg("values").none(), nb::arg("invert"));
+      nb::arg("a").none(), nb::arg("values").none(), nb::arg("invert").none());
 }
 
 void add_rows(nb::module_ &m) {
   m.def(
-      "num", [](nb::handle a, int axis) { return wrapped(nd::num(operand(a, "num"), axis)); }, nb::arg("a").none(),
-      nb::arg("axis"));
+      "num",
+      [](nb::handle a, nb::handle axis) { return wrapped(nd::num(operand(a, "num"), axis_number("num", axis))); },
+      nb::arg("a").none(), nb::arg("axis").none());
   m.def(
-      "local_index", [](nb::handle a, int axis) { return wrapped(nd::local_index(operand(a, "local_index"), axis)); },
-      nb::arg("a").none(), nb::arg("axis"));
+      "local_index",
+      [](nb::handle a, nb::handle axis) {
+        return wrapped(nd::local_index(operand(a, "local_index"), axis_number("local_index", axis)));
+      },
+      nb::arg("a").none(), nb::arg("axis").none());
   m.def(
-      "row_index", [](nb::handle a, int axis) { return wrapped(nd::row_index(operand(a, "row_index"), axis)); },
-      nb::arg("a").none(), nb::arg("axis"));
+      "row_index",
+      [](nb::handle a, nb::handle axis) {
+        return wrapped(nd::row_index(operand(a, "row_index"), axis_number("row_index", axis)));
+      },
+      nb::arg("a").none(), nb::arg("axis").none());
   m.def(
-      "flatten", [](nb::handle a, axis_argument axis) { return wrapped(nd::flatten(operand(a, "flatten"), axis)); },
+      "flatten",
+      [](nb::handle a, nb::handle axis) {
+        return wrapped(nd::flatten(operand(a, "flatten"), to_axis("flatten", axis)));
+      },
       nb::arg("a").none(), nb::arg("axis").none());
   m.def(
       "unflatten",
-      [](nb::handle a, nb::handle lengths, int axis) {
-        return wrapped(nd::unflatten(operand(a, "unflatten"), integers(lengths, "unflatten"), axis));
+      [](nb::handle a, nb::handle lengths, nb::handle axis) {
+        return wrapped(
+            nd::unflatten(operand(a, "unflatten"), integers(lengths, "unflatten"), axis_number("unflatten", axis)));
       },
-      nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis"));
+      nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis").none());
 }
 
 void add_lengths(nb::module_ &m) {
   m.def(
       "pad",
-      [](nb::handle a, intptr_t width, nb::handle value, bool clip, int axis) {
+      [](nb::handle a, nb::handle width, nb::handle value, nb::handle clip, nb::handle axis) {
         nd::array from = operand(a, "pad");
-        return wrapped(nd::pad(from, width, value_for(value, from, "pad"), clip, axis));
+        return wrapped(nd::pad(from, to_integer("pad", "width", width), value_for(value, from, "pad"),
+                               to_flag("pad", "clip", clip), axis_number("pad", axis)));
       },
-      nb::arg("a").none(), nb::arg("width"), nb::arg("value").none(), nb::arg("clip"), nb::arg("axis"));
+      nb::arg("a").none(), nb::arg("width").none(), nb::arg("value").none(), nb::arg("clip").none(),
+      nb::arg("axis").none());
   m.def(
       "to_dense",
-      [](nb::handle a, intptr_t width, nb::handle value, int axis) {
+      [](nb::handle a, nb::handle width, nb::handle value, nb::handle axis) {
         nd::array from = operand(a, "to_dense");
-        return wrapped(nd::to_dense(from, width, value_for(value, from, "to_dense"), axis));
+        return wrapped(nd::to_dense(from, to_integer("to_dense", "width", width), value_for(value, from, "to_dense"),
+                                    axis_number("to_dense", axis)));
       },
-      nb::arg("a").none(), nb::arg("width"), nb::arg("value").none(), nb::arg("axis"));
+      nb::arg("a").none(), nb::arg("width").none(), nb::arg("value").none(), nb::arg("axis").none());
   m.def(
       "from_dense",
-      [](nb::handle a, nb::handle lengths, int axis) {
-        return wrapped(nd::from_dense(operand(a, "from_dense"), integers(lengths, "from_dense"), axis));
+      [](nb::handle a, nb::handle lengths, nb::handle axis) {
+        return wrapped(
+            nd::from_dense(operand(a, "from_dense"), integers(lengths, "from_dense"), axis_number("from_dense", axis)));
       },
-      nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis"));
+      nb::arg("a").none(), nb::arg("lengths").none(), nb::arg("axis").none());
   m.def(
       "repeat",
-      [](nb::handle a, nb::handle repeats, axis_argument axis) {
-        return wrapped(nd::repeat(operand(a, "repeat"), integers(repeats, "repeat"), axis));
+      [](nb::handle a, nb::handle repeats, nb::handle axis) {
+        return wrapped(nd::repeat(operand(a, "repeat"), integers(repeats, "repeat"), to_axis("repeat", axis)));
       },
       nb::arg("a").none(), nb::arg("repeats").none(), nb::arg("axis").none());
 }
 
 void add_moves(nb::module_ &m) {
   m.def(
-      "tile", [](nb::handle a, std::vector<intptr_t> reps) { return wrapped(nd::tile(operand(a, "tile"), reps)); },
+      "tile",
+      [](nb::handle a, nb::handle reps) {
+        return wrapped(nd::tile(operand(a, "tile"), all_integers("tile", "reps", reps)));
+      },
       nb::arg("a").none(), nb::arg("reps"));
   m.def(
-      "flip", [](nb::handle a, std::vector<int> axes) { return wrapped(nd::flip(operand(a, "flip"), axes)); },
+      "flip",
+      [](nb::handle a, nb::handle axes) { return wrapped(nd::flip(operand(a, "flip"), all_axes("flip", axes))); },
       nb::arg("a").none(), nb::arg("axes"));
   m.def(
       "roll",
-      [](nb::handle a, intptr_t shift, axis_argument axis) {
-        return wrapped(nd::roll(operand(a, "roll"), shift, axis));
+      [](nb::handle a, nb::handle shift, nb::handle axis) {
+        return wrapped(nd::roll(operand(a, "roll"), to_integer("roll", "shift", shift), to_axis("roll", axis)));
       },
-      nb::arg("a").none(), nb::arg("shift"), nb::arg("axis").none());
+      nb::arg("a").none(), nb::arg("shift").none(), nb::arg("axis").none());
   m.def(
       "rolling",
-      [](nb::handle a, intptr_t window, int axis) { return wrapped(nd::rolling(operand(a, "rolling"), window, axis)); },
-      nb::arg("a").none(), nb::arg("window"), nb::arg("axis"));
+      [](nb::handle a, nb::handle window, nb::handle axis) {
+        return wrapped(
+            nd::rolling(operand(a, "rolling"), to_integer("rolling", "window", window), axis_number("rolling", axis)));
+      },
+      nb::arg("a").none(), nb::arg("window").none(), nb::arg("axis").none());
   m.def(
       "run_lengths", [](nb::handle a) { return wrapped(nd::run_lengths(operand(a, "run_lengths"))); },
       nb::arg("a").none());
@@ -167,11 +206,17 @@ void add_moves(nb::module_ &m) {
 
 void add_joins(nb::module_ &m) {
   m.def(
-      "concat", [](nb::handle arrays, int axis) { return wrapped(nd::concat(operands(arrays, "concat"), axis)); },
-      nb::arg("arrays"), nb::arg("axis"));
+      "concat",
+      [](nb::handle arrays, nb::handle axis) {
+        return wrapped(nd::concat(operands(arrays, "concat"), axis_number("concat", axis)));
+      },
+      nb::arg("arrays"), nb::arg("axis").none());
   m.def(
-      "stack", [](nb::handle arrays, int axis) { return wrapped(nd::stack(operands(arrays, "stack"), axis)); },
-      nb::arg("arrays"), nb::arg("axis"));
+      "stack",
+      [](nb::handle arrays, nb::handle axis) {
+        return wrapped(nd::stack(operands(arrays, "stack"), axis_number("stack", axis)));
+      },
+      nb::arg("arrays"), nb::arg("axis").none());
   m.def(
       "broadcast_arrays",
       [](nb::handle arrays) { return wrapped(nd::broadcast_arrays(operands(arrays, "broadcast_arrays"))); },
@@ -210,36 +255,49 @@ void add_shapes(nb::module_ &m) {
   m.attr("ragged_size") = nd::ragged_size;
   m.def(
       "reshape",
-      [](nb::handle a, std::vector<intptr_t> shape) { return wrapped(nd::reshape(operand(a, "reshape"), shape)); },
+      [](nb::handle a, nb::handle shape) {
+        return wrapped(nd::reshape(operand(a, "reshape"), all_integers("reshape", "shape", shape)));
+      },
       nb::arg("a").none(), nb::arg("shape"));
   m.def(
       "permute_dims",
-      [](nb::handle a, std::vector<int> axes) { return wrapped(nd::permute_dims(operand(a, "permute_dims"), axes)); },
+      [](nb::handle a, nb::handle axes) {
+        return wrapped(nd::permute_dims(operand(a, "permute_dims"), all_axes("permute_dims", axes)));
+      },
       nb::arg("a").none(), nb::arg("axes"));
   m.def(
-      "squeeze", [](nb::handle a, std::vector<int> axes) { return wrapped(nd::squeeze(operand(a, "squeeze"), axes)); },
+      "squeeze",
+      [](nb::handle a, nb::handle axes) {
+        return wrapped(nd::squeeze(operand(a, "squeeze"), all_axes("squeeze", axes)));
+      },
       nb::arg("a").none(), nb::arg("axes"));
   m.def(
-      "expand_dims", [](nb::handle a, int axis) { return wrapped(nd::expand_dims(operand(a, "expand_dims"), axis)); },
-      nb::arg("a").none(), nb::arg("axis"));
+      "expand_dims",
+      [](nb::handle a, nb::handle axis) {
+        return wrapped(nd::expand_dims(operand(a, "expand_dims"), axis_number("expand_dims", axis)));
+      },
+      nb::arg("a").none(), nb::arg("axis").none());
 }
 
 template <auto combine> void add_combinations(nb::module_ &m, const char *name) {
   m.def(
       name,
-      [name](nb::handle a, int n, int axis, bool replacement, std::vector<std::string> fields) {
-        return wrapped(combine(operand(a, name), n, axis, replacement, fields));
+      [name](nb::handle a, nb::handle n, nb::handle axis, nb::handle replacement, std::vector<std::string> fields) {
+        return wrapped(combine(operand(a, name), to_integer(name, "n", n), axis_number(name, axis),
+                               to_flag(name, "replacement", replacement), fields));
       },
-      nb::arg("a").none(), nb::arg("n"), nb::arg("axis"), nb::arg("replacement"), nb::arg("fields"));
+      nb::arg("a").none(), nb::arg("n").none(), nb::arg("axis").none(), nb::arg("replacement").none(),
+      nb::arg("fields"));
 }
 
 template <auto combine> void add_product(nb::module_ &m, const char *name) {
   m.def(
       name,
-      [name](std::vector<std::string> fields, nb::handle arrays, int axis, bool nested) {
-        return wrapped(combine(fields, operands(arrays, name), axis, nested));
+      [name](std::vector<std::string> fields, nb::handle arrays, nb::handle axis, nb::handle nested) {
+        return wrapped(
+            combine(fields, operands(arrays, name), axis_number(name, axis), to_flag(name, "nested", nested)));
       },
-      nb::arg("fields"), nb::arg("arrays"), nb::arg("axis"), nb::arg("nested"));
+      nb::arg("fields"), nb::arg("arrays"), nb::arg("axis").none(), nb::arg("nested").none());
 }
 
 } // namespace

@@ -121,8 +121,16 @@ ndt::type substitute(const ndt::type &pattern, nb::object values, nb::kwargs nam
     }
     bound.all.insert(bound.all.end(), found.all.begin(), found.all.end());
   } else if (!values.is_none()) {
-    for (auto [name, value] : nb::cast<nb::dict>(values)) {
-      add(nb::cast<std::string>(name), value, true);
+    if (!PyDict_Check(values.ptr())) {
+      throw error(error_kind::type,
+                  std::string("substitute: expected a dict or a match, not ") + nb::repr(values).c_str());
+    }
+    for (auto [name, value] : nb::borrow<nb::dict>(values)) {
+      if (!PyUnicode_Check(name.ptr())) {
+        throw error(error_kind::type,
+                    std::string("substitute: the name of a variable is text, not ") + nb::repr(name).c_str());
+      }
+      add(std::string(utf8_of(name.ptr(), {})), value, true);
     }
   }
   return ndt::substitute(pattern, bound);

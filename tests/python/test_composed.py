@@ -97,6 +97,14 @@ def test_powers_of_what_has_none(exponent):
         nd.array(["a"]) ** exponent
 
 
+@pytest.mark.parametrize("base", [[2.0, 0.5], [2, 3]])
+def test_an_exponent_past_the_range_of_double_is_not_another_one(base):
+    a = nd.array(base)
+    for call in (lambda: a ** 2**2000, lambda: nd.pow(a, 2**2000), lambda: nd.array(base, access="rw").__ipow__(2**2000)):
+        with pytest.raises(OverflowError):
+            call()
+
+
 def test_other_exponents_are_powers():
     assert (nd.array([2.0]) ** 4).tolist() == [16.0] and (nd.array([2]) ** True).tolist() == [2]
     assert (nd.array([2.0, 1.0]) ** nd.array([2, 2])).tolist() == [4.0, 1.0]

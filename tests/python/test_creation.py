@@ -209,7 +209,7 @@ def test_linspace_edges():
     (lambda: nd.arange(0, 1e300), MemoryError, "elements are too many"),
     (lambda: nd.arange(-(2**63), 2**63 - 1), MemoryError, "elements are too many"),
     (lambda: nd.arange(2**61), MemoryError, "too large"),
-    (lambda: nd.arange(2**64), OverflowError, "arange: 18446744073709551616 does not fit int64"),
+    (lambda: nd.arange(2**64), OverflowError, "arange: stop 18446744073709551616 does not fit int64"),
     (lambda: nd.arange("3"), TypeError, "arange: expected a number, not str"),
     (lambda: nd.arange(3, dtype="bool"), TypeError, "arange: bool is not a number"),
     (lambda: nd.arange(3, dtype="string"), TypeError, "arange: the type must be a number's, not string"),

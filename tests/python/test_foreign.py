@@ -254,6 +254,78 @@ def test_nothing_is_kept_alive():
     assert alive() is None
 
 
+def make_cycle(kind, called):
+    """A callable whose function holds it, in one of several ways; a weak reference to something that only they hold."""
+    class Kept:
+        pass
+    kept = Kept()
+    if kind == "closure":
+        def function(x):
+            kept.f = f
+            return x
+        f = nd.callable(function, "(float64) -> float64")
+    elif kind == "rows":
+        f = nd.callable(lambda row: (kept, f) and row.sum().tolist(), "(N * float64) -> float64")
+    elif kind == "object":
+        kept.__class__.__call__ = lambda self, x: x
+        kept.f = f = nd.callable(kept, "(float64) -> float64")
+    else:
+        f = nd.callable("own")
+        f.add(lambda x: (kept, f) and x, "(int32) -> int32")
+        f.add(nd.callable(lambda x: (kept, f) and x, "(float64) -> float64"))
+    if called:
+        assert f(nd.array([1.5])).tolist() in ([1.5], 1.5)
+    return weakref.ref(kept)
+
+
+@pytest.mark.parametrize("called", [False, True])
+@pytest.mark.parametrize("kind", ["closure", "rows", "object", "overload"])
+def test_a_function_that_holds_its_own_callable_is_freed(kind, called):
+    seen = make_cycle(kind, called)
+    gc.collect()
+    assert seen() is None
+
+
+def test_a_function_that_another_owner_can_call_is_not_collected():
+    def owners():
+        f = nd.callable(lambda x: x + len(kept), "(float64) -> float64")
+        kept = [f]
+        other = nd.callable("other")
+        other.add(f)
+        return nd.kernel(f, ["float64"]), other
+    kernel, other = owners()
+    gc.collect()
+    result = np.zeros(1)
+    kernel(result, np.array([2.0]))
+    assert result.tolist() == [3.0] and other(2.0).tolist() == 3.0
+
+
+def test_collection_while_the_function_runs():
+    def function(x):
+        gc.collect()
+        return x + len(kept)
+    kept = [1.0]
+    f = nd.callable(function, "(float64) -> float64")
+    kept.append(f)
+    row = nd.callable(lambda r: (gc.collect(), row) and len(r), "(N * float64) -> int64")
+    assert f([1.0, 2.0]).tolist() == [3.0, 4.0] and row([[1.0], [2.0, 3.0]]).tolist() == [1, 2]
+
+
+def test_finalizers_can_call_it():
+    said = []
+
+    class Last:
+        def __del__(self):
+            said.append(self.f(1.0).tolist())
+
+    def make():
+        last = Last()
+        f = last.f = nd.callable(lambda x: (f, last) and x, "(float64) -> float64")
+    make()
+    gc.collect()
+    assert said == [1.0]
+
+
 @pytest.mark.parametrize("signature", ["(N * T) -> M * T", "float64", "(string) -> float64", "(float64 -> float64",
                                        "() -> float64", "(T, ...) -> T"])
 def test_signatures_that_a_function_cannot_have(signature):
@@ -383,6 +455,15 @@ def test_a_library_that_is_not_there():
             nd.from_c(*bad)
     with pytest.raises(ValueError, match="from_c: the library 'libnone.so.7' cannot be loaded"):
         nd.from_c("double f(double)", "libnone.so.7")
+
+
+@pytest.mark.parametrize("signature, text", [
+    ("(float64, *, k: int64 = 2) -> float64", "by their position"), ("(inout float64) -> float64", "by their position"),
+    ("(N * float64) -> float64", "one number each, not N"), ("(T) -> T", "one number each, not T"),
+])
+def test_signatures_that_a_c_function_cannot_have(signature, text):
+    with pytest.raises(TypeError, match=text):
+        nd.from_address(ctypes.cast(ctypes.CDLL("libm.so.6").hypot, ctypes.c_void_p).value, signature)
 
 
 def test_an_address():

@@ -1,7 +1,9 @@
 """ndt.type for patterns and signatures: reading, printing, matching, substituting."""
 import copy
 import pickle
+import random
 
+import pattern_model
 import pytest
 from hypothesis import given, strategies as st
 
@@ -103,6 +105,40 @@ def test_a_match_is_what_substitution_says(a, b):
         assert len(found) == 0 and not list(found)
 
 
+# ---- against a model that walks trees --------------------------------------------------------------------------------
+
+def to_python(value):
+    dim = lambda d: int(d) if d.isdigit() else d
+    return ndt.type(pattern_model.text(value)) if isinstance(value, tuple) and value and value[0] in KINDS else (
+        dim(value) if isinstance(value, str) else tuple(map(dim, value)))
+
+
+KINDS = {"scalar", "option", "pointer", "dim", "struct", "tuple", "function"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_matches_are_those_of_the_model(seed):
+    r, matched = random.Random(seed), 0
+    for _ in range(1000):
+        own = pattern_model.random_function(r) if r.random() < 0.1 else pattern_model.random_type(r)
+        pattern = pattern_model.pattern_of(r, own)
+        own_text, pattern_text = pattern_model.text(own), pattern_model.text(pattern)
+        t, p = ndt.type(own_text), ndt.type(pattern_text)
+        assert ndt.type(str(p)) == p and ndt.type(str(t)) == t
+        expected, found = pattern_model.match(own, pattern, {}), t.match(p)
+        assert bool(found) == bool(expected), (own_text, pattern_text, expected, found)
+        matched += bool(found)
+        if found:
+            assert any(dict(found) == {n: to_python(v) for n, v in b.items()} for b in expected), (own_text, pattern_text)
+            bound = next(b for b in expected if dict(found) == {n: to_python(v) for n, v in b.items()})
+            some = {n: v for n, v in bound.items() if r.random() < 0.7}
+            wanted = pattern_model.text(pattern_model.substitute(pattern, some))
+            assert p.substitute({n: to_python(v) for n, v in some.items()}) == ndt.type(wanted), (pattern_text, some)
+        else:
+            assert found.why.startswith(f"{t} does not match {p}: "), found.why
+    assert 200 < matched < 800
+
+
 # ---- by hand ---------------------------------------------------------------------------------------------------------
 
 def test_signature_parts():
@@ -167,6 +203,12 @@ def test_bad_text_has_a_caret(text, message):
 def test_bad_substitution(values, error):
     with pytest.raises(error, match="substitute|datashape"):
         ndt.type("Dims... * N * (T, Float F)").substitute(**values)
+
+
+@pytest.mark.parametrize("values", [3, "T", [1], {1: "int8"}, {"T": "int8", None: 3}])
+def test_what_is_substituted_is_a_dict_or_a_match(values):
+    with pytest.raises(TypeError, match="substitute: (expected a dict or a match|the name of a variable is text)"):
+        ndt.type("N * T").substitute(values)
 
 
 def test_substitution_of_a_failed_match_is_an_error():

@@ -391,6 +391,18 @@ def test_isin(seed):
     assert found.tolist() == [[None if x is None else (x in among) != invert for x in row] for row in values]
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"])
+def test_isin_of_many_values(dtype):
+    rng = np.random.default_rng(0)
+    a, among = rng.integers(-100, 100, 3000).astype(dtype), rng.integers(-60, 60, 50).astype(dtype)
+    if dtype[0] in "fc":
+        a[:3], among[:2] = [np.nan, -0.0, 0.0], [np.nan, 0.0]
+    if dtype[0] == "c":
+        a[3:5], among[2] = [1j, complex(0, -0.0)], 1j
+    for invert in (False, True):
+        assert np.asarray(nd.isin(a, among, invert=invert)).tolist() == np.isin(a, among, invert=invert).tolist()
+
+
 def test_isin_is_exact():
     nan = float("nan")
     assert nd.isin([1.0, nan, -0.0], [nan, 0.0]).tolist() == [False, False, True]

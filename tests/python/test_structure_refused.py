@@ -87,3 +87,45 @@ def test_views_that_have_an_element_twice_are_not_written():
 def test_none_where_records_are_wanted(call):
     with pytest.raises(TypeError, match="None alone has no type"):
         call()
+
+
+# ---- arguments of other types, and integers that nothing has ----------------------------------------------------------
+
+WRONG = [
+    (IndexError, "num: axis 1180591620717411303424 is out of bounds", lambda r: nd.num(r, axis=2**70)),
+    (IndexError, "sort: axis -1180591620717411303424 is out of bounds", lambda r: nd.sort(r, axis=-(2**70))),
+    (IndexError, "median: axis 1099511627776 is out of bounds", lambda r: nd.median(r, axis=2**40)),
+    (IndexError, "flip: axis 1099511627776 is out of bounds", lambda r: nd.flip(r, axis=2**40)),
+    (IndexError, "permute_dims: axis 1099511627776 is out of bounds", lambda r: nd.permute_dims(r, (0, 2**40))),
+    (IndexError, "groupby: axis 1099511627776 is out of bounds", lambda r: nd.groupby([1], by=[1], axis=2**40)),
+    (IndexError, "tensordot: 1099511627776 axes of arrays of 1 and 1 dimension(s)", lambda r: nd.tensordot([1], [1], 2**40)),
+    (IndexError, "tensordot: axis 1099511627776 is out of bounds", lambda r: nd.tensordot([1], [1], ([2**40], [0]))),
+    (TypeError, "num: axis must be an integer, not str", lambda r: nd.num(r, axis="x")),
+    (TypeError, "num: axis must be an integer, not NoneType", lambda r: nd.num(r, axis=None)),
+    (TypeError, "take: axis must be an integer or None, not float", lambda r: nd.take(r, [0], axis=1.0)),
+    (ValueError, "combinations: n must be from 1 to 64, not 1099511627776", lambda r: nd.combinations(r, 2**40)),
+    (OverflowError, "combinations: n 1180591620717411303424 does not fit int64", lambda r: nd.combinations(r, 2**70)),
+    (OverflowError, "roll: shift 1180591620717411303424 does not fit int64", lambda r: nd.roll(r, 2**70, axis=1)),
+    (OverflowError, "pad: width 1180591620717411303424 does not fit int64", lambda r: nd.pad(r, 2**70)),
+    (OverflowError, "nth: i -1180591620717411303424 does not fit int64", lambda r: nd.nth(r, -(2**70))),
+    (OverflowError, "tile: reps 1180591620717411303424 does not fit int64", lambda r: nd.tile(r, 2**70)),
+    (OverflowError, "reshape: shape 1180591620717411303424 does not fit int64", lambda r: nd.reshape([1], (2**70,))),
+    (OverflowError, "top_k: k 1180591620717411303424 does not fit int64", lambda r: nd.top_k(r, 2**70)),
+    (OverflowError, "histogram: bins 1180591620717411303424 does not fit int64", lambda r: nd.histogram(r, 2**70)),
+    (OverflowError, "set_num_threads: count 1180591620717411303424 does not fit int64", lambda r: nd.set_num_threads(2**70)),
+    (TypeError, "rolling: window must be an integer, not float", lambda r: nd.rolling(r, 1.5)),
+    (TypeError, "sort: by must be a name or several, not [1]", lambda r: nd.sort(r, by=[1])),
+    (TypeError, "join: on must be a name or several, not 3", lambda r: nd.join(r, r, on=3)),
+    (TypeError, "rename: names must be a dict from old to new, not ['x']", lambda r: nd.rename(r, ["x"])),
+    (TypeError, "with_field: the name must be text, not 1", lambda r: nd.with_field(r, 1, [1])),
+    (TypeError, "matmul: expected an array, not None", lambda r: nd.matmul(None, [1])),
+    (TypeError, "None", lambda r: nd.asarray(None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind, text, call", WRONG)
+def test_arguments_that_are_wrong(kind, text, call):
+    with pytest.raises(kind) as caught:
+        call(nd.array([[1, 2], [], [3]]))
+    assert text in str(caught.value)
+    assert caught.type is kind
