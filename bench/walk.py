@@ -105,10 +105,31 @@ def ragged(mean):
     return make
 
 
+def with_missing(rng, dtype, n):
+    """A tenth is missing; the alternative is Awkward Array's option type."""
+    made = []
+    for _ in range(2):
+        values, valid = numbers(rng, dtype, n), rng.random(n) < 0.9
+        content = ak.contents.NumpyArray(values)
+        option = ak.Array(ak.contents.ByteMaskedArray(ak.index.Index8(valid.view(np.int8)), content, True))
+        made.append((option, nd.array(np.ma.masked_array(values, mask=~valid))))
+    return tuple(made)
+
+
+def texts(rng, dtype, n):
+    """The alternative is NumPy's type of texts of any length."""
+    words = np.array([f"{place} {i}" for i in range(250) for place in ("north", "coast", "a longer name", "tide")])
+    made = [words[rng.integers(0, 1000, n)].astype(np.dtypes.StringDType()) for _ in range(2)]
+    return tuple((x, nd.array(x.tolist())) for x in made)
+
+
+# Those whose elements have types of their own.
+TYPES_OF = {"texts": ["string"]}
 LAYOUTS = {
     "flat": pair(flat), "owned": owned(flat), "[::2]": pair(strided), "[::-1]": pair(reversed_),
     "a.T": pair(transposed), "F": pair(fortran), "row": pair(row_and_matrix), "column": pair(column_and_matrix),
     "(n,4)": pair(short_rows), "number": pair(with_number), "ragged4": ragged(4), "ragged20": ragged(20),
+    "missing": with_missing, "texts": texts,
 }
 
 
@@ -141,6 +162,25 @@ def reduction(name, axis):
 
 GRID = np.linspace(0, 5, 1000)
 OUR_GRID = nd.array(GRID)
+
+
+def sums_of_groups(a, b):
+    """What people write who have NumPy only."""
+    keys, inverse = np.unique(a, return_inverse=True)
+    return keys, np.bincount(inverse, b)
+
+
+def assigned(a, b):
+    """Through a mask, into a copy."""
+    result = a.copy()
+    result[b > 2] = 0
+    return result
+
+
+def assigned_here(a, b):
+    result = nd.array(a, access="rw")
+    result[b > 2] = 0
+    return result
 
 
 def ak_where(a, b):
@@ -181,6 +221,30 @@ FUNCTIONS = {
     "stack": (2, lambda a, b: nd.stack([a, b]), lambda a, b: np.stack([a, b]), None),
     "copy": (1, nd.array, np.array, ak.copy),
     "equal rows": (2, lambda a, b: (a == b).all(axis=-1), lambda a, b: (a == b).all(axis=-1), ak_equal_rows),
+    "cumulative_min(axis=0)": (1, lambda a: nd.cumulative_min(a, axis=0), lambda a: np.minimum.accumulate(a), None),
+    "reduce(subtract)": (1, lambda a: nd.reduce(nd.subtract, a, axis=0), lambda a: np.subtract.reduce(a), None),
+    "unique_counts": (1, nd.unique_counts, np.unique_counts, None),
+    "top_k": (1, lambda a: nd.top_k(a, 3), lambda a: np.partition(a, -3, axis=-1)[..., -3:], None),
+    "argwhere": (1, nd.argwhere, np.argwhere, None),
+    "take_along_axis": (1, lambda a: nd.take_along_axis(a, nd.argsort(a), axis=-1),
+                        lambda a: np.take_along_axis(a, np.argsort(a, stable=True), axis=-1), None),
+    "a[b > 2] = 0": (2, assigned_here, assigned, None),
+    "a[[2, 0, 1]]": (1, lambda a: a[[2, 0, 1]], lambda a: a[[2, 0, 1]], lambda a: a[[2, 0, 1]]),
+    "flip": (1, lambda a: nd.array(nd.flip(a)), lambda a: np.array(np.flip(a)), None),
+    "reshape": (1, lambda a: nd.reshape(a, (-1,)), lambda a: np.reshape(a, (-1,)), None),
+    "groupby": (2, lambda a, b: nd.groupby(b, by=a).sum(axis=1), sums_of_groups, None),
+    "zeros_like": (1, nd.zeros_like, np.zeros_like, ak.zeros_like),
+    "full_like": (1, lambda a: nd.full_like(a, 1), lambda a: np.full_like(a, 1), lambda a: ak.full_like(a, 1)),
+    "arange": (1, lambda a: nd.arange(len(a)), lambda a: np.arange(len(a)), None),
+    "linspace": (1, lambda a: nd.linspace(0, 1, len(a)), lambda a: np.linspace(0, 1, len(a)), None),
+    "isclose": (2, lambda a, b: nd.isclose(a, b).eval(), np.isclose, None),
+    "nan_to_num": (1, lambda a: nd.nan_to_num(a).eval(), np.nan_to_num, None),
+    "vecdot": (2, nd.vecdot, np.vecdot, None),
+    "is_missing": (1, lambda a: nd.is_missing(a).eval(), None, ak.is_none),
+    "fill_missing": (1, lambda a: nd.fill_missing(a, 1).eval(), None, lambda a: ak.fill_none(a, 1)),
+    "drop_missing": (1, nd.drop_missing, None, ak.drop_none),
+    "a == text": (1, lambda a: a == "tide 7", lambda a: a == "tide 7", None),
+    "tolist": (1, lambda a: a.tolist(), lambda a: a.tolist(), ak.to_list),
     "num": (1, nd.num, None, ak.num),
     "flatten": (1, nd.flatten, np.ravel, ak.flatten),
     "local_index": (1, nd.local_index, None, ak.local_index),
@@ -221,10 +285,10 @@ def works():
 
 
 def seconds(f, operands, repeats):
-    start = time.perf_counter()
+    start = time.process_time()  # of this process alone: others may be busy
     for _ in range(repeats):
         f(*operands)
-    return (time.perf_counter() - start) / repeats
+    return (time.process_time() - start) / repeats
 
 
 def refusal(f, operands):
@@ -253,7 +317,9 @@ def reason(line):
 def lines(quick, only):
     """Everything that both can be asked: its name, then ours and the other, each with its operands."""
     rng = np.random.default_rng(1)
-    for dtype, layout, n in itertools.product(TYPES[:4] if quick else TYPES, LAYOUTS, SIZES[:3] if quick else SIZES):
+    types = {layout: TYPES_OF.get(layout, TYPES[:4] if quick else TYPES) for layout in LAYOUTS}
+    pairs = sorted((dtype, layout) for layout in LAYOUTS for dtype in types[layout])
+    for (dtype, layout), n in itertools.product(pairs, SIZES[:3] if quick else SIZES):
         operands = LAYOUTS[layout](rng, dtype, n)
         for name, (own, other, count) in works():
             line = f"{name} {dtype} {layout} {n}"

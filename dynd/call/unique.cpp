@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/group_keys.h"
 #include "dynd/call/innermost_axis.h"
 #include "dynd/call/order.h"
 #include "dynd/call/sort_codes.h"
@@ -158,7 +159,52 @@ counted_values unique_counts(const array &a, std::optional<int> axis) {
   return {found.assembled(found.groups.values()), found.assembled(counts)};
 }
 
+namespace {
+
+// Whether the last number is NaN, where NaNs are.
+bool ends_with_nan(const array &numbers) {
+  intptr_t count = numbers.size(0);
+  return count != 0 && with_code(numbers->scalar(), [&](auto code) {
+           using bits = typename decltype(code)::bits;
+           return code.is_nan(reinterpret_cast<const bits *>(numbers->values().address)[count - 1]);
+         });
+}
+
+// All elements as one row: by a table of the different ones, of which only these are sorted. Nothing where that is not
+// what unique_inverse gives: of NaNs, each of which is different, and of structs, whose fields may be NaN.
+std::optional<indexed_values> inverse_by_groups(const array &a) {
+  const char *name = "unique_inverse";
+  array list = flatten(a);
+  element_kind kind;
+  bool numbers = find_element_kind(list->type->dtype, kind), floating = numbers && is_floating(kind.scalar);
+  bool texts = !numbers && !list->type->dtype->nfields && list->type->dtype->ndim == 0;
+  if (!(numbers || texts) || (floating && (kind.option || kind.swapped)) || list.size(0) > INT32_MAX) {
+    return {};
+  }
+  key_groups groups = group_keys(name, list);
+  if (floating && ends_with_nan(groups.keys)) {
+    return {};
+  }
+  groups = groups.in_order();
+  scratch_values<uint32_t> group_of = groups.group_of_slots();
+  array found = new_list<int64_t>(list.size(0));
+  groups.with_slots([&](auto slot) {
+    in_pieces(name, list.size(0), [&, to = values_of<int64_t>(found)](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = group_of[slot(i)];
+      }
+    });
+  });
+  return indexed_values{groups.keys, assemble(compact(a, a.ndim() - 1), a.ndim(), {}, found)};
+}
+
+} // namespace
+
 indexed_values unique_inverse(const array &a, std::optional<int> axis) {
+  check_order("unique_inverse", a);
+  if (std::optional<indexed_values> found = axis ? std::nullopt : inverse_by_groups(a)) {
+    return *found;
+  }
   unique_rows found("unique_inverse", a, axis, true, true);
   const row_groups &groups = found.groups;
   array numbers = new_list<int64_t>(found.rows.total());

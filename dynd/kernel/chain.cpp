@@ -276,6 +276,7 @@ private:
     auto *step = part<chain_step>(k->steps);
     auto *details = part<step_details>(k->details);
     auto size_of = [&](uint8_t reg) { return reg == no_register ? uint8_t(0) : scalar_size[size_t(p_.type[reg])]; };
+    auto read_size = [&](uint8_t reg) { return is_constant(reg) ? uint8_t(0) : size_of(reg); }; // there may be one only
     for (int i = 0; i < chosen_.count; i++) {
       const chosen_step &chosen = chosen_.steps[i];
       const program_step &from = p_.steps[chosen.step];
@@ -300,12 +301,13 @@ private:
       if (from.kind == step_kind::fold) {
         step[i].fold = &isa().reduce(from.reduction, from.type);
       }
-      details[i] = {from.kind,
-                    from.op,
-                    from.type,
-                    reads(0) == no_register ? from.type : p_.type[reads(0)],
-                    {size_of(reads(0)), size_of(reads(1)), size_of(reads(2)), size_of(writes(0)), size_of(writes(1))},
-                    from.field};
+      details[i] = {
+          from.kind,
+          from.op,
+          from.type,
+          reads(0) == no_register ? from.type : p_.type[reads(0)],
+          {read_size(reads(0)), read_size(reads(1)), read_size(reads(2)), size_of(writes(0)), size_of(writes(1))},
+          from.field};
       if (from.kind == step_kind::scan) {
         fill_scan(from);
       }

@@ -135,7 +135,7 @@ template <class T> DYND_ISA_INLINE T floor_quotient(T a, T b) {
   } else {
     T quotient = truncated_quotient(a, b);
     T rest = T(a - quotient * b);
-    return is_signed_type<T> && rest != 0 && (rest < 0) != (b < 0) ? T(quotient - 1) : quotient;
+    return T(quotient - T(is_signed_type<T> & (rest != 0) & ((rest < 0) != (b < 0)))); // no branch: none foresees it
   }
 }
 

@@ -233,6 +233,20 @@ def test_long_rows_in_any_layout(name, scalar):
     assert same_values(name, getattr(nd, name)(ragged).tolist(), reduction_oracle.reduce(name, value).values, value, [0, 1])
 
 
+@pytest.mark.parametrize("scalar", [*oracle.INTEGERS, "float16", "float32", "float64", "bool"])
+@pytest.mark.parametrize("name", ["argmin", "argmax"])
+def test_positions_in_few_columns(name, scalar):
+    """They are read as one long row: few and many rows, with NaN, infinities and zeros of both signs, first and last."""
+    rng = np.random.default_rng(5)
+    for rows, columns in [(7, 3), (64, 4), (65, 1), (1000, 4), (2000, 7), (1500, 16), (3000, 64), (600, 65)]:
+        x = rng.integers(0, 2 if scalar == "bool" else 90, (rows, columns)).astype(scalar)
+        if scalar.startswith("float"):
+            x[rng.integers(0, rows, 3), rng.integers(0, columns, 3)] = [np.nan, np.inf, -np.inf]
+            x[:, -1] = np.where(x[:, -1] > 40, 0.0, -0.0)
+        for kept in (x, x[::-1], np.sort(x, axis=0), np.full_like(x, x[0, 0]), x[:, : columns // 2 + 1]):
+            assert np.array_equal(getattr(nd, name)(nd.array(kept), axis=0), getattr(np, name)(kept, axis=0)), kept.shape
+
+
 @pytest.mark.parametrize("name", ["argmin", "argmax"])
 @pytest.mark.parametrize("scalar", oracle.FLOATS + ["int8", "uint64", "bool"])
 def test_positions_of_ties_and_nan(name, scalar):

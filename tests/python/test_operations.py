@@ -73,6 +73,35 @@ def test_divisions_of_integers(name, scalar):
         assert getattr(nd, name)(a, b).tolist() == [wrap(exact(x, y)) for x, y in both]
 
 
+@pytest.mark.parametrize("scalar", oracle.INTEGERS)
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_integers_divided_by_one_number(name, scalar):
+    """Which is a product with a number that is found for the divisor: every edge by every edge, and powers of two."""
+    low, high = LIMITS[scalar]
+    powers = [sign * 2**k + more for k in range(8 * np.dtype(scalar).itemsize) for sign in (1, -1) for more in (-1, 0, 1)]
+    divisors = sorted({d for d in [*integer_edges(scalar), *powers, 10, 641, 6700417] if low <= d <= high and d != 0})
+    own = np.random.default_rng(3).integers(low, high, 50, scalar, endpoint=True).tolist()
+    dividends = sorted({x for d in divisors for x in (d - 1, d, d + 1) if low <= x <= high} | set(own) | {low, high})
+    wrap = lambda x: (x - low) % (high - low + 1) + low  # noqa: E731
+    truncated = lambda x, y: abs(x) % abs(y) * (-1 if x < 0 else 1)  # noqa: E731
+    exact = {"floor_divide": operator.floordiv, "remainder": operator.mod, "fmod": truncated}[name]
+    a = nd.array(dividends, type=f"strided * {scalar}")
+    for d in divisors:
+        number = nd.array(d, type=scalar)
+        wanted = [wrap(exact(x, d)) for x in dividends]
+        assert getattr(nd, name)(a, number).tolist() == wanted, d
+        if name != "fmod":
+            assert nd.divmod(a, number)[name == "remainder"].tolist() == wanted, d
+
+
+def test_a_number_that_cannot_divide_is_told_of_the_first_element_that_is_there():
+    a = nd.array([None, None, *range(3000)])
+    with pytest.raises(ValueError, match=r"floor_divide: integer division by zero at index \(2,\)"):
+        a // 0
+    assert (nd.array([None] * 3000, type="strided * ?int64") % 0).tolist() == [None] * 3000
+    assert (a // 7).tolist() == [None, None, *(x // 7 for x in range(3000))]
+
+
 @pytest.mark.parametrize("scalar", oracle.SIGNED)
 def test_the_smallest_integer_by_minus_one_wraps(scalar):
     low = LIMITS[scalar][0]

@@ -55,22 +55,26 @@ public:
         if (!f) {
           continue;
         }
-        ASSERT_TRUE(registers_.size() == 2 && op_.noutputs == 1 && !can_fail(op_.id, type_));
+        ASSERT_TRUE(registers_.size() == 2);
         ASSERT_TRUE(make_operands(n));
         size_t size = size_of(registers_[size_t(constant)]);
         std::vector<char> &value = reg_[size_t(constant)], one(value.begin(), value.begin() + intptr_t(size));
         for (size_t i = 1; i < n; ++i) {
           std::copy(one.begin(), one.end(), value.begin() + intptr_t(i * size));
         }
-        std::vector<char> wanted(n * 16), got(n * 16);
-        EXPECT_EQ(table.loop(op_.id, type_)(wanted.data(), reg_[0].data(), reg_[1].data(), nullptr, n, nullptr), 0u);
+        std::vector<char> wanted[2] = {std::vector<char>(n * 16), std::vector<char>(n * 16)},
+                          got[2] = {wanted[0], wanted[1]};
+        EXPECT_EQ(
+            table.loop(op_.id, type_)(wanted[0].data(), reg_[0].data(), reg_[1].data(), nullptr, n, wanted[1].data()),
+            0u);
         const char *p[2] = {reg_[0].data(), reg_[1].data()};
         p[constant] = one.data();
-        EXPECT_EQ(f(got.data(), p[0], p[1], nullptr, n, nullptr), 0u);
-        for (size_t i = 0; i < n; ++i) {
-          ASSERT_TRUE(same_element(outputs_[0], got.data() + i * size_of(outputs_[0]),
-                                   wanted.data() + i * size_of(outputs_[0])))
-              << operands_text(i);
+        EXPECT_EQ(f(got[0].data(), p[0], p[1], nullptr, n, got[1].data()), 0u);
+        for (size_t o = 0; o < outputs_.size(); ++o) {
+          for (size_t i = 0; i < n; ++i) {
+            size_t at = i * size_of(outputs_[o]);
+            ASSERT_TRUE(same_element(outputs_[o], got[o].data() + at, wanted[o].data() + at)) << operands_text(i);
+          }
         }
       }
     });
@@ -90,6 +94,9 @@ public:
         }
         batch_fn f = table.loop(op_.id, type_);
         EXPECT_EQ(f(first.data(), p[0], p[1], p[2], n, op_.noutputs == 2 ? second.data() : nullptr), 1u) << at;
+        if (batch_fn by_one = table.constant_loop(op_.id, 1, type_)) {
+          EXPECT_EQ(by_one(first.data(), p[0], p[1] + at * size_of(registers_[1]), nullptr, n, second.data()), 1u);
+        }
         EXPECT_FALSE(table.stream_loop(op_.id, type_));
       });
     }
@@ -239,6 +246,7 @@ TEST(Loops, OneValueForAllElements) {
   });
   EXPECT_TRUE(isa().constant_loop(op_id::subtract, 0, scalar_id::float64));
   EXPECT_TRUE(isa().constant_loop(op_id::less, 1, scalar_id::int8));
+  EXPECT_TRUE(isa().constant_loop(op_id::divmod, 1, scalar_id::int64));
 }
 
 /// Of bool, integers, signed integers, floating-point and complex numbers, which does a set have?
