@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "one_entry"
 COPY = BUILD / "source"
 PYTHON = ROOT / ".venv" / "bin" / "python"
-TABLE = pathlib.Path("dynd/ops/arithmetic.def")
+TABLE = pathlib.Path("dynd/ops/numbers.def")
 ENTRY = (ROOT / "tests/one_entry/hypotenuse.def").read_text()
 
 

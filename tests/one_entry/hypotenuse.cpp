@@ -1,4 +1,4 @@
-// What one entry more in arithmetic.def brings, in C++: compiled and run by tools/check_one_entry.py.
+// What one entry more in numbers.def brings, in C++: compiled and run by tools/check_one_entry.py.
 #include <cstdio>
 #include <string>
 

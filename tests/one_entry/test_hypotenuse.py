@@ -1,4 +1,4 @@
-"""What one entry more in arithmetic.def brings, in Python: run by tools/check_one_entry.py."""
+"""What one entry more in numbers.def brings, in Python: run by tools/check_one_entry.py."""
 
 import pydoc
 
