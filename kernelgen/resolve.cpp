@@ -131,7 +131,10 @@ private:
       read_struct(element, at);
     } else if (!is_scalar_type(element)) {
       throw problem(
-          at, "the library has no type " + element +
+          at, fixed_text_size(element)
+                  ? "a text of a fixed length is the type of an argument, `types = name: " + element +
+                        "`, or of a field of a struct"
+                  : "the library has no type " + element +
                   "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128 and "
                   "structs of them");
     }
@@ -261,7 +264,7 @@ private:
   // Every name in a list is an argument of a function.
   void check_names() const {
     for (const auto &[name, at] : text_.where) {
-      bool found = false;
+      bool found = name == text_.returned_name() && text_.types.count(name);
       for (const auto &[kind, prototypes] : text_.prototypes) {
         for (const prototype &p : prototypes) {
           found |=
@@ -271,7 +274,7 @@ private:
       if (!found) {
         wrong(at, made_.name, name, "no prototype of the kernel has an argument of this name");
       }
-      if (name == "result") {
+      if (name == "result" && text_.arguments.count(name)) {
         wrong(at, made_.name, name, "the name is that of the returned value");
       }
     }
@@ -324,7 +327,7 @@ private:
 
   void note_types(const variant &v) {
     auto note = [&](const argument &a) {
-      if (!a.element.empty() && a.c_element == a.type.base) {
+      if (!a.element.empty() && a.c_element == a.type.base && !fixed_text_size(a.element)) {
         model_.used_types[a.c_element] = {a.c_element, a.element, a.at};
       }
     };

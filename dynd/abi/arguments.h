@@ -239,6 +239,14 @@ static inline void dynd_mark(char *data, const int64_t *size, const intptr_t *st
     dynd_mark(data + i * stride[0], size + 1, stride + 1, ndim - 1, present);
 }
 
+/* A text of C as a fixed_string of that many bytes: what is behind its end is zero. */
+static inline void dynd_store_text(char *to, const void *text, size_t size) {
+  const char *end = (const char *)memchr(text, 0, size);
+  size_t used = end ? (size_t)(end - (const char *)text) : size;
+  memcpy(to, text, used);
+  memset(to + used, 0, size - used);
+}
+
 /* Memory for one array argument. It is the frame's, is kept for all outer elements of a call, and grows by doubling. */
 typedef struct dynd_room {
   char *data;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/list_texts.h"
 #include "dynd/call/selection.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -138,20 +139,15 @@ void find_numbers(const array &list, scalar_id scalar, const array &values, bool
   });
 }
 
-std::string_view text_at(const array &list, intptr_t i) {
-  const stream *streams = list->streams();
-  row_extent row = read_slot(streams[0].address + i * list->strides(0)[0], streams[0].kind);
-  return row.size > 0 ? std::string_view(streams[1].address + row.start, size_t(row.size)) : std::string_view("");
-}
-
 void find_texts(const array &list, const array &values, bool invert, char *to) {
   std::unordered_set<std::string_view> set;
+  list_texts texts(list), known(values);
   for (intptr_t i = 0; i < values.size(0); i++) {
-    set.insert(text_at(values, i));
+    set.insert(known[i]);
   }
   in_pieces("isin", list.size(0), [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      to[i] = set.contains(text_at(list, i)) != invert;
+      to[i] = set.contains(texts[i]) != invert;
     }
   });
 }
@@ -164,7 +160,7 @@ array isin(const array &a, const array &values, bool invert) {
   const type_data *own = below_option(a->type->dtype), *other = below_option(values->type->dtype);
   element_kind kind, of_values;
   bool numbers = find_element_kind(a->type->dtype, kind) && find_element_kind(values->type->dtype, of_values);
-  bool texts = own == other && (own->kind == type_kind::string || own->kind == type_kind::bytes);
+  bool texts = is_text(own->kind) && is_text(other->kind) && is_string(own->kind) == is_string(other->kind);
   if (!numbers && !texts) {
     fail(error_kind::type, "isin: " + std::string(a.type().dtype().str()) + " among " +
                                std::string(values.type().dtype().str()) +

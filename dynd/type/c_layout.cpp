@@ -6,8 +6,10 @@ namespace dynd {
 
 namespace {
 
+bool is_value(const type_data *type) { return type->kind == type_kind::scalar || is_fixed_text(type->kind); }
+
 void add_fields(const type_data *type, intptr_t at, c_layout &all) {
-  if (type->kind == type_kind::scalar) {
+  if (is_value(type)) {
     all.offset.push_back(at);
     return;
   }
@@ -34,6 +36,8 @@ c_layout c_layout_of(const type_data *dtype) {
   if (dtype->kind == type_kind::scalar) {
     all.size = scalar_size[size_t(dtype->scalar)];
     all.alignment = intptr_t(scalar_alignment(dtype->scalar));
+  } else if (is_fixed_text(dtype->kind)) { // char[N]
+    all.size = dtype->size;
   }
   for (int i = 0; i < dtype->nfields; i++) {
     c_layout own = c_layout_of(dtype->fields[i].type);
@@ -48,7 +52,7 @@ c_layout c_layout_of(const type_data *dtype) {
 bool has_c_layout(const type_data *dtype) {
   if (dtype->kind != type_kind::struct_ && dtype->kind != type_kind::tuple) {
     const type_data *value = dtype->kind == type_kind::option ? dtype->element : dtype;
-    return value->kind == type_kind::scalar;
+    return is_value(value);
   }
   return std::all_of(dtype->fields, dtype->fields + dtype->nfields,
                      [](const type_field &f) { return f.type->kind != type_kind::option && has_c_layout(f.type); });
