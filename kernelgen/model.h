@@ -112,7 +112,7 @@ struct kernel {
   std::string name, registered, description; ///< registered: with the module's prefix
   place at;
   bool threadsafe = false, pure = false, debug = false, propagates = true;
-  bool propagates_in_arrays = false;      ///< with operands that have dimensions too
+  bool propagates_in_arrays = false;      ///< with operands that have dimensions, or are texts, too
   bool skips_missing = false;             ///< `propagates_in_arrays`, and what is missing in rows is left out
   bool returns_status = false;            ///< what is not zero is an error
   std::vector<std::string> before, after; ///< C

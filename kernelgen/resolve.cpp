@@ -130,13 +130,13 @@ private:
     if (element[0] == '{') {
       read_struct(element, at);
     } else if (!is_scalar_type(element)) {
-      throw problem(
-          at, fixed_text_size(element)
-                  ? "a text of a fixed length is the type of an argument, `types = name: " + element +
-                        "`, or of a field of a struct"
-                  : "the library has no type " + element +
-                  "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128 and "
-                  "structs of them");
+      throw problem(at, fixed_text_size(element)
+                            ? "a text of a fixed length is the type of an argument, `types = name: " + element +
+                                  "`, or of a field of a struct"
+                            : "the library has no type " + element +
+                                  "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, "
+                                  "complex64, complex128 and "
+                                  "structs of them");
     }
     to_.typemaps.push_back({canonical_type(words), element, item.at});
   }
@@ -212,7 +212,7 @@ public:
             defaults.plain_written = true;
             add(kind, p, 0, defaults);
           }
-          if (made_.propagates_in_arrays && kind == layout_kind::xnd && has_array(p)) {
+          if (made_.propagates_in_arrays && kind == layout_kind::xnd && has_array_or_text(p)) {
             default_use defaults;
             defaults.may_miss = true;
             add(kind, p, omit, defaults);
@@ -288,10 +288,12 @@ private:
     });
   }
 
-  bool has_array(const prototype &p) const {
+  bool has_array_or_text(const prototype &p) const {
     return std::any_of(p.parameters.begin(), p.parameters.end(), [&](const parameter &a) {
       auto given = text_.arguments.find(a.name);
-      return given != text_.arguments.end() && given->second.has_dims;
+      auto type = text_.types.find(a.name);
+      return (given != text_.arguments.end() && given->second.has_dims) ||
+             (type != text_.types.end() && fixed_text_size(type->second) > 0);
     });
   }
 

@@ -21,7 +21,8 @@ public:
 
 private:
   [[noreturn]] void refuse() const {
-    throw problem(at_, "expected a struct of numbers and texts, `{x: float64, name: fixed_string[16]}`, not `" + text_ + "`");
+    throw problem(at_, "expected a struct of numbers and texts, `{x: float64, name: fixed_string[16]}`, not `" + text_ +
+                           "`");
   }
   void expect(std::string_view sign, bool also = true) {
     if (!also || tokens_[next_].spelling != sign) {

@@ -186,8 +186,8 @@ private:
       return;
     }
     if (constant(parse_expression({a.type.extents.back(), a.at})) != int64_t(size)) {
-      wrong_argument(a, "its type " + type_of(a.name, a.type) + " contradicts the prototype: " + a.type.declare(a.name) +
-                            " has [" + a.type.extents.back() + "]");
+      wrong_argument(a, "its type " + type_of(a.name, a.type) + " contradicts the prototype: " +
+                            a.type.declare(a.name) + " has [" + a.type.extents.back() + "]");
     }
     a.type.extents.pop_back();
   }
@@ -220,7 +220,7 @@ private:
     a.element = type_of(a.name, a.type);
     const scalar_type *scalar = find_scalar(a.element);
     bool of_void = a.type.base == "void", of_long_double = a.type.base.rfind("long double", 0) == 0;
-    a.c_element = (of_void || of_long_double) && scalar      ? scalar->c
+    a.c_element = (of_void || of_long_double) && scalar       ? scalar->c
                   : of_void && fixed_text_size(a.element) > 0 ? "char"
                                                               : a.type.base;
     if (fixed_text_size(a.element)) {
@@ -232,10 +232,11 @@ private:
     if (a.form == argument_form::opaque || a.element.empty()) {
       bool hidden = a.intent == intent_kind::hide && !a.is_result;
       if (!hidden) {
-        wrong_argument(a, of_void ? "it points to void: say what is there, `types: " + a.name + ": float64`"
-                                  : "there is no type for `" + a.type.declare("") +
-                                        "`: hide it with a value, or add `" + a.type.base +
-                                        (of_long_double ? ": float64` to typemaps, which converts it" : ": type` to typemaps"));
+        wrong_argument(
+            a, of_void
+                   ? "it points to void: say what is there, `types: " + a.name + ": float64`"
+                   : "there is no type for `" + a.type.declare("") + "`: hide it with a value, or add `" + a.type.base +
+                         (of_long_double ? ": float64` to typemaps, which converts it" : ": type` to typemaps"));
       }
       a.form = argument_form::opaque;
       if (!a.value) {
@@ -383,7 +384,8 @@ private:
     if (type.pointers != int(given.has_dims)) {
       wrong(at, text_.made.name, "",
             function_.name + " returns `" + type.declare("") + "`" +
-                (type.pointers ? ": give its size, `return: name(n)`, its type if it is a text, `types: result: fixed_string[16]`, or "
+                (type.pointers ? ": give its size, `return: name(n)`, its type if it is a text, `types: result: "
+                                 "fixed_string[16]`, or "
                                  "hide it, `return: hide`"
                                : ", which has no dimensions"));
     }

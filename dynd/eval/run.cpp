@@ -49,7 +49,7 @@ intptr_t weight_of_element(const task &t, intptr_t elements) {
       return (memory ? intptr_t(memory->size) / item : pool ? pool->used() : 0) / elements;
     };
     for_each_part(part_at(block.type, t.operands[o].ndim), [&](const type_part &part, const dim_path *path) {
-      intptr_t own = part.has_chars()                ? in_content(part.stream + 1)
+      intptr_t own = part.has_chars()                 ? in_content(part.stream + 1)
                      : is_fixed_text(part.type->kind) ? part.type->size
                                                       : 1;
       for (; path && part.has_stream(); path = path->outer) {

@@ -91,7 +91,8 @@ int refuse_length(const text_leaf *k, std::string_view text, dynd_frame *frame) 
   }
   bool large = text.size() > size_t(to->size);
   return report(frame, large ? dynd_error_overflow : dynd_error_value,
-                large ? "overflow while assigning %zu bytes to %s" : "cannot assign %zu bytes to %s, which has no fewer",
+                large ? "overflow while assigning %zu bytes to %s"
+                      : "cannot assign %zu bytes to %s, which has no fewer",
                 text.size(), to->text);
 }
 
@@ -175,8 +176,7 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
       size_t shown = whole_characters(text, 60);
       return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string \"%.*s%s\" to %s",
                     large ? "overflow converting" : "cannot cast", int(shown), text.data(),
-                    shown < text.size() ? "..." : "",
-                    scalar_name[size_t(k->scalar)]);
+                    shown < text.size() ? "..." : "", scalar_name[size_t(k->scalar)]);
     }
     std::memcpy(dst, value, scalar_size[size_t(k->scalar)]);
   }

@@ -529,8 +529,7 @@ private:
     const char *behind = number.text.data() + number.text.size();
     auto [end, status] = std::from_chars(number.text.data(), behind, size);
     if (status != std::errc())
-      tokens_.fail_at(number, what + " " + std::string(number.text) + " does not fit in int64",
-                      error_kind::overflow);
+      tokens_.fail_at(number, what + " " + std::string(number.text) + " does not fit in int64", error_kind::overflow);
     if (end != behind)
       tokens_.fail_at(number, what + " " + std::string(number.text) + " is not an integer");
     return size;

@@ -23,20 +23,20 @@ namespace dynd {
 
 enum class type_kind : uint8_t {
   scalar,
-  string,    ///< UTF-8 text
-  bytes,     ///< any bytes
+  string,       ///< UTF-8 text
+  bytes,        ///< any bytes
   fixed_string, ///< fixed_string[N]: UTF-8 text of at most N bytes; zeros behind it are not part of it
   fixed_bytes,  ///< fixed_bytes[N]: N bytes
-  option,    ///< ?T: a T, or missing
-  tuple,     ///< (T, U)
-  struct_,   ///< {x: T, y: U}
-  pointer,   ///< pointer[T]: a T that is stored elsewhere
-  byteswap,  ///< byteswap[T]: a scalar with its bytes in the other order
-  variable,  ///< T: in a pattern, any element type, of a family if it has one (`Float T`)
-  family,    ///< Float: in a pattern, any type of the family; it binds nothing
-  function,  ///< (T, U) -> R: a signature
-  nothing,   ///< void: the result of a signature that has none
-  fixed_dim, // the dimensions are the last
+  option,       ///< ?T: a T, or missing
+  tuple,        ///< (T, U)
+  struct_,      ///< {x: T, y: U}
+  pointer,      ///< pointer[T]: a T that is stored elsewhere
+  byteswap,     ///< byteswap[T]: a scalar with its bytes in the other order
+  variable,     ///< T: in a pattern, any element type, of a family if it has one (`Float T`)
+  family,       ///< Float: in a pattern, any type of the family; it binds nothing
+  function,     ///< (T, U) -> R: a signature
+  nothing,      ///< void: the result of a signature that has none
+  fixed_dim,    // the dimensions are the last
   strided_dim,
   var_dim,
   any_fixed_dim, ///< fixed: in a pattern, a dimension of one size, fixed or strided
@@ -53,9 +53,7 @@ inline constexpr bool is_text(type_kind kind) {
   return kind == type_kind::string || kind == type_kind::bytes || is_fixed_text(kind);
 }
 /// Texts in UTF-8.
-inline constexpr bool is_string(type_kind kind) {
-  return kind == type_kind::string || kind == type_kind::fixed_string;
-}
+inline constexpr bool is_string(type_kind kind) { return kind == type_kind::string || kind == type_kind::fixed_string; }
 inline constexpr intptr_t max_fixed_text = INT32_MAX; ///< bytes of one
 
 /// The families of types that patterns name.

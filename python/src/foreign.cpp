@@ -15,6 +15,7 @@
 #include "dynd/eval/core_call.h"
 #include "dynd/eval/settings.h"
 #include "dynd/kernel/level.h"
+#include "dynd/type/fixed_text.h"
 #include "values.h"
 
 namespace binding {

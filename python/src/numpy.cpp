@@ -61,8 +61,8 @@ ndt::type type_of_scalar(nb::handle dtype, purpose wanted) {
     }
   }
   std::string advice = std::strchr("UT", kind[0]) ? "; nd.array copies them"
-                       : kind == "O"               ? "; nd.array(x.tolist()) looks at the values"
-                                                   : "";
+                       : kind == "O"              ? "; nd.array(x.tolist()) looks at the values"
+                                                  : "";
   throw error(error_kind::type, std::string(wanted == purpose::view ? "asarray" : "array") +
                                     ": no type for elements of NumPy's dtype " + text_of(dtype) + advice);
 }
@@ -140,9 +140,8 @@ private:
 // Texts that are no view of NumPy's memory: it has no UTF-8.
 bool has_strings(ndt::type type) {
   bool found = false;
-  for_each_part({type.get()}, [&](const type_part &part, const dim_path *) {
-    found |= part.type->kind == type_kind::string;
-  });
+  for_each_part({type.get()},
+                [&](const type_part &part, const dim_path *) { found |= part.type->kind == type_kind::string; });
   return found;
 }
 

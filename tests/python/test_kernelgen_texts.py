@@ -76,6 +76,13 @@ input = text
 output = made
 types = text: fixed_string[4], made: fixed_string[6]
 
+[KERNEL upper_or_missing]
+prototypes = void upper(const char *text, char *made)
+input = text
+output = made
+types = text: fixed_string[4], made: fixed_string[6]
+missing = propagate
+
 [KERNEL fill]
 prototypes = void fill(char text[4], int n)
 input = n
@@ -232,6 +239,12 @@ def test_arrays_of_texts():
 def test_missing_texts():
     a = nd.array(["ab", None, "c"], type="?fixed_string[4]")
     assert nd.tx_total_known(a).tolist() == 2 + 2
+    for b in (a, a[::-1][::-1], nd.array(["ab", None, "c"])):
+        assert nd.tx_upper_or_missing(b).tolist() == ["AB", None, "C"]
+    assert nd.tx_upper_or_missing([["a", None], []]).tolist() == [["A", None], []]
+    assert nd.tx_upper_or_missing("ab").tolist() == "AB"
+    with pytest.raises(ValueError, match="missing"):
+        nd.tx_upper(a)
     with pytest.raises(ValueError, match="missing"):
         nd.tx_total(a)
 

@@ -26,9 +26,9 @@ using testing::ramp;
 enum class outcome { good, bad, sanitizer };
 
 #if defined(__SANITIZE_ADDRESS__)
-// The sanitizer's allocator has locks of its own, which a fork leaves behind where a thread holds one: with GCC 12 up to
-// 3 of 100 children hang in a program that has nothing but malloc, threads and fork. Those children say nothing about
-// our locks: a child that is still there after 10 seconds says whether it is the sanitizer that it waits in.
+// The sanitizer's allocator has locks of its own, which a fork leaves behind where a thread holds one: with GCC 12 up
+// to 3 of 100 children hang in a program that has nothing but malloc, threads and fork. Those children say nothing
+// about our locks: a child that is still there after 10 seconds says whether it is the sanitizer that it waits in.
 constexpr int fewer = 5, in_sanitizer = 3; // each that hangs costs 10 seconds
 
 void tell_where(int, siginfo_t *, void *context) {
