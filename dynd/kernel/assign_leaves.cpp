@@ -97,11 +97,7 @@ int refuse_length(const text_leaf *k, std::string_view text, dynd_frame *frame) 
 }
 
 // Puts a text in the place of the slot's old one, or in another.
-int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
-  if (k->dst.fixed) {
-    bool stored = store_fixed_text(slot, k->dst.fixed, text, k->mode == error_mode::nocheck);
-    return stored ? int(dynd_ok) : refuse_length(k, text, frame);
-  }
+int put_in_slot(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
   auto *pool = reinterpret_cast<row_pool *>(stream[k->pool]);
   if (!pool) {
     return report(frame, dynd_error_type, "assign: the texts of this array cannot be replaced");
@@ -119,17 +115,28 @@ int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_vi
   return dynd_ok;
 }
 
+int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
+  if (!k->dst.fixed) {
+    return put_in_slot(k, stream, slot, text, frame);
+  }
+  bool stored = store_fixed_text(slot, k->dst.fixed, text, k->mode == error_mode::nocheck);
+  return stored ? int(dynd_ok) : refuse_length(k, text, frame);
+}
+
+// AnyFixed: the length of texts is fixed on one side or both.
+template <bool AnyFixed>
 int copy_text(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
               dynd_frame *frame) {
   auto *k = reinterpret_cast<const text_leaf *>(self);
+  const text_slots texts = {k->src.stream, k->src.kind, AnyFixed ? k->src.fixed : nullptr};
   char *dst = stream[k->dst.stream], *src = stream[k->src.stream];
   for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
-    std::string_view text = k->src.read(stream, src);
+    std::string_view text = texts.read(stream, src);
     if (k->checked && !is_utf8(text)) {
       fail_element(frame, i);
       return report(frame, dynd_error_value, "the bytes are not UTF-8 text");
     }
-    if (int status = put_text(k, stream, dst, text, frame)) {
+    if (int status = (AnyFixed ? put_text : put_in_slot)(k, stream, dst, text, frame)) {
       fail_element(frame, i);
       return status;
     }
@@ -210,7 +217,9 @@ size_t make_text_leaf(ckernel_builder &out, size_t offset, const kernel_operand 
                       const kernel_operand &src, error_mode mode) {
   bool parses = !dst.part.is_text(), formats = !src.part.is_text();
   const kernel_operand &number = parses ? dst : src;
-  auto *k = make_leaf<text_leaf>(out, offset, parses ? parse : formats ? format : copy_text);
+  auto *copies =
+      is_fixed_text(dst.type()->kind) || is_fixed_text(src.type()->kind) ? copy_text<true> : copy_text<false>;
+  auto *k = make_leaf<text_leaf>(out, offset, parses ? parse : formats ? format : copies);
   k->dst = dst.texts();
   k->src = src.texts();
   k->pool = uint16_t(pool);
