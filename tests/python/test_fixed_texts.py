@@ -309,3 +309,53 @@ def test_functions_of_numbers_refuse_them():
     for call in (lambda a: a + a, lambda a: a.sum(), lambda a: nd.sqrt(a)):
         with pytest.raises(TypeError, match="fixed_string"):
             call(texts(["a"]))
+
+
+# ---- everything else ------------------------------------------------------------------------------------------------------
+
+def functions():
+    """Functions and methods, called in several ways with one array."""
+    without = {"load", "wrap", "wrap_header", "explain", "trace", "from_c"}
+    for name in dir(nd):
+        f = getattr(nd, name)
+        if callable(f) and not isinstance(f, type) and not name.startswith(("_", "set_")) and name not in without:
+            for other in ([], [1], ["fig"], [[1, 0]]):
+                yield f"{name} {other}", lambda a, f=f, other=other: f(a, *other)
+            yield f"{name} twice", lambda a, f=f: f(a, a)
+            yield f"{name} of a list", lambda a, f=f: f([a, a])
+            yield f"{name} of three", lambda a, f=f: f(a == a, a, a)
+    for name in dir(nd.array):
+        if not name.startswith("__") and name not in ("type", "dtype"):
+            yield f"array.{name}", lambda a, name=name: (lambda m: m() if callable(m) else m)(getattr(a, name))
+
+
+def outcome(call, a):
+    def plain(result):
+        if isinstance(result, tuple):
+            return tuple(map(plain, result))
+        return result.tolist() if isinstance(result, nd.array) else type(result)
+    try:
+        return plain(call(a))
+    except Exception as e:
+        return type(e)
+
+
+def test_what_works_with_texts_works_with_these():
+    arrays = [([["pear", "apple"], ["fig", "kiwi"], ["plum", "fig"]], "{}"), ([["pear", "apple"], [], ["fig"]], "{}"),
+              (["b", None, "a"], "?{}"), ([("a", 1), ("b", 2)], "{{n: {}, x: int32}}")]
+    count = 0
+    for name, call in functions():
+        for values, dtype in arrays:
+            texts, fixed = (outcome(call, nd.array(values, type=dtype.format(t))) for t in ("string", "fixed_string[6]"))
+            assert texts == fixed, (name, dtype)
+            count += not isinstance(texts, type)
+    assert count > 300
+
+
+def test_functions_of_python_get_texts():
+    f = nd.callable(lambda text, key: text.upper() + key.hex(), "(fixed_string[4], fixed_bytes[1]) -> fixed_string[6]")
+    assert f(["ab", "c"], [b"\1", b"\2"]).tolist() == ["AB01", "C02"]
+    rows = nd.callable(lambda texts: "".join(texts.tolist()), "(N * fixed_string[4]) -> fixed_string[8]")
+    assert rows([["a", "bc"], [], ["d"]]).tolist() == ["abc", "", "d"]
+    with pytest.raises(OverflowError):
+        rows([["abc", "def", "ghi"]])
