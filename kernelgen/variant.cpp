@@ -64,6 +64,11 @@ const scalar_type scalar_types[] = {{"bool", "_Bool", 1},
                                     {"complex64", "float _Complex", 8},
                                     {"complex128", "double _Complex", 16}};
 
+// What values of long double are converted to; nothing of another type.
+std::string converted_type(const std::string &c_type) {
+  return c_type == "long double" ? "float64" : c_type == "long double _Complex" ? "complex128" : "";
+}
+
 const scalar_type *find_scalar(std::string_view element) {
   auto found = std::find_if(std::begin(scalar_types), std::end(scalar_types),
                             [&](const scalar_type &t) { return t.element == element; });
@@ -206,9 +211,9 @@ private:
 
   // long double is no type of arrays: its values are converted, one by one.
   void check_long_double(const argument &a) const {
-    std::string wanted = a.type.base == "long double" ? "float64" : "complex128";
-    if (a.element != wanted) {
-      wrong_argument(a, "values of " + a.type.base + " are converted to " + wanted + ", not to " + a.element);
+    if (a.element != converted_type(a.type.base)) {
+      wrong_argument(a, "values of " + a.type.base + " are converted to " + converted_type(a.type.base) + ", not to " +
+                            a.element);
     }
     if (a.is_array()) {
       wrong_argument(a, "arrays of " + a.type.base +
@@ -219,7 +224,7 @@ private:
   void set_type(argument &a) const {
     a.element = type_of(a.name, a.type);
     const scalar_type *scalar = find_scalar(a.element);
-    bool of_void = a.type.base == "void", of_long_double = a.type.base.rfind("long double", 0) == 0;
+    bool of_void = a.type.base == "void", of_long_double = !converted_type(a.type.base).empty();
     a.c_element = (of_void || of_long_double) && scalar       ? scalar->c
                   : of_void && fixed_text_size(a.element) > 0 ? "char"
                                                               : a.type.base;
@@ -232,11 +237,11 @@ private:
     if (a.form == argument_form::opaque || a.element.empty()) {
       bool hidden = a.intent == intent_kind::hide && !a.is_result;
       if (!hidden) {
-        wrong_argument(
-            a, of_void
-                   ? "it points to void: say what is there, `types: " + a.name + ": float64`"
-                   : "there is no type for `" + a.type.declare("") + "`: hide it with a value, or add `" + a.type.base +
-                         (of_long_double ? ": float64` to typemaps, which converts it" : ": type` to typemaps"));
+        std::string added =
+            of_long_double ? converted_type(a.type.base) + "` to typemaps, which converts it" : "type` to typemaps";
+        wrong_argument(a, of_void ? "it points to void: say what is there, `types: " + a.name + ": float64`"
+                                  : "there is no type for `" + a.type.declare("") +
+                                        "`: hide it with a value, or add `" + a.type.base + ": " + added);
       }
       a.form = argument_form::opaque;
       if (!a.value) {
@@ -385,18 +390,18 @@ private:
       wrong(at, text_.made.name, "",
             function_.name + " returns `" + type.declare("") + "`" +
                 (type.pointers ? ": give its size, `return: name(n)`, its type if it is a text, `types: result: "
-                                 "fixed_string[16]`, or "
-                                 "hide it, `return: hide`"
+                                 "fixed_string[16]`, or hide it, `return: hide`"
                                : ", which has no dimensions"));
     }
     a.c_element = type.base;
+    std::string converted = converted_type(type.base);
     if (a.element.empty()) {
       wrong(at, text_.made.name, "",
             "there is no type for `" + type.base + "`, which " + function_.name +
                 " returns: hide it, or add it to typemaps" +
-                (type.base.rfind("long double", 0) == 0 ? ", `" + type.base + ": float64`, which converts it" : ""));
+                (converted.empty() ? "" : ", `" + type.base + ": " + converted + "`, which converts it"));
     }
-    if (type.base.rfind("long double", 0) == 0) {
+    if (!converted.empty()) {
       check_long_double(a);
       a.c_element = find_scalar(a.element)->c;
     }

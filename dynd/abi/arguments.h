@@ -43,6 +43,7 @@ static inline const char *dynd_show_double(char *text, double value) {
 #define DYND_SHOWN(value)                                                                                              \
   _Generic((value), float                                                                                              \
            : dynd_show_double, double                                                                                  \
+           : dynd_show_double, long double                                                                             \
            : dynd_show_double, unsigned long                                                                           \
            : dynd_show_unsigned, unsigned long long                                                                    \
            : dynd_show_unsigned, default                                                                               \

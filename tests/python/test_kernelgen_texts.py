@@ -146,6 +146,11 @@ types = result: fixed_string[6]
 prototypes = long double half(long double x)
 input = x
 
+[KERNEL half_of_positive]
+prototypes = long double half(long double x)
+input = x
+errors = x < 0 => value: {x} is negative, its half {result}
+
 [KERNEL half_at]
 prototypes = void half_at(long double *x, long double *rest)
 inplace = x
@@ -263,6 +268,8 @@ def test_fields_of_structs():
 def test_long_double():
     assert nd.tx_half([[1.0, 3.0], [], [5.0]]).tolist() == [[0.5, 1.5], [], [2.5]]
     assert str(nd.tx_half.signatures[0]) == "(x: float64) -> float64"
+    with pytest.raises(ValueError, match="-1.5 is negative, its half -0.75"):
+        nd.tx_half_of_positive([1.0, -1.5])
     x = nd.array([8.0, 12.0], access="rw")
     assert nd.tx_half_at(x).tolist() == [2, 3] and x.tolist() == [4, 6]
     assert nd.tx_sqrtl(nd.array([4.0, None])).tolist() == [2.0, None]
@@ -277,7 +284,7 @@ CASES = {
                                 "argument x: arrays of long double are not wrapped: call the function from one of header_code"),
     "a returned array of long double": ("prototypes: long double *f(int n)\ninput: n\nreturn: r(n)\n", "arrays of long double are not wrapped"),
     "long double as another type": ("prototypes: double f(long double x)\ninput: x\ntypes: x: int32\n", "are converted to float64, not to int32"),
-    "complex long double": ("prototypes: double f(long double _Complex x)\ninput: x\n", "there is no type for `long double _Complex`"),
+    "complex long double": ("prototypes: double f(long double _Complex x)\ninput: x\n", "add `long double _Complex: complex128` to typemaps"),
     "a text by value": ("prototypes: int f(char c)\ninput: c\ntypes: c: fixed_string[4]\n",
                         "argument c: fixed_string[4] is behind one pointer to bytes, and the function takes `char`"),
     "a text of numbers": ("prototypes: int f(const int *c)\ninput: c\ntypes: c: fixed_string[4]\n", "is behind one pointer to bytes"),
