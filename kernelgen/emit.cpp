@@ -45,6 +45,10 @@ namespace {
 std::string type_test(const std::string &c_type, const std::string &element) {
   static const std::map<char, std::string> kinds = {
       {'f', " && (#)0.5 != 0"}, {'u', " && (#)0.5 == 0 && (#)-1 > 0"}, {'i', " && (#)0.5 == 0 && (#)-1 < 0"}};
+  if (size_t size = fixed_text_size(element)) { // of a text, an array of bytes
+    return "sizeof(" + c_type + ") == " + std::to_string(size) +
+           (is_fixed_string(element) ? " && sizeof((*(" + c_type + " *)0)[0]) == 1" : "");
+  }
   auto kind = kinds.find(c_type == "char" ? '8' : element[0]); // a char is a byte, with a sign or without
   std::string test = kind == kinds.end() ? "" : kind->second;
   for (size_t at = test.find('#'); at != test.npos; at = test.find('#')) {

@@ -83,5 +83,7 @@ std::string whole_sizes_text(const argument &a);
 /// The same as the function gets them: without what is left out of rows.
 std::string sizes_text(const variant &v, const argument &a);
 std::string item_size(const argument &a);
+/// The type of the variable that has a value: of a long double that is converted, another than in memory.
+std::string variable_type(const argument &a);
 
 } // namespace kernelgen

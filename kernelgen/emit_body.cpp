@@ -289,7 +289,10 @@ private:
     case argument_form::value:
       return a.name;
     case argument_form::pointer:
-      return "&" + a.name;
+      if (!a.is_fixed_text()) {
+        return "&" + a.name;
+      }
+      break;
     case argument_form::rows:
       return a.type.is_const ? "(" + a.type.declare("") + ")" + a.name + "_rows" : a.name + "_rows";
     case argument_form::opaque:
@@ -354,6 +357,9 @@ private:
     if (a.form == argument_form::opaque) {
       return;
     }
+    if (a.is_fixed_text()) {
+      return finish_text(a);
+    }
     if (a.is_written_operand() && a.is_optional) {
       out_.line("*(" + a.c_element + " *)(void *)(" + a.name + "_at + _Alignof(" + a.c_element + ")) = " + a.name +
                 ";");
@@ -363,6 +369,33 @@ private:
     }
     if (a.is_result) {
       out_.line("*(" + a.c_element + " *)(void *)" + value_in(a, result_at(a)) + " = " + a.name + ";");
+      mark_present(a);
+    }
+  }
+
+  void store_text(const argument &a, const std::string &to, const std::string &from) {
+    std::string size = std::to_string(fixed_text_size(a.element));
+    out_.line((is_fixed_string(a.element) ? "dynd_store_text(" : "memcpy(") + to + ", " + from + ", " + size + ");");
+  }
+  void refuse_long_text(const argument &a, const std::string &test) {
+    if (is_fixed_string(a.element)) {
+      out_.open("if (" + test + ")");
+      out_.line("return dynd_fail(dynd_f, dynd_error_overflow, \"" + a.name + ": the text of " + v_.function.name +
+                " is longer than " + a.element + "\");");
+      out_.close();
+    }
+  }
+
+  void finish_text(const argument &a) {
+    if (!a.is_written_operand() && !a.is_result) {
+      return;
+    }
+    refuse_long_text(a, a.name + "[" + std::to_string(fixed_text_size(a.element)) + "]");
+    if (a.is_written_operand()) {
+      store_text(a, operand_at(a), a.name);
+    }
+    if (a.is_result) {
+      store_text(a, value_in(a, result_at(a)), a.name);
       mark_present(a);
     }
   }
@@ -389,7 +422,15 @@ private:
 
   void finish_result() {
     const argument &a = v_.result.value;
-    if (v_.result.kind == return_kind::output) {
+    if (v_.result.kind == return_kind::output && a.is_fixed_text()) {
+      out_.open("if (!result)");
+      out_.line("return dynd_fail(dynd_f, dynd_error_value, \"" + v_.function.name + " returned no text\");");
+      out_.close();
+      std::string size = std::to_string(fixed_text_size(a.element));
+      refuse_long_text(a, "!memchr(result, 0, " + size + " + 1)");
+      store_text(a, value_in(a, result_at(a)), "result");
+      mark_present(a);
+    } else if (v_.result.kind == return_kind::output) {
       out_.line("*(" + a.c_element + " *)(void *)" + value_in(a, result_at(a)) + " = result;");
       mark_present(a);
     } else if (v_.result.kind == return_kind::array) {

@@ -4,7 +4,10 @@
 
 namespace kernelgen {
 
-std::string item_size(const argument &a) { return "sizeof(" + a.c_element + ")"; }
+std::string item_size(const argument &a) {
+  size_t fixed = fixed_text_size(a.element);
+  return fixed ? "(size_t)" + std::to_string(fixed) : "sizeof(" + a.c_element + ")";
+}
 
 // The size of an operand is measured; of a result or a hidden array it is what its dimension says.
 std::string c_expressions::size_of(const std::string &name, size_t axis, bool checks) const {

@@ -164,13 +164,16 @@ private:
     if (a.form == argument_form::opaque) {
       return; // its value is in the call
     }
+    if (a.is_fixed_text()) {
+      return emit_text(a);
+    }
     if (a.operand >= 0 && !a.is_optional) {
-      return out_.line(a.c_element + " " + a.name + " = *(const " + a.c_element + " *)(const void *)" +
+      return out_.line(variable_type(a) + " " + a.name + " = *(const " + a.c_element + " *)(const void *)" +
                        value_in(a, at(a)) + ";");
     }
     if (a.is_optional) {
       out_.line("char *" + a.name + "_at = " + at(a) + "; /* a byte: whether it is there; then the value */");
-      out_.line(a.c_element + " " + a.name + ";");
+      out_.line(variable_type(a) + " " + a.name + ";");
       out_.open("if (*" + a.name + "_at)");
       out_.line(a.name + " = *(const " + a.c_element + " *)(const void *)(" + a.name + "_at + _Alignof(" + a.c_element +
                 "));");
@@ -179,7 +182,16 @@ private:
       out_.close();
       return;
     }
-    emit_computed(a, a.c_element + " ");
+    emit_computed(a, variable_type(a) + " ");
+  }
+
+  // A copy, with a zero behind a text.
+  void emit_text(const argument &a) {
+    std::string size = std::to_string(fixed_text_size(a.element));
+    out_.line(a.c_element + " " + a.name + "[" + size + (is_fixed_string(a.element) ? " + 1] = {0};" : "] = {0};"));
+    if (a.operand >= 0) {
+      out_.line("memcpy(" + a.name + ", " + value_in(a, at(a)) + ", " + size + ");");
+    }
   }
 
   // A number, checked where it is computed from sizes; anything else is C.
@@ -257,6 +269,10 @@ private:
 };
 
 } // namespace
+
+std::string variable_type(const argument &a) {
+  return a.type.base.rfind("long double", 0) == 0 ? a.type.base : a.c_element;
+}
 
 std::string value_in(const argument &a, const std::string &place) {
   return a.may_miss ? "(" + place + " + _Alignof(" + a.c_element + "))" : place;

@@ -27,6 +27,10 @@ struct core_dim {
   int symbol = -1;
 };
 
+/// The bytes of a `fixed_string[16]` or `fixed_bytes[16]`; 0 of everything else.
+size_t fixed_text_size(std::string_view element);
+inline bool is_fixed_string(std::string_view element) { return element.substr(0, 12) == "fixed_string"; }
+
 struct argument {
   std::string name;
   c_type type;
@@ -35,7 +39,7 @@ struct argument {
   bool is_result = false; ///< `output`, alone or with another intent
   argument_form form = argument_form::value;
   std::string element;   ///< the type in datashape
-  std::string c_element; ///< the same in C
+  std::string c_element; ///< the same in C; of a fixed_string or fixed_bytes, one byte
   std::vector<expression> dims;
   std::vector<core_dim> core; ///< of an array in the signature: of each of `dims`
   std::optional<expression> value;
@@ -47,6 +51,8 @@ struct argument {
   bool fully_written = false;
   int operand = -1, result = -1; ///< its number among the operands, and among the results, of the signature
 
+  /// One text or some bytes of a fixed length: a variable of the wrapper has them.
+  bool is_fixed_text() const { return form == argument_form::pointer && fixed_text_size(element) > 0; }
   bool is_array() const { return form == argument_form::array || form == argument_form::rows; }
   bool is_given() const { return intent != intent_kind::output && intent != intent_kind::hide; }
   bool is_written_operand() const { return intent == intent_kind::inplace || intent == intent_kind::inout; }
@@ -106,7 +112,7 @@ struct kernel {
   std::string name, registered, description; ///< registered: with the module's prefix
   place at;
   bool threadsafe = false, pure = false, debug = false, propagates = true;
-  bool propagates_in_arrays = false;      ///< with operands that have dimensions too
+  bool propagates_in_arrays = false;      ///< with operands that have dimensions, or are texts, too
   bool skips_missing = false;             ///< `propagates_in_arrays`, and what is missing in rows is left out
   bool returns_status = false;            ///< what is not zero is an error
   std::vector<std::string> before, after; ///< C
@@ -130,7 +136,7 @@ struct module_model {
   std::vector<std::string> notes; ///< what is not wrong, and a person should know
 };
 
-/// A number of a struct: `x`, and `p.x` of a struct inside of it.
+/// A value of a struct: `x`, and `p.x` of a struct inside of it.
 struct struct_field {
   std::string path, element;
   size_t offset = 0;
@@ -139,7 +145,7 @@ struct struct_layout {
   std::vector<struct_field> fields;
   size_t size = 0, alignment = 1;
 };
-/// The fields of `{x: float64, p: {x: int32}}`, as C has them; a problem at `at` where it is no struct of numbers.
+/// The fields of `{x: float64, p: {x: int32}}`, as C has them; a problem at `at` where it is no struct of values.
 struct_layout read_struct(const std::string &element, place at);
 
 /// What datashape calls a type of C, or nothing.
@@ -147,5 +153,4 @@ std::string element_type(const std::vector<typemap> &typemaps, const std::string
 bool is_scalar_type(std::string_view element);
 /// The bytes of a number.
 size_t size_of(std::string_view element);
-
 } // namespace kernelgen

@@ -220,9 +220,9 @@ private:
       size_t sign = item.text.find(':');
       std::string name = trimmed(item.text.substr(0, sign));
       std::string type = sign == item.text.npos ? "" : trimmed(item.text.substr(sign + 1));
-      if (!is_name(name) || (!is_scalar_type(type) && type[0] != '{')) {
+      if (!is_name(name) || (!is_scalar_type(type) && type[0] != '{' && !fixed_text_size(type))) {
         wrong(item.at, section_.name, name,
-              "`types` is a list of argument: type, with a type of the library: buf: uint8");
+              "`types` is a list of argument: type, with a type of the library: buf: uint8, name: fixed_string[16]");
       }
       if (type[0] == '{') {
         read_struct(type, item.at);

@@ -130,10 +130,13 @@ private:
     if (element[0] == '{') {
       read_struct(element, at);
     } else if (!is_scalar_type(element)) {
-      throw problem(
-          at, "the library has no type " + element +
-                  "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128 and "
-                  "structs of them");
+      throw problem(at, fixed_text_size(element)
+                            ? "a text of a fixed length is the type of an argument, `types = name: " + element +
+                                  "`, or of a field of a struct"
+                            : "the library has no type " + element +
+                                  "; it has bool, int8 to int64, uint8 to uint64, float16, float32, float64, "
+                                  "complex64, complex128 and "
+                                  "structs of them");
     }
     to_.typemaps.push_back({canonical_type(words), element, item.at});
   }
@@ -209,7 +212,7 @@ public:
             defaults.plain_written = true;
             add(kind, p, 0, defaults);
           }
-          if (made_.propagates_in_arrays && kind == layout_kind::xnd && has_array(p)) {
+          if (made_.propagates_in_arrays && kind == layout_kind::xnd && has_array_or_text(p)) {
             default_use defaults;
             defaults.may_miss = true;
             add(kind, p, omit, defaults);
@@ -261,7 +264,7 @@ private:
   // Every name in a list is an argument of a function.
   void check_names() const {
     for (const auto &[name, at] : text_.where) {
-      bool found = false;
+      bool found = name == text_.returned_name() && text_.types.count(name);
       for (const auto &[kind, prototypes] : text_.prototypes) {
         for (const prototype &p : prototypes) {
           found |=
@@ -271,7 +274,7 @@ private:
       if (!found) {
         wrong(at, made_.name, name, "no prototype of the kernel has an argument of this name");
       }
-      if (name == "result") {
+      if (name == "result" && text_.arguments.count(name)) {
         wrong(at, made_.name, name, "the name is that of the returned value");
       }
     }
@@ -285,10 +288,12 @@ private:
     });
   }
 
-  bool has_array(const prototype &p) const {
+  bool has_array_or_text(const prototype &p) const {
     return std::any_of(p.parameters.begin(), p.parameters.end(), [&](const parameter &a) {
       auto given = text_.arguments.find(a.name);
-      return given != text_.arguments.end() && given->second.has_dims;
+      auto type = text_.types.find(a.name);
+      return (given != text_.arguments.end() && given->second.has_dims) ||
+             (type != text_.types.end() && fixed_text_size(type->second) > 0);
     });
   }
 
@@ -324,7 +329,7 @@ private:
 
   void note_types(const variant &v) {
     auto note = [&](const argument &a) {
-      if (!a.element.empty() && a.c_element == a.type.base) {
+      if (!a.element.empty() && a.c_element == a.type.base && !fixed_text_size(a.element)) {
         model_.used_types[a.c_element] = {a.c_element, a.element, a.at};
       }
     };

@@ -26,6 +26,12 @@ struct kernel_text {
   std::string return_text;
   place return_at;
   std::set<layout_kind> plain_kinds; ///< kinds that have the prototypes of `prototypes`
+
+  /// What the returned value is called, where it is a result.
+  std::string returned_name() const {
+    std::string name = return_text.substr(0, return_text.find('('));
+    return name.empty() || name == "output" ? "result" : name;
+  }
 };
 
 /// Reads the keys of a section. `module` has the defaults.

@@ -1,4 +1,4 @@
-// Structs as elements: their text in datashape, and where their numbers are in C.
+// Structs, and texts of a fixed length, as elements: their text in datashape, and where their values are in C.
 #include <algorithm>
 
 #include "kernelgen/model.h"
@@ -21,7 +21,8 @@ public:
 
 private:
   [[noreturn]] void refuse() const {
-    throw problem(at_, "expected a struct of numbers, `{x: float64, y: int32}`, not `" + text_ + "`");
+    throw problem(at_, "expected a struct of numbers and texts, `{x: float64, name: fixed_string[16]}`, not `" + text_ +
+                           "`");
   }
   void expect(std::string_view sign, bool also = true) {
     if (!also || tokens_[next_].spelling != sign) {
@@ -37,7 +38,7 @@ private:
       std::string name = tokens_[next_].spelling;
       expect(name, tokens_[next_].kind == token::name);
       expect(":");
-      struct_layout own = tokens_[next_].spelling == "{" ? read_fields(depth + 1) : read_number();
+      struct_layout own = tokens_[next_].spelling == "{" ? read_fields(depth + 1) : read_value();
       size_t begin = (made.size + own.alignment - 1) / own.alignment * own.alignment;
       for (const struct_field &f : own.fields) {
         made.fields.push_back({name + (f.path.empty() ? "" : ".") + f.path, f.element, begin + f.offset});
@@ -54,8 +55,17 @@ private:
     return made;
   }
 
-  struct_layout read_number() {
+  struct_layout read_value() {
     std::string element = tokens_[next_].spelling;
+    if (element == "fixed_string" || element == "fixed_bytes") {
+      next_++;
+      expect("[");
+      element += "[" + tokens_[next_].spelling + "]";
+      size_t size = fixed_text_size(element);
+      expect(tokens_[next_].spelling, size > 0);
+      expect("]");
+      return {{{"", element, 0}}, size, 1};
+    }
     expect(element, is_scalar_type(element));
     size_t size = size_of(element);
     return {{{"", element, 0}}, size, element[0] == 'c' ? size / 2 : size};
@@ -68,6 +78,22 @@ private:
 };
 
 } // namespace
+
+size_t fixed_text_size(std::string_view element) {
+  constexpr size_t most = INT32_MAX;
+  size_t open = element.find('['), size = 0;
+  std::string_view name = element.substr(0, open);
+  if ((name != "fixed_string" && name != "fixed_bytes") || open == element.npos || element.back() != ']') {
+    return 0;
+  }
+  for (char digit : element.substr(open + 1, element.size() - open - 2)) {
+    size = 10 * size + size_t(digit - '0');
+    if (digit < '0' || digit > '9' || size > most) {
+      return 0;
+    }
+  }
+  return size;
+}
 
 struct_layout read_struct(const std::string &element, place at) { return reader(element, at).whole(); }
 

@@ -64,6 +64,11 @@ const scalar_type scalar_types[] = {{"bool", "_Bool", 1},
                                     {"complex64", "float _Complex", 8},
                                     {"complex128", "double _Complex", 16}};
 
+// What values of long double are converted to; nothing of another type.
+std::string converted_type(const std::string &c_type) {
+  return c_type == "long double" ? "float64" : c_type == "long double _Complex" ? "complex128" : "";
+}
+
 const scalar_type *find_scalar(std::string_view element) {
   auto found = std::find_if(std::begin(scalar_types), std::end(scalar_types),
                             [&](const scalar_type &t) { return t.element == element; });
@@ -153,6 +158,7 @@ private:
         wrong_argument(a, "it has dimensions, and the function takes one value: " + a.type.declare(a.name));
       }
     } else {
+      take_text_extent(a);
       if (!has_dims && !a.type.extents.empty()) {
         for (const std::string &extent : a.type.extents) {
           a.dims.push_back(extent.empty() ? expression{expression::name, "", {}, a.at}
@@ -173,18 +179,69 @@ private:
     set_type(a);
   }
 
+  std::string type_of(const std::string &name, const c_type &type) const {
+    auto given = text_.types.find(name);
+    return given != text_.types.end() ? given->second : element_type(model_.typemaps, type.base);
+  }
+
+  // char name[16], char (*names)[16]: the last size is that of one text.
+  void take_text_extent(argument &a) const {
+    size_t size = fixed_text_size(type_of(a.name, a.type));
+    if (!size || a.type.extents.empty()) {
+      return;
+    }
+    if (constant(parse_expression({a.type.extents.back(), a.at})) != int64_t(size)) {
+      wrong_argument(a, "its type " + type_of(a.name, a.type) + " contradicts the prototype: " +
+                            a.type.declare(a.name) + " has [" + a.type.extents.back() + "]");
+    }
+    a.type.extents.pop_back();
+  }
+
+  // A text of a fixed length: bytes behind a pointer.
+  void check_text(const argument &a) const {
+    static const std::set<std::string> bytes = {"char", "signed char", "unsigned char", "int8_t", "uint8_t", "void"};
+    if (!bytes.count(a.type.base) || a.type.pointers != 1) {
+      wrong_argument(a, a.element + " is behind one pointer to bytes, and the function takes `" + a.type.declare("") +
+                            "`");
+    }
+    if (a.is_fixed_text() && fixed_text_size(a.element) > 65536) {
+      wrong_argument(a, "one text has up to 65536 bytes; give it a dimension, " + a.name + "(1)");
+    }
+  }
+
+  // long double is no type of arrays: its values are converted, one by one.
+  void check_long_double(const argument &a) const {
+    if (a.element != converted_type(a.type.base)) {
+      wrong_argument(a, "values of " + a.type.base + " are converted to " + converted_type(a.type.base) + ", not to " +
+                            a.element);
+    }
+    if (a.is_array()) {
+      wrong_argument(a, "arrays of " + a.type.base +
+                            " are not wrapped: call the function from one of header_code that takes double");
+    }
+  }
+
   void set_type(argument &a) const {
-    auto given = text_.types.find(a.name);
-    a.element = given != text_.types.end() ? given->second : element_type(model_.typemaps, a.type.base);
+    a.element = type_of(a.name, a.type);
     const scalar_type *scalar = find_scalar(a.element);
-    bool of_void = a.type.base == "void";
-    a.c_element = of_void && scalar ? scalar->c : a.type.base;
+    bool of_void = a.type.base == "void", of_long_double = !converted_type(a.type.base).empty();
+    a.c_element = (of_void || of_long_double) && scalar       ? scalar->c
+                  : of_void && fixed_text_size(a.element) > 0 ? "char"
+                                                              : a.type.base;
+    if (fixed_text_size(a.element)) {
+      check_text(a);
+    }
+    if (of_long_double && !a.element.empty()) {
+      check_long_double(a);
+    }
     if (a.form == argument_form::opaque || a.element.empty()) {
       bool hidden = a.intent == intent_kind::hide && !a.is_result;
       if (!hidden) {
+        std::string added =
+            of_long_double ? converted_type(a.type.base) + "` to typemaps, which converts it" : "type` to typemaps";
         wrong_argument(a, of_void ? "it points to void: say what is there, `types: " + a.name + ": float64`"
                                   : "there is no type for `" + a.type.declare("") +
-                                        "`: hide it with a value, or add `" + a.type.base + ": type` to typemaps");
+                                        "`: hide it with a value, or add `" + a.type.base + ": " + added);
       }
       a.form = argument_form::opaque;
       if (!a.value) {
@@ -289,7 +346,7 @@ private:
         wrong_argument(a, "it is changed, and cannot be missing: `missing = propagate` is for inputs and outputs");
       }
       a.may_miss = (a.operand >= 0 || a.result >= 0) && !a.is_optional;
-      if (a.may_miss && !find_scalar(a.element)) {
+      if (a.may_miss && !find_scalar(a.element) && !fixed_text_size(a.element)) {
         wrong_argument(a, "its elements are structs, which cannot be missing here");
       }
     };
@@ -323,18 +380,30 @@ private:
     a.dims = given.dims;
     r.kind = given.has_dims ? return_kind::array : return_kind::output;
     a.form = given.has_dims ? argument_form::array : argument_form::value;
+    a.element = type_of(a.name, type);
+    if (size_t size = fixed_text_size(a.element); size && !given.has_dims) {
+      a.form = argument_form::pointer;
+      a.c_element = type.base;
+      return check_text(a);
+    }
     if (type.pointers != int(given.has_dims)) {
       wrong(at, text_.made.name, "",
             function_.name + " returns `" + type.declare("") + "`" +
-                (type.pointers ? ": give its size, `return: name(n)`, or hide it, `return: hide`"
+                (type.pointers ? ": give its size, `return: name(n)`, its type if it is a text, `types: result: "
+                                 "fixed_string[16]`, or hide it, `return: hide`"
                                : ", which has no dimensions"));
     }
-    a.element = element_type(model_.typemaps, type.base);
     a.c_element = type.base;
+    std::string converted = converted_type(type.base);
     if (a.element.empty()) {
       wrong(at, text_.made.name, "",
             "there is no type for `" + type.base + "`, which " + function_.name +
-                " returns: hide it, or add it to typemaps");
+                " returns: hide it, or add it to typemaps" +
+                (converted.empty() ? "" : ", `" + type.base + ": " + converted + "`, which converts it"));
+    }
+    if (!converted.empty()) {
+      check_long_double(a);
+      a.c_element = find_scalar(a.element)->c;
     }
   }
 

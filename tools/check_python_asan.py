@@ -28,6 +28,7 @@ def staged_package():
     libraries = [BUILD / "libdynd.so", *(BUILD / "python").glob("_dynd*.so")]
     for file in [*(ROOT / "python" / "dynd").glob("*.py"), *libraries]:
         (package / file.name).symlink_to(file)
+    (package / "include").symlink_to(ROOT)  # where nd.from_c finds the headers of the ABI, as in an installed package
     return package.parent
 
 

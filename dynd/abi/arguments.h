@@ -43,6 +43,7 @@ static inline const char *dynd_show_double(char *text, double value) {
 #define DYND_SHOWN(value)                                                                                              \
   _Generic((value), float                                                                                              \
            : dynd_show_double, double                                                                                  \
+           : dynd_show_double, long double                                                                             \
            : dynd_show_double, unsigned long                                                                           \
            : dynd_show_unsigned, unsigned long long                                                                    \
            : dynd_show_unsigned, default                                                                               \
@@ -237,6 +238,14 @@ static inline void dynd_mark(char *data, const int64_t *size, const intptr_t *st
     *data = present;
   for (i = 0; ndim > 0 && i < size[0]; i++)
     dynd_mark(data + i * stride[0], size + 1, stride + 1, ndim - 1, present);
+}
+
+/* A text of C as a fixed_string of that many bytes: what is behind its end is zero. */
+static inline void dynd_store_text(char *to, const void *text, size_t size) {
+  const char *end = (const char *)memchr(text, 0, size);
+  size_t used = end ? (size_t)(end - (const char *)text) : size;
+  memcpy(to, text, used);
+  memset(to + used, 0, size - used);
 }
 
 /* Memory for one array argument. It is the frame's, is kept for all outer elements of a call, and grows by doubling. */

@@ -20,6 +20,7 @@
 #include <type_traits>
 
 #include "dynd/array/block.h"
+#include "dynd/type/fixed_text.h"
 #include "dynd/type/part.h"
 #include "dynd/type/slots.h"
 
@@ -76,8 +77,11 @@ public:
   scalar_id scalar() const { return part_.scalar(); }
   /// A scalar in the byte order of this CPU: in the array, or in `room` where it had to be swapped.
   const char *value(char *room) const;
-  /// Of a string or bytes.
+  /// Of texts and bytes.
   std::string_view text() const {
+    if (is_fixed_text(kind())) {
+      return read_fixed_text(at_[0], part_.type);
+    }
     row_extent row = read_slot(at_[0], slots().kind);
     return {at_[1] + row.start, size_t(row.size)};
   }

@@ -11,12 +11,30 @@
 
 namespace dynd {
 
+namespace {
+
+size_t value_size(const type_part &part) {
+  return is_fixed_text(part.type->kind) ? size_t(part.type->size) : scalar_size[size_t(part.scalar())];
+}
+
+size_t find_value_size(const type_data *type, int stream) {
+  size_t found = 0;
+  for_each_part({type}, [&](const type_part &part, const dim_path *) {
+    if (part.stream == stream && (part.scalar() != not_scalar || is_fixed_text(part.type->kind))) {
+      found = value_size(part);
+    }
+  });
+  return found;
+}
+
+} // namespace
+
 size_t stream_item(const type_data *type, int stream, slot_kind kind) {
   switch (type->roles[stream]) {
   case stream_role::values: {
     const type_data *t = type->dtype;
     t = t->kind == type_kind::option ? t->element : t; // the usual cases without a search
-    return scalar_size[size_t(t->kind == type_kind::scalar ? t->scalar : stream_scalar(type, stream))];
+    return t->kind == type_kind::scalar ? scalar_size[size_t(t->scalar)] : find_value_size(type, stream);
   }
   case stream_role::chars:
   case stream_role::valid:
@@ -26,16 +44,6 @@ size_t stream_item(const type_data *type, int stream, slot_kind kind) {
   default:
     return size_t(slot_size(kind));
   }
-}
-
-scalar_id stream_scalar(const type_data *type, int stream) {
-  scalar_id found = not_scalar;
-  for_each_part({type}, [&](const type_part &part, const dim_path *) {
-    if (part.stream == stream && part.scalar() != not_scalar) {
-      found = part.scalar();
-    }
-  });
-  return found;
 }
 
 void set_c_order(array_block &block) {
@@ -124,7 +132,7 @@ private:
       if (part.restarts()) {
         below[size_t(part.dim)] = all.size();
         all.push_back({part.stream});
-      } else if (part.is_text()) {
+      } else if (part.has_chars()) {
         all.push_back({part.stream});
         all.back().add(part.stream + 1, 1, pool_fill::zeros);
       }
@@ -191,12 +199,12 @@ void settle(array_block &block) {
       return;
     }
     int s = part.stream;
-    row_pool *rows = part.is_text() || part.restarts() ? as_pool(block.streams()[s].owner) : nullptr;
+    row_pool *rows = part.has_chars() || part.restarts() ? as_pool(block.streams()[s].owner) : nullptr;
     size_t item = 0;
     for (; path; path = path->outer) { // along the outermost: what is below one element of the content
       item = size_t(block.strides(s)[path->dim]);
     }
-    counted *chars = part.is_text() ? block.streams()[s + 1].owner : nullptr;
+    counted *chars = part.has_chars() ? block.streams()[s + 1].owner : nullptr;
     move(s, rows ? rows->below() : block.streams()[s].owner, item);
     if (chars) {
       move(s + 1, chars, 1);
@@ -280,9 +288,12 @@ void array_writer::add_nothing(const type_part &part) {
   const type_data *t = part.type;
   switch (t->kind) {
   case type_kind::scalar:
-  case type_kind::byteswap: {
-    char zeros[16] = {};
-    return add_value(part.stream, zeros, scalar_size[size_t(part.scalar())]);
+  case type_kind::byteswap:
+  case type_kind::fixed_string:
+  case type_kind::fixed_bytes: {
+    size_t size = value_size(part);
+    std::memset(add_space(part.stream, size), 0, size);
+    return;
   }
   case type_kind::string:
   case type_kind::bytes:

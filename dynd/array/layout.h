@@ -25,9 +25,6 @@ inline size_t stream_item(const array_block &block, int s) {
   return stream_item(block.type, s, block.streams()[s].kind);
 }
 
-/// The scalar of a stream of values.
-scalar_id stream_scalar(const type_data *type, int stream);
-
 /// Sets the strides of all streams as elements in C order without gaps have them. Sizes and kinds of slots are set.
 void set_c_order(array_block &block);
 

@@ -58,7 +58,9 @@ public:
     }
     case type_kind::string:
     case type_kind::bytes:
-      return append_quoted(text_, at.text(), at.kind() == type_kind::string);
+    case type_kind::fixed_string:
+    case type_kind::fixed_bytes:
+      return append_quoted(text_, at.text(), is_string(at.kind()));
     case type_kind::option:
       return at.is_there() ? print(at.inside()) : print_nothing();
     case type_kind::pointer: {

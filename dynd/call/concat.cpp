@@ -41,8 +41,6 @@ void check_outside(const char *name, const std::vector<array> &arrays, int axis)
 
 namespace {
 
-bool is_text(const type_data *type) { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
-
 // The type that elements of both are converted to; null where there is none but themselves.
 const type_data *common_element(const type_data *a, const type_data *b) {
   if (a == b) {
@@ -54,7 +52,7 @@ const type_data *common_element(const type_data *a, const type_data *b) {
   }
   const type_data *inside = a->kind == type_kind::option ? a->element : a;
   const type_data *other_inside = b->kind == type_kind::option ? b->element : b;
-  if (inside == other_inside && (is_text(inside) || inside->nfields)) {
+  if (inside == other_inside && (is_text(inside->kind) || inside->nfields)) {
     return ndt::make_option(ndt::type(inside)).get();
   }
   return nullptr;

@@ -127,7 +127,7 @@ array isin(const array &a, const array &values, bool invert) {
   const type_data *own = below_option(a->type->dtype), *other = below_option(values->type->dtype);
   element_kind kind, of_values;
   bool numbers = find_element_kind(a->type->dtype, kind) && find_element_kind(values->type->dtype, of_values);
-  bool texts = own == other && (own->kind == type_kind::string || own->kind == type_kind::bytes);
+  bool texts = is_text(own->kind) && is_text(other->kind) && is_string(own->kind) == is_string(other->kind);
   if (!numbers && !texts) {
     fail(error_kind::type, "isin: " + std::string(a.type().dtype().str()) + " among " +
                                std::string(values.type().dtype().str()) +

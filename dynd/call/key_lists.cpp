@@ -39,13 +39,10 @@ array own_keys(const char *name, const array &list) {
   return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(kind.scalar), error_mode::nocheck));
 }
 
-text_reader::text_reader(const array &list)
-    : slots_(list->streams()[0].address), content_(list->streams()[1].address), limit_(content_),
-      stride_(list->strides(0)[0]), kind_(list->streams()[0].kind) {
+text_reader::text_reader(const array &list) : texts_(list) {
   for (intptr_t i : {intptr_t(0), list.size(0) - 1}) { // where the last one ends, mostly all do
-    if (i >= 0 && i < list.size(0)) {
-      row_extent row = read_slot(slots_ + i * stride_, kind_);
-      limit_ = row.size > 0 ? std::max(limit_, content_ + row.start + row.size) : limit_;
+    if (i >= 0 && i < list.size(0) && !texts_[i].empty()) {
+      limit_ = std::max(limit_, texts_[i].data() + texts_[i].size());
     }
   }
 }

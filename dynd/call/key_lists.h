@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "dynd/array/array.h"
 #include "dynd/base/cache_lines.h"
+#include "dynd/call/list_texts.h"
 #include "dynd/call/slot_table.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/eval/nested.h"
@@ -32,30 +32,24 @@ public:
   explicit text_reader(const array &list);
 
   text_key operator()(intptr_t i) const {
-    row_extent row = read_slot(slots_ + i * stride_, kind_);
-    const char *data = content_ + row.start;
-    text_key key = {0, data, row.size, i};
-    if (row.size <= 0) {
-      key.size = 0;
-    } else if (limit_ - data >= 8) {
-      std::memcpy(&key.word, data, 8);
-      key.word &= row.size < 8 ? (uint64_t(1) << (8 * row.size)) - 1 : ~uint64_t(0);
+    std::string_view text = texts_[i];
+    auto size = int64_t(text.size());
+    text_key key = {0, text.data(), size, i};
+    if (size > 0 && limit_ - text.data() >= 8) {
+      std::memcpy(&key.word, text.data(), 8);
+      key.word &= size < 8 ? (uint64_t(1) << (8 * size)) - 1 : ~uint64_t(0);
     } else {
-      std::memcpy(&key.word, data, size_t(row.size < 8 ? row.size : 8));
+      std::memcpy(&key.word, text.data(), size_t(size < 8 ? size : 8));
     }
     return key;
   }
 
 private:
-  const char *slots_, *content_, *limit_;
-  intptr_t stride_;
-  slot_kind kind_;
+  list_texts texts_;
+  const char *limit_ = nullptr;
 };
 
-inline bool has_texts(const array &list) {
-  type_kind kind = list->type->dtype->kind;
-  return kind == type_kind::string || kind == type_kind::bytes;
-}
+inline bool has_texts(const array &list) { return is_text(list->type->dtype->kind); }
 
 /// The number that has a key: of all NaNs a quiet one.
 template <class Code> typename Code::bits number_of(uint64_t key, bool descending) {

@@ -29,7 +29,7 @@ bool find_ordered_kind(const type_data *dtype, bool &option, bool &swapped, std:
   }
   option = dtype->kind == type_kind::option;
   const type_data *inside = option ? dtype->element : dtype;
-  return inside->kind == type_kind::string || inside->kind == type_kind::bytes;
+  return is_text(inside->kind);
 }
 
 void check_type(const char *name, const type_data *type) {
@@ -121,7 +121,7 @@ key_column::key_column(const char *name, const array &list, bool descending, boo
   if (kind.number) {
     read_numbers(name, dense_numbers(inside, kind), *kind.number, one_zero);
   } else {
-    texts_ = inside;
+    texts_ = list_texts(inside);
     read_texts(name);
   }
 }
@@ -143,9 +143,9 @@ void key_column::read_numbers(const char *name, const array &numbers, scalar_id 
 
 void key_column::read_texts(const char *name) {
   int64_t *to = keys_.fill();
-  in_pieces(name, texts_.size(0), [&](intptr_t begin, intptr_t end) {
+  in_pieces(name, list_.size(0), [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      std::string_view own = is_missing(i) ? std::string_view() : text(i);
+      std::string_view own = is_missing(i) ? std::string_view() : texts_[i];
       unsigned char bytes[8] = {};
       std::copy_n(own.data(), std::min<size_t>(own.size(), 8), bytes);
       uint64_t key = 0;
@@ -157,14 +157,8 @@ void key_column::read_texts(const char *name) {
   });
 }
 
-std::string_view key_column::text(int64_t i) const {
-  const stream *streams = texts_->streams();
-  row_extent row = read_slot(streams[0].address + i * texts_->strides(0)[0], streams[0].kind);
-  return row.size > 0 ? std::string_view(streams[1].address + row.start, size_t(row.size)) : std::string_view("");
-}
-
 int key_column::compare_texts(const key_column &a, int64_t i, const key_column &b, int64_t j) {
-  int order = a.text(i).compare(b.text(j));
+  int order = a.texts_[i].compare(b.texts_[j]);
   return a.descending_ ? -order : order;
 }
 

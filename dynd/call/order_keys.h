@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dynd/array/array.h"
+#include "dynd/call/list_texts.h"
 #include "dynd/eval/nested.h"
 
 namespace dynd::nd {
@@ -52,10 +52,9 @@ public:
 private:
   void read_numbers(const char *name, const array &numbers, scalar_id scalar, bool one_zero);
   void read_texts(const char *name);
-  std::string_view text(int64_t i) const;
 
   array list_;
-  array texts_; // null for numbers
+  list_texts texts_; // none of numbers
   place_buffer keys_;
   const char *valid_ = nullptr;
   intptr_t valid_stride_ = 0;

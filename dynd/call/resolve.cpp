@@ -179,14 +179,15 @@ private:
     if (wanted.get() == own) {
       return fit::exact;
     }
-    if (own->kind != type_kind::scalar || wanted->kind != type_kind::scalar) {
+    bool texts = is_text(own->kind) && is_fixed_text(wanted->kind) && is_string(own->kind) == is_string(wanted->kind);
+    if (!texts && (own->kind != type_kind::scalar || wanted->kind != type_kind::scalar)) {
       return no(label(i) + " has elements of type " + blocks_[i]->type->dtype->text + "; it takes " + takes());
     }
     if (operands_[size_t(i)].inout) {
       return no(label(i) + " is read and written as " + std::string(wanted.str()) + ", and has elements of type " +
                 own->text);
     }
-    fit how = fit_of(own->scalar, wanted->scalar);
+    fit how = texts ? fit::like_numpy : fit_of(own->scalar, wanted->scalar); // a text that is too long is refused
     return how != fit::none ? how
                             : no(label(i) + " is " + own->text + ", which does not convert to " +
                                  std::string(wanted.str()) + " without loss");

@@ -76,7 +76,8 @@ private:
     bool symbol = value->kind == type_kind::variable || (value->kind == type_kind::family && !result);
     if (!symbol && (t->abstract || !has_c_layout(t))) {
       wrong(std::string("has an operand that a kernel cannot have: ") + type->text +
-            " (its elements are scalars, which may be missing, structs and tuples of scalars, or a variable)");
+            " (its elements are scalars or texts of a fixed length, which may be missing, structs and tuples of these, "
+            "or a variable)");
     }
     return made;
   }

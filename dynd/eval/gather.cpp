@@ -75,6 +75,8 @@ public:
     switch (t->kind) {
     case type_kind::scalar:
     case type_kind::byteswap:
+    case type_kind::fixed_string:
+    case type_kind::fixed_bytes:
       return copy_items(from.stream, to.stream, in);
     case type_kind::option: {
       copy_items(from.stream, to.stream, in);
@@ -338,7 +340,7 @@ private:
     if (writable_ && as_pool(result_.streams()[to.stream].owner)->take(content.places.total()) < 0) {
       fail(error_kind::memory, std::string(name_) + ": no memory for the rows");
     }
-    if (from.is_text()) {
+    if (from.has_chars()) {
       return copy_chars(from.stream + 1, to.stream + 1, content);
     }
     bool pointers = from.type->kind == type_kind::pointer;

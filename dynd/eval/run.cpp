@@ -49,7 +49,9 @@ intptr_t weight_of_element(const task &t, intptr_t elements) {
       return (memory ? intptr_t(memory->size) / item : pool ? pool->used() : 0) / elements;
     };
     for_each_part(part_at(block.type, t.operands[o].ndim), [&](const type_part &part, const dim_path *path) {
-      intptr_t own = part.is_text() ? in_content(part.stream + 1) : 1;
+      intptr_t own = part.has_chars()                 ? in_content(part.stream + 1)
+                     : is_fixed_text(part.type->kind) ? part.type->size
+                                                      : 1;
       for (; path && part.has_stream(); path = path->outer) {
         intptr_t size = block.size()[path->dim];
         own = size < 0 ? in_content(part.stream) : __builtin_mul_overflow(own, size, &own) ? INTPTR_MAX : own;

@@ -209,12 +209,14 @@ private:
   size_t text(size_t offset, const kernel_operand &dst, const kernel_operand &src) {
     const type_data *to = dst.type(), *from = src.type();
     bool copies = dst.part.is_text() && src.part.is_text();
-    bool formats = to->kind == type_kind::string && src.part.scalar() != not_scalar;
-    bool parses = from->kind == type_kind::string && dst.part.scalar() != not_scalar;
+    bool formats = is_string(to->kind) && src.part.scalar() != not_scalar;
+    bool parses = is_string(from->kind) && dst.part.scalar() != not_scalar;
     if (!copies && !formats && !parses) {
       cannot_assign(dst, src);
     }
-    may_refuse |= copies ? from->kind == type_kind::bytes && to != from : parses && what_.mode != error_mode::nocheck;
+    bool checked = what_.mode != error_mode::nocheck;
+    may_refuse |= copies ? checks_utf8(to, from) || (checked && !always_fits(to, from))
+                         : checked && (parses || is_fixed_text(to->kind));
     return note(offset, make_text_leaf(out_, offset, dst, pool_of(dst), src, what_.mode), [&] {
       return (copies ? "text " : formats ? "format " : "parse ") + pair_text(dst, src);
     });

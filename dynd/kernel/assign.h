@@ -4,6 +4,9 @@
 //                         destination that have no memory get it
 //   scalars               all pairs, checked as the error mode says (type/error_mode.h)
 //   string, bytes         copied; parsed to and formatted from scalars
+//   fixed_string[N], fixed_bytes[N]
+//                         the same; what is too long, or for fixed_bytes too short, is refused, with `nocheck` cut off
+//                         or filled with zeros
 //   ?T                    missing to missing; missing to anything else is an error
 //   structs, tuples       by field name; by position
 //   pointer[T]            what it points to

@@ -56,7 +56,7 @@ void find_present(const option_spec &spec, char *const *stream, const intptr_t *
       }
     }
   }
-  if (spec.text.kind != slot_kind::none) {
+  if (spec.text.is_text()) {
     const byte_stream slot(stream, stride, spec.text.stream, first);
     for (size_t i = 0; i < n; i++) {
       there[i] = there[i] && !is_missing_text(spec.text.read(stream, &slot[i]));

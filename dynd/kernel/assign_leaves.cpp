@@ -81,8 +81,23 @@ struct text_leaf {
   error_mode mode;
 };
 
+// A text whose length does not fit.
+int refuse_length(const text_leaf *k, std::string_view text, dynd_frame *frame) {
+  const type_data *to = k->dst.fixed;
+  if (to->kind == type_kind::fixed_string) {
+    int shown = int(whole_characters(text, 60));
+    return report(frame, dynd_error_overflow, "overflow while assigning string \"%.*s%s\" of %zu bytes to %s", shown,
+                  text.data(), size_t(shown) < text.size() ? "..." : "", text.size(), to->text);
+  }
+  bool large = text.size() > size_t(to->size);
+  return report(frame, large ? dynd_error_overflow : dynd_error_value,
+                large ? "overflow while assigning %zu bytes to %s"
+                      : "cannot assign %zu bytes to %s, which has no fewer",
+                text.size(), to->text);
+}
+
 // Puts a text in the place of the slot's old one, or in another.
-int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
+int put_in_slot(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
   auto *pool = reinterpret_cast<row_pool *>(stream[k->pool]);
   if (!pool) {
     return report(frame, dynd_error_type, "assign: the texts of this array cannot be replaced");
@@ -100,17 +115,28 @@ int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_vi
   return dynd_ok;
 }
 
+int put_text(const text_leaf *k, char *const *stream, char *slot, std::string_view text, dynd_frame *frame) {
+  if (!k->dst.fixed) {
+    return put_in_slot(k, stream, slot, text, frame);
+  }
+  bool stored = store_fixed_text(slot, k->dst.fixed, text, k->mode == error_mode::nocheck);
+  return stored ? int(dynd_ok) : refuse_length(k, text, frame);
+}
+
+// AnyFixed: the length of texts is fixed on one side or both.
+template <bool AnyFixed>
 int copy_text(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
               dynd_frame *frame) {
   auto *k = reinterpret_cast<const text_leaf *>(self);
+  const text_slots texts = {k->src.stream, k->src.kind, AnyFixed ? k->src.fixed : nullptr};
   char *dst = stream[k->dst.stream], *src = stream[k->src.stream];
   for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
-    std::string_view text = k->src.read(stream, src);
+    std::string_view text = texts.read(stream, src);
     if (k->checked && !is_utf8(text)) {
       fail_element(frame, i);
       return report(frame, dynd_error_value, "the bytes are not UTF-8 text");
     }
-    if (int status = put_text(k, stream, dst, text, frame)) {
+    if (int status = (AnyFixed ? put_text : put_in_slot)(k, stream, dst, text, frame)) {
       fail_element(frame, i);
       return status;
     }
@@ -131,6 +157,7 @@ int format(char *const *stream, const intptr_t *stride, size_t count, const cker
       }
       append_scalar(text, k->scalar, k->swapped ? swapped : src);
       if (int status = put_text(k, stream, dst, text, frame)) {
+        fail_element(frame, i);
         return status;
       }
     }
@@ -153,14 +180,10 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
     if (result != parsed::good) [[unlikely]] {
       fail_element(frame, i);
       bool large = result == parsed::too_large;
-      bool is_long = text.size() > 60;
-      size_t shown = is_long ? 60 : text.size();
-      while (is_long && shown > 0 && (text[shown] & 0xc0) == 0x80) { // not in the middle of a character
-        shown--;
-      }
+      size_t shown = whole_characters(text, 60);
       return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string \"%.*s%s\" to %s",
-                    large ? "overflow converting" : "cannot cast", int(shown), text.data(), is_long ? "..." : "",
-                    scalar_name[size_t(k->scalar)]);
+                    large ? "overflow converting" : "cannot cast", int(shown), text.data(),
+                    shown < text.size() ? "..." : "", scalar_name[size_t(k->scalar)]);
     }
     std::memcpy(dst, value, scalar_size[size_t(k->scalar)]);
   }
@@ -180,17 +203,29 @@ size_t make_convert_leaf(ckernel_builder &out, size_t offset, const kernel_opera
   return offset + sizeof(convert_leaf);
 }
 
+bool checks_utf8(const type_data *to, const type_data *from) {
+  return is_string(to->kind) && (!is_string(from->kind) || (to->kind == type_kind::string && to != from));
+}
+
+bool always_fits(const type_data *to, const type_data *from) {
+  return !is_fixed_text(to->kind) || to == from ||
+         (to->kind == type_kind::fixed_string && is_fixed_text(from->kind) && from->size <= to->size) ||
+         (from->kind == type_kind::fixed_bytes && from->size == to->size);
+}
+
 size_t make_text_leaf(ckernel_builder &out, size_t offset, const kernel_operand &dst, int pool,
                       const kernel_operand &src, error_mode mode) {
   bool parses = !dst.part.is_text(), formats = !src.part.is_text();
   const kernel_operand &number = parses ? dst : src;
-  auto *k = make_leaf<text_leaf>(out, offset, parses ? parse : formats ? format : copy_text);
+  auto *copies =
+      is_fixed_text(dst.type()->kind) || is_fixed_text(src.type()->kind) ? copy_text<true> : copy_text<false>;
+  auto *k = make_leaf<text_leaf>(out, offset, parses ? parse : formats ? format : copies);
   k->dst = dst.texts();
   k->src = src.texts();
   k->pool = uint16_t(pool);
   k->scalar = number.part.scalar();
   k->swapped = number.type()->kind == type_kind::byteswap;
-  k->checked = dst.type()->kind == type_kind::string && src.type()->kind == type_kind::bytes;
+  k->checked = checks_utf8(dst.type(), src.type());
   k->mode = mode;
   return offset + sizeof(text_leaf);
 }

@@ -13,7 +13,12 @@ namespace dynd {
 /// Scalars, converted and checked.
 size_t make_convert_leaf(ckernel_builder &out, size_t offset, const kernel_operand &dst, const kernel_operand &src,
                          error_mode mode);
-/// Text to text, a number to a string, a string to a number. `pool`: the stream of the destination's pool.
+/// Whether bytes are to be checked for UTF-8: texts of a fixed length may be a view of any memory.
+bool checks_utf8(const type_data *to, const type_data *from);
+/// Whether every text of the one type has a length that the other takes.
+bool always_fits(const type_data *to, const type_data *from);
+/// Text to text, a number to a string, a string to a number. `pool`: the stream of the destination's pool, where its
+/// texts have no fixed length.
 size_t make_text_leaf(ckernel_builder &out, size_t offset, const kernel_operand &dst, int pool,
                       const kernel_operand &src, error_mode mode);
 

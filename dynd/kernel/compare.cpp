@@ -218,7 +218,7 @@ private:
     if (is_number(a) && is_number(b)) {
       return build_numbers(offset, left, right);
     }
-    if (left.part.is_text() && a->kind == b->kind) {
+    if (left.part.is_text() && right.part.is_text() && is_string(a->kind) == is_string(b->kind)) {
       return build_texts(offset, left, right);
     }
     if (left.part.is_dim() && right.part.is_dim()) {
@@ -419,7 +419,7 @@ size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel
 /// The bool goes to the stream `result` of the call.
 size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                        const kernel_operand &right, comparison which) {
-  if (left.part.is_text() && left.type() == right.type()) {
+  if (left.part.has_chars() && left.type() == right.type()) {
     return build_texts(out, offset, result, left, right, which);
   }
   auto *k = make_leaf<predicate_kernel>(out, offset, predicate);

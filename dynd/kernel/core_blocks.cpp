@@ -18,7 +18,7 @@ constexpr intptr_t tile = 8; // columns of a transposed copy that are written si
 /// A copy between two layouts of the same elements.
 struct walk {
   int ndim = 0;
-  intptr_t size[max_ndim + 1], to[max_ndim + 1], from[max_ndim + 1];
+  intptr_t size[max_ndim + 2], to[max_ndim + 2], from[max_ndim + 2]; // outer elements, core dimensions, bytes
 
   void add(intptr_t n, intptr_t to_stride, intptr_t from_stride) {
     size[ndim] = n;
@@ -84,8 +84,13 @@ void copy_elements(const walk &w, int width, char *to, const char *from) {
     return copy_dims<uint32_t>(w, 0, to, from);
   case 8:
     return copy_dims<uint64_t>(w, 0, to, from);
-  default:
+  case 16:
     return copy_dims<sixteen_bytes>(w, 0, to, from);
+  default: { // a text of a fixed length: its bytes are one more dimension
+    walk bytes = w;
+    bytes.add(width, 1, 1);
+    return copy_dims<uint8_t>(bytes, 0, to, from);
+  }
   }
 }
 

@@ -7,15 +7,22 @@
 
 #include "dynd/abi/callable.h"
 #include "dynd/array/layout.h"
+#include "dynd/type/fixed_text.h"
 
 namespace dynd {
 
-/// Texts of an operand: the stream of their slots; their bytes are in the next.
+/// Texts of an operand: the stream of their slots, and their bytes in the next; or the stream of texts of a fixed
+/// length.
 struct text_slots {
   uint16_t stream;
   slot_kind kind;
+  const type_data *fixed = nullptr; ///< their type, where the length is fixed
 
+  bool is_text() const { return kind != slot_kind::none || fixed; }
   std::string_view read(char *const *streams, const char *slot) const {
+    if (fixed) {
+      return read_fixed_text(slot, fixed);
+    }
     row_extent row = read_slot(slot, kind);
     return row.size ? std::string_view(streams[stream + 1] + row.start, size_t(row.size)) : std::string_view("");
   }
@@ -31,7 +38,10 @@ struct kernel_operand {
   int stream() const { return first + part.stream; }
   slot_kind slots() const { return slot_kind(meta->kind[part.stream]); }
   /// Of what is no text: its stream alone.
-  text_slots texts() const { return {uint16_t(stream()), part.is_text() ? slots() : slot_kind::none}; }
+  text_slots texts() const {
+    return {uint16_t(stream()), part.has_chars() ? slots() : slot_kind::none,
+            is_fixed_text(type()->kind) ? type() : nullptr};
+  }
   intptr_t size() const { return meta->dim_size[part.dim]; }
   /// The stride along dimension `dim` of the meta's stream s.
   intptr_t stride(int s, int dim) const { return meta->stride[size_t(s) * meta->ndim + size_t(dim)]; }

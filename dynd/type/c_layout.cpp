@@ -19,6 +19,11 @@ c_layout c_layout_of(const type_data *dtype) {
     all.offset = {0};
     return all;
   }
+  if (is_fixed_text(dtype->kind)) { // char[N]
+    all.size = dtype->size;
+    all.offset = {0};
+    return all;
+  }
   auto aligned = [](intptr_t at, intptr_t alignment) { return (at + alignment - 1) / alignment * alignment; };
   for (int i = 0; i < dtype->nfields; i++) {
     c_layout own = c_layout_of(dtype->fields[i].type);
@@ -36,7 +41,7 @@ c_layout c_layout_of(const type_data *dtype) {
 bool has_c_layout(const type_data *dtype) {
   if (dtype->kind != type_kind::struct_ && dtype->kind != type_kind::tuple) {
     const type_data *value = dtype->kind == type_kind::option ? dtype->element : dtype;
-    return value->kind == type_kind::scalar;
+    return value->kind == type_kind::scalar || is_fixed_text(value->kind);
   }
   return std::all_of(dtype->fields, dtype->fields + dtype->nfields,
                      [](const type_field &f) { return f.type->kind != type_kind::option && has_c_layout(f.type); });

@@ -55,8 +55,8 @@ std::optional<type_family> find_family(std::string_view name) {
                               : std::nullopt;
 }
 
-/// Kinds of ndtypes whose types are not here. As variables they would match anything.
-bool is_kind_without_types(std::string_view name) {
+/// Kinds of ndtypes that are no families here. As variables they would match anything.
+bool is_unknown_kind(std::string_view name) {
   constexpr std::string_view names[] = {"FixedString",     "FixedBytes",     "Categorical",
                                         "FixedStringKind", "FixedBytesKind", "CategoricalKind"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -431,8 +431,10 @@ private:
       return ndt::make_bytes();
     if (name.is_name("void"))
       return ndt::make_void();
-    if (name.kind == token_kind::name && is_kind_without_types(name.text))
-      tokens_.fail_at(name, "there are no types of the kind " + describe(name));
+    if (name.is_name("fixed_string") || name.is_name("fixed_bytes"))
+      return parse_fixed_text(name);
+    if (name.kind == token_kind::name && is_unknown_kind(name.text))
+      tokens_.fail_at(name, "there is no family " + describe(name));
     if (is_variable(name) && !tokens_.peek().is("*"))
       return ndt::make_variable(name.text);
     if (std::optional<type_family> family = name.kind == token_kind::name ? find_family(name.text) : std::nullopt)
@@ -452,6 +454,31 @@ private:
     ndt::type element = parse_type(0);
     expect(round ? ")" : "]", "after the type in brackets");
     return make(element);
+  }
+
+  /// "fixed_string[8]", "fixed_string(8)", "fixed_string(8, 'utf8')"; "fixed_bytes[8]", "fixed_bytes(size=8)".
+  ndt::type parse_fixed_text(const token &name) {
+    bool text = name.is_name("fixed_string"), round = tokens_.peek().is("(");
+    if (round)
+      tokens_.take();
+    else
+      expect("[", "after " + describe(name));
+    if (round && !text && tokens_.peek().is_name("size")) {
+      tokens_.take();
+      expect("=", "after \"size\"");
+    }
+    const token number = tokens_.take();
+    if (number.kind != token_kind::number)
+      tokens_.fail_at(number, "expected a number of bytes, found " + describe(number));
+    intptr_t size = parse_size(number, "length");
+    if (round && text && tokens_.peek().is(",")) {
+      tokens_.take();
+      const token encoding = tokens_.take();
+      if (encoding.kind != token_kind::quoted || unquoted(tokens_, encoding) != "utf8")
+        tokens_.fail_at(encoding, "the encoding of a fixed_string is 'utf8', found " + describe(encoding));
+    }
+    expect(round ? ")" : "]", "after the number of bytes");
+    return with_place(number, [&] { return text ? ndt::make_fixed_string(size) : ndt::make_fixed_bytes(size); });
   }
 
   void expect(const char *symbol, const std::string &where) {
@@ -495,17 +522,16 @@ private:
     parser &p;
   };
 
-  intptr_t parse_size(const token &number) {
+  intptr_t parse_size(const token &number, const std::string &what = "dimension size") {
     if (number.text.front() == '-')
-      tokens_.fail_at(number, "negative dimension size " + std::string(number.text));
+      tokens_.fail_at(number, "negative " + what + " " + std::string(number.text));
     intptr_t size = 0;
     const char *behind = number.text.data() + number.text.size();
     auto [end, status] = std::from_chars(number.text.data(), behind, size);
     if (status != std::errc())
-      tokens_.fail_at(number, "dimension size " + std::string(number.text) + " does not fit in int64",
-                      error_kind::overflow);
+      tokens_.fail_at(number, what + " " + std::string(number.text) + " does not fit in int64", error_kind::overflow);
     if (end != behind)
-      tokens_.fail_at(number, "dimension size " + std::string(number.text) + " is not an integer");
+      tokens_.fail_at(number, what + " " + std::string(number.text) + " is not an integer");
     return size;
   }
 

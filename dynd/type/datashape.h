@@ -3,8 +3,9 @@
 //   type      = dimension "*" type | element
 //   dimension = size | "strided" | "var"
 //   size      = decimal digits, at most 2^63 - 1
-//   element   = scalar | "string" | "bytes" | "?" type | "{" name ":" type "," ... "}" | "(" type "," ... ")"
-//             | "option[" type "]" | "pointer[" type "]" | "byteswap[" type "]"
+//   element   = scalar | "string" | "bytes" | "fixed_string[" size "]" | "fixed_bytes[" size "]" | "?" type
+//             | "{" name ":" type "," ... "}" | "(" type "," ... ")" | "option[" type "]" | "pointer[" type "]" |
+//             "byteswap[" type "]"
 //   scalar    = a name of scalars.def | "complex" "[" "float32" | "float64" "]"
 //             | an alias: int = int32, real = float64, intptr = int64, uintptr = uint64, complex = complex128
 //   name      = an identifier, or any text in double or single quotes, on one line, with the escapes \" \' \\ \n \t

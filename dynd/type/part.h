@@ -21,7 +21,10 @@ struct type_part {
   }
   bool is_dim() const { return type->kind >= type_kind::fixed_dim; }
   bool is_var() const { return type->kind == type_kind::var_dim; }
-  bool is_text() const { return type->kind == type_kind::string || type->kind == type_kind::bytes; }
+  /// Texts and bytes, of a fixed length too.
+  bool is_text() const { return dynd::is_text(type->kind); }
+  /// Those whose length differs: slots, and their bytes in the next stream.
+  bool has_chars() const { return is_text() && !is_fixed_text(type->kind); }
   /// A `var` dimension or pointer: the streams inside begin again at its content, and do not move along the dimensions
   /// outside.
   bool restarts() const { return is_var() || type->kind == type_kind::pointer; }

@@ -198,6 +198,20 @@ const type_node *intern(std::atomic<const type_node *> &slot, type_kind kind, co
   return node;
 }
 
+ndt::type make_fixed_text(type_kind kind, const char *name, intptr_t size) {
+  if (size < 1 || size > max_fixed_text)
+    fail(error_kind::value, std::string("datashape: a ") + name + " has 1 to " + std::to_string(max_fixed_text) +
+                                " bytes, not " + std::to_string(size));
+  std::string text = std::string(name) + "[" + std::to_string(size) + "]";
+  return intern_text(text, [&](registry &types) {
+    type_memory memory(text.size() + 1);
+    auto *node = new (memory.node()) type_node({kind, not_scalar, 0, 0, types.next_id++, size, nullptr,
+                                                memory.take_text(text), nullptr, nullptr, 0, 1, 0, value_roles});
+    node->dtype = node;
+    return node;
+  });
+}
+
 ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::span<const ndt::type> fields,
                       bool open) {
   bool named = kind == type_kind::struct_;
@@ -287,8 +301,8 @@ bool is_of_family(const type_data *type, type_family family) {
   if (family == type_family::any)
     return true;
   if (family == type_family::text)
-    return type->kind == type_kind::string;
-  if (family == type_family::scalar && (type->kind == type_kind::string || type->kind == type_kind::bytes))
+    return is_string(type->kind);
+  if (family == type_family::scalar && is_text(type->kind))
     return true;
   if (type->kind != type_kind::scalar)
     return false;
@@ -346,6 +360,8 @@ namespace ndt {
 type make_scalar(scalar_id id) { return type(&scalar_nodes[size_t(id)]); }
 type make_string() { return type(&string_node); }
 type make_bytes() { return type(&bytes_node); }
+type make_fixed_string(intptr_t size) { return make_fixed_text(type_kind::fixed_string, "fixed_string", size); }
+type make_fixed_bytes(intptr_t size) { return make_fixed_text(type_kind::fixed_bytes, "fixed_bytes", size); }
 
 type make_dim(type_kind kind, intptr_t size, type element) {
   return kind == type_kind::var_dim     ? make_var_dim(element)

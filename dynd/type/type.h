@@ -23,18 +23,20 @@ namespace dynd {
 
 enum class type_kind : uint8_t {
   scalar,
-  string,    ///< UTF-8 text
-  bytes,     ///< any bytes
-  option,    ///< ?T: a T, or missing
-  tuple,     ///< (T, U)
-  struct_,   ///< {x: T, y: U}
-  pointer,   ///< pointer[T]: a T that is stored elsewhere
-  byteswap,  ///< byteswap[T]: a scalar with its bytes in the other order
-  variable,  ///< T: in a pattern, any element type, of a family if it has one (`Float T`)
-  family,    ///< Float: in a pattern, any type of the family; it binds nothing
-  function,  ///< (T, U) -> R: a signature
-  nothing,   ///< void: the result of a signature that has none
-  fixed_dim, // the dimensions are the last
+  string,       ///< UTF-8 text
+  bytes,        ///< any bytes
+  fixed_string, ///< fixed_string[N]: UTF-8 text of at most N bytes; zeros behind it are not part of it
+  fixed_bytes,  ///< fixed_bytes[N]: N bytes
+  option,       ///< ?T: a T, or missing
+  tuple,        ///< (T, U)
+  struct_,      ///< {x: T, y: U}
+  pointer,      ///< pointer[T]: a T that is stored elsewhere
+  byteswap,     ///< byteswap[T]: a scalar with its bytes in the other order
+  variable,     ///< T: in a pattern, any element type, of a family if it has one (`Float T`)
+  family,       ///< Float: in a pattern, any type of the family; it binds nothing
+  function,     ///< (T, U) -> R: a signature
+  nothing,      ///< void: the result of a signature that has none
+  fixed_dim,    // the dimensions are the last
   strided_dim,
   var_dim,
   any_fixed_dim, ///< fixed: in a pattern, a dimension of one size, fixed or strided
@@ -42,6 +44,17 @@ enum class type_kind : uint8_t {
   ellipsis       ///< Dims...: in a pattern, any number of dimensions, of none included
 };
 inline constexpr int type_kind_count = int(type_kind::ellipsis) + 1;
+
+/// Texts and bytes, of a fixed length or not.
+inline constexpr bool is_fixed_text(type_kind kind) {
+  return kind == type_kind::fixed_string || kind == type_kind::fixed_bytes;
+}
+inline constexpr bool is_text(type_kind kind) {
+  return kind == type_kind::string || kind == type_kind::bytes || is_fixed_text(kind);
+}
+/// Texts in UTF-8.
+inline constexpr bool is_string(type_kind kind) { return kind == type_kind::string || kind == type_kind::fixed_string; }
+inline constexpr intptr_t max_fixed_text = INT32_MAX; ///< bytes of one
 
 /// The families of types that patterns name.
 enum class type_family : uint8_t {
@@ -84,7 +97,7 @@ struct type_field {
 
 /// What a stream holds.
 enum class stream_role : uint8_t {
-  values, ///< scalars
+  values, ///< scalars, fixed_string and fixed_bytes
   rows,   ///< where the rows of a `var` dimension are in its content
   texts,  ///< the same for strings and bytes
   chars,  ///< the bytes of strings
@@ -99,7 +112,7 @@ struct type_data {
   uint8_t ndim;             ///< dimensions from here down
   uint8_t var_count;        ///< how many of them are `var`
   uint32_t id;              ///< never reused; of a scalar, the number of its scalar_id
-  intptr_t size;            ///< of a fixed dimension, else -1
+  intptr_t size;            ///< of a fixed dimension; bytes of a fixed_string or fixed_bytes; else -1
   const type_data *element; ///< of a dimension, option, pointer or byteswap, else null
   const char *text;         ///< datashape, zero-terminated
   const type_data *dtype;   ///< what is below the dimensions; itself where there are none
@@ -154,6 +167,8 @@ type make_var_dim(type element);
 // bytes; so are two fields of one name, and a struct or tuple without any.
 type make_string();
 type make_bytes();
+type make_fixed_string(intptr_t size); ///< bytes, at least one; so of fixed_bytes
+type make_fixed_bytes(intptr_t size);
 type make_option(type element);
 type make_pointer(type element);
 type make_byteswap(type element);

@@ -109,8 +109,8 @@ array.imag = property(_dynd.imag, doc="The imaginary components: nd.imag(self)."
 def asarray(values):
     """An array over the same memory: NumPy arrays and other buffers as views, lists and dicts by copying.
 
-    NumPy's records and other byte orders are views too ({x: T}, byteswap[T]). Its texts and masked arrays are not
-    values in memory: nd.array copies them, to string, bytes and ?T. The owner of the memory can write it at any time,
+    NumPy's records, other byte orders, S and V are views too ({x: T}, byteswap[T], fixed_string[N], fixed_bytes[N]). Its
+    other texts and masked arrays are not values in memory: nd.array copies them, to string and ?T. The owner of the memory can write it at any time,
     so operations on a view are never lazy.
     """
     return _dynd.asarray(values)

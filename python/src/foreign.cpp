@@ -13,6 +13,7 @@
 #include "dynd/eval/core_call.h"
 #include "dynd/eval/settings.h"
 #include "dynd/kernel/level.h"
+#include "dynd/type/fixed_text.h"
 #include "values.h"
 
 namespace binding {
@@ -74,6 +75,12 @@ template <class F> void for_each_element(const python_operand &o, char *at, cons
 nb::object element_object(const type_data *type, const char *at) {
   if (type->kind == type_kind::scalar) {
     return steal(to_list(nd::scalar_of(type->scalar, at)));
+  }
+  if (is_fixed_text(type->kind)) {
+    std::string_view text = read_fixed_text(at, type);
+    auto size = Py_ssize_t(text.size());
+    return steal(is_string(type->kind) ? PyUnicode_DecodeUTF8(text.data(), size, nullptr)
+                                       : PyBytes_FromStringAndSize(text.data(), size));
   }
   c_layout layout = c_layout_of(type);
   if (type->kind == type_kind::option) {

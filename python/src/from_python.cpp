@@ -37,7 +37,7 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
   if (makes_array(values)) {
     return converted(made_array(values), type, access);
   }
-  bool is_bytes = PyByteArray_Check(values) && type && type->dtype->kind == type_kind::bytes;
+  bool is_bytes = PyByteArray_Check(values) && type && is_text(type->dtype->kind) && !is_string(type->dtype->kind);
   if (has_buffer(values) && !is_bytes) {
     nd::array view = is_masked(values) ? nd::array() : plain_view(values);
     return view ? converted(view, type, access) : copy_of_numpy(values, type, access);

@@ -41,7 +41,11 @@ ndt::type type_of_scalar(nb::handle dtype, purpose wanted) {
   if (wanted != purpose::view && std::strchr("SUT", kind[0])) {
     return maybe_missing(kind == "S" ? ndt::make_bytes() : ndt::make_string(), wanted);
   }
-  size_t bits = 8 * nb::cast<size_t>(dtype.attr("itemsize"));
+  auto bytes = nb::cast<size_t>(dtype.attr("itemsize")), bits = 8 * bytes;
+  if (bytes > 0 && (kind == "S" || kind == "V")) { // zeros behind a value are not part of it in NumPy's S
+    auto size = intptr_t(bytes);
+    return maybe_missing(kind == "S" ? ndt::make_fixed_string(size) : ndt::make_fixed_bytes(size), wanted);
+  }
   std::string name = kind == "b"   ? "bool"
                      : kind == "i" ? "int"
                      : kind == "u" ? "uint"
@@ -56,9 +60,9 @@ ndt::type type_of_scalar(nb::handle dtype, purpose wanted) {
       return maybe_missing(swapped ? ndt::make_byteswap(type) : type, wanted);
     }
   }
-  std::string advice = std::strchr("SUT", kind[0]) ? "; nd.array copies them"
-                       : kind == "O"               ? "; nd.array(x.tolist()) looks at the values"
-                                                   : "";
+  std::string advice = std::strchr("UT", kind[0]) ? "; nd.array copies them"
+                       : kind == "O"              ? "; nd.array(x.tolist()) looks at the values"
+                                                  : "";
   throw error(error_kind::type, std::string(wanted == purpose::view ? "asarray" : "array") +
                                     ": no type for elements of NumPy's dtype " + text_of(dtype) + advice);
 }
@@ -133,6 +137,14 @@ private:
   buffer *memory_;
 };
 
+// Texts that are no view of NumPy's memory: it has no UTF-8.
+bool has_strings(ndt::type type) {
+  bool found = false;
+  for_each_part({type.get()},
+                [&](const type_part &part, const dim_path *) { found |= part.type->kind == type_kind::string; });
+  return found;
+}
+
 bool has_texts(ndt::type type) { return std::count(type->roles, type->roles + type->nstreams, stream_role::texts) > 0; }
 
 } // namespace
@@ -190,7 +202,7 @@ nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access) {
     throw error(error_kind::type, "array: cannot make an array from " + type_name(object));
   }
   ndt::type own = type_of_dtype(dtype, masked ? purpose::masked_copy : purpose::copy);
-  if (!masked && !has_texts(own)) {
+  if (!masked && !has_strings(own)) {
     return converted(view_of_numpy(object), type ? type : own, access);
   }
   auto shape = nb::cast<nb::tuple>(nb::handle(object).attr("shape"));
@@ -219,6 +231,12 @@ nb::object dtype_of(const nd::array &a, const type_part &part, nb::module_ &nump
     return numpy.attr("dtype")(scalar_name[size_t(t->scalar)]);
   case type_kind::byteswap:
     return numpy.attr("dtype")(scalar_name[size_t(t->element->scalar)]).attr("newbyteorder")("S");
+  case type_kind::fixed_string:
+  case type_kind::fixed_bytes:
+    if (!has_texts(a.type())) {
+      return numpy.attr("dtype")((is_string(t->kind) ? "S" : "V") + std::to_string(t->size));
+    } // beside objects, which Python makes, an object too
+    [[fallthrough]];
   case type_kind::string:
   case type_kind::bytes:
     return numpy.attr("dtype")("O");
@@ -260,6 +278,19 @@ nd::array in_our_order(const nd::array &a) {
   return nd::array(std::move(block));
 }
 
+// The same memory, as one more dimension of bytes.
+nd::array as_bytes(const nd::array &a) {
+  ndt::type type = ndt::with_dtype(a.type(), ndt::make_strided_dim(ndt::make_scalar(scalar_id::uint8)));
+  ref<array_block> block = new_block(type.get(), a->access, 0);
+  std::copy_n(a->size(), a.ndim(), block->size());
+  std::copy_n(a->strides(0), a.ndim(), block->strides(0));
+  block->size()[a.ndim()] = a->type->dtype->size;
+  block->strides(0)[a.ndim()] = 1;
+  block->streams()[0] = shared_stream(*a.get(), 0);
+  note_density(*block);
+  return nd::array(std::move(block));
+}
+
 } // namespace
 
 nb::object to_numpy(nb::handle self, nb::handle wanted, nb::handle copy) {
@@ -270,14 +301,18 @@ nb::object to_numpy(nb::handle self, nb::handle wanted, nb::handle copy) {
   nb::module_ numpy = nb::module_::import_("numpy");
   nb::object dtype = dtype_of(a, {a->type->dtype, 0, a.ndim()}, numpy);
   bool swapped = a->type->dtype->kind == type_kind::byteswap;
-  if (a->has_scalars() || swapped) {
-    nb::object plain = swapped ? nb::steal(wrap(in_our_order(a))) : nb::borrow(self);
+  bool fixed = is_fixed_text(a->type->dtype->kind);
+  if (a->has_scalars() || swapped || fixed) {
+    nb::object plain = swapped || fixed ? nb::steal(wrap(fixed ? as_bytes(a) : in_our_order(a))) : nb::borrow(self);
     nb::object memory = nb::steal(PyMemoryView_FromObject(plain.ptr()));
     if (!memory.is_valid()) {
       throw nb::python_error();
     }
     nb::object view = numpy.attr("asarray")(memory);
-    view = swapped ? view.attr("view")(dtype) : view;
+    view = swapped || fixed ? view.attr("view")(dtype) : view;
+    if (fixed) {
+      view = view[nb::make_tuple(nb::ellipsis(), 0)];
+    }
     return numpy.attr("array")(view, nb::arg("dtype") = wanted, nb::arg("copy") = copy);
   }
   if (copy.ptr() == Py_False) {

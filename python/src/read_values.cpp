@@ -64,12 +64,12 @@ private:
     case type_kind::byteswap:
       return visit_scalar(part, part.type->element->scalar, object, true);
     case type_kind::string:
-      if (!PyUnicode_Check(object)) {
-        refuse(part, object);
-      }
-      return writer_.add_text(part.stream, utf8_of(object, where_));
+      return writer_.add_text(part.stream, text_in(part, object));
     case type_kind::bytes:
-      return visit_bytes(part, object);
+      return writer_.add_text(part.stream, bytes_in(part, object));
+    case type_kind::fixed_string:
+    case type_kind::fixed_bytes:
+      return visit_fixed(part, object);
     case type_kind::option:
       writer_.add_valid(part.stream, object != Py_None);
       return object == Py_None ? writer_.add_nothing(part.element()) : visit(part.element(), object);
@@ -116,8 +116,10 @@ private:
     case type_kind::byteswap:
       return PyUnicode_Check(object) || PyBytes_Check(object);
     case type_kind::string:
+    case type_kind::fixed_string:
       return !PyUnicode_Check(object);
     case type_kind::bytes:
+    case type_kind::fixed_bytes:
       return !PyBytes_Check(object) && !PyByteArray_Check(object);
     default:
       return false;
@@ -138,14 +140,29 @@ private:
     writer_.add_value(part.stream, value, size);
   }
 
-  void visit_bytes(const type_part &part, PyObject *object) {
+  std::string_view text_in(const type_part &part, PyObject *object) {
+    return PyUnicode_Check(object) ? utf8_of(object, where_) : (refuse(part, object), std::string_view());
+  }
+
+  std::string_view bytes_in(const type_part &part, PyObject *object) {
     if (PyBytes_Check(object)) {
-      return writer_.add_text(part.stream, {PyBytes_AS_STRING(object), size_t(PyBytes_GET_SIZE(object))});
+      return {PyBytes_AS_STRING(object), size_t(PyBytes_GET_SIZE(object))};
     }
     if (PyByteArray_Check(object)) {
-      return writer_.add_text(part.stream, {PyByteArray_AS_STRING(object), size_t(PyByteArray_GET_SIZE(object))});
+      return {PyByteArray_AS_STRING(object), size_t(PyByteArray_GET_SIZE(object))};
     }
     refuse(part, object);
+  }
+
+  void visit_fixed(const type_part &part, PyObject *object) {
+    const type_data *t = part.type;
+    std::string_view text = is_string(t->kind) ? text_in(part, object) : bytes_in(part, object);
+    bool cut = assigned_ == error_mode::nocheck;
+    if (!store_fixed_text(writer_.add_space(part.stream, size_t(t->size)), t, text, cut)) {
+      throw error(text.size() > size_t(t->size) ? error_kind::overflow : error_kind::value,
+                  "array: " + std::string(is_string(t->kind) ? "a text" : "a value") + " of " +
+                      std::to_string(text.size()) + " bytes for " + t->text + where_.text());
+    }
   }
 
   // None is a null pointer, unless what it points to can be missing itself. The content has an element for every

@@ -245,7 +245,7 @@ PyObject *repr(PyObject *self) {
 PyObject *str(PyObject *self) {
   return guarded([&] {
     const nd::array &a = unwrap(self);
-    return a->type->kind == type_kind::string ? to_list(a) : shown(nd::values_text(a));
+    return is_string(a->type->kind) ? to_list(a) : shown(nd::values_text(a));
   });
 }
 

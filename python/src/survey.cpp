@@ -50,7 +50,7 @@ public:
       t = t->element;
     }
     tuples_are_elements_ = t && t->nfields > 0;
-    bytes_are_elements_ = t && t->kind == type_kind::bytes;
+    bytes_are_elements_ = t && (t->kind == type_kind::bytes || t->kind == type_kind::fixed_bytes);
   }
 
   void visit(seen &at, PyObject *object) {

@@ -71,6 +71,8 @@ public:
     }
     case type_kind::string:
     case type_kind::bytes:
+    case type_kind::fixed_string:
+    case type_kind::fixed_bytes:
       return text(at);
     case type_kind::option:
       return at.is_there() ? value(at.inside()) : nb::none();
@@ -97,7 +99,7 @@ private:
 
   nb::object text(const cursor &at) {
     std::string_view bytes = at.text();
-    if (at.kind() == type_kind::bytes) {
+    if (!is_string(at.kind())) {
       return checked(PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size())));
     }
     PyObject *made = PyUnicode_DecodeUTF8(bytes.data(), Py_ssize_t(bytes.size()), nullptr);

@@ -11,6 +11,7 @@
 #include "dynd/array/rows.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/ops/isa.h"
+#include "dynd/type/fixed_text.h"
 
 namespace dynd::testing {
 
@@ -246,6 +247,12 @@ private:
     case type_kind::string:
     case type_kind::bytes:
       return writer_.add_text(part.stream, quoted());
+    case type_kind::fixed_string:
+    case type_kind::fixed_bytes:
+      if (!store_fixed_text(writer_.add_space(part.stream, size_t(t->size)), t, quoted(), false)) {
+        throw std::runtime_error("parse: a text that does not fit " + std::string(t->text));
+      }
+      return;
     case type_kind::option:
       if (taken("null")) {
         return writer_.add_nothing(part);

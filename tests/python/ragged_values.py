@@ -13,6 +13,8 @@ ELEMENTS = {
     "string": lambda rng: "äx" * rng.randint(0, 3) + str(rng.randint(0, 9)),
     "?string": lambda rng: None if rng.random() < 0.3 else "t" * rng.randint(0, 20),
     "bytes": lambda rng: b"\0" * rng.randint(0, 3),
+    "fixed_string[7]": lambda rng: "äx" * rng.randint(0, 2) + str(rng.randint(0, 9)),
+    "?fixed_bytes[3]": lambda rng: None if rng.random() < 0.3 else bytes([0, rng.randint(0, 3), 0]),
     "{x: int32, y: ?float64}": lambda rng: {"x": rng.randint(0, 9), "y": rng.choice([None, 1.5])},
     "{n: string, h: var * int16}": lambda rng: {"n": "n" * rng.randint(0, 4), "h": [1, 2, 3][: rng.randint(0, 3)]},
     "(int8, var * var * string)": lambda rng: (rng.randint(0, 9), [["a"] * rng.randint(0, 2), ["bc"]][: rng.randint(0, 2)]),

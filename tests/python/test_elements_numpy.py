@@ -78,7 +78,7 @@ def test_texts_of_numpy():
     table = np.array([("n", 1.5), ("mm", 2.5)], dtype=[("name", "U4"), ("v", "f4")])
     assert nd.array(table).tolist() == [{"name": "n", "v": 1.5}, {"name": "mm", "v": 2.5}]
     assert nd.array(np.zeros((0, 3), "U4")).shape == (0, 3)
-    for plain in (np.array(["ab"]), np.array([b"ab"]), table):
+    for plain in (np.array(["ab"]), table):
         with pytest.raises(TypeError, match="nd.array copies them"):
             nd.asarray(plain)
 
@@ -92,7 +92,7 @@ def test_masked_arrays_of_numpy():
             call(masked)
 
 
-@pytest.mark.parametrize("plain", [np.array([None]), np.array([1], "M8[D]"), np.array([1], "m8[s]"), np.zeros(1, "V3")])
+@pytest.mark.parametrize("plain", [np.array([None]), np.array([1], "M8[D]"), np.array([1], "m8[s]")])
 def test_dtypes_we_do_not_have(plain):
     for call in (nd.asarray, nd.array):
         with pytest.raises(TypeError, match="no type for elements of NumPy's dtype"):

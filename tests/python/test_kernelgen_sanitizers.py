@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TESTS = [str(Path(__file__).with_name(f"test_kernelgen{name}.py")) for name in ("", "_layouts", "_hostile", "_sizes")]
+TESTS = [str(Path(__file__).with_name(f"test_kernelgen{name}.py")) for name in ("", "_layouts", "_hostile", "_sizes", "_texts")]
 
 
 def test_generated_code_under_asan_and_ubsan():

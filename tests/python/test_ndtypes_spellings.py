@@ -12,6 +12,8 @@ ELEMENTS = {
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "float16": "float16", "float32": "float32", "float64": "float64", "complex64": "complex64",
     "complex128": "complex128", "intptr": "int64", "uintptr": "uint64", "string": "string", "bytes": "bytes", "Up": "Up",
+    "fixed_string(100)": "fixed_string[100]", "fixed_string(100, 'utf8')": "fixed_string[100]", "fixed_bytes(size=16)": "fixed_bytes[16]",
+    "fixed_string[1]": "fixed_string[1]", "fixed_bytes[ 16 ]": "fixed_bytes[16]", "fixed_bytes(3)": "fixed_bytes[3]",
     "pointer(Any)": "pointer[Any]", "ref(Any)": "pointer[Any]", "ref({a: string, b: N * float64})": "pointer[{a: string, b: N * float64}]",
     "(...)": "(...)", "(Any)": "(Any)", "(Any, )": "(Any)", "(int64, int64, Any)": "(int64, int64, Any)", "(Any, ...)": "(Any, ...)",
     "{...}": "{...}", "{a : Any}": "{a: Any}", "{x : int64, a : Any, }": "{x: int64, a: Any}", "{a : int64, ...}": "{a: int64, ...}",
@@ -56,7 +58,8 @@ def test_accepted_signatures():
 
 #: without a meaning here, or of types that are not here
 REFUSED = [
-    "char", "char('utf8')", "FixedString", "10 * FixedStringKind", "fixed_string(100)", "fixed_string(100, 'utf16')",
+    "char", "char('utf8')", "FixedString", "10 * FixedStringKind", "fixed_string", "fixed_string(100, 'utf16')", "fixed_string(size=3)", "fixed_string[N]",
+    "fixed_bytes", "fixed_bytes[3", "fixed_bytes[size=3]", "fixed_string[1.5]", "fixed_string[-1]",
     "bytes(align=16)", "FixedBytesKind", "?FixedBytes", "fixed_bytes(size=16, align=4)", "categorical(63, 'a')",
     "CategoricalKind", "complex32", "bfloat16", "defined_t", "X(Any)", "Matrix(3 * 2 * float64)", "[A: int8 | B: string]",
     "()", "{}", "{x: int64, x: int64}", "(x: int64, x: int64) -> int64", "(..., a : int64, ...) -> int8", "(Any, ..., a : Any) -> Any",
@@ -99,7 +102,8 @@ MATCHES = [
     ("var * int64", "4 * int64", 0), ("4 * Any", "var * int64", 0), ("... * Any", "... * int64", 0), ("... * Any", "2 * 3 * int8", 1),
     ("... * 3 * Any", "2 * 2 * 3 * int64", 1), ("... * 2 * N * Any", "9 * 9 * 2 * 5 * int8", 1), ("... * N * 2 * Any", "9 * 9 * int8", 0),
     ("... * N * N * Any", "4 * 2 * 2 * int8", 1), ("Any", "4 * int64", 1), ("?Any", "?Any", 0), ("?Any", "?int64", 1), ("?Any", "int64", 0),
-    ("4 * Scalar", "4 * (int8)", 0), ("Scalar", "string", 1), ("Scalar", "bytes", 1), ("?Scalar", "?uint64", 1), ("Scalar", "?uint64", 0),
+    ("4 * Scalar", "4 * (int8)", 0), ("Scalar", "string", 1), ("Scalar", "bytes", 1), ("Scalar", "fixed_bytes[3]", 1), ("Text", "fixed_string[3]", 1), ("Text", "fixed_bytes[3]", 0),
+    ("fixed_string[3]", "fixed_string[4]", 0), ("{n: T, ...}", "{n: fixed_string[4], x: int8}", 1), ("?T", "?fixed_string[4]", 1), ("?Scalar", "?uint64", 1), ("Scalar", "?uint64", 0),
     ("complex128", "bool", 0), ("4 * Signed", "4 * int32", 1), ("4 * Signed", "4 * Signed", 0), ("?int8", "?Signed", 0),
     ("Unsigned", "uint16", 1), ("Unsigned", "int16", 0), ("uint32", "uint8", 0), ("?uint16", "?int16", 0), ("Float", "Float", 0),
     ("Float", "float16", 1), ("Complex", "complex64", 1), ("Complex", "float64", 0), ("ref(Any)", "ref(Any)", 0),

@@ -293,7 +293,7 @@ TEST(Callable, RefusesWhatIsNoKernel) {
   EXPECT_EQ(
       signature("(int64) -> string"),
       "type: negate: signature \"(int64) -> string\" has an operand that a kernel cannot have: string (its elements "
-      "are scalars, which may be missing, structs and tuples of scalars, or a variable)");
+      "are scalars or texts of a fixed length, which may be missing, structs and tuples of these, or a variable)");
   EXPECT_EQ(signature("(3 * int64) -> int64"),
             "type: negate: signature \"(3 * int64) -> int64\" has core dimensions or "
             "operands that are written: that takes the core prototype");

@@ -24,6 +24,10 @@ ndt::type type_of_kind(type_kind kind, ndt::type element) {
     return ndt::make_string();
   case type_kind::bytes:
     return ndt::make_bytes();
+  case type_kind::fixed_string:
+    return ndt::make_fixed_string(3);
+  case type_kind::fixed_bytes:
+    return ndt::make_fixed_bytes(2);
   case type_kind::option:
     return ndt::make_option(element);
   case type_kind::tuple:
@@ -60,7 +64,10 @@ std::string values_of(const type_data *type, int &next) {
     return std::to_string(next++);
   case type_kind::string:
   case type_kind::bytes:
+  case type_kind::fixed_string:
     return "\"" + std::to_string(next++) + "\"";
+  case type_kind::fixed_bytes:
+    return "\"" + std::to_string(10 + next++) + "\"";
   case type_kind::option:
     return next % 3 == 1 ? (next++, "null") : values_of(type->element, next);
   case type_kind::tuple:

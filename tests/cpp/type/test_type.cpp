@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "dynd/base/errors.h"
+#include "dynd/type/c_layout.h"
 #include "dynd/type/type.h"
 
 using namespace dynd;
@@ -191,6 +193,42 @@ TEST(type, threads_get_the_same_types) {
   EXPECT_EQ(ids.size(), made[0].size());
   for (int i = 1; i < thread_count; ++i)
     EXPECT_TRUE(made[i] == made[0]) << "thread " << i;
+}
+
+TEST(type, texts_of_a_fixed_length_are_values) {
+  ndt::type text = ndt::make_fixed_string(6), bytes = ndt::make_fixed_bytes(6);
+  EXPECT_EQ(text, ndt::type("fixed_string[6]"));
+  EXPECT_NE(text, bytes);
+  EXPECT_EQ(text->nstreams, 1);
+  EXPECT_EQ(text->all_ndim, 0);
+  EXPECT_EQ(text->size, 6);
+  EXPECT_EQ(text->scalar, not_scalar);
+  EXPECT_EQ(text->roles[0], stream_role::values);
+  EXPECT_TRUE(is_of_family(text.get(), type_family::text));
+  EXPECT_FALSE(is_of_family(bytes.get(), type_family::text));
+  EXPECT_TRUE(is_of_family(bytes.get(), type_family::scalar));
+  expect_error(error_kind::value, "datashape: a fixed_string has 1 to 2147483647 bytes, not 0",
+               [] { ndt::make_fixed_string(0); });
+}
+
+// As C has them: char[N] has no alignment of its own.
+TEST(type, structs_with_texts_are_laid_out_as_in_c) {
+  struct item {
+    char name[6];
+    unsigned char id[3];
+    double x;
+    char last[1];
+  };
+  ndt::type type("{name: fixed_string[6], id: fixed_bytes[3], x: float64, last: fixed_string[1]}");
+  ASSERT_TRUE(has_c_layout(type.get()));
+  c_layout layout = c_layout_of(type.get());
+  EXPECT_EQ(layout.size, intptr_t(sizeof(item)));
+  EXPECT_EQ(layout.alignment, intptr_t(alignof(item)));
+  std::vector<intptr_t> offsets = {offsetof(item, name), offsetof(item, id), offsetof(item, x), offsetof(item, last)};
+  EXPECT_EQ(layout.offset, offsets);
+  c_layout option = c_layout_of(ndt::type("?fixed_bytes[3]").get());
+  EXPECT_EQ(option.size, 4);
+  EXPECT_EQ(option.offset, (std::vector<intptr_t>{0, 1}));
 }
 
 } // namespace
