@@ -233,6 +233,13 @@ def test_a_kernel_that_misuses_the_memory_of_rows():
         nd.core_refused([[1], [2]])
 
 
+def test_a_kernel_that_does_not_say_why():
+    with pytest.raises(ValueError, match=r"^core_mute: failed at index \(0,\)$"):
+        nd.core_mute([[1.0], [2.0, 3.0]])
+    with pytest.raises(ValueError, match="^core_mute: failed"):
+        nd.core_mute([1.0])
+
+
 def test_a_kernel_that_makes_what_it_did_not_announce():
     with pytest.raises(RuntimeError, match=r"core_liar: the kernel made 3 elements, where it had announced at most 2"):
         nd.core_liar([[1.0, 2.0]])
