@@ -219,25 +219,7 @@ std::string types_text(array_block *const *blocks, int count) {
   return text + (count > max_external_sources ? ", ...)" : ")");
 }
 
-// Whether what one converts the operands to is converted to what the other does: int16 is nearer to int8 than int64 is,
-// and float64 nearer to float32 than complex128.
-bool is_nearer(const resolution &a, const resolution &b) {
-  bool differs = false;
-  for (size_t i = 0; i < a.operands.size(); i++) {
-    const type_data *x = a.operands[i].get(), *y = b.operands[i].get();
-    x = x->kind == type_kind::option ? x->element : x;
-    y = y->kind == type_kind::option ? y->element : y;
-    bool scalars = x->kind == type_kind::scalar && y->kind == type_kind::scalar;
-    if (x != y && (!scalars || fit_of(x->scalar, y->scalar) == fit::none)) {
-      return false;
-    }
-    differs |= x != y;
-  }
-  return differs;
-}
-
-// The best candidate; of two that fit equally well the more specific one, then the one whose types are nearer to the
-// operands', then the one that was added first.
+// The best candidate; of two that fit equally well the more specific one, then the one that was added first.
 std::unique_ptr<resolution> find_best(const callable_state &state, array_block *const *blocks, int count,
                                       std::vector<std::string> &reasons) {
   std::unique_ptr<resolution> best;
@@ -251,10 +233,8 @@ std::unique_ptr<resolution> find_best(const callable_state &state, array_block *
       reasons.push_back(tried.why);
       continue;
     }
-    signature_order order = best ? compare(o->signature, best->chosen->signature) : signature_order::less;
     bool better = !best || how < best_fit ||
-                  (how == best_fit &&
-                   (order == signature_order::less || (order == signature_order::apart && is_nearer(*found, *best))));
+                  (how == best_fit && compare(o->signature, best->chosen->signature) == signature_order::less);
     if (better) {
       best = std::move(found);
       best_fit = how;

@@ -354,22 +354,6 @@ def test_callables_by_name_and_overloads():
         f.add(nd.multiply)
 
 
-@pytest.mark.parametrize("own, overloads, chosen", [
-    ("float32", ["complex128", "float64"], "float64"), ("int8", ["complex128", "float64", "int64", "int16"], "int16"),
-    ("int64", ["complex128", "float64"], "float64"), ("uint8", ["int64", "int16", "int32"], "int16"),
-    ("bool", ["complex64", "float32"], "float32"), ("int8", ["?int64", "int64", "int32"], "int32"),
-    ("int16", ["float32", "int64"], "float32"), ("int16", ["int64", "float32"], "int64"),  # neither is nearer: the first
-])
-def test_the_nearest_type_is_taken_whichever_came_first(own, overloads, chosen):
-    a = nd.array([1], type=f"strided * {own}")
-    for order in ((overloads, overloads[::-1]) if overloads[0] not in ("float32", "int64") else (overloads,)):
-        f, g = nd.callable("nearest"), nd.callable("nearest_of_two")
-        for kind in order:
-            f.add(lambda x, kind=kind: order.index(kind), f"({kind}) -> int64")
-            g.add(lambda x, y, kind=kind: order.index(kind), f"({kind}, {kind}) -> int64")
-        assert order[f(a).tolist()[0]] == chosen and order[g(a, a).tolist()[0]] == chosen
-
-
 def test_operations_are_callables():
     assert [str(s) for s in nd.add.signatures] == ["(Number T, T) -> T"] or len(nd.add.signatures) > 1
     assert repr(nd.multiply) == "<callable multiply>" and pickle.loads(pickle.dumps(nd.multiply)) is nd.multiply
