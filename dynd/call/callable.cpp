@@ -20,7 +20,7 @@ namespace dynd::nd {
 namespace {
 
 [[noreturn]] void refuse(const deferred_ckernel &kernel, const std::string &why) {
-  fail(error_kind::type, std::string(kernel.name ? kernel.name : "kernel") + ": " + why);
+  fail(error_kind::type, std::string(kernel.name && *kernel.name ? kernel.name : "kernel") + ": " + why);
 }
 
 /// A function on scalars, with its kernel for small calls.

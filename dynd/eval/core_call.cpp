@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
@@ -285,8 +287,10 @@ private:
     lower(t);
     try {
       run_task(t);
-    } catch (const error &e) {
-      refuse(e.kind(), e.what());
+    } catch (const error &e) { // what has no text of the kernel begins with its name
+      std::string_view text = e.what();
+      text.remove_prefix(text.starts_with(std::string(name()) + ": ") ? std::strlen(name()) + 2 : 0);
+      refuse(e.kind(), std::string(text));
     }
   }
 

@@ -372,7 +372,7 @@ def combinations(a, n, axis=1, *, replacement=False, fields=None):
     >>> nd.combinations([[1, 2, 3], [4]], 2)
     nd.array([[(1, 2), (1, 3), (2, 3)], []], type="strided * var * (int32, int32)")
     """
-    return _dynd.combinations(a, n, axis, replacement, _names("combinations", "fields", fields or []))
+    return _dynd.combinations(a, n, axis, replacement, _names("combinations", "fields", list(fields or [])))
 
 
 def argcombinations(a, n, axis=1, *, replacement=False, fields=None):
@@ -381,7 +381,7 @@ def argcombinations(a, n, axis=1, *, replacement=False, fields=None):
     >>> nd.argcombinations([[1, 2, 3], [4]], 2)
     nd.array([[(0, 1), (0, 2), (1, 2)], []], type="strided * var * (int64, int64)")
     """
-    return _dynd.argcombinations(a, n, axis, replacement, _names("argcombinations", "fields", fields or []))
+    return _dynd.argcombinations(a, n, axis, replacement, _names("argcombinations", "fields", list(fields or [])))
 
 
 def _named(arrays):

@@ -45,9 +45,7 @@ nb::object einsum(const std::string &subscripts, nb::tuple operands) {
 void add_linear(nb::module_ &m) {
   m.def(
       "matmul",
-      [](nb::handle a, nb::handle b) {
-        return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul"))));
-      },
+      [](nb::handle a, nb::handle b) { return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul")))); },
       nb::arg("a").none(), nb::arg("b").none());
   m.def("tensordot", tensordot, nb::arg("a").none(), nb::arg("b").none(), nb::arg("a_axes"), nb::arg("b_axes"));
   m.def("einsum", einsum);

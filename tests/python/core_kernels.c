@@ -308,6 +308,10 @@ static dynd_reduction uncut = {
     sizeof(deferred_ckernel), DYND_ABI_VERSION, reduction_funcproto_id, flags, name, signature, NULL, functions, NULL, \
         NULL, NULL, NULL, NULL                                                                                         \
   }
+static int mute(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
+  (void)call, (void)self, (void)frame;
+  return dynd_error_value;
+}
 #define KERNEL(prototype, flags, name, signature, function, bound)                                                     \
   {                                                                                                                    \
     sizeof(deferred_ckernel), DYND_ABI_VERSION, prototype, flags, name, signature, NULL, (void *)function, make, NULL, \
@@ -335,6 +339,7 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 3 | 64, "core_power", "(N * {re: int16, im: int16}) -> int64", power, NULL),
     KERNEL(4, 3, "core_sum3", "(3 * float64) -> float64", sum3, NULL),
     KERNEL(4, 3, "core_sum3", "(var * int64) -> int64", running, NULL),
+    KERNEL(4, 1, "core_mute", "(N * float64) -> float64", mute, NULL),
     KERNEL(4, 3, "core_present", "(N * ?float64) -> ?float64", present_sum, NULL),
     REDUCTION(1 | dynd_callable_one_thread, "core_threads", "(N * float64) -> int64", &threads),
     REDUCTION(1, "core_weighted", "(N * float64, N * int32) -> float64", &weighted),

@@ -138,6 +138,33 @@ def test_matmul_with_ragged_first_dimension():
         nd.core_matmul(nd.array([[[1.0], [2.0, 3.0]]]), b)
 
 
+# ---- one block: the direct step, for which the first call decides ----------------------------------------------------
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_block_after_another(seed):
+    rng = np.random.default_rng(seed)
+    dot, product = nd.callable(f"dot_{seed}"), nd.callable(f"product_{seed}")  # of their own: no call was before
+    weigh = {order: nd.callable(f"weigh_{order}_{seed}") for order in "cf"}
+    for f, of in ((dot, nd.core_dot), (product, nd.core_matmul), (weigh["c"], nd.core_weigh_c), (weigh["f"], nd.core_weigh_f)):
+        f.add(of)
+
+    def any_layout(x):
+        return layouts(x)[rng.integers(6)] if rng.random() < 0.7 else nd.asarray(x.astype("i4")) if rng.random() < 0.5 else x + 0.0 * nd.array(x)
+
+    for _ in range(40):
+        n, m, k = rng.integers(0, 4, 3)
+        x, y = rng.integers(-9, 9, n).astype(float), rng.integers(-9, 9, n).astype(float)
+        assert dot(any_layout(x), any_layout(y)).tolist() == (x @ y).tolist()
+        a, b = rng.integers(-9, 9, (m, k)).astype(float), rng.integers(-9, 9, (k, n)).astype(float)
+        found = product(any_layout(a), any_layout(b))
+        assert found.tolist() == (a @ b).tolist() and str(found.type) == "strided * strided * float64"
+        for order in "cf":
+            wanted = (np.arange(1, a.size + 1) * a.ravel(order.upper())).sum()
+            assert weigh[order](any_layout(a)).tolist() == wanted
+        with pytest.raises(ValueError, match=f"N is {n} in operand 0 and {n + 1} in operand 1"):
+            dot(any_layout(x), np.ones(n + 1))
+
+
 # ---- results of other shapes ----------------------------------------------------------------------------------------
 
 def test_several_results():
@@ -204,6 +231,13 @@ def test_a_kernel_that_misuses_the_memory_of_rows():
         nd.core_grown([1])
     with pytest.raises(RuntimeError, match="core_refused: the kernel has not said how many elements it made: it calls dynd_core_make for every"):
         nd.core_refused([[1], [2]])
+
+
+def test_a_kernel_that_does_not_say_why():
+    with pytest.raises(ValueError, match=r"^core_mute: failed at index \(0,\)$"):
+        nd.core_mute([[1.0], [2.0, 3.0]])
+    with pytest.raises(ValueError, match="^core_mute: failed"):
+        nd.core_mute([1.0])
 
 
 def test_a_kernel_that_makes_what_it_did_not_announce():
