@@ -15,8 +15,8 @@
 
 namespace dynd::chain {
 
-constexpr size_t batch = 64;         // elements of a flat batch of 8 bytes each, and of a block of the summation
-constexpr size_t group = 128;        // the same, of a batch of whole rows; of smaller elements there are more of both
+constexpr size_t batch = 64;  // elements of a flat batch of 8 bytes each, and of a block of the summation
+constexpr size_t group = 128; // the same, of a batch of whole rows; of smaller elements there are more of both
 // Elements of a batch of ragged rows: a power of two of blocks; more where an external kernel's calls have a cost.
 constexpr size_t window = 256, external_window = 1024;
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks

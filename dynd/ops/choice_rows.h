@@ -23,8 +23,8 @@ struct choice_rows {
     const pattern *patterns; ///< for lengths 0 .. most
     int fields;
   };
-  const int64_t *counts; ///< where each row's choices begin
-  member members[2];     ///< the lengths of the second one's rows say which pattern is used
+  const int64_t *counts;         ///< where each row's choices begin
+  member members[2];             ///< the lengths of the second one's rows say which pattern is used
   const char *from[most_fields]; ///< the lists, those of the first member first
   // Rows without a pattern: for each element of the first member a run of the second. Of products these are all of the
   // other row, else those that come `distance` after the element.
