@@ -20,8 +20,7 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
   }
   // From the last on: what leaves the chain is best computed in one loop with something else.
   for (int i = count - 1; i > 0; i--) {
-    for (int operand = 0; operand < p.steps[i].nreads && !join(steps[i], operand); operand++) {
-    }
+    join(i);
   }
   count = int(std::remove_if(steps, steps + count, [&](const auto &s) { return left_out_[s.step]; }) - steps);
 }
@@ -86,6 +85,8 @@ std::optional<pair_first> first_of(const program_step &step, bool one) {
   case arithmetic::product:
   case arithmetic::square:
     return one ? pair_first::multiply_one : pair_first::multiply;
+  case arithmetic::quotient:
+    return pair_first::divide;
   default:
     return std::nullopt;
   }
@@ -111,35 +112,53 @@ std::optional<pair_second> second_of(const program_step &step, int operand) {
 
 } // namespace
 
-// A step takes the one before it along where only it needs that, and neither is a pair already.
-bool step_choice::join(chosen_step &second, int operand) {
-  const program_step &then = p_.steps[second.step];
-  if (!may_join(then)) {
-    return false;
+// The step whose result an operand is, where both can be one loop: only this one needs it, and neither is in a pair.
+uint8_t step_choice::joinable(int step, int operand) const {
+  const program_step &then = p_.steps[step];
+  if (left_out_[step] || !may_join(then) || !second_of(then, operand)) {
+    return no_register;
   }
   uint8_t between = then.reads[operand], writer = writer_[between];
-  if (left_out_[second.step] || writer == no_register || steps[writer].is_pair || !may_join(p_.steps[writer]) ||
-      reads_[between] != 1 || terms.uses(between)) {
-    return false;
+  bool free = writer != no_register && !steps[writer].is_pair && reads_[between] == 1 && !terms.uses(between);
+  return free && may_join(p_.steps[writer]) && first_of(p_.steps[writer], false) ? writer : no_register;
+}
+
+// A step takes one before it along: better one that has none itself, or a * b + c - d / e would be three loops.
+void step_choice::join(int step) {
+  int operand = -1;
+  for (int i = p_.steps[step].nreads - 1; i >= 0; i--) {
+    uint8_t writer = joinable(step, i);
+    if (writer == no_register) {
+      continue;
+    }
+    bool has_none = true;
+    for (int j = 0; j < p_.steps[writer].nreads; j++) {
+      has_none &= joinable(writer, j) == no_register;
+    }
+    operand = operand < 0 || has_none ? i : operand;
   }
+  if (operand >= 0) {
+    join(steps[step], operand);
+  }
+}
+
+void step_choice::join(chosen_step &second, int operand) {
+  const program_step &then = p_.steps[second.step];
+  uint8_t writer = writer_[then.reads[operand]];
   const program_step &before = p_.steps[writer];
   uint8_t a = before.reads[0], b = before.reads[before.nreads - 1];
-  if (one_value_[b] && before.op != arithmetic::difference) {
+  bool symmetric = before.op != arithmetic::difference && before.op != arithmetic::quotient;
+  if (one_value_[b] && symmetric) {
     std::swap(a, b);
-  }
-  auto first = first_of(before, one_value_[a] && !one_value_[b]);
-  auto form = second_of(then, operand);
-  if (!first || !form) {
-    return false;
   }
   second.is_pair = true;
   second.nreads = uint8_t(1 + then.nreads);
   second.reads[0] = a;
   second.reads[1] = b;
   second.reads[2] = then.nreads == 2 ? then.reads[1 - operand] : no_register;
-  second.pair = isa().pair(*first, *form, then.type, then.nreads == 2 && one_value_[second.reads[2]]);
+  second.pair = isa().pair(*first_of(before, one_value_[a] && !one_value_[b]), *second_of(then, operand), then.type,
+                           then.nreads == 2 && one_value_[second.reads[2]]);
   left_out_[writer] = true;
-  return true;
 }
 
 } // namespace dynd::chain

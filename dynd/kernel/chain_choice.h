@@ -43,7 +43,9 @@ public:
 private:
   void look_at_registers(const chain_layout &layout);
   void leave_to_sum(const chain_layout &layout);
-  bool join(chosen_step &second, int operand);
+  uint8_t joinable(int step, int operand) const;
+  void join(int step);
+  void join(chosen_step &second, int operand);
   const program_step *only_summed(uint8_t reg) const;
 
   const program &p_;

@@ -158,9 +158,9 @@ struct operation_loops {
 
 /// What is done with two operands, and then with the result and a third: second(first(a, b), c). Of `_one`, the operand
 /// a is one value, of which only element 0 is read.
-enum class pair_first : uint8_t { add, add_one, subtract, multiply, multiply_one };
+enum class pair_first : uint8_t { add, add_one, subtract, multiply, multiply_one, divide };
 enum class pair_second : uint8_t { add, subtract, subtract_from, multiply, divide, divide_into, square };
-inline constexpr size_t pair_first_count = 5, pair_second_count = 7;
+inline constexpr size_t pair_first_count = 6, pair_second_count = 7;
 
 struct pair_functions {
   batch_fn loop, stream; ///< stream: with streaming stores, as above

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dynd import nd
 
-FIRST = [operator.add, operator.sub, operator.mul]
+FIRST = [operator.add, operator.sub, operator.mul, operator.truediv]
 SECOND = [operator.add, operator.sub, operator.mul, operator.truediv]
 SIZES = [0, 1, 7, 64, 129, 1000, 3_000_001]  # the last: with streaming stores
 
@@ -45,8 +45,20 @@ def test_squares(dtype):
     x, y, _ = operands(dtype, 1000)
     a, b = nd.array(x), nd.array(y)
     for f in FIRST:
-        np.testing.assert_array_equal(np.asarray(nd.square(f(a, b))), np.square(f(x, y)), strict=True)
+        with np.errstate(all="ignore"):
+            expected = np.square(f(x, y))
+        np.testing.assert_array_equal(np.asarray(nd.square(f(a, b))), expected, strict=True)
     np.testing.assert_array_equal(np.asarray(nd.square(a) - b), np.square(x) - y, strict=True)
+
+
+@pytest.mark.parametrize("size", [1000, 20_000])
+def test_two_pairs_of_one_expression(size):
+    x, y, z = operands(np.float64, size)
+    a, b, c = nd.array(x), nd.array(y), nd.array(z)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(np.asarray(a * b + c - c / b), x * y + z - z / y, strict=True)
+        np.testing.assert_array_equal(np.asarray(a / b - (b * c + a)), x / y - (y * z + x), strict=True)
+        np.testing.assert_array_equal(np.asarray((a / b).sum()), np.asarray((a / b).eval().sum()), strict=True)
 
 
 def test_what_is_read_twice_or_kept_is_computed_once():
