@@ -112,7 +112,7 @@ nb::object block_object(const python_operand &o, char *at, const intptr_t *size,
     };
     for_each_element(o, at, size, 0, take);
   }
-  return steal(wrap(copy));
+  return wrapped(copy);
 }
 
 // Where the function makes a row, `row` has its memory.
@@ -365,19 +365,14 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
 
 void add_foreign(nb::module_ &m) {
   add_ufuncs(m);
-  auto operand = [](nb::handle object, const char *name) { return to_operand(object.ptr(), nullptr, name); };
-  m.def("matmul", [=](nb::object a, nb::object b) { // .none() would hide what is wrong with None
-    return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul"))));
+  m.def("matmul", [](nb::object a, nb::object b) { // .none() would hide what is wrong with None
+    return wrapped(nd::matmul(operand(a, "matmul"), operand(b, "matmul")));
   });
-  m.def("tensordot", [=](nb::object a, nb::object b, const std::vector<int> &a_axes, const std::vector<int> &b_axes) {
-    return steal(wrap(nd::tensordot(operand(a, "tensordot"), operand(b, "tensordot"), a_axes, b_axes)));
+  m.def("tensordot", [](nb::object a, nb::object b, const std::vector<int> &a_axes, const std::vector<int> &b_axes) {
+    return wrapped(nd::tensordot(operand(a, "tensordot"), operand(b, "tensordot"), a_axes, b_axes));
   });
-  m.def("einsum", [=](const std::string &subscripts, nb::tuple operands) {
-    std::vector<nd::array> all;
-    for (nb::handle object : operands) {
-      all.push_back(operand(object, "einsum"));
-    }
-    return steal(wrap(nd::einsum(subscripts, all)));
+  m.def("einsum", [](const std::string &subscripts, nb::tuple arrays) {
+    return wrapped(nd::einsum(subscripts, operands(arrays, "einsum")));
   });
   m.def("add_blas_path", nd::add_blas_path);
   m.def("blas_library", nd::blas_library);
