@@ -30,25 +30,6 @@ array scalar_of(scalar_id type, const void *value) { return array(new_scalar(typ
 
 namespace {
 
-// The sizes of the dimensions outside of the elements: those given, or from the type alone. Those inside are not known,
-// an error later.
-void find_sizes(ndt::type type, const intptr_t *given, intptr_t *size) {
-  check_data_type(type.get(), "empty");
-  std::fill_n(size, type->all_ndim, -1);
-  const type_data *t = type.get();
-  for (int d = 0; d < type->ndim; d++, t = t->element) {
-    if (!given && t->kind == type_kind::strided_dim) {
-      fail(error_kind::type, "empty: expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
-                                 std::string(type.str()));
-    }
-    size[d] = given ? given[d] : t->size;
-    if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
-      fail(error_kind::value, "empty: size " + std::to_string(size[d]) + " of axis " + std::to_string(d) +
-                                  " does not fit " + std::string(type.str()));
-    }
-  }
-}
-
 // Offsets that are not written any more: a later write would become a read out of bounds.
 array own_offsets(const array &offsets) {
   if ((offsets->flags & flag_ours) && (offsets->flags & flag_dense)) {
@@ -88,12 +69,30 @@ void check_offsets(const offsets_run &o, intptr_t length) {
 
 } // namespace
 
-array empty(ndt::type type, const intptr_t *size, access_mode access) {
+void find_sizes(const char *name, ndt::type type, const intptr_t *given, intptr_t *size) {
   if (!type) {
-    fail(error_kind::type, "empty: expected a type, not None");
+    fail(error_kind::type, std::string(name) + ": expected a type, not None");
   }
+  check_data_type(type.get(), name);
+  std::fill_n(size, type->all_ndim, -1);
+  const type_data *t = type.get();
+  for (int d = 0; d < type->ndim; d++, t = t->element) {
+    if (!given && t->kind == type_kind::strided_dim) {
+      fail(error_kind::type, std::string(name) +
+                                 ": expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
+                                 std::string(type.str()));
+    }
+    size[d] = given ? given[d] : t->size;
+    if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
+      fail(error_kind::value, std::string(name) + ": size " + std::to_string(size[d]) + " of axis " +
+                                  std::to_string(d) + " does not fit " + std::string(type.str()));
+    }
+  }
+}
+
+array empty(ndt::type type, const intptr_t *size, access_mode access) {
   intptr_t own[max_type_streams];
-  find_sizes(type, size, own);
+  find_sizes("empty", type, size, own);
   size = size ? size : own;
   if (type->scalar != not_scalar && type->var_count == 0) {
     return array(new_dense(type.get(), size, access));

@@ -32,6 +32,12 @@ void set_c_order(array_block &block);
 /// assignment that first writes them. `size` has a size for each strided dimension of the type, inside of elements too.
 ref<array_block> new_empty(const type_data *type, const intptr_t *size);
 
+namespace nd {
+/// The sizes of the dimensions outside of the elements: those given, or from the type alone. Those inside are -1. An
+/// error of the operation where there is no type, or where a size is not known or does not fit the type.
+void find_sizes(const char *name, ndt::type type, const intptr_t *given, intptr_t *size);
+} // namespace nd
+
 /// An array that new_empty made becomes immutable: what its pools hold goes to memory of its own size.
 void settle(array_block &block);
 

@@ -119,7 +119,7 @@ array join_rows(const char *name, const std::vector<array> &arrays, int axis, bo
     rows.push_back(rows_at(a, axis));
     lists.push_back(list_of(a, axis));
     count = rows.back().count;
-    size += var ? 0 : a.size(axis);
+    size = var ? 0 : checked_sum(name, size, a.size(axis));
   }
   place_buffer start(count * n), which((count * n + 1) / 2);
   auto *source = reinterpret_cast<int32_t *>(which.fill());
@@ -158,14 +158,15 @@ axis_order order_in_memory(const array &a) {
 }
 
 // Of numbers without rows; in the order of the axes that all of them have.
-array join_numbers(const std::vector<array> &arrays, int axis) {
+array join_numbers(const char *name, const std::vector<array> &arrays, int axis) {
   const array &first = arrays[0];
   std::vector<intptr_t> size(first->size(), first->size() + first.ndim());
+  size[size_t(axis)] = 0;
   axis_order order = order_in_memory(first);
   for (const array &a : arrays) {
     axis_order own = order_in_memory(a);
     order.c_order |= own.c_order || !std::equal(own.axis, own.axis + a.ndim(), order.axis);
-    size[size_t(axis)] += &a == &first ? 0 : a.size(axis);
+    size[size_t(axis)] = checked_sum(name, size[size_t(axis)], a.size(axis));
   }
   written_numbers result(first.type().dtype(), size, order);
   std::vector<index> part(size_t(axis) + 1, index{index::slice, 0, {}, {}, {}});
@@ -187,7 +188,7 @@ array joined(const char *name, std::span<const array> given, int axis) {
   make_inside_alike(name, arrays, axis);
   if (std::all_of(arrays.begin(), arrays.end(), has_numbers_of_one_size)) {
     check_outside(name, arrays, axis);
-    return join_numbers(arrays, axis);
+    return join_numbers(name, arrays, axis);
   }
   bool var = false;
   for (array &a : arrays) {
@@ -206,12 +207,7 @@ array stack(std::span<const array> arrays, int axis) {
   std::vector<array> wider;
   for (const array &a : arrays) {
     array one = one_size_outside(a);
-    int at = axis < 0 ? axis + a.ndim() + 1 : axis;
-    if (at < 0 || at > a.ndim()) {
-      fail(error_kind::index, "stack: axis " + std::to_string(axis) + " is out of bounds for " +
-                                  std::to_string(a.ndim() + 1) + " dimension(s)");
-    }
-    wider.push_back(with_unit_axis(one, at));
+    wider.push_back(with_unit_axis(one, dynd::checked_axis("stack", axis, a.ndim() + 1)));
   }
   return joined("stack", wider, axis);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -57,24 +58,18 @@ array assigned(const array &made, const array &value, access_mode access) {
 } // namespace
 
 array full(ndt::type type, const intptr_t *size, const array &value, access_mode access) {
-  if (type) {
-    check_data_type(type.get(), "full");
-  }
-  if (type && type->var_count > 0 && value.ndim() == 0) { // rows without elements
+  intptr_t sizes[max_type_streams];
+  find_sizes("full", type, size, sizes);
+  if (type->var_count > 0 && value.ndim() == 0) { // rows without elements
     return empty(type, size, access);
   }
-  if (!type || type->scalar == not_scalar || type->var_count > 0 || value.ndim() > 0) {
+  if (type->scalar == not_scalar || type->var_count > 0 || value.ndim() > 0) {
     return assigned(empty(type, size), value, access);
   }
   array one(copy_values(value.get(), access_mode::immutable, ndt::type(type->dtype)));
-  intptr_t sizes[max_ndim];
-  const type_data *t = type.get();
-  int ndim = 0;
-  for (; t->kind != type_kind::scalar; t = t->element, ndim++) {
-    sizes[ndim] = size ? size[ndim] : t->size;
-  }
   size_t item = scalar_size[size_t(type->scalar)];
-  bool shares = access == access_mode::immutable && size_t(checked_count(sizes, ndim, item)) * item >= shared_from;
+  bool shares =
+      access == access_mode::immutable && size_t(checked_count(sizes, type->ndim, item)) * item >= shared_from;
   return shares ? sharing(type.get(), sizes, one) : dense(type.get(), sizes, one, access);
 }
 

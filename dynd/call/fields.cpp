@@ -420,12 +420,7 @@ array squeeze(const array &a, std::span<const int> axes) {
 }
 
 array expand_dims(const array &a, int axis) {
-  int at = axis < 0 ? axis + a.ndim() + 1 : axis;
-  if (at < 0 || at > a.ndim()) {
-    fail(error_kind::index, "expand_dims: axis " + std::to_string(axis) + " is out of bounds for " +
-                                std::to_string(a.ndim() + 1) + " dimension(s)");
-  }
-  return with_unit_axis(a, at);
+  return with_unit_axis(a, dynd::checked_axis("expand_dims", axis, a.ndim() + 1));
 }
 
 } // namespace dynd::nd

@@ -149,11 +149,7 @@ bool takes_one_row(const callable &f) {
 
 // The axis as the last one.
 array with_axis_last(const array &a, int axis) {
-  int own = axis < 0 ? axis + a.ndim() : axis;
-  if (own < 0 || own >= a.ndim()) {
-    fail(error_kind::index, "reduce: axis " + std::to_string(axis) + " is out of bounds for an array of " +
-                                std::to_string(a.ndim()) + " dimensions");
-  }
+  int own = checked_axis("reduce", axis, a.ndim());
   if (own == a.ndim() - 1) {
     return a;
   }

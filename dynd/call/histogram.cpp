@@ -124,10 +124,7 @@ void add_up_long_row(const number_rows &from, const number_rows *weights, const 
 
 template <class T> array counts_of_rows(const number_rows &from, const number_rows *weights, const bin_edges &edges) {
   row_offsets rows = from.inner.rows();
-  intptr_t total, bins = edges.bins();
-  if (__builtin_mul_overflow(rows.count, bins, &total) || total > (intptr_t(1) << 60)) {
-    fail(error_kind::memory, "histogram: the result is too large");
-  }
+  intptr_t bins = edges.bins(), total = checked_product("histogram", rows.count, bins);
   array counts = new_list<T>(total);
   T *to = values_of<T>(counts);
   std::fill_n(to, total, T(0));

@@ -150,11 +150,7 @@ array tensordot(const array &left, const array &right, std::span<const int> a_ax
   auto checked = [](const array &x, std::span<const int> given, axis_list &summed) {
     std::vector<bool> used(size_t(x.ndim()));
     for (int axis : given) {
-      int own = axis < 0 ? axis + x.ndim() : axis;
-      if (own < 0 || own >= x.ndim()) {
-        fail(error_kind::index, "tensordot: axis " + std::to_string(axis) + " is out of bounds for an array of " +
-                                    std::to_string(x.ndim()) + " dimensions");
-      }
+      int own = checked_axis("tensordot", axis, x.ndim());
       if (used[size_t(own)]) {
         fail(error_kind::value, "tensordot: axis " + std::to_string(axis) + " is there twice");
       }

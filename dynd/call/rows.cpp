@@ -69,26 +69,6 @@ array int_list(const char *name, const char *what, const array &a) {
   return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
 }
 
-[[noreturn]] void fail_large(const char *name) {
-  fail(error_kind::memory, std::string(name) + ": the result is too large");
-}
-
-intptr_t checked_sum(const char *name, intptr_t a, intptr_t b) {
-  intptr_t sum;
-  if (__builtin_add_overflow(a, b, &sum)) {
-    fail_large(name);
-  }
-  return sum;
-}
-
-intptr_t checked_product(const char *name, intptr_t a, intptr_t b) {
-  intptr_t product;
-  if (__builtin_mul_overflow(a, b, &product)) {
-    fail_large(name);
-  }
-  return product;
-}
-
 void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
   if (value < 0) {
     fail(error_kind::value,
@@ -150,7 +130,8 @@ array flatten(const array &a, std::optional<int> axis) {
     return list;
   }
   if (!whole->is_var(joined) && !whole->is_var(joined - 1)) {
-    return assemble(whole, joined - 1, {whole.size(joined) * whole.size(joined - 1)}, list);
+    intptr_t both = checked_product("flatten", whole.size(joined), whole.size(joined - 1));
+    return assemble(whole, joined - 1, {both}, list);
   }
   row_offsets outer = rows_at(whole, joined - 1), inner = rows_at(whole, joined);
   new_offsets both(outer.count);

@@ -230,15 +230,16 @@ array mask(const array &a, const array &mask) {
   if (!find_element_kind(mask->type->dtype, of_mask) || of_mask.scalar != scalar_id::bool_) {
     fail(error_kind::type, "mask: the mask must be of bool, not " + std::string(mask.type().str()));
   }
+  if (find_element_kind(a->type->dtype, kind)) { // what is chosen by nothing is missing too
+    array nothing(new_result({}, number_type(kind.scalar, true), true));
+    array_block *const operands[] = {mask.get(), a.get(), nothing.get()};
+    return array(evaluate(logic::chosen, {operands, 3}));
+  }
   array condition = mask;
   if (of_mask.option) { // where the mask is missing, it is not true
     array no(false);
-    condition = array(fill_elements("mask", mask.get(), no.get(), thread_settings()));
-  }
-  if (find_element_kind(a->type->dtype, kind)) {
-    array nothing(new_result({}, number_type(kind.scalar, true), true));
-    array_block *const operands[] = {condition.get(), a.get(), nothing.get()};
-    return array(evaluate(logic::chosen, {operands, 3}));
+    array_block *const operands[] = {mask.get(), no.get()};
+    condition = array(evaluate(logic::filled, {operands, 2}));
   }
   array whole = compact(a, a.ndim() - 1), numbers = numbered(whole), none(int64_t(-1));
   array_block *const operands[] = {condition.get(), numbers.get(), none.get()};

@@ -240,8 +240,8 @@ private:
         if (!run || (first && !same_row_lengths(first, owner, run, block.streams()[slots].owner))) {
           return false;
         }
+        owner = first ? owner : block.streams()[slots].owner;
         first = first ? first : run;
-        owner = block.streams()[slots].owner;
       }
       if (first && is_used_by_output(int(s))) {
         measured_[s] = new_result(shape_, ndt::make_scalar(scalar_id::int64));

@@ -10,6 +10,7 @@
 #include "dynd/eval/aggregate.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/observe.h"
+#include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
 
 namespace dynd {
@@ -140,8 +141,8 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
   }
   space shape = t.shape;
   bool grows = typed.include_initial && !shape.is_var(axis);
-  if (grows && __builtin_add_overflow(shape.size[axis], 1, &shape.size[axis])) {
-    fail(error_kind::memory, std::string(typed.name) + ": the result is too large");
+  if (grows) {
+    shape.size[axis] = checked_sum(typed.name, shape.size[axis], 1);
   }
   ref<array_block> result =
       new_result(shape, typed.result(), is_tracing(how), order_like(shape.ndim, shape.size, {&operand, 1}));

@@ -184,10 +184,8 @@ public:
     for (const axis_index &index : index_) {
       s.may_be_missing |= index.there != nullptr;
     }
-    intptr_t outer = axis_ ? list_of(s.base, axis_ - 1).size(0) : 1, count = checked_count(size_, ndim_, 8), all;
-    if (__builtin_mul_overflow(outer, count, &all)) {
-      fail(error_kind::memory, "index: the result is too large");
-    }
+    intptr_t outer = axis_ ? list_of(s.base, axis_ - 1).size(0) : 1, count = checked_count(size_, ndim_, 8);
+    intptr_t all = checked_product("index", outer, count);
     if (takes_index_itself(s, outer, count)) {
       return s;
     }

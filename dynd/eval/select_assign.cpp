@@ -1,4 +1,5 @@
 // Assignment through a selection: the selected elements as a view, each a row of one element, and then any assignment.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -85,6 +86,13 @@ bool scatter(const nd::array &list, const selected &s, const nd::array &value, b
   return true;
 }
 
+// One mask, and integers beside it: no place is there twice. An index array beside it may repeat the mask's places.
+bool selects_by_mask(const index_expression &e) {
+  auto is_array = [](const selector &s) { return bool(s.array); };
+  auto found = std::find_if(e.arrays.begin(), e.arrays.end(), is_array);
+  return std::none_of(found + 1, e.arrays.end(), is_array) && found->array->type->dtype->scalar == scalar_id::bool_;
+}
+
 void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how);
 
 void assign_to_base(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how) {
@@ -98,7 +106,7 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
   } else if (!find_in_content(base, s.axis, s.start, list)) {
     return assign_in_copy(base, e, value, how);
   }
-  bool may_repeat = !e.arrays[0].array || e.arrays[0].array->type->dtype->scalar != scalar_id::bool_;
+  bool may_repeat = !selects_by_mask(e);
   if (e.after.empty() && base.ndim() == s.axis + 1 && scatter(list, s, value, may_repeat, how)) {
     return;
   }

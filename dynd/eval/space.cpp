@@ -201,6 +201,9 @@ void broadcast_space(const char *operation, const space_operands &operands, spac
   for (int d = 0; d < result.ndim; d++) {
     broadcast_axis(operation, operands, d, result);
   }
+  if (result.nvar == 0) {
+    checked_count(result.size, result.ndim, 1); // a view that stretches needs no memory, but its elements are counted
+  }
   result.slots.resize(size_t(result.nvar));
   if (ragged && !share_slots(operands, result)) {
     make_slots(result, measure_rows(operation, operands, result));

@@ -50,6 +50,28 @@ void in_chunks(const char *name, intptr_t count, intptr_t chunks,
   }
 }
 
+namespace {
+
+void check_fits(const char *name, bool overflow) {
+  if (overflow) {
+    fail(error_kind::memory, std::string(name) + ": the result is too large");
+  }
+}
+
+} // namespace
+
+intptr_t checked_sum(const char *name, intptr_t a, intptr_t b) {
+  intptr_t sum;
+  check_fits(name, __builtin_add_overflow(a, b, &sum));
+  return sum;
+}
+
+intptr_t checked_product(const char *name, intptr_t a, intptr_t b) {
+  intptr_t product;
+  check_fits(name, __builtin_mul_overflow(a, b, &product));
+  return product;
+}
+
 int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count) {
   int64_t total = 0;
   bool overflow = false;
@@ -58,9 +80,7 @@ int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count) {
     overflow |= __builtin_add_overflow(total, offsets[i], &total);
     offsets[i] = total;
   }
-  if (overflow) {
-    fail(error_kind::memory, std::string(name) + ": the result is too large");
-  }
+  check_fits(name, overflow);
   return total;
 }
 

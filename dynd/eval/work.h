@@ -43,6 +43,10 @@ template <class F> void in_pieces_of_rows(const char *name, const int64_t *offse
 void in_chunks(const char *name, intptr_t count, intptr_t chunks,
                const std::function<void(intptr_t, intptr_t, intptr_t)> &f);
 
+/// Sizes that are added or multiplied: an error of the operation (memory) where the result is too large.
+intptr_t checked_sum(const char *name, intptr_t a, intptr_t b);
+intptr_t checked_product(const char *name, intptr_t a, intptr_t b);
+
 /// Sizes become the offsets of what follows each other: offsets[i + 1] holds the size of i, and offsets[0] anything.
 /// Returns the last. A sum beyond 64 bits is an error (memory).
 int64_t make_offsets(const char *name, int64_t *offsets, intptr_t count);

@@ -512,11 +512,10 @@ private:
            });
   }
 
-  /// Types nest at most so deep: the parser's stack has an end.
   struct depth_guard {
     explicit depth_guard(parser &p) : p(p) {
-      if (++p.depth_ > 128)
-        p.tokens_.fail_at(p.tokens_.peek(), "types nest more than 128 deep");
+      if (++p.depth_ > max_type_depth)
+        p.tokens_.fail_at(p.tokens_.peek(), "types nest more than " + std::to_string(max_type_depth) + " deep");
     }
     ~depth_guard() { --p.depth_; }
     parser &p;

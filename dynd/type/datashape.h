@@ -38,6 +38,10 @@
 
 namespace dynd {
 
+/// How deep types nest at most, a scalar and each dimension counted: the parser's stack has an end, and it must read
+/// the text of every type.
+inline constexpr int max_type_depth = 128;
+
 /// The type that the text describes. Otherwise a type error with the place, the line and a caret:
 ///
 ///     datashape: unrecognized data type "blah" at line 1, column 5

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "dynd/base/errors.h"
+#include "dynd/type/datashape.h"
 
 namespace dynd {
 namespace {
@@ -82,6 +83,18 @@ void check_room_above(const type_node *element) {
     fail(error_kind::value, "datashape: more than " + std::to_string(max_ndim) + " dimensions");
 }
 
+int depth_of(const type_data *type) {
+  int inside = type->element ? depth_of(type->element) : 0;
+  for (int i = 0; i < type->nfields; i++)
+    inside = std::max(inside, depth_of(type->fields[i].type));
+  return inside + 1;
+}
+
+void check_depth_above(const type_data *inside) {
+  if (depth_of(inside) >= max_type_depth)
+    fail(error_kind::value, "datashape: types nest more than " + std::to_string(max_type_depth) + " deep");
+}
+
 /// Whether elements of this kind have a stream of their own above those of what they hold.
 bool has_stream(type_kind kind) {
   return kind == type_kind::var_dim || kind == type_kind::option || kind == type_kind::pointer;
@@ -125,6 +138,7 @@ const type_node *new_over(registry &types, type_kind kind, intptr_t size, const 
   size_t nstreams = element->nstreams + size_t(own);
   size_t all_ndim = element->all_ndim + size_t(dim || kind == type_kind::pointer);
   check_counts(nstreams, all_ndim);
+  check_depth_above(element);
   const stream_role *roles = element->roles;
   type_memory memory((own ? nstreams * sizeof(stream_role) : 0) + text.size() + 1);
   if (own) {
@@ -235,6 +249,7 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
     ndim += type->all_ndim;
     abstract |= type->abstract;
     check_counts(std::max(nstreams, i + 1), ndim);
+    check_depth_above(type);
   }
   text += open ? fields.empty() ? "..." : ", ..." : "";
   text += named ? "}" : ")";
@@ -439,6 +454,7 @@ static type make_pattern_dim(type_kind kind, std::string_view name, const std::s
   const type_node *node = node_of(element, "make_dim_variable");
   check_room_above(node);
   check_counts(0, size_t(node->all_ndim) + 1);
+  check_depth_above(node);
   std::string text = shown + " * " + node->text;
   return intern_text(text, [&](registry &types) { return new_pattern_dim(types, kind, name, node, text); });
 }
@@ -454,6 +470,9 @@ type make_ellipsis(std::string_view name, type element) {
 type make_function(std::span<const parameter> parameters, type result, bool open) {
   std::string text = function_text(parameters, type(node_of(result, "make_function")), open);
   check_counts(parameters.size(), 0);
+  check_depth_above(result.get());
+  for (const parameter &p : parameters)
+    check_depth_above(p.type.get());
   return intern_text(text, [&](registry &types) {
     size_t behind = parameters.size() * sizeof(type_field) + text.size() + 1;
     for (const parameter &p : parameters)

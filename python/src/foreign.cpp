@@ -117,7 +117,7 @@ nb::object block_object(const python_operand &o, char *at, const intptr_t *size,
     };
     for_each_element(o, at, size, 0, take);
   }
-  return steal(wrap(copy));
+  return wrapped(copy);
 }
 
 // Where the function makes a row, `row` has its memory.

@@ -298,7 +298,7 @@ void add_array_properties() {
       },
       "immutable, readonly or readwrite.");
   property(
-      "T", [](nb::handle self) { return steal(wrap(nd::transposed(unwrap(self.ptr())))); },
+      "T", [](nb::handle self) { return wrapped(nd::transposed(unwrap(self.ptr()))); },
       "The axes in reverse order, as a view.");
 }
 
@@ -322,10 +322,10 @@ void add_array_methods() {
       "Computes the values if the array is lazy; returns the array.");
   method("__format__", formatted, "A zero-dimensional array is formatted as its value.");
   method(
-      "__copy__", [](nb::handle self) { return steal(wrap(copied(unwrap(self.ptr())))); },
+      "__copy__", [](nb::handle self) { return wrapped(copied(unwrap(self.ptr()))); },
       "An immutable array is its own copy.");
   method(
-      "__deepcopy__", [](nb::handle self, nb::handle) { return steal(wrap(copied(unwrap(self.ptr())))); },
+      "__deepcopy__", [](nb::handle self, nb::handle) { return wrapped(copied(unwrap(self.ptr()))); },
       "An immutable array is its own copy.");
   method(
       "__reduce__", [](nb::handle self) { return reduced_to_bytes(unwrap(self.ptr()), 4); },
@@ -346,18 +346,18 @@ nb::object as_array(nb::object values) {
     return values;
   }
   if (makes_array(values.ptr())) {
-    return steal(wrap(made_array(values.ptr())));
+    return wrapped(made_array(values.ptr()));
   }
   bool text = PyUnicode_Check(values.ptr()) || PyBytes_Check(values.ptr());
   bool plain = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr()) || PyNumber_Check(values.ptr()) ||
                PyDict_Check(values.ptr()) || text;
   if (PyObject_CheckBuffer(values.ptr()) && !PyList_Check(values.ptr()) && !text) {
-    return steal(wrap(view_of_buffer(values.ptr())));
+    return wrapped(view_of_buffer(values.ptr()));
   }
   if (plain) {
-    return steal(wrap(from_python(values.ptr(), ndt::type(), access_mode::immutable)));
+    return wrapped(from_python(values.ptr(), ndt::type(), access_mode::immutable));
   }
-  return steal(wrap(view_of_buffer(values.ptr()))); // says what is wrong
+  return wrapped(view_of_buffer(values.ptr())); // says what is wrong
 }
 
 nb::object rows_from_offsets(nb::object offsets, nb::object content) {
@@ -367,7 +367,7 @@ nb::object rows_from_offsets(nb::object offsets, nb::object content) {
   if (own != scalar_id::int64 && own != scalar_id::int32 && is_integer(own) && own != scalar_id::uint64) {
     o = nd::array(copy_values(o.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
   }
-  return steal(wrap(nd::from_offsets(o, c)));
+  return wrapped(nd::from_offsets(o, c));
 }
 
 } // namespace

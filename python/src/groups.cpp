@@ -13,17 +13,6 @@ namespace binding {
 
 namespace {
 
-nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
-nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
-
-std::vector<nd::array> operands(nb::handle arrays, const char *name) {
-  std::vector<nd::array> all;
-  for (nb::handle a : nb::borrow<nb::sequence>(arrays)) {
-    all.push_back(operand(a, name));
-  }
-  return all;
-}
-
 const aggregate *find_aggregate(const std::string &name) {
   for (size_t i = 0; i < aggregate_count; i++) {
     if (name == aggregate_of(aggregate_id(i)).name) {

@@ -115,11 +115,7 @@ nd::array to_index_array(PyObject *object) {
     nb::object numbers = nb::steal(PySequence_List(object));
     return numbers.is_valid() ? to_index_array(numbers.ptr()) : throw nb::python_error();
   }
-  if (PyList_Check(object) && PyList_GET_SIZE(object) == 0) {
-    intptr_t none = 0;
-    return nd::array(new_dense(ndt::type("strided * int64").get(), &none));
-  }
-  return to_operand(object, nullptr, "index");
+  return integers(object, "index");
 }
 
 // A key taken apart: the array with the fields that are named, and what is selected of it.

@@ -11,8 +11,6 @@ namespace binding {
 
 namespace {
 
-nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
-
 template <op_id op> void add_rounding(nb::handle type, const char *name, const char *doc) {
   auto call = [](nb::handle self) {
     array_block *block = unwrap(self.ptr()).get();

@@ -14,11 +14,11 @@ namespace binding {
 namespace {
 
 // None would be a missing value, which matrices have not.
-nd::array operand(nb::handle object, const char *name) {
+nd::array matrix(nb::handle object, const char *name) {
   if (object.is_none()) {
     throw error(error_kind::type, std::string(name) + ": expected an array, not None");
   }
-  return to_operand(object.ptr(), nullptr, name);
+  return operand(object, name);
 }
 
 nb::object tensordot(nb::handle a, nb::handle b, nb::handle a_axes, nb::handle b_axes) {
@@ -29,15 +29,15 @@ nb::object tensordot(nb::handle a, nb::handle b, nb::handle a_axes, nb::handle b
   for (nb::handle axis : b_axes) {
     axes[1].push_back(axis_number("tensordot", axis));
   }
-  return steal(wrap(nd::tensordot(operand(a, "tensordot"), operand(b, "tensordot"), axes[0], axes[1])));
+  return wrapped(nd::tensordot(matrix(a, "tensordot"), matrix(b, "tensordot"), axes[0], axes[1]));
 }
 
 nb::object einsum(const std::string &subscripts, nb::tuple operands) {
   std::vector<nd::array> all;
   for (nb::handle object : operands) {
-    all.push_back(operand(object, "einsum"));
+    all.push_back(matrix(object, "einsum"));
   }
-  return steal(wrap(nd::einsum(subscripts, all)));
+  return wrapped(nd::einsum(subscripts, all));
 }
 
 } // namespace
@@ -45,7 +45,7 @@ nb::object einsum(const std::string &subscripts, nb::tuple operands) {
 void add_linear(nb::module_ &m) {
   m.def(
       "matmul",
-      [](nb::handle a, nb::handle b) { return steal(wrap(nd::matmul(operand(a, "matmul"), operand(b, "matmul")))); },
+      [](nb::handle a, nb::handle b) { return wrapped(nd::matmul(matrix(a, "matmul"), matrix(b, "matmul"))); },
       nb::arg("a").none(), nb::arg("b").none());
   m.def("tensordot", tensordot, nb::arg("a").none(), nb::arg("b").none(), nb::arg("a_axes"), nb::arg("b_axes"));
   m.def("einsum", einsum);

@@ -16,9 +16,9 @@ namespace {
 
 using field_names = std::vector<std::string>;
 
-nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
-nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
-nb::object wrapped(nd::array a, nd::array b) { return nb::make_tuple(wrapped(std::move(a)), wrapped(std::move(b))); }
+nb::object wrapped_pair(nd::array a, nd::array b) {
+  return nb::make_tuple(wrapped(std::move(a)), wrapped(std::move(b)));
+}
 
 template <auto function> void add_sort(nb::module_ &m, const char *name) {
   m.def(
@@ -66,14 +66,14 @@ void add_unique(nb::module_ &m) {
       "unique_counts",
       [](nb::handle a, nb::handle axis) {
         auto [values, counts] = nd::unique_counts(operand(a, "unique_counts"), to_axis("unique_counts", axis));
-        return wrapped(values, counts);
+        return wrapped_pair(values, counts);
       },
       nb::arg("a").none(), nb::arg("axis").none());
   m.def(
       "unique_inverse",
       [](nb::handle a, nb::handle axis) {
         auto [values, inverse] = nd::unique_inverse(operand(a, "unique_inverse"), to_axis("unique_inverse", axis));
-        return wrapped(values, inverse);
+        return wrapped_pair(values, inverse);
       },
       nb::arg("a").none(), nb::arg("axis").none());
 }
@@ -104,7 +104,7 @@ void add_distribution(nb::module_ &m) {
             PyLong_Check(bins.ptr())
                 ? nd::histogram(from, to_integer("histogram", "bins", bins), range, to_axis("histogram", axis), weight)
                 : nd::histogram(from, operand(bins, "histogram"), to_axis("histogram", axis), weight);
-        return wrapped(counts, edges);
+        return wrapped_pair(counts, edges);
       },
       nb::arg("a").none(), nb::arg("bins").none(), nb::arg("range").none(), nb::arg("axis").none(),
       nb::arg("weights").none());

@@ -16,17 +16,6 @@ namespace binding {
 
 namespace {
 
-nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
-
-// An index, lengths or numbers of times: a list without items is one of integers.
-nd::array integers(nb::handle a, const char *name) {
-  if (PyList_Check(a.ptr()) && PyList_GET_SIZE(a.ptr()) == 0) {
-    intptr_t none = 0;
-    return nd::array(new_dense(ndt::type("strided * int64").get(), &none));
-  }
-  return operand(a, name);
-}
-
 // One value that takes the type of the array; None is no value.
 nd::array value_for(nb::handle value, const nd::array &a, const char *name) {
   return value.is_none() ? nd::array() : to_operand(value.ptr(), &a, name);
@@ -48,22 +37,12 @@ std::vector<intptr_t> all_integers(const char *name, const char *what, nb::handl
   return all;
 }
 
-nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
-
-nb::object wrapped(const std::vector<nd::array> &arrays) {
+nb::object wrapped_all(const std::vector<nd::array> &arrays) {
   nb::list all;
   for (const nd::array &a : arrays) {
     all.append(wrapped(a));
   }
   return nb::tuple(all);
-}
-
-std::vector<nd::array> operands(nb::handle arrays, const char *name) {
-  std::vector<nd::array> all;
-  for (nb::handle a : nb::borrow<nb::sequence>(arrays)) {
-    all.push_back(operand(a, name));
-  }
-  return all;
 }
 
 void add_selection(nb::module_ &m) {
@@ -81,7 +60,7 @@ void add_selection(nb::module_ &m) {
       },
       nb::arg("a").none(), nb::arg("index").none(), nb::arg("axis").none());
   m.def(
-      "nonzero", [](nb::handle a) { return wrapped(nd::nonzero(operand(a, "nonzero"))); }, nb::arg("a").none());
+      "nonzero", [](nb::handle a) { return wrapped_all(nd::nonzero(operand(a, "nonzero"))); }, nb::arg("a").none());
   m.def(
       "argwhere", [](nb::handle a) { return wrapped(nd::argwhere(operand(a, "argwhere"))); }, nb::arg("a").none());
   m.def(
@@ -219,7 +198,7 @@ void add_joins(nb::module_ &m) {
       nb::arg("arrays"), nb::arg("axis").none());
   m.def(
       "broadcast_arrays",
-      [](nb::handle arrays) { return wrapped(nd::broadcast_arrays(operands(arrays, "broadcast_arrays"))); },
+      [](nb::handle arrays) { return wrapped_all(nd::broadcast_arrays(operands(arrays, "broadcast_arrays"))); },
       nb::arg("arrays"));
   m.def(
       "zip",
@@ -228,7 +207,7 @@ void add_joins(nb::module_ &m) {
       },
       nb::arg("names"), nb::arg("arrays"));
   m.def(
-      "unzip", [](nb::handle a) { return wrapped(nd::unzip(operand(a, "unzip"))); }, nb::arg("a").none());
+      "unzip", [](nb::handle a) { return wrapped_all(nd::unzip(operand(a, "unzip"))); }, nb::arg("a").none());
   m.def(
       "field_names", [](nb::handle a) { return nd::field_names(operand(a, "fields")); }, nb::arg("a").none());
   m.def(

@@ -59,6 +59,22 @@ dense_rows::dense_rows(PyObject *object) {
   }
 }
 
+std::vector<nd::array> operands(nb::handle arrays, const char *name) {
+  std::vector<nd::array> all;
+  for (nb::handle a : nb::borrow<nb::sequence>(arrays)) {
+    all.push_back(operand(a, name));
+  }
+  return all;
+}
+
+nd::array integers(nb::handle a, const char *name) {
+  if (PyList_Check(a.ptr()) && PyList_GET_SIZE(a.ptr()) == 0) {
+    intptr_t none = 0;
+    return nd::array(new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64)).get(), &none));
+  }
+  return operand(a, name);
+}
+
 nb::object without_array(PyObject *object) {
   if (!is_array(object) || unwrap(object)->has_scalars()) {
     return nb::borrow(object);

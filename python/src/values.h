@@ -107,6 +107,13 @@ private:
   lent_numbers numbers_;
 };
 
+/// What bound functions take and give: an operand, a sequence of them, an array as a new Python object.
+inline nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
+std::vector<nd::array> operands(nb::handle arrays, const char *name);
+/// An index, lengths or numbers of times: a list without items is one of integers.
+nd::array integers(nb::handle a, const char *name);
+inline nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }
+
 /// An element of an array that is no number as the Python value it is; anything else as it is.
 nb::object without_array(PyObject *object);
 

@@ -198,6 +198,8 @@ def test_linspace_edges():
     (lambda: nd.zeros(3, access="write"), ValueError, "access must be"),
     (lambda: nd.zeros(3, access=1), TypeError, "access must be text, not int"),
     (lambda: nd.zeros(), TypeError, "expected a type"),
+    (lambda: nd.zeros("strided * float64"), TypeError, "full: expected a type with the size of every dimension"),
+    (lambda: nd.full("3 * strided * int8", 1), TypeError, "full: expected a type with the size of every dimension"),
     (lambda: nd.full(3), TypeError, "full: missing argument 'fill_value'"),
     (lambda: nd.full(3, 1.5, "int32"), ValueError, "1.5"),
     (lambda: nd.full(3, 300, "int8"), OverflowError, "300"),

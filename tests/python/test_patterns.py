@@ -230,3 +230,13 @@ def test_no_array_has_a_pattern(call, text):
 
 def test_a_type_is_hashed_as_its_text():
     assert {ndt.type("N * T"): 1}["N * T"] == 1
+
+
+@pytest.mark.parametrize("pattern", ["{x: T}", "(T, int8)", "?{x: T}", "pointer[T]"])
+def test_types_that_are_substituted_nest_no_deeper_than_those_that_are_parsed(pattern):
+    """The text of every type can be parsed."""
+    made = ndt.type("int32")
+    with pytest.raises(ValueError, match="types nest more than 128 deep"):
+        for _ in range(200):
+            made = ndt.type(pattern).substitute(T=made)
+            assert ndt.type(str(made)) == made

@@ -329,6 +329,9 @@ def test_repeated_indices_the_last_wins(threads):
     a = nd.array(np.zeros(1000), access="rw")
     a[index] = nd.array(np.arange(n, dtype="f8"))
     assert np.array_equal(np.asarray(a), expected)
+    b = nd.zeros((n, 1), access="rw")  # an index array repeats the places of the mask beside it
+    b[np.ones(n, bool), [[0], [0]]] = nd.array(np.array([[1.0] * n, [2.0] * n]))
+    assert (np.asarray(b) == 2).all()
 
 
 @pytest.mark.parametrize("element", ["float64", "?int32", "{x: int8, y: ?float64}", "string"])

@@ -14,6 +14,13 @@ REFUSED = [
     (ValueError, "to_dense: the width is negative: -1", lambda r: nd.to_dense(r, -1)),
     (MemoryError, "", lambda r: nd.to_dense(r, 2**62)),
     (MemoryError, "tile: the result is too large", lambda r: nd.tile(r, 2**62)),
+    (MemoryError, "concat: the result is too large", lambda r: nd.concat([nd.zeros(2**62, "int8")] * 3)),
+    (
+        MemoryError,
+        "array is too large: sizes (1099511627776, 1099511627776)",
+        lambda r: nd.broadcast_arrays(nd.zeros((2**40, 1), "int8"), nd.zeros((1, 2**40), "int8")),
+    ),
+    (MemoryError, "flatten: the result is too large", lambda r: nd.flatten(nd.zeros((0, 2**40, 2**40)), axis=2)),
     (MemoryError, "repeat: the result is too large", lambda r: nd.repeat(r, 2**62, axis=1)),
     (MemoryError, "repeat: the result is too large", lambda r: nd.repeat(np.zeros((0, 3)), 2**62, axis=1)),
     (MemoryError, "", lambda r: nd.pad(r, 2**62)),
