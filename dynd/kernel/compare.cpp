@@ -189,6 +189,11 @@ struct fields_kernel {
 bool is_wrapped(const type_data *t) { return t->kind == type_kind::option || t->kind == type_kind::pointer; }
 bool is_number(const type_data *t) { return t->kind == type_kind::scalar || t->kind == type_kind::byteswap; }
 
+/// Both texts, or both bytes.
+bool are_alike_texts(const type_data *a, const type_data *b) {
+  return is_text(a->kind) && is_text(b->kind) && is_string(a->kind) == is_string(b->kind);
+}
+
 number_layout number_of(const kernel_operand &operand) {
   return {operand.part.scalar(), operand.type()->kind == type_kind::byteswap};
 }
@@ -218,7 +223,7 @@ private:
     if (is_number(a) && is_number(b)) {
       return build_numbers(offset, left, right);
     }
-    if (left.part.is_text() && right.part.is_text() && is_string(a->kind) == is_string(b->kind)) {
+    if (are_alike_texts(a, b)) {
       return build_texts(offset, left, right);
     }
     if (left.part.is_dim() && right.part.is_dim()) {
@@ -378,6 +383,23 @@ template <slot_kind Kind> struct text_stream {
   }
 };
 
+/// Texts of a fixed length.
+template <> struct text_stream<slot_kind::none> {
+  const char *at;
+  intptr_t step;
+  size_t size;
+  bool ends_early; // zeros behind it are not part of it
+
+  text_stream(const text_slots &source, char *const *stream, const intptr_t *stride)
+      : at(stream[source.stream]), step(stride[source.stream]), size(size_t(source.fixed->size)),
+        ends_early(source.fixed->kind == type_kind::fixed_string) {}
+  std::string_view next() {
+    std::string_view text(at, size);
+    at += step;
+    return ends_early ? without_zeros(text) : text;
+  }
+};
+
 /// Where `Equality`, whether they are equal is all that is asked.
 template <bool Equality, slot_kind Left, slot_kind Right>
 int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
@@ -398,17 +420,20 @@ template <bool Equality> streams_strided_t text_function(slot_kind left, slot_ki
   auto with_left = [&]<slot_kind Left>() -> streams_strided_t {
     return right == slot_kind::offsets64   ? text_predicate_strided<Equality, Left, slot_kind::offsets64>
            : right == slot_kind::offsets32 ? text_predicate_strided<Equality, Left, slot_kind::offsets32>
-                                           : text_predicate_strided<Equality, Left, slot_kind::pairs64>;
+           : right == slot_kind::pairs64   ? text_predicate_strided<Equality, Left, slot_kind::pairs64>
+                                           : text_predicate_strided<Equality, Left, slot_kind::none>;
   };
   return left == slot_kind::offsets64   ? with_left.template operator()<slot_kind::offsets64>()
          : left == slot_kind::offsets32 ? with_left.template operator()<slot_kind::offsets32>()
-                                        : with_left.template operator()<slot_kind::pairs64>();
+         : left == slot_kind::pairs64   ? with_left.template operator()<slot_kind::pairs64>()
+                                        : with_left.template operator()<slot_kind::none>();
 }
 
 size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                    const kernel_operand &right, comparison which) {
   auto *k = make_leaf<text_predicate_kernel>(
-      out, offset, (asks_equality(which) ? text_function<true> : text_function<false>)(left.slots(), right.slots()));
+      out, offset,
+      (asks_equality(which) ? text_function<true> : text_function<false>)(left.texts().kind, right.texts().kind));
   k->left = left.texts();
   k->right = right.texts();
   k->result = uint16_t(result);
@@ -419,7 +444,7 @@ size_t build_texts(ckernel_builder &out, size_t offset, int result, const kernel
 /// The bool goes to the stream `result` of the call.
 size_t build_predicate(ckernel_builder &out, size_t offset, int result, const kernel_operand &left,
                        const kernel_operand &right, comparison which) {
-  if (left.part.has_chars() && left.type() == right.type()) {
+  if (are_alike_texts(left.type(), right.type())) {
     return build_texts(out, offset, result, left, right, which);
   }
   auto *k = make_leaf<predicate_kernel>(out, offset, predicate);

@@ -11,6 +11,12 @@ namespace dynd {
 /// A text without the zeros behind it.
 inline std::string_view without_zeros(std::string_view text) {
   size_t size = text.size();
+  for (uint64_t word = 0; size >= sizeof(word); size -= sizeof(word)) { // its last bytes are the high ones
+    std::memcpy(&word, text.data() + size - sizeof(word), sizeof(word));
+    if (word) {
+      return text.substr(0, size - size_t(__builtin_clzll(word)) / 8);
+    }
+  }
   while (size > 0 && text[size - 1] == 0) {
     size--;
   }

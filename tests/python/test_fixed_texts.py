@@ -316,8 +316,7 @@ def test_functions_of_numbers_refuse_them():
 def functions():
     """Functions and methods, called in several ways with one array."""
     without = {"load", "wrap", "wrap_header", "explain", "trace", "from_c"}
-    for name in dir(nd):
-        f = getattr(nd, name)
+    for name, f in list(vars(nd).items()):  # not what other tests have registered
         if callable(f) and not isinstance(f, type) and not name.startswith(("_", "set_")) and name not in without:
             for other in ([], [1], ["fig"], [[1, 0]]):
                 yield f"{name} {other}", lambda a, f=f, other=other: f(a, *other)
@@ -347,7 +346,7 @@ def test_what_works_with_texts_works_with_these():
     for name, call in functions():
         for values, dtype in arrays:
             texts, fixed = (outcome(call, nd.array(values, type=dtype.format(t))) for t in ("string", "fixed_string[6]"))
-            assert texts == fixed, (name, dtype)
+            assert isinstance(texts, type) or texts == fixed, (name, dtype)
             count += not isinstance(texts, type)
     assert count > 300
 
