@@ -1,6 +1,6 @@
-// Integers divided by one number, the same for all elements: by a product and shifts (Granlund and Montgomery, "Division
-// by invariant integers using multiplication", 1994), exactly. A division takes several times as long, and CPUs have
-// none of vectors. Private to the units that are compiled once for each ISA level.
+// Integers divided by one number, the same for all elements: by a product and shifts (Granlund and Montgomery,
+// "Division by invariant integers using multiplication", 1994), exactly. A division takes several times as long, and
+// CPUs have none of vectors. Private to the units that are compiled once for each ISA level.
 #pragma once
 
 #include <immintrin.h>
@@ -59,6 +59,13 @@ struct magnitude<V> {
   using type = typename vector_of<typename unsigned_of<sizeof(V{}[0])>::type, sizeof(V)>::type;
 };
 
+/// n * 2^64 / d, for n < d: an instruction, of which the compiler would make a call.
+DYND_ISA_INLINE uint64_t shifted_quotient(uint64_t n, uint64_t d) {
+  uint64_t quotient, rest;
+  __asm__("divq %4" : "=a"(quotient), "=d"(rest) : "a"(uint64_t(0)), "d"(n), "r"(d) : "cc");
+  return quotient;
+}
+
 /// A divisor that is not 0, and what takes its place.
 template <class T> struct invariant_divisor {
   using number = typename unsigned_of<sizeof(T)>::type;
@@ -67,11 +74,15 @@ template <class T> struct invariant_divisor {
   int before, after;
 
   explicit invariant_divisor(T d) : divisor(d), size(number(is_negative(d) ? T(-d) : d)) {
-    using wide = typename doubled_width<sizeof(T)>::type;
     constexpr int width = 8 * sizeof(T);
     int bits = size == 1 ? 0 : 64 - __builtin_clzll(uint64_t(size) - 1); // of the power of two from size on
     number rest = number((bits < width ? number(number(1) << bits) : number(0)) - size);
-    factor = number(wide(wide(rest) << width) / size + 1);
+    if constexpr (sizeof(T) == 8) {
+      factor = shifted_quotient(rest, size) + 1;
+    } else {
+      using wide = typename doubled_width<sizeof(T)>::type;
+      factor = number(wide(wide(rest) << width) / size + 1);
+    }
     before = bits > 0;
     after = bits > 0 ? bits - 1 : 0;
   }
