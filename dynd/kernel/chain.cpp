@@ -111,14 +111,10 @@ private:
     return found == p_.noutputs;
   }
 
-  bool has_external() const {
-    return std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::external; });
-  }
-
   size_t elements_of_batch() const {
     switch (layout_.kind) {
     case chain_kind::var_rows:
-      return has_external() ? external_window : window;
+      return p_.nexternal ? external_window : window;
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     default:

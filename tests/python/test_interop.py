@@ -117,7 +117,6 @@ def test_records_are_strides():
         np.array([1.0], dtype="longdouble"),
         np.array([1.0], dtype="clongdouble"),
         np.array(["text"]),
-        np.array([b"bytes"]),
         np.array([None]),
         np.array(["2020-01-01"], dtype="datetime64[D]"),
         np.array([1], dtype="timedelta64[s]"),
