@@ -394,12 +394,6 @@ static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
 /* ---- the loop of a wrapper ------------------------------------------------------------------------------------------
  */
 
-#if defined(__GNUC__)
-#define DYND_INLINE static inline __attribute__((always_inline))
-#else
-#define DYND_INLINE static inline
-#endif
-
 /* Rows without gaps mostly follow each other, and short ones are done before the CPU has fetched the next. The distance
  * was measured with ddot over rows of 10: 1.16 of the loop by hand instead of 1.27. */
 #if defined(__GNUC__)

@@ -9,6 +9,13 @@
 
 #include "dynd/abi/kernel.h"
 
+/* For what runs once for each outer element: a call would cost as much as what it does. */
+#if defined(__GNUC__)
+#define DYND_INLINE static inline __attribute__((always_inline))
+#else
+#define DYND_INLINE static inline
+#endif
+
 /* Which prototypes the kernels have that a deferred kernel makes. */
 enum deferred_ckernel_prototype {
   unary_operation_funcproto_id = 0,  /* unary_single_operation_t, unary_strided_operation_t */
@@ -105,11 +112,11 @@ static inline char *dynd_core_make(const dynd_core_call *call, int destination, 
   return call->size >= sizeof(dynd_core_call) ? call->make(call, destination, i, count) : NULL;
 }
 
-static inline char *dynd_core_data(const dynd_core_call *call, int operand, size_t i) {
+DYND_INLINE char *dynd_core_data(const dynd_core_call *call, int operand, size_t i) {
   return call->data[operand] +
          (call->row[operand] ? (intptr_t)call->row[operand][i] : (intptr_t)i * call->stride[operand]);
 }
-static inline intptr_t dynd_core_size(const dynd_core_call *call, int size, size_t i) {
+DYND_INLINE intptr_t dynd_core_size(const dynd_core_call *call, int size, size_t i) {
   return (intptr_t)call->dim[size][(intptr_t)i * call->dim_step[size]];
 }
 
