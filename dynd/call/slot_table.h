@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <random>
 #include <string>
 
 #include "dynd/base/errors.h"
@@ -25,8 +27,19 @@ struct presence {
   bool operator()(intptr_t i) const { return !address || address[i * stride]; }
 };
 
+/// Another odd number in each process: who does not know it cannot choose keys that all come to the same place. Results
+/// do not depend on it, because slots have no order.
+inline const uint64_t secret_factor = [] {
+  try {
+    std::random_device bits;
+    return (uint64_t(bits()) << 32 | bits()) | 1;
+  } catch (const std::exception &) { // no source of random numbers here
+    return uint64_t(0x9e3779b97f4a7c15);
+  }
+}();
+
 inline uint64_t mixed_bits(uint64_t x) {
-  x *= 0x9e3779b97f4a7c15;
+  x *= secret_factor;
   return (x ^ x >> 32) * 0xd6e8feb86659fd93;
 }
 
