@@ -370,6 +370,14 @@ inline const chain_step *first_fold(const chain_kernel *k) {
   return step;
 }
 
+/// Whether a fold reads the register itself. Of one value for all elements there is only a batch.
+inline bool is_folded(const chain_kernel *k, uint8_t reg) {
+  const chain_step *step = k->at<chain_step>(k->steps);
+  return std::any_of(step, step + k->nsteps, [reg](const chain_step &s) {
+    return s.extent == step_extent::fold && (s.b == no_register ? s.a : s.c) == reg;
+  });
+}
+
 /// All steps on whole rows.
 int run_whole_rows(const chain_kernel *k, char *const *reg, const row_batch &batch, dynd_frame *frame);
 

@@ -327,7 +327,7 @@ private:
     long_row row(k, reg, length, frame);
     std::span<const port> sources = k->sources();
     bool in_place = k->nstored == 0 && std::all_of(sources.begin(), sources.end(), [&](const port &p) {
-                      return is_contiguous(p, along_of(p)) || is_constant(p);
+                      return is_contiguous(p, along_of(p)) || (is_constant(p) && !is_folded(k, p.reg));
                     });
     return row.run(reduce_batch, in_place, [&](size_t at, size_t n) {
       for (const port &p : k->sources()) {

@@ -48,7 +48,7 @@ struct var_rows_call {
   // Whether every operand is read as it is in memory.
   bool reads_in_place() const {
     auto in_place = [&](const port &p) {
-      bool constant = p.where.axis_stride == 0 && stride[p.where.stream] == 0;
+      bool constant = p.where.axis_stride == 0 && stride[p.where.stream] == 0 && !is_folded(k, p.reg);
       return p.where.slots == slot_kind::none && (constant || is_contiguous(p, p.where.axis_stride));
     };
     std::span<const port> sources = k->sources();

@@ -41,6 +41,9 @@ def short_rows():
     yield "strided, every other", nd.array(rng.normal(size=(20, 900)))[:, ::2]
     yield "backwards", nd.array(rng.normal(size=(20, 30)))[:, ::-1]
     yield "rows apart", nd.array(rng.normal(size=(20, 30)))[::3]
+    yield "one value", nd.asarray(np.broadcast_to(1.7, (3, 30_000)))
+    yield "one row again and again", nd.asarray(np.broadcast_to(rng.normal(size=900), (3, 900)))
+    yield "one value for each row", nd.asarray(np.broadcast_to(rng.normal(size=(3, 1)), (3, 900)))
     yield "integers", nd.array(rng.integers(-100, 100, size=(20, 30)).astype(np.int16))
     yield "float16", nd.array(rng.normal(size=(20, 30)).astype(np.float16))
     yield "missing", nd.array([[1.0, None, 2.5], [None, None, None], [4.0, 4.5, None]])

@@ -83,3 +83,9 @@ def test_small_arrays_have_the_bits_of_large_ones(scalar):
             np.testing.assert_array_equal(a, b)
         if len(lengths) == 1:
             np.testing.assert_array_equal(nd.softmax(nd.array(values)).tolist(), large.tolist()[0])
+
+
+def test_one_value_for_all_elements():
+    for shape in [(3, 20_000), (2, 700), (30_000,)]:
+        one = nd.full(shape, 1.7)
+        assert np.array(nd.softmax(one, axis=-1)).tobytes() == np.array(nd.softmax(nd.array(np.array(one)))).tobytes()
