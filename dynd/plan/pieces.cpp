@@ -15,7 +15,7 @@ content_pieces::content_pieces(const int64_t *offsets, intptr_t row_count, intpt
     return;
   intptr_t wanted = std::max<intptr_t>(target, 1);
   intptr_t weight = weight_before(row_count);
-  count_ = std::max<intptr_t>(weight / wanted + (weight % wanted != 0), 1);
+  count_ = std::clamp<intptr_t>(weight / wanted + (weight % wanted != 0), 1, most_of_row * row_count);
 }
 
 intptr_t content_pieces::weight_before(intptr_t row) const { return offsets_[row] - offsets_[0] + cost_ * row; }

@@ -35,9 +35,13 @@ private:
 /// What a row costs beside its elements, in elements: a million empty rows are work too.
 inline constexpr intptr_t row_cost = 8;
 
+/// As many pieces as there may be for each row: a row that a view repeats may have any length.
+inline constexpr intptr_t most_of_row = 16;
+
 /// Rows cut so that pieces have about equal content, found by binary search in the row_count + 1 offsets, which rise
-/// and may start anywhere. There are ceil(weight / target) pieces, where weight is elements + row_cost * rows; every
-/// row is in exactly one, and none is above its share by more than one row. Pieces that a long row covers are empty.
+/// and may start anywhere. There are ceil(weight / target) pieces, where weight is elements + row_cost * rows, but at
+/// most `most_of_row` for each row; every row is in exactly one, and none is above its share by more than one row.
+/// Pieces that a long row covers are empty.
 ///   row lengths 1, 1, 100, 1, 1, target 50, row_cost 0 (104, so 3 pieces) -> rows [0, 3) [3, 3) [3, 5)
 class content_pieces {
 public:

@@ -80,6 +80,13 @@ TEST(content_pieces, a_long_row_is_not_cut) {
   EXPECT_EQ(all_of(pieces), (std::vector<piece>{{0, 3}, {3, 3}, {3, 5}}));
 }
 
+TEST(content_pieces, of_a_row_of_any_length_are_few) {
+  std::vector<int64_t> offsets = {0, 3, 3 + (int64_t(1) << 62), 5 + (int64_t(1) << 62)};
+  content_pieces pieces(offsets.data(), 3, 1 << 16);
+  EXPECT_LE(pieces.count(), 3 * most_of_row);
+  expect_covers(all_of(pieces), 3);
+}
+
 TEST(content_pieces, of_no_rows_are_none) {
   std::vector<int64_t> offsets = {7};
   EXPECT_EQ(content_pieces(offsets.data(), 0, 50).count(), 0);
