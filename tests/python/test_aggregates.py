@@ -304,6 +304,13 @@ def test_empty_rows():
         nothing.argmax()
 
 
+@pytest.mark.parametrize("name", ["min", "argmax"])
+def test_empty_rows_are_not_looked_for_one_by_one(name):
+    for shape, axes in [((1, 2**62, 0), (1, 2)), ((2, 2**40, 3, 0), (1, 3)), ((2, 0, 2**62), (1, 2))]:
+        with pytest.raises(ValueError, match=f"^{name}: axis 1 is empty, and {name} of no elements is not defined$"):
+            getattr(nd, name)(nd.zeros(shape), axis=axes)
+
+
 def test_nothing_left():
     a = nd.array([[1.0, math.nan], [math.nan, math.nan]])
     assert identical(nd.nanmax(a, axis=1).tolist(), [1.0, math.nan])
