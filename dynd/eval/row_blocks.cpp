@@ -70,6 +70,15 @@ space rows_space(const std::vector<int64_t> &offsets) {
   return shape;
 }
 
+// The stride of an axis of size 1 says nothing.
+int last_long_axis(const space &shape) {
+  int last = shape.ndim - 1;
+  while (last > 0 && shape.size[last] == 1) {
+    last--;
+  }
+  return last;
+}
+
 // Makes one axis of all, where every stream goes through them as through one, in C order.
 bool join_axes(task &t) {
   t.one_row = true;
@@ -80,7 +89,7 @@ bool join_axes(task &t) {
   for (const lowered_operand &operand : t.lowered) {
     joined &= std::all_of(operand.slots, operand.slots + t.shape.ndim, [](int s) { return s < 0; });
   }
-  int last = t.shape.ndim - 1;
+  int last = last_long_axis(t.shape);
   for (int p = 0; p < t.ports.size() && joined; p++) {
     const intptr_t *stride = t.port_stream(p).stride;
     intptr_t inside = stride[last];
@@ -94,7 +103,7 @@ bool join_axes(task &t) {
 
 // The joined axis as rows, the blocks. Outputs have a value for each.
 void cut_task(task &t, const space &blocks) {
-  int last = t.shape.ndim - 1;
+  int last = last_long_axis(t.shape);
   for (int p = 0; p < t.ports.size(); p++) {
     lowered_stream &stream = t.port_stream(p);
     intptr_t along = stream.stride[last];

@@ -148,6 +148,16 @@ def test_all_axes_are_one_row():
     assert float(nd.var(rows * 1.0)) == flat
 
 
+def test_an_axis_of_one_element_changes_nothing():
+    x = np.random.default_rng(6).normal(size=40_000)
+    flat = float(nd.var(nd.array(x)))
+    for shape in [(-1, 1), (1, -1), (200, 200, 1), (200, 1, 200), (1, 200, 1, 200, 1)]:
+        a = nd.array(x.reshape(shape))
+        assert float(nd.var(a)) == float(nd.var(a * 1.0)) == flat
+        assert float(nd.var(nd.array(np.asfortranarray(x.reshape(shape))))) == flat
+        assert float(nd.var(a, where=nd.array(x.reshape(shape) < 9))) == flat
+
+
 def test_threads_share_long_rows_without_changing_a_bit():
     a = ragged([300_000, 3, 500_000])
     threads, seen = nd.num_threads(), set()
