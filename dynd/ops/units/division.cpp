@@ -1,14 +1,6 @@
 // The loops of division.def, for one ISA level: those of any family, and those that divide by one number.
-#include "dynd/ops/isa_unit.inc"
-
-#include "dynd/ops/isa_operations.inc"
-
-namespace dynd {
-namespace {
-#include "dynd/ops/division.def"
-} // namespace
-} // namespace dynd
-#undef DYND_OPERATION
+#define DYND_FAMILY "dynd/ops/division.def"
+#include "dynd/ops/isa_entries.inc"
 
 #include "dynd/ops/isa_stream.inc"
 
@@ -22,6 +14,6 @@ namespace dynd::detail {
 #define DYND_OPERATION(name, ...)                                                                                      \
   extern const operation_loops DYND_OF_LEVEL(name);                                                                    \
   constinit const operation_loops DYND_OF_LEVEL(name) = with_invariant_loops<op_##name>(loops_of<op_##name>());
-#include "dynd/ops/division.def"
+#include DYND_FAMILY
 #undef DYND_OPERATION
 } // namespace dynd::detail

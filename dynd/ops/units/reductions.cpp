@@ -1,14 +1,6 @@
 // The reductions, for one ISA level. They combine by the expressions of arithmetic.def.
-#include "dynd/ops/isa_unit.inc"
-
-#include "dynd/ops/isa_operations.inc"
-
-namespace dynd {
-namespace {
-#include "dynd/ops/arithmetic.def"
-} // namespace
-} // namespace dynd
-#undef DYND_OPERATION
+#define DYND_FAMILY "dynd/ops/arithmetic.def"
+#include "dynd/ops/isa_entries.inc"
 
 #include "dynd/ops/isa_vector.inc"
 
