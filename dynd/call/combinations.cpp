@@ -21,7 +21,7 @@ array records_of(const char *name, std::span<const std::string> fields, const re
   for (int k = 0; k < which->members(); k++) {
     members.push_back({lists[lists.size() == 1 ? 0 : size_t(k)], k});
   }
-  return choose_records(name, fields, members, which, numbers);
+  return choose_records(name, fields, members, which, numbers, thread_settings());
 }
 
 array positions_of(const char *name, std::span<const std::string> fields, const ref<choices> &which,

@@ -8,6 +8,7 @@
 #include "dynd/array/array.h"
 #include "dynd/call/choices.h"
 #include "dynd/eval/nested.h"
+#include "dynd/eval/settings.h"
 
 namespace dynd::nd {
 
@@ -18,7 +19,7 @@ array zip_lists(std::span<const std::string> names, std::span<const array> lists
 /// field of them is computed without the others, and if it is made of numbers in one pass with what is computed from
 /// it.
 array choose_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
-                     const ref<choices> &which, const array &numbers);
+                     const ref<choices> &which, const array &numbers, const settings &how);
 
 /// Arrays that are compact down to the axis have the same sizes and rows outside of it; else a value error.
 void check_outside(const char *name, const std::vector<array> &arrays, int axis);

@@ -9,7 +9,6 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/group.h"
-#include "dynd/eval/settings.h"
 #include "dynd/eval/work.h"
 #include "dynd/kernel/level.h"
 #include "dynd/ops/isa.h"
@@ -64,7 +63,7 @@ struct member_function : external_function {
   member_function(std::vector<record_field> all, const ref<choices> &of) : fields(std::move(all)), which(of) {
     refs = 1;
     destroy = [](counted *self) noexcept { delete static_cast<member_function *>(self); };
-    join = join_members;
+    family = &members;
     kernel = &deferred;
     deferred = {sizeof(deferred_ckernel),
                 DYND_ABI_VERSION,
@@ -102,6 +101,7 @@ private:
                     first.fields[0].list->item_size() == second.fields[0].list->item_size();
     return ref<external_function>::adopt(possible ? new member_function(std::move(all), first.which) : nullptr);
   }
+  static constexpr external_family members = {join_members};
 
   static intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
                             const dynd_bind *bind) {
@@ -233,7 +233,7 @@ private:
       for (int k = 0; k < type->nfields; k++) {
         inside.push_back({nd::field(field.list, k), field.member});
       }
-      values = choose_records("choose", names_of(type), inside, which, numbers);
+      values = choose_records("choose", names_of(type), inside, which, numbers, thread_settings());
     } else {
       values = assemble(numbers, numbers.ndim(), {}, members_now("choose", field, *which));
     }
@@ -242,8 +242,8 @@ private:
 };
 
 // Nothing of it is written any more, and it is large enough for the fields to be computed later.
-bool may_be_lazy(std::span<const record_field> fields, intptr_t count) {
-  bool ours = !thread_settings().eager && size_t(count) * max_scalar_size >= lazy_from && fields.size() <= 64;
+bool may_be_lazy(std::span<const record_field> fields, intptr_t count, const settings &how) {
+  bool ours = !how.eager && size_t(count) * max_scalar_size >= lazy_from && fields.size() <= 64;
   for (const record_field &field : fields) {
     ours &= (field.list->flags & flag_ours) != 0;
   }
@@ -253,8 +253,8 @@ bool may_be_lazy(std::span<const record_field> fields, intptr_t count) {
 } // namespace
 
 array choose_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
-                     const ref<choices> &which, const array &numbers) {
-  if (!may_be_lazy(fields, which->counts().total())) {
+                     const ref<choices> &which, const array &numbers, const settings &how) {
+  if (!may_be_lazy(fields, which->counts().total(), how)) {
     return records_now(name, names, fields, *which, numbers);
   }
   std::vector<ndt::type> types;

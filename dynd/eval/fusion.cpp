@@ -46,7 +46,7 @@ void fused_task::add_claimed() {
       operands[j] = registers_of(op.input[j]);
     }
     auto *external = static_cast<const external_function *>(op.external);
-    if (external && external->join) {
+    if (external && external->family) {
       add_joined(i, *external, operands);
     } else {
       add({op.op, op.computation, external}, operands, op.ninputs, &node_registers_[i]);
@@ -68,8 +68,8 @@ void fused_task::add_joined(int node, const external_function &function, const v
     }
     auto *external = static_cast<const external_function *>(other.external);
     ref<external_function> joined;
-    if (external->join == all->join) {
-      joined = all->join(*all, *external);
+    if (external->family == all->family) {
+      joined = all->family->join(*all, *external);
     }
     if (joined) {
       all = joined.get();

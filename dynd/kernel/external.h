@@ -54,6 +54,15 @@ private:
   dynd_bind bind_;
 };
 
+struct external_function;
+
+/// Functions that can be computed together where they have the same operands.
+struct external_family {
+  /// One function that has the outputs of the first and then those of the second, both of the family; null: these
+  /// cannot be joined.
+  ref<external_function> (*join)(const external_function &first, const external_function &second);
+};
+
 /// An external kernel that can be called: a step of a program. Lazy arrays keep it alive.
 struct external_function : counted {
   const deferred_ckernel *kernel = nullptr;
@@ -62,9 +71,7 @@ struct external_function : counted {
   /// The kernel built alone (make_external at offset 0): a kernel on scalars depends on no arrmeta, so that one serves
   /// every small call. May be null.
   const ckernel_builder *leaf = nullptr;
-  /// One function on the same operands that has the outputs of the first and then those of the second; null: there is
-  /// none. Null itself: there never is.
-  ref<external_function> (*join)(const external_function &first, const external_function &second) = nullptr;
+  const external_family *family = nullptr; ///< null: it is joined with no other
 
   bool has(uint32_t flags) const { return (kernel->flags & flags) == flags; }
 };
