@@ -53,7 +53,6 @@ bool is_for_this_cpu([[maybe_unused]] const char *core) {
 
 std::mutex loading;
 std::vector<std::string> extra_paths;
-thread_local bool may_use_threads = false;
 
 // The names that builds of OpenBLAS give to their functions.
 bool find_functions(void *handle, blas &found) {
@@ -167,12 +166,12 @@ template <class T> struct product {
   }
 
   // A large product that is the only one has its rows on our threads, as BLAS would have it on its own.
-  static int plain(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride,
+  static int plain(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride, bool alone,
                    dynd_frame *frame) {
     constexpr double piece_work = 1 << 20; // multiplications; less is not worth a piece
     double row_work = std::max(1.0, double(a.columns) * double(b.columns));
     intptr_t rows = intptr_t(std::max(1.0, std::min(double(a.rows), piece_work / row_work)));
-    if (!may_use_threads || rows == a.rows) {
+    if (!alone || rows == a.rows) {
       return plain_rows(a, b, to, row_stride, column_stride, frame);
     }
     interruption asked(true); // the engine asks between its pieces, of which this is one
@@ -269,7 +268,7 @@ template <class T> struct product {
     }
   }
 
-  static int run(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride,
+  static int run(const matrix &a, const matrix &b, char *to, intptr_t row_stride, intptr_t column_stride, bool alone,
                  dynd_frame *frame, room *copies, const blas *library) {
     intptr_t m = a.rows, k = a.columns, n = b.columns;
     bool small = double(m) * double(k) * double(n) < 4096; // a call of BLAS costs more; measured at 8 to 20
@@ -278,7 +277,7 @@ template <class T> struct product {
     bool result_fits = (column_stride == sizeof(T) || n == 1) && row_stride % intptr_t(sizeof(T)) == 0 &&
                        (m == 1 || row_stride / intptr_t(sizeof(T)) >= n);
     if (!function || !result_fits || (!library->wide && std::max({m, k, n}) > INT_MAX / 2)) {
-      return plain(a, b, to, row_stride, column_stride, frame);
+      return plain(a, b, to, row_stride, column_stride, alone, frame);
     }
     if ((!find_layout(a, x) && !copy(a, x, frame, copies[0])) ||
         (!find_layout(b, y) && !copy(b, y, frame, copies[1]))) {
@@ -286,9 +285,9 @@ template <class T> struct product {
     }
     intptr_t lead = m == 1 ? n : row_stride / intptr_t(sizeof(T));
     if (!library->wide && std::max({x.lead, y.lead, lead}) > INT_MAX) {
-      return plain(a, b, to, row_stride, column_stride, frame);
+      return plain(a, b, to, row_stride, column_stride, alone, frame);
     }
-    int before = library->set_local && !may_use_threads ? library->set_local(1) : 0;
+    int before = library->set_local && !alone ? library->set_local(1) : 0;
     library->wide ? call<int64_t>(function, x, y, m, n, k, to, lead) : call<int>(function, x, y, m, n, k, to, lead);
     if (before) {
       library->set_local(before);
@@ -302,6 +301,7 @@ template <class T> struct product {
 struct matmul_leaf {
   ckernel_prefix base;
   const blas *library; // null where no type of BLAS is multiplied
+  bool alone;          // there is one product: it may have all threads
   intptr_t stride[3][2];
 };
 
@@ -315,8 +315,8 @@ template <class T> int matmul_blocks(const dynd_core_call *call, const ckernel_p
     if (is_cancelled(frame)) {
       return dynd_error_cancelled;
     }
-    if (int status = product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1], frame,
-                                     copies, leaf->library)) {
+    if (int status = product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1],
+                                     leaf->alone, frame, copies, leaf->library)) {
       return status;
     }
   }
@@ -354,7 +354,7 @@ core_operation_t matmul_of(scalar_id id) {
 }
 
 // The library is found here: to look for it allocates, which a kernel must not.
-intptr_t make_matmul(const deferred_ckernel *, ckernel_builder_struct *out, intptr_t offset,
+intptr_t make_matmul(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
                      const dynd_bind *bind) try {
   intptr_t end = offset + intptr_t(sizeof(matmul_leaf));
   scalar_id id = ndt::type(bind->type[0])->scalar;
@@ -370,6 +370,7 @@ intptr_t make_matmul(const deferred_ckernel *, ckernel_builder_struct *out, intp
   auto *leaf = reinterpret_cast<matmul_leaf *>(out->data + offset);
   leaf->base.function = reinterpret_cast<void *>(function);
   leaf->library = library;
+  leaf->alone = self->data_ptr;
   for (int o = 0; o < 3; o++) {
     std::copy_n(bind->arrmeta[o]->stride, 2, leaf->stride[o]);
   }
@@ -378,32 +379,42 @@ intptr_t make_matmul(const deferred_ckernel *, ckernel_builder_struct *out, intp
   return dynd_error_memory;
 }
 
+// What `data_ptr` of the kernels for one product points to.
+char is_alone;
+
+struct matmul_overloads {
+  deferred_ckernel numbers, bools;
+  callable all;
+
+  explicit matmul_overloads(void *data)
+      : numbers(kernel_of("(M * K * Number T, K * N * T) -> M * N * T", data)),
+        bools(kernel_of("(M * K * bool, K * N * bool) -> M * N * bool", data)), all(numbers) {
+    all.add(kernel(bools));
+  }
+
+private:
+  static deferred_ckernel kernel_of(const char *signature, void *data) {
+    return {sizeof(deferred_ckernel),
+            DYND_ABI_VERSION,
+            core_operation_funcproto_id,
+            dynd_callable_pure | dynd_callable_total,
+            "matmul",
+            signature,
+            "The product of matrices.",
+            data,
+            make_matmul,
+            nullptr,
+            nullptr,
+            nullptr,
+            nullptr};
+  }
+};
+
 } // namespace
 
-const callable &matmul_kernel() {
-  static const auto kernel_of = [](const char *signature) {
-    return deferred_ckernel{sizeof(deferred_ckernel),
-                            DYND_ABI_VERSION,
-                            core_operation_funcproto_id,
-                            dynd_callable_pure | dynd_callable_total,
-                            "matmul",
-                            signature,
-                            "The product of matrices.",
-                            nullptr,
-                            make_matmul,
-                            nullptr,
-                            nullptr,
-                            nullptr,
-                            nullptr};
-  };
-  static const deferred_ckernel numbers = kernel_of("(M * K * Number T, K * N * T) -> M * N * T"),
-                                bools = kernel_of("(M * K * bool, K * N * bool) -> M * N * bool");
-  static const callable *made = [] {
-    auto *both = new callable(numbers); // stays, as kernels do
-    both->add(kernel(bools));
-    return both;
-  }();
-  return *made;
+const callable &matmul_kernel(bool alone) {
+  static const auto *const one = new matmul_overloads(&is_alone), *const many = new matmul_overloads(nullptr); // stay
+  return alone ? one->all : many->all;
 }
 
 void add_blas_path(std::string path) {
@@ -412,8 +423,5 @@ void add_blas_path(std::string path) {
 }
 
 std::string blas_library() { return the_blas().path; }
-
-blas_threads::blas_threads(bool allowed) : before_(may_use_threads) { may_use_threads = allowed; }
-blas_threads::~blas_threads() { may_use_threads = before_; }
 
 } // namespace dynd::nd

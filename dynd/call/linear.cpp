@@ -106,12 +106,12 @@ array product(const array &a, const array &b) {
     return product(with_numbers(a, right.scalar, left.option), b);
   }
   bool half = numbers && promote(left.scalar, right.scalar) == scalar_id::float16;
-  blas_threads allowed(a.ndim() <= 2 && b.ndim() <= 2); // else the blocks are on our threads
+  const callable &matmul = matmul_kernel(a.ndim() <= 2 && b.ndim() <= 2);
   if (!half) {
-    return matmul_kernel()(a, b);
+    return matmul(a, b);
   }
   array x = with_numbers(a, scalar_id::float32, left.option), y = with_numbers(b, scalar_id::float32, right.option);
-  return array(copy_values(matmul_kernel()(x, y).get(), access_mode::immutable, ndt::make_scalar(scalar_id::float16),
+  return array(copy_values(matmul(x, y).get(), access_mode::immutable, ndt::make_scalar(scalar_id::float16),
                            error_mode::nocheck));
 }
 
