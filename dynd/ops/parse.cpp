@@ -219,7 +219,7 @@ parsed parse_integer(std::string_view text, scalar_id to, bool checked, char *va
     std::memcpy(value, &wide, size); // the low bytes: little-endian, and wrapping
   } else {
     uint64_t wide;
-    bool negative = !text.empty() && text.front() == '-';
+    bool negative = text.starts_with('-') && !text.starts_with("-+");
     result = parse_number(negative ? text.substr(1) : text, wide, checked);
     uint64_t limit = size == 8 ? UINT64_MAX : (uint64_t(1) << (8 * size)) - 1;
     if (checked && result == parsed::good && (wide > limit || (negative && wide != 0))) {

@@ -95,6 +95,12 @@ TEST(AssignElements, StringsAndNumbers) {
   EXPECT_EQ(refused("int8", "string", R"("128")"), "overflow: overflow converting string \"128\" to int8");
   EXPECT_EQ(converted("int8", "string", R"("-128")"), "-128");
   EXPECT_EQ(refused("uint8", "string", R"("-1")"), "overflow: overflow converting string \"-1\" to uint8");
+  for (const char *type : {"int8", "uint8", "float32"}) {
+    for (const char *text : {"-+0", "+-0", "--0", "++0", "- 0", "-"}) {
+      std::string quoted = '"' + std::string(text) + '"';
+      EXPECT_EQ(refused(type, "string", quoted.c_str()), "value: cannot cast string " + quoted + " to " + type);
+    }
+  }
   EXPECT_EQ(refused("bool", "string", R"("maybe")"), "value: cannot cast string \"maybe\" to bool");
   EXPECT_EQ(refused("float64", "string", R"("1e400")"), "overflow: overflow converting string \"1e400\" to float64");
   EXPECT_EQ(converted("float64", "string", R"("1e-400")"), "0.0");
