@@ -165,7 +165,8 @@ ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes
     check_mask(name, {a, b}, keywords.where);
     spec.operands.push_back(keywords.where);
   }
-  ref<array_block> result = keywords.where ? ref<array_block>() : try_direct_products(a, b, type, how);
+  bool plain = found.all() && !keywords.where;
+  ref<array_block> result = plain ? try_direct_products(a, b, type, how) : ref<array_block>();
   if (!result) {
     result = reduce(std::move(spec), ndt::make_scalar(type), sum, [&](fused_task &fused, const value_registers *in) {
       program &p = fused.t.p;

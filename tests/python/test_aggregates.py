@@ -423,6 +423,7 @@ def test_vecdot():
     rows = nd.array([[1, 2], [], [3]])
     assert nd.vecdot(rows, rows).tolist() == [5, 0, 9]
     assert nd.vecdot(nd.array([1, None, 3]), [4, 5, 6]).tolist() == 22
+    assert nd.vecdot([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], axis=()).tolist() == [4.0, 10.0, 18.0]
     small = nd.array([100, 100], type="strided * int8")
     assert nd.vecdot(small, small).tolist() == 20000 and str(nd.vecdot(small, small).type) == "int64"
 
