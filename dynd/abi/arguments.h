@@ -125,19 +125,20 @@ static inline int dynd_is_dense(const int64_t *size, const intptr_t *stride, int
     if (size[d] == 0)
       return 1;
     dense &= size[d] == 1 || stride[d] == expected;
-    expected *= (intptr_t)size[d];
+    if (dense) /* then it is in memory; a view that stretches may be of any size */
+      expected *= (intptr_t)size[d];
   }
   return dense;
 }
 
-/* The strides of such a block. (2, 3) of 8 bytes in C order: 24, 8; in F order: 8, 16. */
+/* The strides of such a block. (2, 3) of 8 bytes in C order: 24, 8; in F order: 8, 16. Of no elements they may wrap. */
 static inline void dynd_dense_strides(const int64_t *size, int ndim, size_t item, char order, intptr_t *stride) {
   intptr_t next = (intptr_t)item;
   int n;
   for (n = 0; n < ndim; n++) {
     int d = order == 'C' ? ndim - 1 - n : n;
     stride[d] = next;
-    next *= (intptr_t)size[d];
+    next = (intptr_t)((size_t)next * (size_t)size[d]);
   }
 }
 
@@ -257,10 +258,14 @@ typedef struct dynd_room {
 /* Room for a block, or NULL where there is no memory for it. */
 static inline void *dynd_room_for(dynd_room *room, dynd_frame *frame, const int64_t *size, int ndim, size_t item) {
   size_t bytes = item;
-  int d;
-  for (d = 0; d < ndim; d++)
-    if (size[d] < 0 || __builtin_mul_overflow(bytes, (size_t)size[d], &bytes))
-      return NULL;
+  int d, wrong = 0, empty = 0;
+  for (d = 0; d < ndim; d++) {
+    empty |= size[d] == 0;
+    wrong |= size[d] < 0 || __builtin_mul_overflow(bytes, (size_t)size[d], &bytes);
+  }
+  bytes = empty ? 0 : bytes;
+  if (wrong && !empty)
+    return NULL;
   if (bytes > PTRDIFF_MAX / 2)
     return NULL;
   if (bytes > room->bytes || !room->data) {
@@ -289,7 +294,7 @@ static inline int64_t *dynd_keep(dynd_room *room, dynd_frame *frame, int64_t siz
   for (i = 0; kept && i < size; i++) {
     char present = 1;
     for (r = 0; r < nrows; r++)
-      present &= row[r][i * stride[r]];
+      present &= row[r][i * stride[r]] != 0;
     kept[count] = i;
     count += present;
   }
