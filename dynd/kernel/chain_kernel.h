@@ -41,8 +41,8 @@ enum class step_extent : uint8_t { elements, rows, fold, repeat, length };
 
 struct chain_step {
   union {
-    batch_fn function; // null: an external kernel, at `child`, or the scan. Lengths are differences of offsets
-    const reduce_functions *fold; // of step_extent::fold; with b: of the squares of c about b
+    batch_fn function; // its loop (of step_extent::length, of the offsets); null: an external kernel, or the scan
+    const reduce_functions *fold; // of step_extent::fold; where it has b, squares of the distances c - b are folded
   };
   uint8_t a, b, c, dst, dst2, valid;
   uint16_t number;    // among the steps
@@ -87,7 +87,7 @@ struct reduced_output {
   uint8_t other; // its products with reg are reduced; no_register: reg is
   uint8_t valid; // only where it is true; no_register: everywhere
   bool empty_fails;
-  bool present; // whether some are true, of one value for all elements: all that counts is whether a row has some
+  bool present; // whether any element is true, and all are one constant: that, where the row has elements
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
   void lanes(void *to, char *const *at, size_t n) const {
