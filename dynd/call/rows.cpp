@@ -141,17 +141,39 @@ array flatten(const array &a, std::optional<int> axis) {
   return assemble(whole, joined - 1, {both}, list);
 }
 
+namespace {
+
+array rows_of_one_length(const axis_parts &parts, int64_t each) {
+  bool var = parts.axis > 0 && parts.whole->is_var(parts.axis);
+  new_offsets fewer(var ? parts.rows.count : 0);
+  for (intptr_t r = 0; r < parts.rows.count; r++) {
+    int64_t length = parts.rows.length(r);
+    if (each == 0 || length % each) {
+      std::string where = parts.axis ? " of " + row_name(parts.whole, parts.axis, r) : "";
+      fail(error_kind::value, "unflatten: the " + std::to_string(length) + " elements" + where + " are no rows of " +
+                                  std::to_string(each));
+    }
+    if (var) {
+      fewer.fill()[r + 1] = parts.rows.at[r + 1] / each;
+    }
+  }
+  if (var) {
+    fewer.fill()[0] = 0;
+    return assemble(parts.whole, parts.axis, {fewer, intptr_t(each)}, parts.list());
+  }
+  intptr_t size = parts.axis ? parts.whole.size(parts.axis) : parts.rows.total();
+  return assemble(parts.whole, parts.axis, {each ? size / each : 0, intptr_t(each)}, parts.list());
+}
+
+} // namespace
+
 array unflatten(const array &a, const array &lengths, int axis) {
   axis_parts parts("unflatten", one_size_outside(a), axis);
   array own = lengths;
   if (lengths.ndim() == 0) { // rows of one length
     int64_t each = values_of<int64_t>(int_list("unflatten", "lengths", with_unit_axis(lengths, 0)))[0];
     check_not_negative("unflatten", "length", each, 0);
-    if (parts.axis > 0 || each == 0 || parts.rows.total() % each) {
-      fail(error_kind::value,
-           "unflatten: " + std::to_string(parts.rows.total()) + " elements are no rows of " + std::to_string(each));
-    }
-    return assemble({}, 0, {parts.rows.total() / each, intptr_t(each)}, parts.list());
+    return rows_of_one_length(parts, each);
   }
   own = compact(one_size_outside(own), own.ndim() - 1);
   if (own.ndim() != parts.axis + 1) {

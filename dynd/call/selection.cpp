@@ -225,11 +225,35 @@ array drop_missing(const array &a, int axis) {
   return along == 0 ? kept : assemble(whole, along, {bits.rows("drop_missing", rows_at(whole, along))}, kept);
 }
 
+namespace {
+
+// A mask may stretch to the array, not the array to the mask.
+void check_mask_shape(const array &a, const array &mask) {
+  space shape;
+  broadcast_space("mask", {mask.get(), a.get()}, shape);
+  bool fits = shape.ndim == a.ndim() && std::equal(shape.size, shape.size + shape.ndim, a->size());
+  for (int d = 0; d < shape.ndim && fits; d++) {
+    if (shape.is_var(d) && mask->type->var_count) {
+      array rows = rows_of(*a.get(), a->slot_stream(d)) ? a : compact(a, d);
+      int s = rows->slot_stream(d);
+      const space_slots &both = shape.slots[size_t(shape.slot_index[d])];
+      fits = same_row_lengths(both.run, both.owner.get(), rows_of(*rows.get(), s), rows->streams()[s].owner);
+    }
+  }
+  if (!fits) {
+    fail(error_kind::broadcast, "mask: a mask of " + std::string(mask.type().str()) + " does not fit an array of " +
+                                    std::string(a.type().str()) + ": it would stretch the array");
+  }
+}
+
+} // namespace
+
 array mask(const array &a, const array &mask) {
   element_kind kind, of_mask;
   if (!find_element_kind(mask->type->dtype, of_mask) || of_mask.scalar != scalar_id::bool_) {
     fail(error_kind::type, "mask: the mask must be of bool, not " + std::string(mask.type().str()));
   }
+  check_mask_shape(a, mask);
   if (find_element_kind(a->type->dtype, kind)) { // what is chosen by nothing is missing too
     array nothing(new_result({}, number_type(kind.scalar, true), true));
     array_block *const operands[] = {mask.get(), a.get(), nothing.get()};

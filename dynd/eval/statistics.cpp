@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dynd/base/errors.h"
+#include "dynd/eval/nested.h"
 #include "dynd/eval/row_functions.h"
 #include "dynd/ops/logic.h"
 
@@ -148,6 +149,47 @@ ref<array_block> try_direct_products(array_block *a, array_block *b, scalar_id t
   return new_scalar(type, value);
 }
 
+// The array, or a copy of it whose rows along the axis follow each other.
+nd::array with_rows(array_block *block, int axis) {
+  nd::array a(ref<array_block>::share(block));
+  return !a->is_var(axis) || rows_of(*block, block->slot_stream(axis)) ? a : compact(a, axis);
+}
+
+// How many elements such an array has along the axis; -1 where its rows differ.
+int64_t length_along(const nd::array &a, int axis) {
+  return a->is_var(axis) ? length_of_rows(rows_of(*a.get(), a->slot_stream(axis))) : a.size(axis);
+}
+
+// What is added up does not stretch. Rows of different lengths are compared where one array has those of the other.
+void check_contracted(const char *name, array_block *a, array_block *b, const axis_set &axes) {
+  for (int d = 0; d < axes.ndim; d++) {
+    int one = d - (axes.ndim - a->ndim), other = d - (axes.ndim - b->ndim);
+    if (!axes.has[d]) {
+      continue;
+    }
+    if (one < 0 || other < 0) {
+      fail(error_kind::broadcast,
+           std::string(name) + ": both operands must have axis " + std::to_string(d - axes.ndim));
+    }
+    nd::array x = with_rows(a, one), y = with_rows(b, other);
+    int64_t left = length_along(x, one), right = length_along(y, other);
+    bool same = left == right;
+    if (left < 0 && right < 0 && one == other) {
+      int s = x->slot_stream(one);
+      offsets_run rows = rows_of(*x.get(), s), others = rows_of(*y.get(), s);
+      same = rows.rows != others.rows || same_row_lengths(rows, x->streams()[s].owner, others, y->streams()[s].owner);
+    }
+    if (!same && (left >= 0 || right >= 0 || one == other)) {
+      space shape;
+      broadcast_space(name, {a, b}, shape); // what does not fit at all has its own error
+      auto text = [](int64_t n) { return n < 0 ? std::string("rows of several lengths") : std::to_string(n); };
+      fail(error_kind::broadcast, std::string(name) + ": along axis " + std::to_string(d - axes.ndim) + " there are " +
+                                      text(left) + " in one operand and " + text(right) +
+                                      " in the other; what is added up does not stretch");
+    }
+  }
+}
+
 } // namespace
 
 // Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
@@ -161,6 +203,7 @@ ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes
   reduction_spec spec{name, how};
   spec.operands = {a, b};
   axis_set found = spec.axes = find_axes(name, axes, std::max(a->ndim, b->ndim));
+  check_contracted(name, a, b, found);
   if (keywords.where) {
     check_mask(name, {a, b}, keywords.where);
     spec.operands.push_back(keywords.where);

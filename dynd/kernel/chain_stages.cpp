@@ -255,6 +255,7 @@ struct equal_rows_call {
   const intptr_t *along; // by stream
   size_t length;
   dynd_frame *frame;
+  bool one_row = false; // then the strides along the rows say nothing
   char *reg[256];
   int64_t offsets[reduce_batch + 1]; // of the rows of a batch
 
@@ -269,6 +270,7 @@ struct equal_rows_call {
   }
 
   int run(size_t count) {
+    one_row = count == 1;
     set_temporaries(k, reg, frame);
     size_t rows = length > reduce_batch ? 1 : std::min(count, reduce_batch / std::max<size_t>(length, 1));
     splat_constants(std::max(rows, std::min(length * rows, reduce_batch)));
@@ -287,7 +289,7 @@ struct equal_rows_call {
   }
 
 private:
-  bool is_constant(const port &p) const { return along_of(p) == 0 && stride[p.where.stream] == 0; }
+  bool is_constant(const port &p) const { return along_of(p) == 0 && (one_row || stride[p.where.stream] == 0); }
 
   void splat_constants(size_t n) {
     for (const port &p : k->sources()) {

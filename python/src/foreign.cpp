@@ -184,7 +184,27 @@ struct python_call {
   made_row row[max_external_operands];
 };
 
+/// Functions that call others through kernels need some 25 KB of stack for each: more than Python counts with.
+class python_depth {
+public:
+  python_depth() {
+    if (depth_ == most) {
+      PyErr_Format(PyExc_RecursionError, "Python functions call each other through kernels more than %d deep", most);
+      throw nb::python_error();
+    }
+    depth_++;
+  }
+  ~python_depth() { depth_--; }
+  python_depth(const python_depth &) = delete;
+  python_depth &operator=(const python_depth &) = delete;
+
+private:
+  static constexpr int most = 100;
+  inline static thread_local int depth_ = 0;
+};
+
 void call_function(const python_leaf &leaf, python_call &c) {
+  python_depth deeper;
   const std::vector<python_operand> &all = *leaf.operands;
   int nsources = int(all.size()) - leaf.noutputs;
   nb::object arguments = steal(PyTuple_New(nsources));

@@ -194,7 +194,7 @@ PyObject *vecdot_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
 PyMethodDef vecdot_definition = {
     "vecdot", as_method<vecdot_function>(), METH_FASTCALL | METH_KEYWORDS,
     "vecdot(a, b, /, axis=-1, *, keepdims=False, where=None)\n--\n\nThe sum of the products of two arrays, which "
-    "broadcast together, along an axis, several (a tuple) or\nall (None). Of complex numbers the first one's "
+    "broadcast together outside of the axis, several (a tuple) or\nall (None). Of complex numbers the first one's "
     "conjugates are taken; of integers the products and their\nsum have 64 bits. Missing values are skipped, and "
     "what is not true in where=."};
 

@@ -417,9 +417,9 @@ def test_a_lazy_operand_of_a_variance_is_computed_once():
 
 def test_vecdot():
     rng = np.random.default_rng(4)
-    a, b = rng.random((5, 7)), rng.random((3, 1, 7))
+    a, b, c = rng.random((5, 7)), rng.random((3, 1, 7)), rng.random((3, 5, 1))
     assert np.allclose(np.asarray(nd.vecdot(a, b)), (a * b).sum(axis=-1))
-    assert np.allclose(np.asarray(nd.vecdot(a, b, axis=-2)), (a * b).sum(axis=-2))
+    assert np.allclose(np.asarray(nd.vecdot(a, c, axis=-2)), (a * c).sum(axis=-2))
     rows = nd.array([[1, 2], [], [3]])
     assert nd.vecdot(rows, rows).tolist() == [5, 0, 9]
     assert nd.vecdot(nd.array([1, None, 3]), [4, 5, 6]).tolist() == 22
@@ -443,3 +443,26 @@ def test_weights():
         assert np.isclose(nd.var(x, axis=1, weights=w)[i].tolist(), repeated.var())
         assert np.isclose(nd.std(x, axis=1, weights=w, correction=1)[i].tolist(), repeated.std(ddof=1))
     assert nd.mean([1.0, 2.0, 4.0], weights=[1, 0, 1]).tolist() == 2.5
+
+
+@pytest.mark.parametrize("a, b, axis, text", [
+    ([2], [1, 2, 3], -1, "along axis -1 there are 1 in one operand and 3 in the other"),
+    ([[1, 2], [3]], [[1, 2], [3, 4]], -1, "rows of several lengths in one operand and 2 in the other"),
+    ([[1, 2], [3]], [[1], [3, 4]], -1, "rows of several lengths in one operand and rows of several lengths"),
+    ([[1, 2], [3]], [[1, 2, 3], [3]], -1, "cannot broadcast row 0: lengths 2 and 3"),
+    ([[1, 2], [3]], [1], -1, "rows of several lengths in one operand and 1 in the other"),
+    ([[1, 2], [3, 4]], [5, 6], -2, "both operands must have axis -2"),
+    ([[1, 2], [3, 4]], 2, -1, "both operands must have axis -1"),
+])  # fmt: skip
+def test_vecdot_does_not_stretch_what_it_adds_up(a, b, axis, text):
+    with pytest.raises(ValueError, match=text):
+        nd.vecdot(a, b, axis=axis)
+
+
+def test_variance_of_nothing_with_a_correction():
+    """The constants of a row without elements were not brought: what had been in memory decided."""
+    nothing = nd.array([], type="0 * float64")
+    for name in ["var", "std", "nanvar", "nanstd"]:
+        for before in range(3):
+            nd.exp(nd.full(50, float(before))).sum()
+            assert math.isnan(getattr(nd, name)(nothing, correction=1).tolist())

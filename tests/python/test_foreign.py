@@ -541,3 +541,11 @@ def test_numba():
         for i in range(len(x)):
             out[i] = x[len(x) - 1 - i]
     assert nd.from_ufunc(reversed_row)(ROWS).tolist() == [row[::-1] for row in ROWS]
+
+
+def test_functions_that_call_themselves_stop_before_the_stack_does():
+    f = nd.callable(lambda x: float(f([x - 1])[0]) + 1 if x > 0 else 0.0, "(float64) -> float64")
+    assert f([50.0]).tolist() == [50.0]
+    with pytest.raises(RecursionError, match="through kernels more than 100 deep"):
+        f([100000.0])
+    assert f([50.0]).tolist() == [50.0]

@@ -484,3 +484,21 @@ def test_a_missing_value_of_a_mask_selects_nothing_whatever_is_behind_it():
     written = nd.array([10, 20, 30, 40, 50], access="rw")
     written[mask] = 0
     assert written.tolist() == [0, 20, 30, 40, 0]
+
+
+@pytest.mark.parametrize("a, mask", [
+    ([[1, 2], [3]], [True, True]),
+    ([[1, 2], [3]], [[True, False], [True, False]]),
+    ([["a"], ["b", "c"]], [[True, False], [True, False]]),
+    ([7], [True, False, True]),
+])  # fmt: skip
+def test_a_mask_does_not_stretch_the_array(a, mask):
+    """It made elements that were not there."""
+    with pytest.raises(ValueError, match="mask: a mask of .* does not fit an array of .*: it would stretch the array"):
+        nd.mask(a, mask)
+
+
+def test_a_mask_stretches():
+    a = nd.array([[1, 2], [], [3]])
+    assert nd.mask(a, [[True], [True], [False]]).tolist() == [[1, 2], [], [None]]
+    assert nd.mask(a[::-1], a[::-1] > 1).tolist() == [[3], [], [None, 2]]

@@ -213,7 +213,7 @@ def test_complex_numbers_are_rounded_in_both_components(scalar):
 
 def test_vecdot_over_several_axes():
     rng = np.random.default_rng(2)
-    a, b, mask = rng.normal(size=(3, 4, 5)), rng.normal(size=(4, 5)), rng.random((3, 4, 1)) < 0.5
+    a, b, mask = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4, 5)), rng.random((3, 4, 1)) < 0.5
     for axis in (None, 0, -1, (0, 2), (1, 2)):
         for keepdims in (False, True):
             expected = np.sum(a * b, axis=axis, keepdims=keepdims)

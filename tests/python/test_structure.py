@@ -567,3 +567,27 @@ def test_large_rows_against_awkward(threads):
     assert nd.first(ours).tolist() == ak.firsts(x).tolist()
     assert same(nd.flip(ours, axis=1), x[:, ::-1])
     assert same(nd.unflatten(nd.flatten(ours), counts), x)
+
+
+def test_rows_that_meet_one_size_become_strided():
+    """As in a sum. The rows were taken for strided ones, and memory behind them was read."""
+    rows = nd.array([[1, 2], [3]])
+    both = nd.broadcast_arrays(rows, np.ones((2, 2)))
+    assert [a.tolist() for a in both] == [[[1, 2], [3, 3]], [[1.0, 1.0], [1.0, 1.0]]]
+    assert nd.zip({"x": rows, "y": [10, 20]})["x"].tolist() == [[1, 2], [3, 3]]
+    assert nd.zip({"x": nd.array([["a", "b"], ["c"]]), "y": [10, 20]})["x"].tolist() == [["a", "b"], ["c", "c"]]
+    even = nd.array([[1, 2], [3, 4]], type="2 * var * int32")
+    assert nd.histogram(even, 2, weights=np.ones((2, 2)))[0].tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="zip: cannot broadcast row 0: lengths 3 and 2"):
+        nd.zip({"x": [[1, 2, 3], [3]], "y": [10, 20]})
+
+
+@pytest.mark.parametrize("rows, each, expected", [
+    ([[0, 1, 2, 3], [8, 9, 10, 11]], 2, [[[0, 1], [2, 3]], [[8, 9], [10, 11]]]),
+    ([[0, 1, 2, 3], [], [8, 9]], 2, [[[0, 1], [2, 3]], [], [[8, 9]]]),
+])  # fmt: skip
+def test_unflatten_inside_of_rows_by_one_length(rows, each, expected):
+    assert nd.unflatten(rows, each, axis=1).tolist() == expected
+    assert nd.unflatten(np.arange(8).reshape(2, 4), 4, axis=1).shape == (2, 1, 4)
+    with pytest.raises(ValueError, match="unflatten: the 1 elements of row 1 are no rows of 2"):
+        nd.unflatten([[1, 2], [3]], 2, axis=1)

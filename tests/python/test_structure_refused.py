@@ -8,7 +8,7 @@ REFUSED = [
     (ValueError, "unflatten: the lengths add up to 4, not to 3", lambda r: nd.unflatten([1, 2, 3], [2, 2])),
     (ValueError, "unflatten: length 1 is negative: -1", lambda r: nd.unflatten([1, 2, 3], [4, -1])),
     (ValueError, "unflatten: the lengths of row 0 add up to 1, not to 2", lambda r: nd.unflatten(r, [[1], [], [1]], axis=1)),
-    (ValueError, "unflatten: 3 elements are no rows of 2", lambda r: nd.unflatten([1, 2, 3], 2)),
+    (ValueError, "unflatten: the 3 elements are no rows of 2", lambda r: nd.unflatten([1, 2, 3], 2)),
     (TypeError, "unflatten: lengths must be integers", lambda r: nd.unflatten([1, 2], [0.5, 1.5])),
     (ValueError, "pad: the width is negative: -1", lambda r: nd.pad(r, -1)),
     (ValueError, "to_dense: the width is negative: -1", lambda r: nd.to_dense(r, -1)),
