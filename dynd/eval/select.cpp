@@ -407,9 +407,60 @@ nd::array select_points(const char *name, const nd::array &a, int axis, std::spa
   return point_selection(a, axis, axis, indices).run().take(name);
 }
 
+namespace {
+
+// The integer inside of rows that have no rows inside, and how many axes the result has before it; -1: there is none.
+struct inner_integer {
+  intptr_t number = -1;
+  int axes = 0;
+};
+
+inner_integer find_inner_integer(const nd::array &a, std::span<const selector> selectors) {
+  auto takes = [](const selector &s) { return s.plain.kind == nd::index::integer || s.plain.kind == nd::index::slice; };
+  auto taken = int(std::count_if(selectors.begin(), selectors.end(), takes));
+  inner_integer found;
+  int axis = 0;
+  bool outside = false; // an axis of the array stays before this one
+  for (size_t k = 0; k < selectors.size() && axis < a.ndim(); k++) {
+    nd::index::kind_t kind = selectors[k].plain.kind;
+    if (kind == nd::index::integer && outside && a->is_var(axis) && !has_rows(a, axis + 1, a.ndim() - 1)) {
+      found.number = intptr_t(k);
+      return found;
+    }
+    int passed = kind == nd::index::ellipsis ? std::max(a.ndim() - taken, 0) : kind != nd::index::new_axis;
+    axis += passed;
+    found.axes += kind == nd::index::integer ? 0 : kind == nd::index::new_axis ? 1 : passed;
+    outside |= kind != nd::index::integer && passed > 0;
+  }
+  return found;
+}
+
+// a[:, i] where elements are no numbers: a[:, [i]], whose axis of one element goes.
+nd::array select_inside(const nd::array &a, std::span<const selector> selectors, inner_integer which) {
+  if (selectors[0].plain.kind == nd::index::integer) {
+    return select(nd::at(a, selectors[0].plain.at), selectors.subspan(1));
+  }
+  size_t number = size_t(which.number), axes = size_t(which.axes);
+  std::vector<selector> first(selectors.begin(), selectors.begin() + which.number + 1);
+  first.back().array = nd::array{int64_t(first.back().plain.at)};
+  std::vector<selector> rest(axes, selector{{nd::index::slice, 0, {}, {}, {}}, {}});
+  rest.push_back({{nd::index::integer, 0, {}, {}, {}}, {}});
+  rest.insert(rest.end(), selectors.begin() + intptr_t(number) + 1, selectors.end());
+  return select(select(a, first), rest);
+}
+
+} // namespace
+
 nd::array select(const nd::array &a, std::span<const selector> selectors) {
   bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
   if (!arrays) {
+    bool numbers = a->has_scalars() || a->type->var_count == 0;
+    inner_integer inside = numbers ? inner_integer() : find_inner_integer(a, selectors);
+    bool parts = std::any_of(selectors.begin(), selectors.end(),
+                             [](const selector &s) { return s.plain.kind == nd::index::ellipsis; });
+    if (inside.number >= 0 && (!parts || inside.number + 1 == intptr_t(selectors.size()))) {
+      return select_inside(a, selectors, inside);
+    }
     std::vector<nd::index> plain;
     for (const selector &s : selectors) {
       plain.push_back(s.plain);

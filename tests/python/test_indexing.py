@@ -273,3 +273,19 @@ def test_an_index_out_of_bounds_says_so_for_every_kind_of_outermost_dimension():
                 a[i]
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 1 of row 1 with size 2"):
         nd.array([[1], [2, 3]])[1, 5]
+
+
+@pytest.mark.parametrize("kind", ["?int32", "string", "?string", "{x: int32, y: string}"])
+def test_an_integer_inside_of_rows_of_other_elements(kind):
+    values = {"?int32": [1, None, 3, 4], "string": ["a", "", "a longer text than fits", "d"], "?string": ["a", None, "c", "d"],
+              "{x: int32, y: string}": [{"x": i, "y": str(i)} for i in range(4)]}[kind]  # fmt: skip
+    p, q, r, s = values
+    a = nd.array([[p, q], [r, s, p]], type=f"strided * var * {kind}")
+    assert a[:, 0].tolist() == a[..., 0].tolist() == [p, r] and a[:, -1].tolist() == [q, p]
+    assert a[::-1, 1].tolist() == [s, q] and a[1:, 2].tolist() == [p] and a[:, None, 0].tolist() == [[p], [r]]
+    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 1 of row 0 with size 2"):
+        a[:, 2]
+    deep = nd.array([[[p, q], [r]], [[s]]], type=f"strided * var * var * {kind}")
+    assert deep[:, 0].tolist() == [[p, q], [s]] and deep[:, 0, 0].tolist() == [p, s]
+    assert deep[:, :, 0].tolist() == deep[..., 0].tolist() == [[p, r], [s]] and deep[0, :, 0].tolist() == [p, r]
+    assert deep[:, 0, -1:].tolist() == [[q], [s]]
