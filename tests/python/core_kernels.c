@@ -136,6 +136,11 @@ for (intptr_t j = 0; j < m * n; j++)
 AT(double, dynd_core_data(call, 0, i)) = sum;
 END
 
+/* Whether its operand is where a double may be. */
+CORE(aligned)
+AT(char, dynd_core_data(call, 0, i)) = (uintptr_t)dynd_core_data(call, 1, i) % _Alignof(double) == 0;
+END
+
 CORE(copied)
 intptr_t n = dynd_core_size(call, 0, i) * dynd_core_size(call, 1, i);
 memcpy(dynd_core_data(call, 0, i), dynd_core_data(call, 1, i), (size_t)n * sizeof(double));
@@ -337,6 +342,7 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 1, "core_grown", "(N * int64) -> var * int64", grown, NULL),
     KERNEL(4, 1, "core_refused", "(N * int64) -> var * int64", refused, NULL),
     KERNEL(4, 3 | 64, "core_power", "(N * {re: int16, im: int16}) -> int64", power, NULL),
+    KERNEL(4, 3, "core_aligned", "(N * float64) -> bool", aligned, NULL),
     KERNEL(4, 3, "core_sum3", "(3 * float64) -> float64", sum3, NULL),
     KERNEL(4, 3, "core_sum3", "(var * int64) -> int64", running, NULL),
     KERNEL(4, 1, "core_mute", "(N * float64) -> float64", mute, NULL),

@@ -100,6 +100,20 @@ def test_nearest_of_others(threads, events):
     assert found.tolist() == expected.tolist()
 
 
+def test_nested_rows_on_threads():
+    """Pieces are written side by side, whichever of them ends first: many times, because it could be chance."""
+    rng, before = np.random.default_rng(1), nd.num_threads()
+    first, second = rng.integers(0, 5, 300_000), rng.integers(0, 5, 300_000)
+    a, b = (nd.from_offsets(np.append(0, n.cumsum()), np.arange(n.sum())) for n in (first, second))
+    expected = np.repeat(second, first)
+    try:
+        for threads in [2, 4, 7] * 10:
+            nd.set_num_threads(threads)
+            assert np.array_equal(np.asarray(nd.flatten(nd.num(nd.cartesian([a, b], nested=True), axis=2))), expected)
+    finally:
+        nd.set_num_threads(before)
+
+
 def test_lazy_records_are_arrays_like_others(events):
     (ours, others), _ = events
     made = lambda: nd.cartesian({"a": ours["pt"], "b": others["eta"]})  # noqa: E731

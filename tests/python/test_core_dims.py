@@ -226,6 +226,13 @@ def test_many_rows_without_a_bound():
         nd.core_repeated(nd.array([[[1], [2]], [[3]], [[-1], [4]]], type="strided * var * var * int64"))
 
 
+def test_one_block_is_aligned():
+    """The direct step's first call is of an aligned array; the second one's has the same strides."""
+    memory = bytearray(8 * 4 + 1)
+    for begin in (0, 1, 0):
+        assert nd.core_aligned(nd.asarray(np.frombuffer(memory, offset=begin, count=4))).tolist() is True
+
+
 def test_a_kernel_that_misuses_the_memory_of_rows():
     with pytest.raises(RuntimeError, match="core_grown: the kernel made 5 elements, where it had announced at most 1"):
         nd.core_grown([1])

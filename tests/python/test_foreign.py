@@ -232,6 +232,26 @@ def test_a_failed_call_leaves_the_next_one_alone():
     assert sys.exc_info() == (None, None, None)
 
 
+def test_a_failure_keeps_nothing_of_the_function_alive():
+    """Its traceback has the frame, and that the variables."""
+    class Local:
+        pass
+
+    def fails(x):
+        local = Local()
+        alive.append(weakref.ref(local))
+        raise ValueError("no")
+
+    alive = []
+    for f, operand in ((nd.callable(fails, "(float64) -> float64"), 1.0), (nd.callable(fails, "(N * float64) -> float64"), [1.0])):
+        try:
+            f(operand)
+        except ValueError:
+            pass
+    gc.collect()
+    assert len(alive) >= 2 and [local() for local in alive] == [None] * len(alive)
+
+
 def test_python_functions_on_python_threads():
     f = nd.callable(lambda x: x + 1, "(int64) -> int64")
     results = []

@@ -119,6 +119,16 @@ def test_large_joins(threads):
     assert len(many) == (count**2).sum()
 
 
+def test_pairs_of_keys_are_more_than_32_bits_count():
+    """Columns of 2^17 and 2^16 keys: rows i and i + 2^16 differ in the first only."""
+    number = np.arange(1 << 17)
+    right = nd.zip({"a": nd.array(number), "b": nd.array(number % (1 << 16)), "y": nd.array(number)})
+    left = nd.array([{"a": 70_000, "b": 70_000 - (1 << 16)}, {"a": 5, "b": 5}, {"a": 5, "b": 70_000 - (1 << 16)}])
+    left = left.astype("{a: int64, b: int64}")
+    assert nd.join(left, right, ["a", "b"]).y.tolist() == [70_000, 5]
+    assert nd.join(left, right, ["a", "b"], "anti").a.tolist() == [5]
+
+
 LEFT, RIGHT = [{"k": 1, "x": 1, "z": "a"}], [{"k": 1, "y": 1}]
 BAD = {
     "equal names": (lambda a, b: nd.join(a, a, "k"), ValueError, "both sides have a field x that is no key"),

@@ -444,7 +444,7 @@ def test_operators(in_place, plain):
 
 
 EVERY = [op for pair in IN_PLACE for op in pair] + [
-    *(operator.add, operator.sub, operator.mul, operator.truediv, divmod),
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.matmul, divmod),
     *(operator.iadd, operator.isub, operator.imul, operator.itruediv),
 ]
 

@@ -51,11 +51,13 @@ def test_values_of_rows_are_a_buffer_of_protocol_5():
 def test_damaged_state_is_refused():
     restore, (text, access, sizes, offsets, values) = nd.array([[1, 2], [3]]).__reduce__()
     assert restore(text, access, sizes, offsets, values).tolist() == [[1, 2], [3]]
-    wide = [0, 5, 3]
+    wide, late, early = ([b"".join(x.to_bytes(8, "little", signed=True) for x in at)] for at in ([0, 5, 3], [1, 2, 3], [-1, 2, 3]))
     for state in [
         (text, access, sizes, offsets, values[:-1]),
         (text, access, sizes, offsets, values + values),
-        (text, access, sizes, [b"".join(x.to_bytes(8, "little") for x in wide)], values),
+        (text, access, sizes, wide, values),
+        (text, access, sizes, late, values),
+        (text, access, sizes, early, values),
         (text, access, sizes, [offsets[0][:8]], values),
         (text, access, sizes, [], values),
         (text, access, [3, -1], offsets, values),

@@ -1,0 +1,78 @@
+"""Nothing is read past an array: its last byte is the last one before a page that cannot be read. In a process of its own,
+which a read past the end stops."""
+
+import ctypes
+import mmap
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dynd import nd
+
+PAGE = mmap.PAGESIZE
+SHAPES = [(rows, columns) for rows in (1, 5, 67, 300) for columns in (1, 3, 8, 33, 130)]
+REDUCTIONS = ["sum", "max", "argmin", "any", "mean", "var"]
+
+
+def at_the_end(values):
+    """A copy of the values, behind which there is a page without access."""
+    pages = -(-values.nbytes // PAGE)
+    memory = mmap.mmap(-1, (pages + 1) * PAGE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    assert protect(ctypes.c_void_p(start + pages * PAGE), ctypes.c_size_t(PAGE), 0) == 0
+    made = np.frombuffer(memory, values.dtype, values.size, pages * PAGE - values.nbytes).reshape(values.shape)
+    made[...] = values
+    return made
+
+
+def reduce_all(kind):
+    rng = np.random.default_rng(1)
+    for shape in SHAPES:
+        x = rng.integers(0, 9, shape).astype(kind)
+        view, copy, mask = nd.asarray(at_the_end(x)), nd.array(x), nd.asarray(at_the_end(x > 3))
+        for name in REDUCTIONS:
+            for axis in (0, 1, None):
+                found, wanted = (getattr(nd, name)(a, axis=axis) for a in (view, copy))
+                assert np.array_equal(np.asarray(found), np.asarray(wanted)), (name, axis, shape)
+        for axis in (0, 1):
+            assert nd.sum(view, axis=axis, where=mask).tolist() == nd.sum(copy, axis=axis, where=nd.array(x > 3)).tolist()
+
+
+def compute_all(kind):
+    rng = np.random.default_rng(2)
+    for shape in SHAPES:
+        x = rng.integers(1, 9, shape).astype(kind)
+        view, copy, mask = nd.asarray(at_the_end(x)), nd.array(x), nd.asarray(at_the_end(x > 3))
+        functions = [lambda a: a + a, lambda a: a.T + a.T, lambda a: a[:, ::-1] * 2, lambda a: a.astype("float64"), lambda a: a > 3]
+        functions += [lambda a: nd.cumulative_sum(a, axis=0), lambda a: nd.cumulative_sum(a, axis=1), lambda a: nd.sort(a), lambda a: nd.unique(a)]
+        functions += [lambda a: nd.where(a > 2, a, 1), lambda a: nd.softmax(a, axis=1), lambda a: a[mask], lambda a: nd.median(a, axis=0)]
+        for i, f in enumerate(functions):
+            assert np.array_equal(np.asarray(f(view)), np.asarray(f(copy))), (i, shape)
+
+
+def rows_all(kind):
+    rng = np.random.default_rng(3)
+    for longest in (1, 3, 9, 40, 3000):
+        lengths = rng.integers(0, longest + 1, 61)
+        offsets = np.append(0, lengths.cumsum())
+        x = rng.integers(1, 9, offsets[-1]).astype(kind)
+        copy = nd.from_offsets(offsets, nd.array(x))
+        for narrow in ("int64", "int32"):
+            view = nd.from_offsets(at_the_end(offsets.astype(narrow)), at_the_end(x)) if x.size else copy
+            functions = [lambda a: a.sum(axis=1), lambda a: a.max(axis=1, empty="missing"), lambda a: nd.var(a[:, :5], axis=1)]
+            functions += [lambda a: a + a, lambda a: a * offsets[:-1, None], lambda a: nd.cumulative_sum(a, axis=1), lambda a: nd.sort(a)]
+            functions += [lambda a: nd.softmax(a, axis=1), lambda a: a[:, ::2], lambda a: nd.combinations(a[:, :3], 2), lambda a: nd.sum(a)]
+            for i, f in enumerate(functions):
+                assert repr(f(view).tolist()) == repr(f(copy).tolist()), (i, longest, narrow)
+
+
+@pytest.mark.parametrize("kind", ["i1", "i4", "f4", "f8"])
+@pytest.mark.parametrize("what", ["reduce_all", "compute_all", "rows_all"])
+def test_nothing_is_read_past_the_end(what, kind):
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_ends_of_memory as t; t.{what}({kind!r})"
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
