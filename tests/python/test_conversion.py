@@ -391,3 +391,16 @@ def test_a_writable_array_is_not_its_own_conversion(values, type):
     assert immutable.astype(type) is immutable
     a[...] = a[1] if a.ndim == 1 else 7.5
     assert same.tolist() == values
+
+
+@pytest.mark.parametrize("scalar", ["complex64", "complex128"])
+def test_complex_numbers_from_text(scalar):
+    """As Python writes them, and as messages do."""
+    texts = {
+        "1.5": 1.5, " (1.5) ": 1.5, "2j": 2j, "-2J": -2j, "1.5+2j": 1.5 + 2j, "(1.5-2j)": 1.5 - 2j, "(1.5 + 2j)": 1.5 + 2j,
+        "(1.5 + -2j)": 1.5 - 2j, "(-1.5 + -2e+3j)": -1.5 - 2000j, "1.5 - 2j": 1.5 - 2j, "5e-1-2.5e-1j": 0.5 - 0.25j, "-0.5e+1+2e0j": -5 + 2j,
+    }  # fmt: skip
+    assert nd.array(list(texts)).astype(scalar).tolist() == list(texts.values())
+    for text in ("", "j", "1.5 + + 2j", "1.5 2j", "(1.5", "1-+2j", "2i"):
+        with pytest.raises(ValueError, match="cannot cast string"):
+            nd.array([text]).astype(scalar)

@@ -77,6 +77,17 @@ def test_dot_of_rows_inside_of_rows():
     assert nd.core_dot(a, a).tolist() == [[5.0, 9.0], [], [77.0]]
 
 
+@pytest.mark.parametrize("part", [slice(1, None), slice(2, None), slice(1, 3), slice(None, None, -1), slice(1, None, 2)])
+def test_parts_of_rows_inside_of_rows(part):
+    """Results are counted from their first row on."""
+    values = [[[1.0, 2.0], [3.0]], [[4.0]], [], [[5.0, 6.0], [], [7.0, 8.0, 9.0]]]
+    a = nd.array(values, type="strided * var * var * float64")[part]
+    kept = values[part]
+    assert nd.core_dot(a, a).tolist() == [[sum(x * x for x in row) for row in rows] for rows in kept]
+    assert nd.core_positive(a).tolist() == kept and nd.core_running(a).tolist() == [[np.cumsum(row).tolist() for row in rows] for rows in kept]
+    assert nd.core_first(a).tolist() == [[(row + [-1.0, -1.0])[:2] for row in rows] for rows in kept]
+
+
 @pytest.mark.parametrize("rows", [[1.0, 2.0], [[1.0], [2.0, 3.0]]])
 def test_sizes_that_disagree_name_both(rows):
     with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand 0 and 3 in operand 1"):

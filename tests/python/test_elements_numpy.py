@@ -177,3 +177,16 @@ def test_texts_and_masked_arrays_of_numpy_in_a_whole_type():
     assert nd.array(masked, type="strided * ?int32").tolist() == [1, None]
     with pytest.raises(ValueError, match="a list of length 2 does not fit size 3"):
         nd.array(texts, type="3 * strided * string")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "U1", "S3", ">i4", [("x", "i4"), ("s", "U2")]])
+def test_as_many_dimensions_as_arrays_have(dtype):
+    """NumPy has 64."""
+    for ndim in (33, 40, 64):
+        with pytest.raises(ValueError, match="more than 32 dimensions"):
+            nd.array(np.zeros((1,) * ndim, dtype))
+        with pytest.raises(ValueError, match="more than 32 dimensions"):
+            nd.array(np.ma.masked_array(np.zeros((1,) * ndim, dtype)))
+    assert nd.array(np.zeros((1,) * 32, dtype)).ndim == 32
+    with pytest.raises(ValueError, match="more than 32 dimensions"):
+        nd.array(np.zeros((1,) * 64, "U1"), type="strided * string")

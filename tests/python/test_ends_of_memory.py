@@ -66,6 +66,8 @@ def rows_all(kind):
             functions = [lambda a: a.sum(axis=1), lambda a: a.max(axis=1, empty="missing"), lambda a: nd.var(a[:, :5], axis=1)]
             functions += [lambda a: a + a, lambda a: a * offsets[:-1, None], lambda a: nd.cumulative_sum(a, axis=1), lambda a: nd.sort(a)]
             functions += [lambda a: nd.softmax(a, axis=1), lambda a: a[:, ::2], lambda a: nd.combinations(a[:, :3], 2), lambda a: nd.sum(a)]
+            functions += [lambda a: nd.pad(a, 12), lambda a: nd.to_dense(a, 12, 0), lambda a: nd.flatten(a), lambda a: a[a > 3]]
+            functions += [lambda a: nd.repeat(a, 2), lambda a: nd.concat([a, a], axis=1), lambda a: nd.first(a[:, :1]), lambda a: nd.top_k(a, 2)]
             for i, f in enumerate(functions):
                 assert repr(f(view).tolist()) == repr(f(copy).tolist()), (i, longest, narrow)
 

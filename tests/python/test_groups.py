@@ -382,6 +382,15 @@ def test_aggregates_at_once():
     assert rows.tolist() == [[{"n": 2, "s": 4}, {"n": 1, "s": 2}], [{"n": 1, "s": 4}]]
 
 
+@pytest.mark.parametrize("kind", ["float64", "int32", "complex128", "?float64"])
+def test_several_reductions_of_the_same_values_share_what_they_need(kind):
+    values = nd.array([4, 1, 7, 2, 9, 3], type=f"strided * {kind}")
+    gb, names = nd.groupby(values, by=nd.array([1, 2, 1, 2, 1, 2])), ["mean", "var", "std", "sum", "count", "mean"]
+    together = gb.agg({f"{name}{i}": (values, name) for i, name in enumerate(names)})
+    for i, name in enumerate(names):
+        assert together[f"{name}{i}"].tolist() == getattr(gb, name)().tolist(), name
+
+
 def test_transform():
     gb = nd.groupby(nd.array([1.0, 2.0, 5.0]), by=["b", "a", "b"])
     assert gb.transform("mean").tolist() == [3.0, 2.0, 3.0]

@@ -1,4 +1,5 @@
-"""What is stored where a value is missing is nobody's business: results are the same whatever it is."""
+"""What is stored where a value is missing, or between the elements, is nobody's business: results are the same whatever
+it is."""
 
 import numpy as np
 import pytest
@@ -23,6 +24,15 @@ def hidden_nan(values, kind):
     return nd.array(values, type="strided * ?float64") * (ones / ones)
 
 
+def every_other(values, kind):
+    both = [x for v in values for x in (v, None if v == 3 else 5)]
+    return nd.array(both, type=f"strided * ?{kind}")[::2]
+
+
+def backwards(values, kind):
+    return nd.array(values[::-1], type=f"strided * ?{kind}")[::-1]
+
+
 def paired(a, f):
     """A function of structs, one field of which is the array."""
     return f(nd.zip({"k": a, "i": nd.arange(len(a))}))
@@ -42,6 +52,9 @@ FUNCTIONS = {
     "rows of options": lambda a: nd.sort(nd.from_offsets(np.array([0, 1, len(a)]), a)),
     "quantile": lambda a: nd.quantile(a, [0.1, 0.5, 0.9]), "isin": lambda a: nd.isin(a, [5.0, 3.0]),
     "histogram": lambda a: nd.histogram(a, bins=4, range=(0.0, 10.0))[0], "searchsorted": lambda a: nd.searchsorted(nd.sort(a), a),
+    "weights of a histogram": lambda a: nd.histogram(nd.arange(len(a)) % 4, bins=4, weights=a)[0],
+    "weights of a mean": lambda a: nd.mean(nd.arange(len(a)), weights=a), "mask of a sum": lambda a: nd.sum(nd.arange(len(a)), where=a > 3),
+    "index": lambda a: nd.arange(2000)[a.astype("?int64")], "clip": lambda a: nd.clip(a, 2, 4),
     "fill": lambda a: nd.fill_missing(a, -1.0), "equal": lambda a: a == a[::-1], "mask": lambda a: a[nd.fill_missing(a > 3, False)],
     "concat": lambda a: nd.concat([a, nd.array([1.0, None])]), "text": lambda a: a.astype("?string"), "float32": lambda a: a.astype("?float32"),
     "groups": lambda a: paired(a, lambda s: nd.groupby(s.i, by=s.k).sum()), "keys": lambda a: paired(a, lambda s: nd.groupby(s.i, by=s.k).keys),
@@ -55,9 +68,11 @@ FUNCTIONS = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("values", LISTS)
 def test_results_do_not_depend_on_it(name, values):
-    values = LISTS[values]
-    for kind, hides in (("float64", hidden_number), ("int32", hidden_number), ("float64", hidden_nan)):
-        plain = nd.array(values if kind == "float64" else [None if v is None else int(v) for v in values], type=f"strided * ?{kind}")
+    floats = LISTS[values]
+    ways = [("float64", hides) for hides in (hidden_number, hidden_nan, every_other, backwards)]
+    for kind, hides in ways + [("int32", hides) for hides in (hidden_number, every_other, backwards)]:
+        values = floats if kind == "float64" else [None if v is None else int(v) for v in floats]
+        plain = nd.array(values, type=f"strided * ?{kind}")
 
         def result(a):
             try:

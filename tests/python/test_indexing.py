@@ -289,3 +289,27 @@ def test_an_integer_inside_of_rows_of_other_elements(kind):
     assert deep[:, 0].tolist() == [[p, q], [s]] and deep[:, 0, 0].tolist() == [p, s]
     assert deep[:, :, 0].tolist() == deep[..., 0].tolist() == [[p, r], [s]] and deep[0, :, 0].tolist() == [p, r]
     assert deep[:, 0, -1:].tolist() == [[q], [s]]
+
+
+@pytest.mark.parametrize("element", ["int32", "string", "2 * int32", "?int32"])
+def test_a_part_of_a_dimension_of_fixed_size_has_another_size(element):
+    value = {"string": "a", "2 * int32": [1, 2]}.get(element, 5)
+    a = nd.array([value] * 3, type=f"3 * {element}")
+    for part in (slice(2), slice(1, None), slice(None, None, 2), slice(0)):
+        assert str(a[part].type) == f"strided * {element}" and a[part].tolist() == [value] * len(range(3)[part])
+    for whole in (slice(None), slice(0, 3), slice(None, None, -1), ...):
+        assert str(a[whole].type) == f"3 * {element}" and len(a[whole]) == 3
+    deep = nd.array([[value] * 3] * 2, type=f"2 * 3 * {element}")
+    assert str(deep[1][:2].type) == str(deep[1, :2].type) == f"strided * {element}"
+
+
+def test_an_element_of_a_writable_array_is_a_view():
+    a = nd.array([[1.0, 2.0], [3.0, 4.0]], access="rw")
+    a[0][1][...] = 7
+    a[1, 0][...] = 8
+    a[1][-1, ...][...] = 9
+    assert a.tolist() == [[1.0, 7.0], [8.0, 9.0]]
+    b = nd.array([1, 2, 3], access="rw")
+    first, last = b[0], b[-1]
+    b[...] = [4, 5, 6]
+    assert (first.tolist(), last.tolist()) == (4, 6)

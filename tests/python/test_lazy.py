@@ -7,6 +7,7 @@ order, from many Python threads at once, with one worker thread and with two, at
 import gc
 import operator
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -438,3 +439,34 @@ def test_several_sources_in_other_orders_in_one_pass(shape, dtype):
     for one, two, three, four in ((x, y, z, u), tuple(ours)):
         assert np.array_equal(one + two * three - four * two, a + b * c - d * b)
         assert np.array_equal(nd.where(one < two, three + four, four * two), np.where(a < b, c + d, d * b))
+
+
+N = 100_000
+WRITABLE = {
+    "array": lambda: nd.array(np.arange(N), access="rw"),
+    "of another type": lambda: nd.array(np.arange(N), type="float64", access="rw"),
+    "of our array": lambda: nd.array(nd.arange(N), access="rw"),
+    "of our array, of another type": lambda: nd.array(nd.arange(N), type="float32", access="rw"),
+    "of a lazy array": lambda: nd.array(nd.arange(N) + 0, access="rw"),
+    "of every other element": lambda: nd.array(np.arange(2 * N)[::2], access="rw"),
+    "of what may be missing": lambda: nd.array(nd.arange(N), type="?float32", access="rw"),
+    "of rows": lambda: nd.array(nd.from_offsets(np.arange(0, N + 1, 10), np.arange(N)), access="rw"),
+    "of rows, of another type": lambda: nd.array(nd.from_offsets(np.arange(0, N + 1, 10), np.arange(N)), type="float32", access="rw"),
+    "of structs": lambda: nd.array(nd.zip({"x": nd.arange(N)}), access="rw")["x"],
+    "zeros": lambda: nd.zeros(N, access="rw"),
+    "full": lambda: nd.full(N, 5, access="rw"),
+    "NumPy's memory": lambda: nd.asarray(np.arange(N)),
+    "a pickle": lambda: pickle.loads(pickle.dumps(nd.array(np.arange(N), access="rw"))),
+    "a part": lambda: nd.array(np.arange(N + 10), access="rw")[10:],
+}
+
+
+@pytest.mark.parametrize("way", WRITABLE)
+def test_what_is_written_later_is_not_seen(way):
+    """However the array was made, and whatever was computed of it."""
+    make = WRITABLE[way]
+    for f in (lambda a: a + 1, lambda a: a > 7, lambda a: -a * 2, lambda a: nd.where(a > 5, a, 0)):
+        a = make()
+        result = f(a)
+        a[...] = 3
+        assert result.tolist() == f(make()).tolist()

@@ -254,3 +254,19 @@ def test_strips_keep_c_order(shape, dtype):
         view, copy = nd.asarray(x), nd.array(np.ascontiguousarray(x))
         assert repr(view.sum().tolist()) == repr(copy.sum().tolist())
         assert repr((view * view).sum().tolist()) == repr((copy * copy).sum().tolist())
+
+
+@pytest.mark.parametrize("shape", [(40, 50, 20), (8, 300, 5), (20, 600, 3), (3, 70, 90)])
+def test_two_operands_whose_axes_are_in_memory_in_any_two_orders(shape, threads):
+    """All elements are summed in C order, whatever the order in memory: operands that jump are read in panels and strips."""
+    rng = np.random.default_rng(1)
+    x, y = random_array(rng, "float64", shape), random_array(rng, "float64", shape)
+    expected = nd.array(x * y).sum()
+
+    def in_memory(values, axes):
+        return nd.permute_dims(nd.array(np.ascontiguousarray(values.transpose(axes))), np.argsort(axes).tolist())
+
+    for first, second in itertools.product(itertools.permutations(range(3)), repeat=2):
+        a, b = in_memory(x, first), in_memory(y, second)
+        assert same_bits((a * b).sum(), expected)
+        assert same_bits((a * b).sum(axis=(1, 2)), nd.array(x * y).sum(axis=(1, 2)))

@@ -334,6 +334,23 @@ def test_repeated_indices_the_last_wins(threads):
     assert (np.asarray(b) == 2).all()
 
 
+def test_the_last_wins_also_where_what_is_before_it_takes_longer():
+    """The first half goes to places all over memory, the second one to neighbours."""
+    n, size, before = 1 << 19, 1 << 22, nd.num_threads()
+    index = np.concatenate([np.random.default_rng(0).integers(1, size, n // 2), np.arange(n // 2)])
+    index[::1000] = 0
+    expected = np.zeros(size, "int64")
+    expected[index] = np.arange(n)
+    try:
+        for threads in [2, 4, 7] * 3:
+            nd.set_num_threads(threads)
+            a = nd.zeros(size, "int64", access="rw")
+            a[index] = nd.arange(n)
+            assert np.array_equal(np.asarray(a), expected)
+    finally:
+        nd.set_num_threads(before)
+
+
 @pytest.mark.parametrize("element", ["float64", "?int32", "{x: int8, y: ?float64}", "string"])
 def test_a_value_that_is_refused_changes_nothing(element):
     before = {"float64": 1.5, "?int32": 3, "{x: int8, y: ?float64}": {"x": 1, "y": None}, "string": "s"}[element]

@@ -290,3 +290,16 @@ def test_errors_say_what_is_wrong(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert text in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint16"])
+@pytest.mark.parametrize("n", [1, 7, 130, 3000])
+def test_elements_are_taken_as_the_dtype_before_they_are_added(n, dtype):
+    """However many there are: as if they were converted first, to the bit."""
+    rng = np.random.default_rng(n)
+    x = nd.array(rng.standard_normal(n)) if dtype[0] == "f" else nd.array(rng.integers(0, 100, n))
+    rows = nd.from_offsets(np.array([0, n // 3, n // 3, n]), x)
+    for a in (x, rows, rows[1:]):
+        for name in ("sum", "prod", "cumulative_sum", "cumulative_prod"):
+            f = getattr(nd, name)
+            assert repr(f(a, axis=a.ndim - 1, dtype=dtype).tolist()) == repr(f(a.astype(dtype), axis=a.ndim - 1, dtype=dtype).tolist()), name

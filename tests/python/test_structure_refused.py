@@ -44,6 +44,7 @@ REFUSED = [
     (TypeError, "reshape: 0 ragged axes stay", lambda r: nd.reshape([1, 2], (2, None))),
     (ValueError, "reshape: 3 elements have no shape (2, None)", lambda r: nd.reshape(r, (2, None))),
     (ValueError, "reshape: 1 elements have no shape (3, None, 2)", lambda r: nd.reshape(r, (3, None, 2))),
+    (ValueError, "reshape: 0 elements have no shape (0, -1)", lambda r: nd.reshape(nd.zeros((0, 3)), (0, -1))),
     (ValueError, "permute_dims: the axes are not a permutation of the 2 dimension(s)", lambda r: nd.permute_dims(r, (0,))),
     (ValueError, "permute_dims: the axes are not a permutation", lambda r: nd.permute_dims(r, (0, 0))),
     (IndexError, "permute_dims: axis 2 is out of bounds", lambda r: nd.permute_dims(r, (0, 2))),
