@@ -136,9 +136,8 @@ for (intptr_t j = 0; j < m * n; j++)
 AT(double, dynd_core_data(call, 0, i)) = sum;
 END
 
-/* Whether its operand is where a double may be. */
-CORE(aligned)
-AT(char, dynd_core_data(call, 0, i)) = (uintptr_t)dynd_core_data(call, 1, i) % _Alignof(double) == 0;
+    /* Whether its operand is where a double may be. */
+    CORE(aligned) AT(char, dynd_core_data(call, 0, i)) = (uintptr_t)dynd_core_data(call, 1, i) % _Alignof(double) == 0;
 END
 
 CORE(copied)
