@@ -19,8 +19,9 @@ UniqueCountsResult = _collections.namedtuple("UniqueCountsResult", "values count
 UniqueInverseResult = _collections.namedtuple("UniqueInverseResult", "values inverse_indices")
 
 
-def sort(a, axis=-1, *, descending=False, by=()):
-    """The elements of each row of the axis in rising order; equal ones stay in their order.
+def sort(a, axis=-1, *, descending=False, stable=True, by=()):
+    """The elements of each row of the axis in rising order; equal ones stay in their order (stable=False promises less,
+    and changes nothing).
 
     Descending reverses the order of the values; NaN and what is missing are still last. Structs may be sorted by some of
     their fields, "-x" is the reverse order of x. Where the axis is outside of ragged rows, these must be equally long
@@ -36,7 +37,7 @@ def sort(a, axis=-1, *, descending=False, by=()):
     return _dynd.sort(a, axis, descending, _names("sort", "by", by))
 
 
-def argsort(a, axis=-1, *, descending=False, by=()):
+def argsort(a, axis=-1, *, descending=False, stable=True, by=()):
     """The positions within each row that sort it: take_along_axis(a, argsort(a)) is sort(a).
 
     >>> nd.argsort([[3, 1, 2], [], [5, 4]])

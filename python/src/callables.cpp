@@ -87,14 +87,20 @@ struct python_arguments {
   std::vector<nd::keyword> keywords;
 
   python_arguments(const nd::callable &f, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
-    const nd::array *other = nullptr;
-    for (Py_ssize_t i = 0; i < count && !other; i++) {
-      other = is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+    operands.resize(size_t(count));
+    const nd::array *other = nullptr; // the first that has a type
+    for (Py_ssize_t i = count - 1; i >= 0; i--) {
+      if (has_type(arguments[i])) {
+        operands[size_t(i)] = to_operand(arguments[i], nullptr, f.name().c_str());
+        other = &operands[size_t(i)];
+      }
     }
     Py_ssize_t total = count + (names ? PyTuple_GET_SIZE(names) : 0);
     for (Py_ssize_t i = 0; i < count; i++) {
-      nd::array like = has_type(arguments[i]) ? nd::array() : like_for(wanted_scalar(f, i, "", total), other);
-      operands.push_back(to_operand(arguments[i], like ? &like : nullptr, f.name().c_str()));
+      if (!has_type(arguments[i])) {
+        nd::array like = like_for(wanted_scalar(f, i, "", total), other);
+        operands[size_t(i)] = to_operand(arguments[i], like ? &like : nullptr, f.name().c_str());
+      }
     }
     for (Py_ssize_t i = 0; i < total - count; i++) {
       std::string name(utf8_of(PyTuple_GET_ITEM(names, i), {}));

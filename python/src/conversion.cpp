@@ -1,4 +1,5 @@
 // Assignment and conversion by name: nd.assign, array.astype, nd.empty, and the error modes they take.
+#include "arguments.h"
 #include "binding.h"
 
 #include <nanobind/stl/string_view.h>
@@ -27,7 +28,7 @@ error_mode mode_of(std::string_view text, const char *operation) {
 nb::object astype(nb::handle self, nb::handle type, std::string_view errmode) {
   const nd::array &a = unwrap(self.ptr());
   error_mode mode = mode_of(errmode, "astype");
-  ndt::type wanted = to_type(type, "astype");
+  ndt::type wanted = to_element_type("astype", type.ptr());
   if (!wanted) {
     throw error(error_kind::type, "astype: expected a type, not None");
   }

@@ -194,7 +194,7 @@ PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
       }
       mode = access_of(utf8_of(access, {}));
     }
-    return wrap(from_python(values, to_type(type, "array"), mode));
+    return wrap(from_python(values, to_element_type("array", type), mode));
   });
 }
 

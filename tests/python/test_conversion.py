@@ -404,3 +404,11 @@ def test_complex_numbers_from_text(scalar):
     for text in ("", "j", "1.5 + + 2j", "1.5 2j", "(1.5", "1-+2j", "2i"):
         with pytest.raises(ValueError, match="cannot cast string"):
             nd.array([text]).astype(scalar)
+
+
+@pytest.mark.parametrize("name, types", [("float64", [float, np.float64, np.dtype("f8")]), ("int64", [int, np.int64]),
+                                         ("bool", [bool, np.bool_]), ("float32", [np.float32, "float32"])])  # fmt: skip
+def test_types_of_python_and_numpy_are_types_of_elements(name, types):
+    for t in types:
+        assert str(nd.array([0, 1]).astype(t).type) == str(nd.array([0, 1], type=t).type) == f"strided * {name}"
+        assert str(nd.array([[0, 1], [1]]).astype(t).type) == f"strided * var * {name}"

@@ -303,3 +303,10 @@ def test_elements_are_taken_as_the_dtype_before_they_are_added(n, dtype):
         for name in ("sum", "prod", "cumulative_sum", "cumulative_prod"):
             f = getattr(nd, name)
             assert repr(f(a, axis=a.ndim - 1, dtype=dtype).tolist()) == repr(f(a.astype(dtype), axis=a.ndim - 1, dtype=dtype).tolist()), name
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_sorts_are_stable_whether_that_is_asked_for_or_not(stable):
+    a = np.random.default_rng(0).integers(0, 3, 100)
+    assert (np.asarray(nd.argsort(a, stable=stable)) == np.argsort(a, kind="stable")).all()
+    assert (np.asarray(nd.sort(a, stable=stable)) == np.sort(a)).all()

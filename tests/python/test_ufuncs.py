@@ -164,3 +164,9 @@ def test_a_size_of_the_result_that_is_missing():
     assert f(nd.array(2, type="?int64")).tolist() == [0, 0]
     with pytest.raises(TypeError, match="zeros_of: n is a size of the result, and is missing"):
         f(nd.array(None, type="?int64"))
+
+
+def test_a_python_number_beside_an_array_of_numpy_takes_its_type():
+    product = nd.from_ufunc(np.multiply)(np.array([2**63 + 1], "u8"), 1)
+    assert product.tolist() == [2**63 + 1] and str(product.type) == "strided * uint64"
+    assert str(nd.from_ufunc(np.add)(2.5, np.array([1], "f4")).type) == "strided * float32"
