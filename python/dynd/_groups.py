@@ -69,7 +69,9 @@ class GroupBy:
 
     def __init__(self, a, by, axis):
         names, arrays, several = _keys(by)
-        self._array = _dynd.asarray(a)
+        values = _dynd.asarray(a)
+        # What is written later is not seen: keys and rows would be older than sums.
+        self._array = values if values.access == "immutable" else _dynd.array(values)
         self._groups = _dynd.groups(arrays, names, several, axis)
         self._groups.check(self._array)
         self._rows = None

@@ -539,6 +539,14 @@ def test_missing_structs_of_several_columns():
         assert nd.array(gb).tolist() == [wanted[k] for k in order]
 
 
+def test_groups_do_not_see_what_is_written_later():
+    values = nd.array([1.0, 2.0, 3.0], access="rw")
+    groups = nd.groupby(values, by=[1, 2, 1])
+    values[0] = 100.0
+    assert groups.sum().tolist() == nd.sum(groups, axis=1).tolist() == [4.0, 2.0]
+    assert groups.max().tolist() == [3.0, 2.0] and groups[0].tolist() == [1.0, 3.0]
+
+
 CHOSEN_KEYS = """
 import numpy as np
 from dynd import nd
