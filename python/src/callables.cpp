@@ -118,7 +118,6 @@ struct python_arguments {
 PyObject *call_overloads(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
   callable_object *object = object_of(self);
   Py_ssize_t count = PyVectorcall_NARGS(flags);
-  python_error_scope errors;
   try {
     if (!names && count <= max_external_sources && std::all_of(arguments, arguments + count, is_array)) {
       array_block *blocks[max_external_sources];
@@ -135,7 +134,7 @@ PyObject *call_overloads(PyObject *self, PyObject *const *arguments, size_t flag
     python_arguments given(*object->function, arguments, count, names);
     return wrap_all(object->function->call_all(given.operands, given.keywords));
   } catch (...) {
-    return errors.raise();
+    return raise_current();
   }
 }
 

@@ -20,9 +20,37 @@ namespace binding {
 
 namespace {
 
-thread_local python_error_scope *current_scope = nullptr;
+constexpr const char *in_function = " in the Python function";
+thread_local PyObject *kept_exception = nullptr; // of the last one that failed on this thread, until it is raised again
+
+void keep_exception() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) {
+    PyException_SetTraceback(value, trace);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  Py_XDECREF(std::exchange(kept_exception, value));
+}
 
 } // namespace
+
+bool raise_kept_exception(const std::string &text) {
+  if (!kept_exception || text.find(in_function) == std::string::npos) {
+    return false;
+  }
+  PyObject *exception = std::exchange(kept_exception, nullptr);
+  PyObject *added = PyObject_CallMethod(exception, "add_note", "s", text.c_str());
+  if (!added) {
+    PyErr_Clear();
+  }
+  Py_XDECREF(added);
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception)), exception);
+  Py_DECREF(exception);
+  return true;
+}
 
 int report_exception(dynd_frame *frame) {
   PyObject *type = PyErr_Occurred();
@@ -32,8 +60,8 @@ int report_exception(dynd_frame *frame) {
                : PyErr_GivenExceptionMatches(type, PyExc_MemoryError)   ? dynd_error_memory
                                                                         : dynd_error_value;
   std::string text = reinterpret_cast<PyTypeObject *>(type)->tp_name;
-  python_error_scope::keep();
-  return report(frame, status, "%s in the Python function", text.c_str());
+  keep_exception();
+  return report(frame, status, "%s%s", text.c_str(), in_function);
 }
 
 namespace {
@@ -323,49 +351,6 @@ intptr_t instantiate_python(const deferred_ckernel *self, ckernel_builder_struct
 }
 
 } // namespace
-
-python_error_scope::python_error_scope() : outer_(std::exchange(current_scope, this)) {}
-
-python_error_scope::~python_error_scope() {
-  current_scope = outer_;
-  Py_XDECREF(exception_);
-}
-
-void python_error_scope::keep() {
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (trace) {
-    PyException_SetTraceback(value, trace);
-  }
-  Py_XDECREF(type);
-  Py_XDECREF(trace);
-  if (!current_scope) {
-    Py_XDECREF(value);
-    return;
-  }
-  Py_XDECREF(std::exchange(current_scope->exception_, value));
-}
-
-PyObject *python_error_scope::raise() {
-  if (!exception_) {
-    return raise_current();
-  }
-  std::string note;
-  try {
-    throw;
-  } catch (const std::exception &e) {
-    note = e.what();
-  } catch (...) {
-  }
-  PyObject *added = PyObject_CallMethod(exception_, "add_note", "s", note.c_str());
-  if (!added) {
-    PyErr_Clear();
-  }
-  Py_XDECREF(added);
-  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception_)), exception_);
-  return nullptr;
-}
 
 nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function,
                          const std::string &doc) {

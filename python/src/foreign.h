@@ -15,23 +15,9 @@ namespace binding {
 nd::kernel python_kernel(const std::string &name, std::string_view signature, PyObject *function,
                          const std::string &doc);
 
-/// Exceptions of Python functions that kernels call, while a callable is called: the first one is raised again as it
-/// was, with the place of the element.
-class python_error_scope {
-public:
-  python_error_scope();
-  ~python_error_scope();
-  python_error_scope(const python_error_scope &) = delete;
-  python_error_scope &operator=(const python_error_scope &) = delete;
-  /// In a catch block: raises what the function raised, else what was caught. Always null.
-  PyObject *raise();
-  /// Keeps the exception that is set now.
-  static void keep();
-
-private:
-  PyObject *exception_ = nullptr;
-  python_error_scope *outer_;
-};
+/// The exception of a Python function that a kernel called, raised again as it was, with the place of the element as a
+/// note, where an error of the library says that there was one; else false.
+bool raise_kept_exception(const std::string &text);
 
 /// A counted deferred kernel that keeps a Python object alive.
 struct python_owner : deferred_ckernel {

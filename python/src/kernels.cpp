@@ -15,7 +15,6 @@
 #include "dynd/call/resolve.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/observe.h"
-#include "foreign.h"
 
 namespace binding {
 
@@ -309,16 +308,7 @@ void add_kernels(nb::module_ &m) {
           nb::arg("self"), nb::arg("function").none(), nb::arg("types").none())
       .def("__init__", [](nb::handle, nb::handle, nb::handle) {})
       .def(
-          "__call__",
-          [](const shown_kernel &self, nb::args buffers) {
-            python_error_scope errors;
-            try {
-              self.call(buffers);
-            } catch (...) {
-              errors.raise();
-              throw nb::python_error();
-            }
-          },
+          "__call__", [](const shown_kernel &self, nb::args buffers) { self.call(buffers); },
           "Calls the function on buffers, results first. Of scalar types they have one dimension, and one element "
           "is used for all.")
       .def_prop_ro("size", &shown_kernel::size, "Bytes of its memory.")

@@ -1,5 +1,6 @@
 // The module `_dynd`: the array type, the types, the functions.
 #include "binding.h"
+#include "foreign.h"
 
 #include <cstring>
 #include <optional>
@@ -61,7 +62,7 @@ PyObject *raise(const error &e) {
   if (e.kind() == error_kind::cancelled && interrupt) {
     interrupt->restore();
     interrupt.reset();
-  } else {
+  } else if (!raise_kept_exception(e.what())) {
     raise_text(exception_of(e.kind()), e.what());
   }
   return nullptr;

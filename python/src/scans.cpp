@@ -8,7 +8,6 @@
 #include "dynd/call/fold.h"
 #include "dynd/call/resolve.h"
 #include "dynd/eval/scan.h"
-#include "foreign.h"
 
 namespace binding {
 
@@ -73,12 +72,7 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
     if (std::optional<op_id> op = function->state()->op) {
       return wrap(fold_left(*op, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
     }
-    python_error_scope errors;
-    try {
-      return wrap(nd::fold(*function, nd::array(ref<array_block>::share(block)), along, identity));
-    } catch (...) {
-      return errors.raise();
-    }
+    return wrap(nd::fold(*function, nd::array(ref<array_block>::share(block)), along, identity));
   });
 }
 

@@ -569,3 +569,17 @@ def test_functions_that_call_themselves_stop_before_the_stack_does():
     with pytest.raises(RecursionError, match="through kernels more than 100 deep"):
         f([100000.0])
     assert f([50.0]).tolist() == [50.0]
+
+
+def test_an_overload_of_an_operation_passes_its_exception_on():
+    """Through the operator too, not only where the callable is called by its name."""
+    def refuse(a, b):
+        raise KeyError("original")
+
+    kind = "{refused_re: int16}"
+    nd.add.add(refuse, f"({kind}, {kind}) -> {kind}")
+    a = nd.array([{"refused_re": 1}], type=f"strided * {kind}")
+    for call in (lambda: a + a, lambda: nd.add(a, a), lambda: (a + a).eval()):
+        with pytest.raises(KeyError, match="original") as caught:
+            call()
+        assert any("KeyError in the Python function" in note for note in caught.value.__notes__)
