@@ -446,7 +446,27 @@ private:
       }
       return end;
     };
-    run_named(t);
+    run_or_undo(t);
+  }
+
+  // A Python function may raise for any element: what it had written until then is as it was again.
+  void run_or_undo(task &t) {
+    std::vector<ref<array_block>> before{size_t(noperands_)};
+    for (int o = f_.noutputs; t.keep_lock && o < noperands_; o++) {
+      if (core(o).inout) {
+        before[size_t(o)] = copy_values(block_[o].get(), access_mode::immutable);
+      }
+    }
+    try {
+      run_named(t);
+    } catch (...) {
+      for (int o = f_.noutputs; o < noperands_; o++) {
+        if (before[size_t(o)]) {
+          assign(block_[o].get(), before[size_t(o)].get());
+        }
+      }
+      throw;
+    }
   }
 
   size_t make_leaf(ckernel_builder &out, size_t offset, const kernel_operand *operands, const int *at) {
