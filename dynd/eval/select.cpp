@@ -456,9 +456,10 @@ nd::array select(const nd::array &a, std::span<const selector> selectors) {
   if (!arrays) {
     bool numbers = a->has_scalars() || a->type->var_count == 0;
     inner_integer inside = numbers ? inner_integer() : find_inner_integer(a, selectors);
-    bool parts = std::any_of(selectors.begin(), selectors.end(),
-                             [](const selector &s) { return s.plain.kind == nd::index::ellipsis; });
-    if (inside.number >= 0 && (!parts || inside.number + 1 == intptr_t(selectors.size()))) {
+    bool ellipsis = std::any_of(selectors.begin(), selectors.end(),
+                                [](const selector &s) { return s.plain.kind == nd::index::ellipsis; });
+    bool is_last = inside.number + 1 == intptr_t(selectors.size());
+    if (inside.number >= 0 && (is_last || !ellipsis)) { // an ellipsis stands for what the rest leaves
       return select_inside(a, selectors, inside);
     }
     std::vector<nd::index> plain;
