@@ -61,20 +61,6 @@ bool have_same_rows(const array &a, const array &like, int ndim) {
   return same;
 }
 
-// Whether an array that is compact has the sizes and the rows of a space, whose rows follow each other.
-bool has_rows_of(const array &a, const space &shape) {
-  bool same = a.ndim() == shape.ndim;
-  for (int d = 0; d < shape.ndim && same; d++) {
-    same = a.size(d) == shape.size[d];
-    if (same && shape.is_var(d)) {
-      int s = a->slot_stream(d);
-      const space_slots &slots = shape.slots[size_t(shape.slot_index[d])];
-      same = same_row_lengths(slots.run, slots.owner.get(), rows_of(*a.get(), s), a->streams()[s].owner);
-    }
-  }
-  return same;
-}
-
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
 array broadcast_places(const array &whole, const space &shape) {
   intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;

@@ -231,16 +231,7 @@ namespace {
 void check_mask_shape(const array &a, const array &mask) {
   space shape;
   broadcast_space("mask", {mask.get(), a.get()}, shape);
-  bool fits = shape.ndim == a.ndim() && std::equal(shape.size, shape.size + shape.ndim, a->size());
-  for (int d = 0; d < shape.ndim && fits; d++) {
-    if (shape.is_var(d) && mask->type->var_count) {
-      array rows = rows_of(*a.get(), a->slot_stream(d)) ? a : compact(a, d);
-      int s = rows->slot_stream(d);
-      const space_slots &both = shape.slots[size_t(shape.slot_index[d])];
-      fits = same_row_lengths(both.run, both.owner.get(), rows_of(*rows.get(), s), rows->streams()[s].owner);
-    }
-  }
-  if (!fits) {
+  if (!has_rows_of(a, shape)) {
     fail(error_kind::broadcast, "mask: a mask of " + std::string(mask.type().str()) + " does not fit an array of " +
                                     std::string(a.type().str()) + ": it would stretch the array");
   }

@@ -451,18 +451,18 @@ private:
 
   // A Python function may raise for any element: what it had written until then is as it was again.
   void run_or_undo(task &t) {
-    std::vector<ref<array_block>> before{size_t(noperands_)};
+    ref<array_block> before[max_core_operands];
     for (int o = f_.noutputs; t.keep_lock && o < noperands_; o++) {
       if (core(o).inout) {
-        before[size_t(o)] = copy_values(block_[o].get(), access_mode::immutable);
+        before[o] = copy_values(block_[o].get(), access_mode::immutable);
       }
     }
     try {
       run_named(t);
     } catch (...) {
       for (int o = f_.noutputs; o < noperands_; o++) {
-        if (before[size_t(o)]) {
-          assign(block_[o].get(), before[size_t(o)].get());
+        if (before[o]) {
+          assign(block_[o].get(), before[o].get());
         }
       }
       throw;

@@ -9,6 +9,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 #include "dynd/kernel/chain.h"
 
@@ -107,6 +108,19 @@ nd::array compact_copy(const nd::array &a) {
   element_kind kind;
   return find_element_kind(a->type->dtype, kind) ? nd::array(copy_values(a.get(), access_mode::immutable))
                                                  : gather_whole(a);
+}
+
+bool has_rows_of(const nd::array &a, const space &shape) {
+  bool same = a.ndim() == shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size());
+  for (int d = 0; d < shape.ndim && same; d++) {
+    if (shape.is_var(d)) {
+      int s = a->slot_stream(d);
+      nd::array rows = rows_of(*a.get(), s) ? a : compact(a, d);
+      const space_slots &slots = shape.slots[size_t(shape.slot_index[d])];
+      same = same_row_lengths(slots.run, slots.owner.get(), rows_of(*rows.get(), s), rows->streams()[s].owner);
+    }
+  }
+  return same;
 }
 
 nd::array list_of(const nd::array &a, int axis) {

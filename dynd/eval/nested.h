@@ -16,6 +16,8 @@
 
 namespace dynd {
 
+struct space;
+
 /// Numbers of places, to be filled in: recycled memory, not zeroed. Or those of a dense list of int64, which it shares.
 class place_buffer {
 public:
@@ -63,6 +65,9 @@ bool is_compact(const nd::array &a, int axis);
 nd::array compact(const nd::array &a, int axis);
 /// A copy of an array of any type: in C order, rows and texts one after another.
 nd::array compact_copy(const nd::array &a);
+
+/// Whether an array has the sizes of a space, and rows of the same lengths, which in the space follow each other.
+bool has_rows_of(const nd::array &a, const space &shape);
 
 // Of an array that is compact down to the axis:
 /// all elements of the axis, as a list, a view; axis -1: the whole array as the one element of a list;
