@@ -449,11 +449,11 @@ private:
     run_or_undo(t);
   }
 
-  // A Python function may raise for any element: what it had written until then is as it was again.
+  // A function that is not total may fail for any element: what it had written until then is as it was again.
   void run_or_undo(task &t) {
     ref<array_block> before[max_core_operands];
-    for (int o = f_.noutputs; t.keep_lock && o < noperands_; o++) {
-      if (core(o).inout) {
+    for (int o = f_.noutputs; o < noperands_; o++) {
+      if (core(o).inout && !f_.has(dynd_callable_total)) {
         before[o] = copy_values(block_[o].get(), access_mode::immutable);
       }
     }

@@ -45,30 +45,36 @@ WRAPPER = """\
 #include <complex.h>
 #include "dynd/abi/callable.h"
 
-typedef {result} (*function_t)({types});
+typedef {returned} (*function_t)({parameters});
+typedef int (*failed_t)(const void *original, size_t index, const char *const *src, dynd_frame *frame);
 
 typedef struct {{
   deferred_ckernel base;
+  failed_t failed; /* where the function gives a status */
+  const void *original;
   long refs;
   char text[];
 }} wrapped;
 
 typedef struct {{
   ckernel_prefix base;
-  function_t function;
+  const wrapped *of;
 }} leaf;
 
 static int run(char *dst, intptr_t dst_stride, const char *const *src, const intptr_t *stride, size_t count,
                const ckernel_prefix *self, dynd_frame *frame) {{
-  function_t function = ((const leaf *)self)->function;
+  const wrapped *of = ((const leaf *)self)->of;
+  function_t function = (function_t)of->base.data_ptr;
   {locals}
   (void)frame;
   if (dst_stride == sizeof({result}){dense}) /* fewer registers, which the calls keep */
-    for (size_t i = 0; i < count; i++)
-      (({result} *)dst)[i] = function({dense_arguments});
+    for (size_t i = 0; i < count; i++) {{
+      {dense_call}
+    }}
   else
-    for (size_t i = 0; i < count; i++, dst += dst_stride{steps})
-      *({result} *)dst = function({arguments});
+    for (size_t i = 0; i < count; i++, dst += dst_stride{steps}) {{
+      {call}
+    }}
   return dynd_ok;
 }}
 
@@ -79,7 +85,7 @@ static intptr_t instantiate(const deferred_ckernel *self, ckernel_builder_struct
   if (ckernel_builder_ensure_capacity_leaf(out, (size_t)end) != dynd_ok)
     return dynd_error_memory;
   ((leaf *)(out->data + offset))->base.function = (void *)run;
-  ((leaf *)(out->data + offset))->function = (function_t)self->data_ptr;
+  ((leaf *)(out->data + offset))->of = (const wrapped *)self;
   return end;
 }}
 
@@ -89,7 +95,8 @@ static void release(const deferred_ckernel *self) {{
     free((void *)self);
 }}
 
-const deferred_ckernel *dynd_wrap(void *address, const char *name, const char *signature, uint32_t flags) {{
+const deferred_ckernel *dynd_wrap(void *address, const char *name, const char *signature, uint32_t flags,
+                                  failed_t failed, const void *original) {{
   size_t first = strlen(name) + 1, second = strlen(signature) + 1;
   wrapped *made = (wrapped *)calloc(1, sizeof(wrapped) + first + second);
   if (!made)
@@ -97,6 +104,8 @@ const deferred_ckernel *dynd_wrap(void *address, const char *name, const char *s
   memcpy(made->text, name, first);
   memcpy(made->text + first, signature, second);
   made->refs = 1;
+  made->failed = failed;
+  made->original = original;
   made->base = (deferred_ckernel){{sizeof(deferred_ckernel), DYND_ABI_VERSION, expr_operation_funcproto_id, flags,
                                   made->text, made->text + first, NULL, address, instantiate, retain, release, NULL, NULL}};
   return &made->base;
@@ -162,23 +171,37 @@ def from_address(address, signature, *, name="function", doc="", pure=False, thr
     signature, operands, result = _scalar_signature("from_address", signature)
     if isinstance(address, bool) or not isinstance(address, int) or not 0 < address < 2**64:
         raise TypeError(f"from_address: expected an address, not {address!r}")
-    compiler = _compiler()
-    if compiler is None:
+    if _compiler() is None:
         return _by_ctypes(address, signature, operands, result, name, doc)
+    flags = TOTAL | (PURE if pure else 0) | (0 if threads else ONE_THREAD)
+    return _wrapped(address, signature, operands, result, name, doc, flags)
+
+
+def _wrapped(address, signature, operands, result, name, doc, flags, original=None):
+    """A callable whose loop calls the address. Where there is a Python function that it was made of, it gives a status
+    and has the result's address as its first parameter: see add_wrapped."""
     types = [C_TYPES[t][0] for t in operands]
+    own = C_TYPES[result][0]
     numbered = list(enumerate(types))
+
+    def call(to, elements):
+        arguments = ", ".join(elements)
+        if original is None:
+            return f"*{to} = function({arguments});"
+        at = ", ".join(f"(const char *)&{e}" for e in elements)
+        return (f"if (function({to}, {arguments})) return of->failed(of->original, i, (const char *const[]){{{at}}}, "
+                "frame);")
     source = WRAPPER.format(
-        result=C_TYPES[result][0], types=", ".join(types),
+        result=own, returned="int32_t" if original else own, parameters=", ".join([f"{own} *"] * bool(original) + types),
         locals=" ".join(f"const char *s{i} = src[{i}]; const intptr_t d{i} = stride[{i}];" for i, _ in numbered),
         dense="".join(f" && d{i} == sizeof({t})" for i, t in numbered),
-        dense_arguments=", ".join(f"((const {t} *)s{i})[i]" for i, t in numbered),
+        dense_call=call(f"(({own} *)dst + i)", [f"((const {t} *)s{i})[i]" for i, t in numbered]),
         steps="".join(f", s{i} += d{i}" for i, _ in numbered),
-        arguments=", ".join(f"*(const {t} *)s{i}" for i, t in numbered))
-    library = _kept.get(source) or _kept.setdefault(source, _compiled(source, compiler))
+        call=call(f"({own} *)dst", [f"*(const {t} *)s{i}" for i, t in numbered]))
+    library = _kept.get(source) or _kept.setdefault(source, _compiled(source, _compiler()))
     made = _dynd.new_callable(name, doc)
     make = ctypes.cast(library.dynd_wrap, ctypes.c_void_p).value
-    flags = TOTAL | (PURE if pure else 0) | (0 if threads else ONE_THREAD)
-    _dynd.add_wrapped(made, make, address, name, str(signature), flags)
+    _dynd.add_wrapped(made, make, address, name, str(signature), flags, original)
     return made
 
 
@@ -335,13 +358,41 @@ def _numba_signature(function):
     return f"({', '.join(str(a) for a in signature.args)}) -> {signature.return_type}"
 
 
+def _never_raises(function):
+    """Whether Numba found that the function cannot raise: the status that it gives is 0."""
+    bodies = re.findall(r"^define[^\n]*%excinfo.*?^}", function.inspect_llvm(), re.S | re.M)
+    return bool(bodies) and all(status == "0" for body in bodies for status in re.findall(r"\bret i32 (\S+)", body))
+
+
+def _numba_callable(function, signature, name, doc):
+    """A function of @numba.cfunc. What it raises cannot leave it: Numba prints it and gives 0. So a function that may
+    raise is compiled again, to give a status, and where it fails the Python function says why."""
+    signature, operands, result = _scalar_signature("callable", signature)
+    if _never_raises(function):
+        _kept["numba", function.address] = function  # it owns the code, and lazy arrays may outlive the callable
+        return from_address(function.address, signature, name=name, doc=doc, pure=True)
+    if _compiler() is None:
+        return _dynd.python_callable(name, str(signature), function._pyfunc, doc)
+    import numba
+    names = ", ".join(f"x{i}" for i in range(len(operands)))
+    space = {"function": numba.njit(function._sig, **function._compiler.targetoptions)(function._pyfunc)}
+    exec(f"def guarded(result, {names}):\n"
+         f"    try:\n        result[0] = function({names})\n"
+         "    except Exception:\n        return 1\n"
+         "    return 0\n", space)
+    own = function._sig
+    guarded = numba.cfunc(numba.int32(numba.types.CPointer(own.return_type), *own.args))(space["guarded"])
+    _kept["numba", guarded.address] = guarded
+    return _wrapped(guarded.address, signature, operands, result, name, doc, PURE, function._pyfunc)
+
+
 def callable(function, signature=None, *, name=None, doc=None, numba=False):
     """A callable: a name, documentation and overloads, each with a signature (docs/datashape.md).
 
     callable("add")                                the operation or kernel of that name, or a new one without overloads
     callable(f, "(float64) -> float64")            a Python function, called for every element
     callable(f, "(N * float64) -> float64")        the same for every row, which it gets as an array
-    callable(f)                                    a function of @numba.cfunc, called by its address
+    callable(f)                                    a function of @numba.cfunc
     callable(f, "(float64) -> float64", numba=True)    a Python function that Numba compiles
 
     >>> nd.callable(lambda x, y: x if x > y else y, "(float64, float64) -> float64")([[1.0, 5.0], [2.0]], 3.0)
@@ -367,9 +418,7 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         if signature is not None and [p[1] for p in ndt.type(signature).parameters] + [ndt.type(signature).result] != \
                 [p[1] for p in own.parameters] + [own.result]:
             raise TypeError(f"callable: {name} was compiled by Numba as {own}, not {ndt.type(signature)}")
-        made = from_address(function.address, signature or own, name=name, doc=doc, pure=True)
-        _kept["numba", function.address] = function  # it owns the code, and lazy arrays may outlive the callable
-        return made
+        return _numba_callable(function, signature or own, name, doc)
     if not hasattr(function, "__call__"):
         raise TypeError(f"callable: expected a name or a function, not {function!r}")
     if signature is None:

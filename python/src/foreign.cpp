@@ -373,6 +373,64 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
   return owner;
 }
 
+namespace {
+
+/// A Python function that another compiler made a function for C of, with the types of its operands.
+struct original_function {
+  nb::object function;
+  std::vector<const type_data *> operands;
+};
+
+// The compiled function has failed at these operands: the Python function says why. Only threads of Python ask it: the
+// caller's, where the first element that fails is looked for.
+int fail_as_python(const void *self, size_t index, const char *const *src, dynd_frame *frame) {
+  auto *original = static_cast<const original_function *>(self);
+  int status = dynd_ok;
+  if (PyGILState_GetThisThreadState()) {
+    nb::gil_scoped_acquire lock;
+    status = guarded_call(frame, index, [&] {
+      nb::list arguments;
+      for (size_t o = 0; o < original->operands.size(); o++) {
+        arguments.append(element_object(original->operands[o], src[o]));
+      }
+      python_depth deeper;
+      original->function(*arguments);
+    });
+  }
+  if (status) {
+    return status;
+  }
+  fail_element(frame, index);
+  return report(frame, dynd_error_value, "the compiled function raised an exception");
+}
+
+using wrapper_maker = const deferred_ckernel *(*)(void *address, const char *name, const char *signature,
+                                                  uint32_t flags, decltype(&fail_as_python) failed,
+                                                  const void *original);
+
+// A function for C, by its address. One that gives a status has an original, which stays: so does the compiled code.
+void add_wrapped(nb::object target, size_t make, size_t address, const std::string &name, const std::string &signature,
+                 uint32_t flags, nb::object original) {
+  const original_function *kept = nullptr;
+  if (!original.is_none()) {
+    auto made = std::make_unique<original_function>();
+    made->function = original;
+    ndt::type type(signature);
+    for (int i = 0; i < type->nfields; i++) {
+      made->operands.push_back(type->fields[i].type);
+    }
+    kept = made.release();
+  }
+  const deferred_ckernel *made = reinterpret_cast<wrapper_maker>(make)(reinterpret_cast<void *>(address), name.c_str(),
+                                                                       signature.c_str(), flags, fail_as_python, kept);
+  if (!made) {
+    throw std::bad_alloc();
+  }
+  callable_in(target.ptr())->add(nd::kernel::adopt(made));
+}
+
+} // namespace
+
 void add_foreign(nb::module_ &m) {
   add_ufuncs(m);
   m.def("python_callable",
@@ -380,16 +438,7 @@ void add_foreign(nb::module_ &m) {
           nd::callable made(python_kernel(name, signature, function.ptr(), doc));
           return new_callable(made, "");
         });
-  m.def("add_wrapped", [](nb::object target, size_t make, size_t address, const std::string &name,
-                          const std::string &signature, uint32_t flags) {
-    using maker = const deferred_ckernel *(*)(void *address, const char *name, const char *signature, uint32_t flags);
-    const deferred_ckernel *made =
-        reinterpret_cast<maker>(make)(reinterpret_cast<void *>(address), name.c_str(), signature.c_str(), flags);
-    if (!made) {
-      throw std::bad_alloc();
-    }
-    callable_in(target.ptr())->add(nd::kernel::adopt(made));
-  });
+  m.def("add_wrapped", add_wrapped, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 }
 
 } // namespace binding

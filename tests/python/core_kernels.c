@@ -112,6 +112,17 @@ for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++)
   AT(double, dynd_core_data(call, 1, i) + j * k->stride[1][0]) *= AT(const double, dynd_core_data(call, 0, i));
 END
 
+/* Writes before it finds that it cannot. */
+CORE(scale_positive) for (intptr_t j = 0, n = dynd_core_size(call, 0, i); j < n; j++) {
+  double *x = (double *)(dynd_core_data(call, 1, i) + j * k->stride[1][0]);
+  *x *= AT(const double, dynd_core_data(call, 0, i));
+  if (*x < 0) {
+    dynd_core_failed(call, i);
+    return dynd_error_value;
+  }
+}
+END
+
 CORE(running)
 double real = 0;
 int64_t whole = 0;
@@ -331,6 +342,7 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 3, "core_silent", "(N * float64) -> var * float64", silent, as_many),
     KERNEL(4, 3, "core_no_bound", "(N * float64) -> var * float64", positive, no_bound),
     KERNEL(4, 0, "core_scale", "(f: float64, x: inout N * float64) -> void", scale, NULL),
+    KERNEL(4, 0, "core_scale_positive", "(f: float64, x: inout N * float64) -> void", scale_positive, NULL),
     KERNEL(4, 3, "core_running", "(N * T) -> N * T", running, NULL),
     KERNEL(4, 3 | 64, "core_weigh_c", "(M * N * float64) -> float64", weigh_c, NULL),
     KERNEL(4, 3 | 128, "core_weigh_f", "(M * N * float64) -> float64", weigh_c, NULL),

@@ -302,6 +302,21 @@ def test_an_operand_that_cannot_be_written():
         nd.core_scale([2.0, 3.0], nd.array([1.0], access="rw"))
 
 
+@pytest.mark.parametrize("kind", ["one", "strided", "columns", "rows", "many"])
+def test_a_failure_leaves_what_is_written_as_it_was(kind):
+    rows = {"one": [1.0, 2.0, -1.0], "rows": [[1.0], [2.0, -1.0, 3.0], [4.0]]}.get(kind, [[1.0, 2.0], [3.0, 4.0], [5.0, -1.0]])
+    if kind == "many":                                             # on several threads, too
+        rows = [[1.0, 2.0]] * 150_000 + [[-1.0, 3.0]] + [[4.0, 5.0]] * 150_000
+    x = nd.array(rows, access="rw")
+    x = x.T if kind == "columns" else x
+    before = x.tolist()
+    with pytest.raises(ValueError, match="core_scale_positive: failed"):
+        nd.core_scale_positive(2.0, x)
+    assert x.tolist() == before
+    nd.core_scale_positive(0.0, x)
+    assert float(abs(x).max()) == 0
+
+
 def test_what_is_written_is_no_other_operand():
     x = nd.array([2.0, 3.0], access="rw")
     with pytest.raises(ValueError, match="is written and shares memory with .*, which is read: give a copy of one of them"):

@@ -502,6 +502,51 @@ def test_numba():
     assert nd.from_ufunc(reversed_row)(ROWS).tolist() == [row[::-1] for row in ROWS]
 
 
+def test_what_a_function_raises_that_numba_compiled():
+    """Its own exception, at the first element; on threads, too. Numba alone would print it and give 0."""
+    import numba
+
+    @numba.cfunc("float64(float64)")
+    def root(x):
+        if x < 0:
+            raise ValueError("less than nothing")
+        return x ** 0.5
+    f = nd.callable(root)
+    assert f([[4.0, 9.0], [1.0]]).tolist() == [[2.0, 3.0], [1.0]]
+    assert f(nd.array([4.0, None])).tolist() == [2.0, None]
+    many = np.ones(1_000_000)
+    many[[345_678, 999_999]] = -1
+    for values, index in (([[4.0], [1.0, -1.0]], "(1, 1)"), (many, "(345678,)"), (many.reshape(1000, 1000), "(345, 678)")):
+        for call in (f, lambda x: nd.reduce(nd.add, f(x), axis=0)):
+            with pytest.raises(ValueError, match="less than nothing") as caught:
+                call(nd.array(values))
+            assert caught.value.__notes__ == [f"root: ValueError in the Python function at index {index}"]
+    inverse = nd.callable(lambda x: 1 // x, "(int64) -> int64", numba=True, name="inverse")
+    with pytest.raises(ZeroDivisionError):
+        inverse([1, 0])
+    with pytest.raises(ZeroDivisionError):
+        nd.reduce(nd.callable(lambda x, y: x // y, "(int64, int64) -> int64", numba=True), [[8, 2], [3, 0]], axis=1)
+
+
+def test_what_numba_knows_not_to_raise_may_be_lazy():
+    x = nd.array(np.linspace(-1, 2, 200_000))
+    clip = nd.callable(lambda x: min(max(x, 0.0), 1.0), "(float64) -> float64", numba=True, name="clip01")
+    checked = nd.callable(lambda x: 1 / x, "(float64) -> float64", numba=True, name="checked")
+    assert "=clip01(" in str(nd.explain(lambda: clip(x + 1).sum())) and "=add(" in str(nd.explain(lambda: clip(x + 1).sum()))
+    assert "checked" not in str(nd.explain(lambda: nd.sum(checked(x + 3))).splitlines()[-1])
+
+
+def test_a_function_fails_that_raises_only_when_it_is_compiled():
+    def picky(x):
+        if x > 1:
+            raise ValueError("large")
+        return x
+    f = nd.callable(picky, "(int64) -> int64", numba=True)
+    picky.__code__ = (lambda x: x).__code__                            # Numba has compiled the other one
+    with pytest.raises(ValueError, match=r"picky: the compiled function raised an exception at index \(1,\)"):
+        f([1, 2])
+
+
 def test_functions_that_call_themselves_stop_before_the_stack_does():
     f = nd.callable(lambda x: float(f([x - 1])[0]) + 1 if x > 0 else 0.0, "(float64) -> float64")
     assert f([50.0]).tolist() == [50.0]
