@@ -160,7 +160,39 @@ int64_t length_along(const nd::array &a, int axis) {
   return a->is_var(axis) ? length_of_rows(rows_of(*a.get(), a->slot_stream(axis))) : a.size(axis);
 }
 
-// What is added up does not stretch. Rows of different lengths are compared where one array has those of the other.
+// The lengths of the rows along an axis, over the axes outside of it.
+nd::array lengths_along(const nd::array &a, int axis) {
+  nd::array whole = compact(a, axis);
+  row_offsets rows = rows_at(whole, axis);
+  nd::array lengths = new_list<int64_t>(rows.count);
+  for (intptr_t r = 0; r < rows.count; r++) {
+    values_of<int64_t>(lengths)[r] = rows.length(r);
+  }
+  return assemble(whole, axis, {}, lengths);
+}
+
+// Whether two arrays have the same sizes, and rows of the same lengths, down to an axis.
+bool same_rows(const nd::array &x, const nd::array &y, int axis) {
+  bool same = std::equal(x->size(), x->size() + axis, y->size());
+  for (int d = 0; d <= axis && same; d++) {
+    if (x->is_var(d)) {
+      int s = x->slot_stream(d);
+      offsets_run rows = rows_of(*x.get(), s), others = rows_of(*y.get(), s);
+      same = rows && others && same_row_lengths(rows, x->streams()[s].owner, others, y->streams()[s].owner);
+    }
+  }
+  return same;
+}
+
+// Whether all rows that meet have the same lengths.
+bool rows_agree(const nd::array &x, int one, const nd::array &y, int other) {
+  nd::array lengths = lengths_along(x, one), others = lengths_along(y, other);
+  nd::array differ = compact_copy(nd::array(apply(arithmetic::difference, {lengths.get(), others.get()})));
+  const int64_t *all = values_of<int64_t>(differ);
+  return std::all_of(all, all + list_of(differ, differ.ndim() - 1).size(0), [](int64_t d) { return d == 0; });
+}
+
+// What is added up does not stretch.
 void check_contracted(const char *name, array_block *a, array_block *b, const axis_set &axes) {
   for (int d = 0; d < axes.ndim; d++) {
     int one = d - (axes.ndim - a->ndim), other = d - (axes.ndim - b->ndim);
@@ -173,15 +205,12 @@ void check_contracted(const char *name, array_block *a, array_block *b, const ax
     }
     nd::array x = with_rows(a, one), y = with_rows(b, other);
     int64_t left = length_along(x, one), right = length_along(y, other);
-    bool same = left == right;
-    if (left < 0 && right < 0 && one == other) {
-      int s = x->slot_stream(one);
-      offsets_run rows = rows_of(*x.get(), s), others = rows_of(*y.get(), s);
-      same = rows.rows != others.rows || same_row_lengths(rows, x->streams()[s].owner, others, y->streams()[s].owner);
+    if (left == right && (left >= 0 || (one == other && same_rows(x, y, one)))) {
+      continue;
     }
-    if (!same && (left >= 0 || right >= 0 || one == other)) {
-      space shape;
-      broadcast_space(name, {a, b}, shape); // what does not fit at all has its own error
+    space shape;
+    broadcast_space(name, {a, b}, shape); // what does not fit at all has its own error
+    if (left != right || !rows_agree(x, one, y, other)) {
       auto text = [](int64_t n) { return n < 0 ? std::string("rows of several lengths") : std::to_string(n); };
       fail(error_kind::broadcast, std::string(name) + ": along axis " + std::to_string(d - axes.ndim) + " there are " +
                                       text(left) + " in one operand and " + text(right) +

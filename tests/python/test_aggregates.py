@@ -459,6 +459,27 @@ def test_vecdot_does_not_stretch_what_it_adds_up(a, b, axis, text):
         nd.vecdot(a, b, axis=axis)
 
 
+lengths_of_rows = st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2), min_size=2, max_size=2)
+outer_sizes = st.tuples(st.integers(1, 2), st.integers(1, 2))
+
+
+@given(lengths_of_rows, lengths_of_rows, outer_sizes, outer_sizes, st.booleans(), st.sampled_from(["strided", "var"]))
+@settings(max_examples=MANY, deadline=None)
+def test_vecdot_of_rows_whose_outer_axes_stretch(one, other, a_size, b_size, equal, kind):
+    """Every pair of rows that meet is compared, also where other rows of the two arrays have the same lengths."""
+    lengths = one, one if equal else other
+    a, b = ([[[i + 2.0 * j + k for k in range(own[i][j])] for j in range(size[1])] for i in range(size[0])]
+            for own, size in zip(lengths, (a_size, b_size)))
+    pairs = [[(a[i % a_size[0]][j % a_size[1]], b[i % b_size[0]][j % b_size[1]]) for j in range(max(a_size[1], b_size[1]))]
+             for i in range(max(a_size[0], b_size[0]))]
+    operands = [nd.array(x, type=f"strided * {kind} * var * float64") for x in (a, b)]
+    if all(len(x) == len(y) for row in pairs for x, y in row):
+        assert nd.vecdot(*operands).tolist() == [[sum(p * q for p, q in zip(x, y)) for x, y in row] for row in pairs]
+    else:
+        with pytest.raises(ValueError, match="vecdot: (along axis -1|cannot broadcast)"):
+            nd.vecdot(*operands)
+
+
 def test_variance_of_nothing_with_a_correction():
     """The constants of a row without elements were not brought: what had been in memory decided."""
     nothing = nd.array([], type="0 * float64")
