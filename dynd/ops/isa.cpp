@@ -4,17 +4,23 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dynd/base/errors.h"
 #include "dynd/ops/choice_rows.h"
 #include "dynd/ops/operation.h"
 #include "dynd/ops/row_sort.h"
 
 namespace dynd {
 
+// Which levels there are is the build's choice (DYND_LEVELS).
+#ifdef DYND_HAS_baseline
 #define DYND_LEVEL baseline
 #include "dynd/ops/isa_table.inc"
-#if defined(__x86_64__)
+#endif
+#ifdef DYND_HAS_avx2
 #define DYND_LEVEL avx2
 #include "dynd/ops/isa_table.inc"
+#endif
+#ifdef DYND_HAS_avx512
 #define DYND_LEVEL avx512
 #include "dynd/ops/isa_table.inc"
 #endif
@@ -26,18 +32,24 @@ struct table_list {
   const isa_table *tables[4] = {};
 
   table_list() {
-    const isa_table **next = tables;
+    [[maybe_unused]] const isa_table **next = tables;
+#ifdef DYND_HAS_baseline
     *next++ = &isa_baseline;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
+#endif
+#ifdef DYND_HAS_avx2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma")) {
       *next++ = &isa_avx2;
-      if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        *next++ = &isa_avx512;
-      }
     }
 #endif
+#ifdef DYND_HAS_avx512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+      *next++ = &isa_avx512;
+    }
+#endif
+    if (!tables[0]) {
+      fail(error_kind::internal, "dynd was built for a CPU that can do more than this one (DYND_LEVELS=native)");
+    }
   }
 };
 
