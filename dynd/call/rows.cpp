@@ -15,6 +15,7 @@
 #include "dynd/eval/select.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
+#include "dynd/ops/isa.h"
 #include "dynd/ops/logic.h"
 
 namespace dynd::nd {
@@ -355,14 +356,14 @@ void repeat_parts(const char *name, const char *from, size_t bytes, intptr_t cou
   in_pieces(
       name, count,
       [&](intptr_t begin, intptr_t end) {
-        with_item(bytes, [&](auto size) {
-          char *at = to + size_t(begin * times) * size;
-          for (intptr_t i = begin; i < end; i++) {
-            for (intptr_t k = 0; k < times; k++, at += size) {
-              std::memcpy(at, from + size_t(i) * size, size);
-            }
+        intptr_t size = intptr_t(bytes), each = size * times;
+        intptr_t together = std::max<intptr_t>(1, (8 << 10) / std::max<intptr_t>(1, each)); // in the L1 for all times
+        for (intptr_t i = begin; i < end; i += together) {
+          for (intptr_t k = 0; k < times; k++) {
+            isa().fetches->move_rows(to + i * each + k * size, each, from + i * size, size, bytes,
+                                     size_t(std::min(together, end - i)));
           }
-        });
+        }
       },
       std::clamp<intptr_t>(intptr_t(bytes) * times / 8, 1, work_piece));
 }

@@ -111,7 +111,15 @@ axis_order order_like(int ndim, const intptr_t *size, std::span<array_block *con
     if (ragged || block->ndim != ndim || !std::equal(size, size + ndim, block->size())) {
       continue;
     }
-    axis_order own = order_of(ndim, size, block->value_strides());
+    const intptr_t *stride = block->value_strides();
+    bool stretched = false; // such an axis has no place in memory
+    for (int d = 0; d < ndim; d++) {
+      stretched |= stride[d] == 0 && size[d] > 1;
+    }
+    if (stretched) {
+      continue;
+    }
+    axis_order own = order_of(ndim, size, stride);
     if (own.c_order || (!order.c_order && !std::equal(own.axis, own.axis + ndim, order.axis))) {
       return {};
     }

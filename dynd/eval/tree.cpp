@@ -13,6 +13,7 @@ namespace dynd {
 namespace {
 
 constexpr intptr_t offset_size = sizeof(int64_t); // what the walk over whole rows reads
+constexpr intptr_t few_elements = 64;             // too few for a call of a chain
 
 bool is_simple(const task &t, int d) {
   auto has_no_rows = [d](const lowered_operand &operand) { return operand.slots[d] < 0; };
@@ -246,8 +247,7 @@ private:
       port.constant |= leaf && layout.kind == chain_kind::flat && !t_.scans && loops.loop_count > 0 &&
                        loops.innermost().stride[port.stream] == 0;
     }
-    layout.streaming &=
-        var_leaf ? rows_are_stored(layout) : leaf && loops.loop_count > 0 && stores_follow(loops.innermost());
+    layout.streaming &= var_leaf ? rows_are_stored(layout) : leaf && stores_follow(loops, taken);
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.
     int walked = loops.loop_count - taken;
     if (root) {
@@ -258,7 +258,9 @@ private:
       }
     }
     for (int i = root ? 1 : 0; i < walked; i++) {
-      offset = begin_loop(offset, loops.loops[i]);
+      bool few = free && leaf && i == walked - 1 && layout.kind == chain_kind::small_rows &&
+                 loops.loops[i].size * layout.axis_size < few_elements;
+      offset = begin_loop(offset, loops.loops[i], few);
     }
     if (leaf || var_leaf) {
       return make_leaf(out_, offset, t_, layout, kernel_request_strided_multistride, options_.explain);
@@ -290,9 +292,11 @@ private:
     return simple;
   }
 
-  size_t begin_loop(size_t offset, const loop &l) {
-    size_t child = begin_strided_dim(out_, offset, streams_.count(), l.size, l.stride);
-    explain(offset, child, [&] { return "strided_dim size " + std::to_string(l.size) + strides(l.stride); });
+  size_t begin_loop(size_t offset, const loop &l, bool across) {
+    size_t child = begin_strided_dim(out_, offset, streams_.count(), l.size, l.stride, across);
+    explain(offset, child, [&] {
+      return "strided_dim size " + std::to_string(l.size) + strides(l.stride) + (across ? ", across" : "");
+    });
     return child;
   }
 
@@ -411,6 +415,16 @@ private:
     bool follow = true;
     for (int s = 0; s < t_.p.noutputs; s++) {
       follow &= innermost.stride[s] == item_[s];
+    }
+    return follow;
+  }
+
+  // Whether the chain writes its results where they are stored: rows that it collects must follow each other.
+  bool stores_follow(const nest &loops, int taken) const {
+    bool follow = loops.loop_count > 0 && stores_follow(loops.innermost());
+    for (int s = 0; follow && taken && s < t_.p.noutputs; s++) {
+      const loop &rows = loops.loops[loops.loop_count - 2];
+      follow = rows.stride[s] == loops.innermost().size * item_[s];
     }
     return follow;
   }

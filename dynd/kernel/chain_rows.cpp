@@ -10,6 +10,11 @@ void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_st
     fetch_of(p).repeat_fixed(dst, src, row_stride, row, rows);
     return;
   }
+  if (is_contiguous(p, p.where.axis_stride) && !p.where.numbers) {
+    size_t bytes = row << p.log2;
+    isa().fetches->move_rows(dst, intptr_t(bytes), src, row_stride, bytes, rows);
+    return;
+  }
   for (size_t r = 0; r < rows; r++) {
     load_elements(p, dst + ((r * row) << p.log2), src + intptr_t(r) * row_stride, p.where.axis_stride, row);
   }
@@ -21,6 +26,17 @@ bool follows(const port &p, intptr_t row_stride, intptr_t row) {
 }
 
 namespace {
+
+void store_small_rows(const port &p, char *dst, intptr_t row_stride, const char *src, size_t row, size_t rows) {
+  size_t bytes = row << p.log2;
+  if (is_contiguous(p, p.where.axis_stride)) {
+    isa().fetches->move_rows(dst, row_stride, src, intptr_t(bytes), bytes, rows);
+    return;
+  }
+  for (size_t r = 0; r < rows; r++) {
+    fetch_of(p).store_strided(dst + intptr_t(r) * row_stride, p.where.axis_stride, src + r * bytes, row);
+  }
+}
 
 // Rows that make a batch; by eights where they are reduced, as segmented reductions take them.
 size_t rows_of_group(const chain_kernel *k, size_t row) {
@@ -89,9 +105,8 @@ int small_rows_strided(char *const *stream, const intptr_t *stride, size_t count
       o.rows_fixed(stream[o.stream] + intptr_t(done) * stride[o.stream], stride[o.stream], reg, step, step, row, r);
     }
     for (const port &p : k->outputs()) {
-      for (size_t i = 0; i < r && reg[p.reg] == frame->scratch + p.scratch; i++) {
-        fetch_of(p).store_strided(here(p) + intptr_t(i) * stride[p.where.stream], p.where.axis_stride,
-                                  reg[p.reg] + ((i * row) << p.log2), row);
+      if (reg[p.reg] == frame->scratch + p.scratch) {
+        store_small_rows(p, here(p), stride[p.where.stream], reg[p.reg], row, r);
       }
     }
   }

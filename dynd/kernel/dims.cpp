@@ -37,6 +37,29 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
   return dynd_ok;
 }
 
+// A call of the child takes one row of many elements of this call, where all rows of one element would be too few.
+int strided_dim_across(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                       dynd_frame *frame) {
+  constexpr size_t together = 128; // small enough for the next row to find their lines in the cache
+  auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
+  if (count <= size_t(k->size)) {
+    return strided_dim(stream, stride, count, self, frame);
+  }
+  auto at = reinterpret_cast<char **>(frame->scratch + k->scratch);
+  for (size_t done = 0; done < count; done += together) {
+    for (uint32_t s = 0; s < k->nstreams; s++) {
+      at[s] = stream[s] + intptr_t(done) * stride[s];
+    }
+    for (intptr_t i = 0; i < k->size; i++) {
+      if (int status = call_strided(child_of(k), at, stride, std::min(together, count - done), frame)) {
+        return status;
+      }
+      advance(at, k->stride, k->nstreams);
+    }
+  }
+  return dynd_ok;
+}
+
 // ---- var ----------------------------------------------------------------------------------------------------------
 
 struct var_stream {
@@ -162,9 +185,10 @@ int observed(char *const *stream, const intptr_t *stride, size_t count, const ck
 
 } // namespace
 
-size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride) {
+size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride,
+                         bool across) {
   size_t bytes = sizeof(strided_dim_kernel) + size_t(nstreams) * sizeof(intptr_t);
-  auto *k = begin_level<strided_dim_kernel>(out, offset, bytes, strided_dim);
+  auto *k = begin_level<strided_dim_kernel>(out, offset, bytes, across ? strided_dim_across : strided_dim);
   k->nstreams = uint32_t(nstreams);
   k->scratch = ckernel_builder_reserve_scratch(&out, size_t(nstreams) * sizeof(char *));
   k->size = size;

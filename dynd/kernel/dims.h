@@ -9,8 +9,10 @@
 
 namespace dynd {
 
-/// A dimension of one size: `stride` has a stride for each stream.
-size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride);
+/// A dimension of one size: `stride` has a stride for each stream. `across`: its elements are independent, and too few
+/// for a call of the child: that gets those of the call that are at one place of this dimension.
+size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride,
+                         bool across = false);
 
 /// Rows of one operand, read from its slots.
 struct var_slots {

@@ -205,9 +205,10 @@ struct select_loops {
   void (*compress_stream[5])(char *to, const char *end, const char *from, const uint64_t *words);
 };
 
-/// By log2 of the item size.
 struct fetch_loops {
-  fetch_functions functions[5];
+  fetch_functions functions[5]; ///< by log2 of the item size
+  /// Rows of so many bytes, each to its place: between any two memories, of which nothing else is read or written.
+  void (*move_rows)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t bytes, size_t rows);
 };
 
 } // namespace dynd

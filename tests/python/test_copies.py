@@ -2,6 +2,7 @@
 import contextlib
 import random
 
+import numpy as np
 import pytest
 
 from dynd import nd
@@ -68,3 +69,37 @@ def test_a_copy_of_few_of_many_rows_keeps_only_those():
     a = nd.array([{"s": "x" * 1000, "r": [1] * 100} for _ in range(1000)])
     few = nd.array(a[::100], access="rw")
     assert few.tolist() == a.tolist()[::100]
+
+
+@pytest.mark.parametrize("shape", [(700, 2, 4), (300, 3, 1), (40, 5, 3, 2), (3, 70, 2), (2000, 2, 2, 2)])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "c16"])
+def test_short_rows_that_are_stretched(shape, dtype):
+    """Every choice of axes that are stretched: what is few is walked across what is many."""
+    for mask in range(1, 2 ** len(shape)):
+        sizes = [1 if mask >> d & 1 else n for d, n in enumerate(shape)]
+        x = np.broadcast_to(np.arange(np.prod(sizes)).reshape(sizes).astype(dtype), shape)
+        y = (np.arange(np.prod(shape)) % 7).reshape(shape).astype(dtype)
+        a, b = nd.asarray(x), nd.asarray(y)
+        assert np.array_equal(np.asarray(nd.array(a)), x)
+        assert np.array_equal(np.asarray(a + b), x + y) and np.array_equal(np.asarray((a + b) * a), (x + y) * x)
+        memory = np.zeros((*shape[:-1], shape[-1] + 3), dtype)          # rows with gaps between them
+        view = nd.asarray(memory[..., 1:-2])
+        nd.assign(view, a)
+        assert np.array_equal(memory[..., 1:-2], x) and not memory[..., 0].any() and not memory[..., -2:].any()
+        assert np.array_equal(np.asarray(view + b), x + y)
+        with np.errstate(over="ignore"):
+            assert np.allclose(np.asarray(nd.sum(a, axis=-1)), x.sum(axis=-1, dtype="i8" if dtype in ("i4", "u1") else None))
+
+
+def test_the_result_of_a_stretched_operand_is_in_c_order():
+    x = np.broadcast_to(np.arange(12.0).reshape(3, 1, 4), (3, 5, 4))
+    assert np.asarray(nd.asarray(x) + 1.0).flags.c_contiguous
+    turned = np.asfortranarray(np.ones((3, 5, 4)))                      # one that is not stretched still decides
+    assert np.asarray(nd.asarray(x) + nd.asarray(turned)).flags.f_contiguous
+
+
+def test_results_that_go_through_scratch_are_not_streamed_there():
+    memory = np.zeros((2_000_000, 8))
+    rows = nd.asarray(memory[:, :4])
+    assert "streaming" not in str(nd.explain(lambda: nd.assign(rows, nd.asarray(np.ones((2_000_000, 4))))))
+    assert memory[:, :4].all() and not memory[:, 4:].any()

@@ -180,6 +180,32 @@ TEST(Fetch, RepeatRowValuesOfOneLength) {
   });
 }
 
+TEST(Fetch, MovesRowsAndNothingElse) {
+  for_each_level([](const isa_table &table) {
+    for (size_t bytes = 0; bytes < 700; bytes += 1 + bytes / 90) {
+      for (intptr_t gap : {0, 1, 13}) {
+        for (bool backwards : {false, true}) {
+          constexpr size_t rows = 5;
+          intptr_t step = intptr_t(bytes) + gap, whole = step * intptr_t(rows - 1) + intptr_t(bytes);
+          guarded_memory from{size_t(whole)}, to{size_t(whole)};
+          for (intptr_t i = 0; i < whole; i++) {
+            from.at_end()[i] = char(i * 7 + 1);
+            to.at_end()[i] = 0x5a;
+          }
+          intptr_t first = backwards ? step * intptr_t(rows - 1) : 0;
+          table.fetches->move_rows(to.at_end(), step, from.at_end() + first, backwards ? -step : step, bytes, rows);
+          for (intptr_t i = 0; i < whole; i++) {
+            intptr_t row = step ? i / step : 0, at = i - row * step,
+                     source = backwards ? intptr_t(rows) - 1 - row : row;
+            char expected = at < intptr_t(bytes) ? char((source * step + at) * 7 + 1) : char(0x5a);
+            ASSERT_EQ(to.at_end()[i], expected) << bytes << " bytes, gap " << gap << ", byte " << i;
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST(Fetch, GatherRowsFromElsewhere) {
   for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
     std::mt19937_64 random(4);
