@@ -125,10 +125,10 @@ template <class T, class F> nd::array for_each_row(const char *name, const nd::a
 }
 
 // A list of options, from what is inside of them and whether it is there.
-nd::array options_of(const nd::array &list, const nd::array &valid) {
+nd::array option_list(const nd::array &list, const nd::array &valid) {
   if (list.type().element()->kind == type_kind::option) {
     nd::array own = validity_of(list);
-    return options_of(inside_of_options(list), apply(logic::both, {&own, &valid}));
+    return option_list(inside_of_options(list), apply(logic::both, {&own, &valid}));
   }
   ndt::type type = ndt::make_strided_dim(ndt::make_option(list.type().element()));
   ref<array_block> block = new_block(type.get(), list->access, list->flags & valid->flags & flag_ours);
@@ -144,6 +144,20 @@ nd::array options_of(const nd::array &list, const nd::array &valid) {
 }
 
 } // namespace
+
+options split_options(const char *name, const nd::array &a, int depth) {
+  nd::array whole = compact(a, depth - 1), list = list_at(whole, depth);
+  if (list.type().element()->kind != type_kind::option) {
+    return {whole, for_each_row<bool>(name, whole, depth, [](intptr_t) { return true; })};
+  }
+  return {over_places(whole, depth, inside_of_options(list)), over_places(whole, depth, validity_of(list))};
+}
+
+nd::array join_options(const nd::array &inside, const nd::array &valid) {
+  int depth = valid.ndim();
+  nd::array whole = compact(inside, depth - 1), own = compact(valid, depth - 1);
+  return over_places(whole, depth, option_list(list_at(whole, depth), list_at(own, depth)));
+}
 
 missing_rows::missing_rows(const char *name, std::span<const nd::array> operands, int axis)
     : type_(""), operands_(operands.begin(), operands.end()) {
@@ -178,10 +192,9 @@ void missing_rows::add_level(const char *name, int inside) {
   broadcast_space(name, outside, shape); // says where they do not
   for (nd::array &a : operands_) {
     if (a && has_missing_rows(a->type) && a.ndim() == depth_of(a)) {
-      nd::array whole = compact(a, a.ndim() - 1), list = list_at(whole, a.ndim());
-      nd::array own = over_places(whole, a.ndim(), validity_of(list));
-      a = over_places(whole, a.ndim(), inside_of_options(list));
-      valid = valid ? apply(logic::both, {&valid, &own}) : own;
+      options own = split_options(name, a, a.ndim());
+      a = own.inside;
+      valid = valid ? apply(logic::both, {&valid, &own.valid}) : own.valid;
     }
   }
   for (const nd::array &a : operands_) {
@@ -226,18 +239,22 @@ void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
 nd::array missing_rows::restored(const nd::array &result, int axis) const {
   nd::array to = result;
   for (size_t i = levels_.size(); i-- > 0;) {
-    const nd::array &valid = levels_[i];
-    int depth = valid.ndim();
-    if (depth <= axis) {
-      nd::array whole = compact(to, depth - 1);
-      to = over_places(whole, depth, options_of(list_at(whole, depth), list_at(valid, depth)));
-    }
+    to = levels_[i].ndim() <= axis ? join_options(to, levels_[i]) : to;
   }
   return to;
 }
 
 ref<array_block> missing_rows::restored(ref<array_block> result, int axis) const {
   return ref<array_block>::share(restored(nd::array(std::move(result)), axis).get());
+}
+
+const nd::array *missing_rows::validity(int axis) const {
+  for (const nd::array &valid : levels_) {
+    if (valid.ndim() == axis) {
+      return &valid;
+    }
+  }
+  return nullptr;
 }
 
 void missing_rows::check_inside(const char *name, int axis) const {

@@ -9,6 +9,7 @@
 // one is missing. Values are never copied: a row that is not empty in memory gets other slots.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@
 #include "dynd/eval/nested.h"
 
 namespace dynd {
+
+/// Whether some of these (which may be null) may miss rows.
+inline bool has_missing_rows(std::span<array_block *const> blocks) {
+  return std::any_of(blocks.begin(), blocks.end(), [](const array_block *b) { return b && has_missing_rows(b->type); });
+}
+inline bool has_missing_rows(std::span<const nd::array> arrays) {
+  return std::any_of(arrays.begin(), arrays.end(), [](const nd::array &a) { return a && has_missing_rows(a->type); });
+}
 
 class missing_rows {
 public:
@@ -27,6 +36,7 @@ public:
       : missing_rows(name, std::span(&operand, 1), axis) {}
 
   const nd::array &operand(int i = 0) const { return operands_[size_t(i)]; }
+  const std::vector<nd::array> &operands() const { return operands_; }
   array_block *block(int i = 0) const { return operands_[size_t(i)].get(); }
   int ndim() const { return ndim_; } ///< of what the operands broadcast to
 
@@ -34,7 +44,13 @@ public:
   /// rows inside of the axis are gone.
   nd::array restored(const nd::array &result, int axis = max_ndim) const;
   ref<array_block> restored(ref<array_block> result, int axis = max_ndim) const;
+  /// That of a function of an axis, checked, or of all elements as one row.
+  nd::array of_axis(const nd::array &result, std::optional<int> axis) const {
+    return restored(result, axis ? *axis + (*axis < 0 ? ndim_ : 0) : 0);
+  }
 
+  /// Which of the rows that are the axis are there; null where all are.
+  const nd::array *validity(int axis) const;
   /// An error where rows that may be missing are inside of the axis, of a function that goes over them.
   void check_inside(const char *name, int axis) const;
   /// Whether the axis is inside of rows that may be missing.
@@ -54,28 +70,38 @@ private:
   int ndim_ = 0;
 };
 
-/// Whether the axis, counted with the dimensions inside of rows that may be missing, is one of these.
-inline bool is_in_missing_rows(const char *name, const nd::array &a, int axis) {
-  return has_missing_rows(a->type) && checked_axis(name, axis, rows_ndim(a->type)) >= a.ndim();
-}
-
 /// A function of an axis that is inside of rows that may be missing: f(rows, axis), whose result has what is outside of
-/// them.
+/// them. Null where the axis is not: such rows are elements then.
 template <class F> nd::array in_missing_rows(const char *name, const nd::array &a, int axis, F f) {
+  if (!has_missing_rows(a->type)) {
+    return {};
+  }
   int along = checked_axis(name, axis, rows_ndim(a->type));
+  if (along < a.ndim()) {
+    return {};
+  }
   missing_rows rows(name, a, along);
   return rows.restored(f(rows.operand(), along));
 }
+
+/// The array with a row without elements where one may be missing, for functions that take all elements.
+inline nd::array without_missing_rows(const char *name, const nd::array &a) {
+  return has_missing_rows(a->type) ? missing_rows(name, a).operand() : a;
+}
+
+/// The elements of `depth` dimensions, and whether they are there.
+struct options {
+  nd::array inside, valid;
+};
+options split_options(const char *name, const nd::array &a, int depth);
+/// The reverse. What is missing already is so.
+nd::array join_options(const nd::array &inside, const nd::array &valid);
 
 /// Elementwise: calls `call` with operands whose rows are all there. False where none can be missing.
 template <class Call>
 bool in_missing_rows(const char *name, const call_operands &operands, int noutputs, ref<array_block> *results,
                      Call call) {
-  bool found = false;
-  for (int i = 0; i < operands.count; i++) {
-    found |= has_missing_rows(operands.block[i]->type);
-  }
-  if (!found) {
+  if (!has_missing_rows({operands.block, size_t(operands.count)})) {
     return false;
   }
   std::vector<nd::array> arrays;

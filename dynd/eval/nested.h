@@ -60,6 +60,13 @@ inline bool has_missing_rows(const type_data *type) {
 ///   strided * ?var * ?3 * {x: var * T}: 3
 int rows_ndim(const type_data *type);
 
+/// The elements, inside of such rows too.
+inline const type_data *elements_of_rows(const type_data *type) {
+  for (; has_missing_rows(type); type = type->dtype->element) {
+  }
+  return type->dtype;
+}
+
 /// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be missing
 /// count, but are an error too: functions that take them look for them first.
 int checked_axis(const char *name, const nd::array &a, int axis);

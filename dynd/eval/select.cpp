@@ -13,12 +13,12 @@
 
 namespace dynd {
 
-namespace {
-
 bool is_mask(const nd::array &a) {
   element_kind kind;
   return find_element_kind(a->type->dtype, kind) && kind.scalar == scalar_id::bool_;
 }
+
+namespace {
 
 bool has_rows(const nd::array &a, int first, int last) {
   bool rows = false;
@@ -452,6 +452,9 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors,
 } // namespace
 
 nd::array select(const nd::array &a, std::span<const selector> selectors) {
+  if (selects_in_missing_rows(a, selectors)) {
+    return select_in_missing_rows(a, selectors);
+  }
   bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
   if (!arrays) {
     bool numbers = a->has_scalars() || a->type->var_count == 0;

@@ -25,6 +25,12 @@ struct index_expression {
   nd::array rest_of(const nd::array &taken, int inside) const;
 };
 
+bool is_mask(const nd::array &a);
+
+/// Whether rows that may be missing are entered, or select; and such a selection.
+bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
+nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
+
 /// What is selected: places among the elements of an axis, and the dimensions that they have in the result.
 struct selected {
   nd::array base; ///< compact down to the axis

@@ -57,7 +57,7 @@ nd::index one_index(PyObject *object) {
 
 // a["x"]: a field of the structs, as a view.
 nd::array field_array(const nd::array &a, PyObject *key) {
-  const type_data *t = below_options(a->type->dtype);
+  const type_data *t = below_options(elements_of_rows(a->type));
   std::string_view name = utf8_of(key, {});
   std::string known;
   for (int i = 0; t->kind == type_kind::struct_ && i < t->nfields; i++) {
@@ -176,6 +176,10 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
       return wrap(
           nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
     }
+  }
+  if (block->ndim == 0 && has_missing_rows(block->type)) {
+    const selector only{{nd::index::integer, i, {}, {}, {}}, {}};
+    return wrap(select(a, {&only, 1}));
   }
   return wrap(without_owner(nd::at(a, i), a));
 }

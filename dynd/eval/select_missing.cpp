@@ -1,0 +1,118 @@
+// Selections inside of rows that may be missing: what is taken of a missing row is missing.
+#include <algorithm>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/missing_rows.h"
+#include "dynd/eval/select_parts.h"
+#include "dynd/eval/space.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+namespace {
+
+bool takes_axis(const selector &s) {
+  return s.array || s.plain.kind == nd::index::integer || s.plain.kind == nd::index::slice;
+}
+
+std::vector<selector> whole_axes(int count) {
+  return std::vector<selector>(size_t(count), selector{{nd::index::slice, 0, {}, {}, {}}, {}});
+}
+
+std::vector<selector> joined(std::vector<selector> first, std::span<const selector> rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
+// `...` as the slices that it stands for.
+std::vector<selector> without_ellipsis(const nd::array &a, std::span<const selector> selectors) {
+  auto is_ellipsis = [](const selector &s) { return !s.array && s.plain.kind == nd::index::ellipsis; };
+  int taken = int(std::count_if(selectors.begin(), selectors.end(), takes_axis));
+  int ellipses = int(std::count_if(selectors.begin(), selectors.end(), is_ellipsis));
+  nd::check_index_counts(ellipses, taken, rows_ndim(a->type));
+  std::vector<selector> plain;
+  for (const selector &s : selectors) {
+    plain = joined(std::move(plain), is_ellipsis(s) ? whole_axes(rows_ndim(a->type) - taken) : std::vector{s});
+  }
+  return plain;
+}
+
+// Element i of each row of the axis, missing where the row is, and what is selected of it.
+nd::array take_integer(const nd::array &a, int axis, std::span<const selector> selectors) {
+  missing_rows rows("index", a, axis);
+  const nd::array *valid = rows.validity(axis);
+  if (!valid) {
+    return rows.restored(select(rows.operand(), joined(whole_axes(axis), selectors)));
+  }
+  nd::array number = selectors[0].plain.at, missing(new_result({}, number_type(scalar_id::int64, true), true));
+  array_block *const choice[] = {valid->get(), number.get(), missing.get()};
+  nd::array index = nd::with_unit_axis(nd::array(evaluate(logic::chosen, {choice, 3})), axis);
+  nd::array taken = select_in_rows("index", rows.operand(), index, axis);
+  std::vector<selector> first = whole_axes(axis);
+  first.push_back({{nd::index::integer, 0, {}, {}, {}}, {}});
+  taken = rows.restored(select(taken, first), axis - 1);
+  return selectors.size() == 1 ? taken : select(taken, joined(whole_axes(axis), selectors.subspan(1)));
+}
+
+// Selectors of which those of the axes outside of the rows take all.
+nd::array select_inside(const nd::array &a, std::span<const selector> selectors) {
+  auto is_integer = [](const selector &s) { return s.plain.kind == nd::index::integer; };
+  auto integer = std::find_if(selectors.begin(), selectors.end(), is_integer);
+  auto slices = selectors.first(size_t(integer - selectors.begin()));
+  nd::array from = a;
+  if (!slices.empty()) {
+    int axis = a.ndim() - 1 + int(std::count_if(slices.begin(), slices.end(), takes_axis));
+    missing_rows rows("index", a, axis);
+    from = rows.restored(select(rows.operand(), joined(whole_axes(a.ndim()), slices)));
+  }
+  return integer == selectors.end()
+             ? from
+             : take_integer(from, a.ndim() + int(slices.size()), selectors.subspan(slices.size()));
+}
+
+// A mask or index with the array's rows.
+nd::array select_lined_up(const nd::array &a, const nd::array &index) {
+  const nd::array both[] = {a, index};
+  int axis = rows_ndim(index->type) - 1;
+  missing_rows rows("index", both, axis + std::max(0, rows_ndim(a->type) - axis - 1));
+  selector only{{}, rows.operand(1)};
+  return rows.restored(select(rows.operand(0), {&only, 1}));
+}
+
+} // namespace
+
+bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors) {
+  int taken = 0;
+  bool found = false, ellipsis = false, may_be_missing = has_missing_rows(a->type);
+  for (const selector &s : selectors) {
+    found |= s.array && has_missing_rows(s.array->type);
+    ellipsis |= !s.array && s.plain.kind == nd::index::ellipsis;
+    taken += !s.array ? takes_axis(s) : is_mask(s.array) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
+  }
+  return found || (may_be_missing && (ellipsis || taken > a.ndim()));
+}
+
+nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> given) {
+  if (given.size() == 1 && given[0].array) {
+    return select_lined_up(a, given[0].array);
+  }
+  if (std::any_of(given.begin(), given.end(), [](const selector &s) { return bool(s.array); })) {
+    fail(error_kind::type, "index: an index array beside others, inside of rows that may be missing, of " +
+                               std::string(a.type().str()) +
+                               "; select in two steps, or use fill_missing(a, []) or drop_missing(a) first");
+  }
+  std::vector<selector> selectors = without_ellipsis(a, given);
+  size_t outside = 0;
+  for (int taken = 0; outside < selectors.size(); outside++) {
+    taken += takes_axis(selectors[outside]);
+    if (taken > a.ndim()) {
+      break;
+    }
+  }
+  std::span<const selector> all(selectors);
+  nd::array rows = outside ? select(a, all.first(outside)) : a;
+  return outside == all.size() ? rows : select_inside(rows, all.subspan(outside));
+}
+
+} // namespace dynd
