@@ -204,8 +204,12 @@ array joined(const char *name, std::span<const array> given, int axis) {
     if (std::any_of(given.begin(), given.end(), outside)) {
       return join_missing_rows(name, given, along);
     }
-    missing_rows rows(name, given, along);
-    return rows.restored(joined(name, rows.operands(), along));
+    missing_rows rows(name, given, along - 1);
+    std::vector<array> own;
+    for (const array &a : rows.operands()) { // a missing row adds no elements
+      own.push_back(missing_rows(name, a, along).operand());
+    }
+    return rows.restored(joined(name, own, along));
   }
   std::vector<array> arrays = with_one_type(name, given);
   if (arrays[0].ndim() == 0) {

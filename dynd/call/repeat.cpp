@@ -115,6 +115,9 @@ array tile_axis(const array &a, intptr_t times, int axis) {
   if (times == 1) {
     return a;
   }
+  if (array found = in_missing_rows("tile", a, axis, [&](const array &rows, int at) { return tile_axis(rows, times, at); })) {
+    return found;
+  }
   if (has_numbers_of_one_size(a)) {
     return repeat_numbers("tile", a, times, axis, false);
   }
@@ -136,20 +139,15 @@ array tile_axis(const array &a, intptr_t times, int axis) {
 } // namespace
 
 array tile(const array &a, std::span<const intptr_t> reps) {
-  if (has_missing_rows(a->type)) {
-    missing_rows rows("tile", a);
-    rows.check_inside("tile", rows.ndim() - int(reps.size()));
-    return rows.restored(tile(rows.operand(), reps));
-  }
   array result = one_size_outside(a);
-  while (result.ndim() < int(reps.size())) {
+  while (rows_ndim(result->type) < int(reps.size())) {
     result = with_unit_axis(result, 0);
   }
   for (size_t i = 0; i < reps.size(); i++) {
     if (reps[i] < 0) {
       fail(error_kind::value, "tile: a number of repetitions is negative: " + std::to_string(reps[i]));
     }
-    result = tile_axis(result, reps[i], result.ndim() - int(reps.size() - i));
+    result = tile_axis(result, reps[i], rows_ndim(result->type) - int(reps.size() - i));
   }
   return result;
 }

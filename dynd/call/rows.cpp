@@ -311,20 +311,17 @@ array from_dense(const array &a, const array &lengths, int axis) {
 
 namespace {
 
-// Along the axes inside of the rows, then along those outside.
+// With rows that may be missing: one axis after another.
 array flip_rows(const array &a, std::span<const int> axes) {
-  std::vector<int> inside, outside;
-  missing_rows rows("flip", a);
-  for (int i = 0; i < (axes.empty() ? rows.ndim() : int(axes.size())); i++) {
-    int axis = axes.empty() ? i : dynd::checked_axis("flip", axes[size_t(i)], rows.ndim());
-    (axis < a.ndim() ? outside : inside).push_back(axis);
+  array flipped = a;
+  for (int i = 0, ndim = rows_ndim(a->type); i < (axes.empty() ? ndim : int(axes.size())); i++) {
+    int axis = axes.empty() ? i : dynd::checked_axis("flip", axes[size_t(i)], ndim);
+    missing_rows rows("flip", flipped, axis);
+    std::vector<index> indices(size_t(axis), index{index::slice, 0, {}, {}, {}});
+    indices.push_back({index::slice, 0, {}, {}, -1});
+    flipped = rows.restored(at(rows.operand(), indices));
   }
-  array flipped = inside.empty() ? a : rows.restored(flip(rows.operand(), inside));
-  std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
-  for (int axis : outside) {
-    indices[size_t(axis)].step = -1;
-  }
-  return at(flipped, indices);
+  return flipped;
 }
 
 } // namespace

@@ -318,7 +318,8 @@ group_kind kind_of_group(const nd::array &base, int axis, const index_expression
   if (one && rows) {
     return group_kind::row_index;
   }
-  if (one && only.ndim() >= 2 && axis + 1 < base.ndim() && base->is_var(axis + 1)) {
+  bool on_rows = axis + 1 < base.ndim() ? base->is_var(axis + 1) : has_missing_rows(base->type);
+  if (one && only.ndim() >= 2 && on_rows) {
     fail(error_kind::index, "index: an index of " + std::to_string(only.ndim()) +
                                 " strided dimensions on an array with ragged rows: use nd.take for rows by their "
                                 "number, or nd.take_along_axis for elements within the rows");

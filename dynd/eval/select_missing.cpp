@@ -61,14 +61,12 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors)
   auto integer = std::find_if(selectors.begin(), selectors.end(), is_integer);
   auto slices = selectors.first(size_t(integer - selectors.begin()));
   nd::array from = a;
-  if (!slices.empty()) {
-    int axis = a.ndim() - 1 + int(std::count_if(slices.begin(), slices.end(), takes_axis));
-    missing_rows rows("index", a, axis);
-    from = rows.restored(select(rows.operand(), joined(whole_axes(a.ndim()), slices)));
+  int axis = a.ndim();
+  for (const selector &s : slices) { // one after another: rows inside of the axis are elements
+    missing_rows rows("index", from, takes_axis(s) ? axis : axis - 1);
+    from = rows.restored(select(rows.operand(), joined(whole_axes(axis++), {&s, 1})));
   }
-  return integer == selectors.end()
-             ? from
-             : take_integer(from, a.ndim() + int(slices.size()), selectors.subspan(slices.size()));
+  return integer == selectors.end() ? from : take_integer(from, axis, selectors.subspan(slices.size()));
 }
 
 // A mask or index with the array's rows.
@@ -84,13 +82,14 @@ nd::array select_lined_up(const nd::array &a, const nd::array &index) {
 
 bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors) {
   int taken = 0;
-  bool found = false, ellipsis = false, may_be_missing = has_missing_rows(a->type);
+  bool found = false, ellipsis = false, at_the_end = false, may_be_missing = has_missing_rows(a->type);
   for (const selector &s : selectors) {
     found |= s.array && has_missing_rows(s.array->type);
+    at_the_end |= ellipsis;
     ellipsis |= !s.array && s.plain.kind == nd::index::ellipsis;
     taken += !s.array ? takes_axis(s) : is_mask(s.array) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
   }
-  return found || (may_be_missing && (ellipsis || taken > a.ndim()));
+  return found || (may_be_missing && (at_the_end || taken > a.ndim()));
 }
 
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> given) {
