@@ -278,20 +278,22 @@ array rename(const array &a, std::span<const std::string> from, std::span<const 
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
-array run_lengths(const array &a) {
-  if (array found = in_missing_rows("run_lengths", a, -1, [](const array &rows, int) { return run_lengths(rows); })) {
+array run_lengths(const array &a, int along) {
+  auto of_rows = [](const array &rows, int at) { return run_lengths(rows, at); };
+  if (array found = in_missing_rows("run_lengths", a, along, of_rows)) {
     return found;
   }
-  int axis = checked_axis("run_lengths", a, -1);
+  int axis = checked_axis("run_lengths", a, along);
   array whole = compact(a, axis), list = list_of(whole, axis);
   row_offsets rows = rows_at(whole, axis);
   intptr_t count = list.size(0);
   array begins = new_list<bool>(count);
   char *mark = begins->values().address;
   if (count > 0) {
-    // Inside of a struct what is missing is equal to what is missing.
+    // Inside of a struct what is missing is equal to what is missing, and rows are one value.
     const std::string name = "x";
-    array one = a->type->dtype->kind == type_kind::option ? zip_lists({&name, 1}, {&list, 1}) : list;
+    bool whole_values = list.ndim() > 1 || list->type->dtype->kind == type_kind::option;
+    array one = whole_values ? zip_lists({&name, 1}, {&list, 1}) : list;
     index after{index::slice, 0, 1, {}, {}}, before{index::slice, 0, {}, -1, {}};
     array right = at(one, {&after, 1}), left = at(one, {&before, 1});
     array_block *const both[] = {left.get(), right.get()};

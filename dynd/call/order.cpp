@@ -57,7 +57,8 @@ array top_list(const char *name, const array &list, const row_offsets &rows, con
 } // namespace
 
 array sort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
-  if (array found = in_missing_rows("sort", a, axis, [&](const array &rows, int at) { return sort(rows, at, descending, by); })) {
+  if (array found =
+          in_missing_rows("sort", a, axis, [&](const array &rows, int at) { return sort(rows, at, descending, by); })) {
     return found;
   }
   check_order("sort", a, by);
@@ -70,7 +71,8 @@ array sort(const array &a, int axis, bool descending, const std::vector<std::str
 }
 
 array argsort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
-  if (array found = in_missing_rows("argsort", a, axis, [&](const array &rows, int at) { return argsort(rows, at, descending, by); })) {
+  if (array found = in_missing_rows("argsort", a, axis,
+                                    [&](const array &rows, int at) { return argsort(rows, at, descending, by); })) {
     return found;
   }
   check_order("argsort", a, by);
@@ -84,7 +86,8 @@ array argsort(const array &a, int axis, bool descending, const std::vector<std::
 }
 
 array is_sorted(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
-  if (array found = in_missing_rows("is_sorted", a, axis, [&](const array &rows, int at) { return is_sorted(rows, at, descending, by); })) {
+  if (array found = in_missing_rows("is_sorted", a, axis,
+                                    [&](const array &rows, int at) { return is_sorted(rows, at, descending, by); })) {
     return found;
   }
   check_order("is_sorted", a, by);
@@ -105,7 +108,8 @@ array is_sorted(const array &a, int axis, bool descending, const std::vector<std
 }
 
 array top_k(const array &a, intptr_t k, int axis, const std::vector<std::string> &by) {
-  if (array found = in_missing_rows("top_k", a, axis, [&](const array &rows, int at) { return top_k(rows, k, at, by); })) {
+  if (array found =
+          in_missing_rows("top_k", a, axis, [&](const array &rows, int at) { return top_k(rows, k, at, by); })) {
     return found;
   }
   check_order("top_k", a, by);

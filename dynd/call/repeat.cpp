@@ -115,7 +115,8 @@ array tile_axis(const array &a, intptr_t times, int axis) {
   if (times == 1) {
     return a;
   }
-  if (array found = in_missing_rows("tile", a, axis, [&](const array &rows, int at) { return tile_axis(rows, times, at); })) {
+  if (array found =
+          in_missing_rows("tile", a, axis, [&](const array &rows, int at) { return tile_axis(rows, times, at); })) {
     return found;
   }
   if (has_numbers_of_one_size(a)) {

@@ -52,14 +52,16 @@ template <class F> array index_of_elements(const char *name, const array &a, int
 } // namespace
 
 array local_index(const array &a, int axis) {
-  if (array found = in_missing_rows("local_index", a, axis, [&](const array &rows, int at) { return local_index(rows, at); })) {
+  if (array found =
+          in_missing_rows("local_index", a, axis, [&](const array &rows, int at) { return local_index(rows, at); })) {
     return found;
   }
   return index_of_elements("local_index", a, axis, [](intptr_t, int64_t i) { return i; });
 }
 
 array row_index(const array &a, int axis) {
-  if (array found = in_missing_rows("row_index", a, axis, [&](const array &rows, int at) { return row_index(rows, at); })) {
+  if (array found =
+          in_missing_rows("row_index", a, axis, [&](const array &rows, int at) { return row_index(rows, at); })) {
     return found;
   }
   return index_of_elements("row_index", a, axis, [](intptr_t r, int64_t) { return r; });
@@ -261,7 +263,8 @@ void check_width(const char *name, intptr_t width) {
 } // namespace
 
 array pad(const array &a, intptr_t width, const array &value, bool clip, int axis) {
-  if (array found = in_missing_rows("pad", a, axis, [&](const array &rows, int at) { return pad(rows, width, value, clip, at); })) {
+  if (array found = in_missing_rows("pad", a, axis,
+                                    [&](const array &rows, int at) { return pad(rows, width, value, clip, at); })) {
     return found;
   }
   check_width("pad", width);
@@ -278,7 +281,8 @@ array pad(const array &a, intptr_t width, const array &value, bool clip, int axi
 }
 
 array to_dense(const array &a, intptr_t width, const array &value, int axis) {
-  if (array found = in_missing_rows("to_dense", a, axis, [&](const array &rows, int at) { return to_dense(rows, width, value, at); })) {
+  if (array found = in_missing_rows("to_dense", a, axis,
+                                    [&](const array &rows, int at) { return to_dense(rows, width, value, at); })) {
     return found;
   }
   check_width("to_dense", width);
@@ -388,7 +392,8 @@ array window_starts(const array &whole, intptr_t window, int axis) {
 } // namespace
 
 array rolling(const array &a, intptr_t window, int axis) {
-  if (array found = in_missing_rows("rolling", a, axis, [&](const array &rows, int at) { return rolling(rows, window, at); })) {
+  if (array found =
+          in_missing_rows("rolling", a, axis, [&](const array &rows, int at) { return rolling(rows, window, at); })) {
     return found;
   }
   array whole = one_size_outside(a);

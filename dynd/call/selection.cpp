@@ -48,7 +48,8 @@ array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
     return take(as_list(a), index, 0);
   }
-  if (array found = in_missing_rows("take", a, *axis, [&](const array &rows, int at) { return take(rows, index, at); })) {
+  if (array found =
+          in_missing_rows("take", a, *axis, [&](const array &rows, int at) { return take(rows, index, at); })) {
     return found;
   }
   int along = checked_axis("take", a, *axis);
@@ -287,7 +288,8 @@ array mask(const array &a, const array &mask) {
 }
 
 array nth(const array &a, intptr_t i, int axis, const array &empty) {
-  if (array found = in_missing_rows("nth", a, axis, [&](const array &rows, int at) { return nth(rows, i, at, empty); })) {
+  if (array found =
+          in_missing_rows("nth", a, axis, [&](const array &rows, int at) { return nth(rows, i, at, empty); })) {
     return found;
   }
   int along = checked_axis("nth", a, axis);

@@ -255,7 +255,8 @@ double shared_rank(rank_of_equals equals, int64_t begin, int64_t end, int64_t gr
 } // namespace
 
 array rank(const array &a, int axis, rank_of_equals equals, bool descending, const std::vector<std::string> &by) {
-  if (array found = in_missing_rows("rank", a, axis, [&](const array &rows, int at) { return rank(rows, at, equals, descending, by); })) {
+  if (array found = in_missing_rows(
+          "rank", a, axis, [&](const array &rows, int at) { return rank(rows, at, equals, descending, by); })) {
     return found;
   }
   check_order("rank", a, by);

@@ -313,9 +313,8 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     return;
   }
   const operation &o = operation_of(op);
-  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results, [&](const call_operands &rows) {
-        evaluate(op, rows, results);
-      })) {
+  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results,
+                                                  [&](const call_operands &rows) { evaluate(op, rows, results); })) {
     return;
   }
   added_overload_t added = call_added_overload.load(std::memory_order_acquire);

@@ -98,10 +98,12 @@ template <class F> nd::array picked_rows(const char *name, const nd::array &rows
   return nd::array(std::move(picked));
 }
 
+// Of a writable array they may have no memory yet: then an assignment would give them some.
 bool are_empty(const nd::array &rows, const bytes_of &valid) {
   bool empty = true;
   for (intptr_t i = 0; i < rows.size(0) && empty; i++) {
-    empty = valid[i] || slot_at(rows, i).size == 0;
+    row_extent row = slot_at(rows, i);
+    empty = valid[i] || (row.size == 0 && !has_no_memory(row));
   }
   return empty;
 }
@@ -311,8 +313,8 @@ void missing_rows::check_results(const char *name, const nd::array &result, int 
   if (find_true(cursor(*missing.get(), room), index)) {
     index.resize(std::min(index.size(), size_t(axis)));
     std::string where = index.empty() ? "the array" : row_text(index);
-    fail(error_kind::value, std::string(name) + ": " + where + empty + ", and " + name +
-                                " of no elements is not defined");
+    fail(error_kind::value,
+         std::string(name) + ": " + where + empty + ", and " + name + " of no elements is not defined");
   }
 }
 

@@ -1,4 +1,4 @@
-// Rows that may be missing themselves, `strided * ?var * T`, in functions of what is in the rows (docs/decisions/0025).
+// Rows that may be missing themselves, `strided * ?var * T`, in functions of what is in the rows (docs/decisions/0036).
 //
 // Such an array is taken apart into the rows, where a missing one is a row without elements, and validities, which say
 // for each row whether it is there. The function gets arrays of plain rows; its results get the validities again.

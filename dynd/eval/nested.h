@@ -67,8 +67,8 @@ inline const type_data *elements_of_rows(const type_data *type) {
   return type->dtype;
 }
 
-/// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be missing
-/// count, but are an error too: functions that take them look for them first.
+/// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be
+/// missing count, but are an error too: functions that take them look for them first.
 int checked_axis(const char *name, const nd::array &a, int axis);
 
 /// The array; where its first dimension is `var`, that one row as a dimension of one size.

@@ -303,13 +303,13 @@ enum class group_kind { points, flat_mask, row_mask, row_index };
 
 group_kind kind_of_group(const nd::array &base, int axis, const index_expression &e) {
   const nd::array &only = e.arrays[0].array;
-  bool one = e.arrays.size() == 1;
+  bool one = e.arrays.size() == 1 && only;
   bool rows = false;
   for (const selector &s : e.arrays) {
     rows |= s.array && s.array->type->var_count > 0;
   }
-  if (rows && (!one || axis > 0)) {
-    fail(error_kind::index, "index: an index with rows of its own stands alone and comes first; select in two steps");
+  if (rows && !one) {
+    fail(error_kind::index, "index: an index with rows of its own stands alone, beside slices; select in two steps");
   }
   if (one && is_mask(only)) {
     rows |= has_rows(base, axis, axis + only.ndim() - 1);
@@ -344,6 +344,21 @@ nd::array mask_of_rows(const nd::array &base, const nd::array &mask, int axis) {
   return assemble(whole, last + 1, {}, repeated);
 }
 
+// The index with the array's dimensions outside of the axis: the same for each of its elements.
+nd::array index_of_rows(const nd::array &base, const nd::array &index, int axis) {
+  if (axis == 0) {
+    return index;
+  }
+  nd::array whole = compact(base, axis - 1), one = nd::with_unit_axis(index, 0);
+  place_buffer first(list_of(whole, axis - 1).size(0));
+  std::fill_n(first.fill(), first.size(), 0);
+  return assemble(whole, axis, {}, gather("index", one, {first.data(), nullptr, first.size()}));
+}
+
+selected places_of_rows(const nd::array &base, const nd::array &index, int axis) {
+  return places_in_rows("index", base, index_of_rows(base, index, axis), axis + index.ndim() - 1);
+}
+
 // The array and the mask down to the last axis of the mask, checked.
 struct masked_axes {
   int last;
@@ -369,7 +384,7 @@ nd::array take_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_mask:
     return filter_rows("index", base, mask_of_rows(base, only, e.axis()), e.axis() + only.ndim() - 1);
   case group_kind::row_index:
-    return places_in_rows("index", base, only, only.ndim() - 1).take("index");
+    return places_of_rows(base, only, e.axis()).take("index");
   default:
     return point_selection(base, e).run().take("index");
   }
@@ -398,7 +413,7 @@ selected find_selected(const nd::array &base, const index_expression &e) {
     return s;
   }
   case group_kind::row_index:
-    return places_in_rows("index", base, only, only.ndim() - 1);
+    return places_of_rows(base, only, e.axis());
   default:
     return point_selection(base, e).run();
   }

@@ -1,4 +1,5 @@
-// Selections inside of rows that may be missing: what is taken of a missing row is missing.
+// Selections inside of rows that may be missing: what is taken of a missing row is missing, and nothing is assigned to
+// it.
 #include <algorithm>
 #include <string>
 
@@ -92,26 +93,76 @@ bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selec
   return found || (may_be_missing && (at_the_end || taken > a.ndim()));
 }
 
+namespace {
+
+// What is outside of the rows, applied, and the selectors of what is inside.
+struct entered_rows {
+  nd::array rows;
+  std::vector<selector> inside;
+
+  entered_rows(const nd::array &a, std::span<const selector> given) : rows(a) {
+    if (std::any_of(given.begin(), given.end(), [](const selector &s) { return bool(s.array); })) {
+      fail(error_kind::type, "index: an index array beside others, inside of rows that may be missing, of " +
+                                 std::string(a.type().str()) +
+                                 "; select in two steps, or use fill_missing(a, []) or drop_missing(a) first");
+    }
+    inside = without_ellipsis(a, given);
+    size_t outside = 0;
+    for (int taken = 0; outside < inside.size(); outside++) {
+      taken += takes_axis(inside[outside]);
+      if (taken > a.ndim()) {
+        break;
+      }
+    }
+    rows = outside ? select(a, std::span(inside).first(outside)) : a;
+    inside.erase(inside.begin(), inside.begin() + ptrdiff_t(outside));
+  }
+};
+
+void check_view(const nd::array &a) {
+  if (a->access != access_mode::readwrite) {
+    fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(a.type().str()));
+  }
+}
+
+} // namespace
+
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> given) {
   if (given.size() == 1 && given[0].array) {
     return select_lined_up(a, given[0].array);
   }
-  if (std::any_of(given.begin(), given.end(), [](const selector &s) { return bool(s.array); })) {
-    fail(error_kind::type, "index: an index array beside others, inside of rows that may be missing, of " +
-                               std::string(a.type().str()) +
-                               "; select in two steps, or use fill_missing(a, []) or drop_missing(a) first");
+  entered_rows entered(a, given);
+  return entered.inside.empty() ? entered.rows : select_inside(entered.rows, entered.inside);
+}
+
+void assign_in_missing_rows(const nd::array &a, std::span<const selector> given, const nd::array &value) {
+  if (given.size() == 1 && given[0].array) {
+    const nd::array all[] = {a, given[0].array};
+    missing_rows rows("assign", all);
+    check_view(rows.operand(0));
+    const selector only{{}, rows.operand(1)};
+    return assign_selected(rows.operand(0), {&only, 1}, value);
   }
-  std::vector<selector> selectors = without_ellipsis(a, given);
-  size_t outside = 0;
-  for (int taken = 0; outside < selectors.size(); outside++) {
-    taken += takes_axis(selectors[outside]);
-    if (taken > a.ndim()) {
-      break;
-    }
+  select(a, given); // an integer that is out of bounds
+  entered_rows entered(a, given);
+  missing_rows rows("assign", entered.rows, entered.rows.ndim());
+  int axis = entered.rows.ndim();
+  nd::array to = rows.operand(), from = value;
+  check_view(to);
+  nd::index &first = entered.inside[0].plain;
+  if (first.kind == nd::index::integer && axis > 0) { // a missing row has none: as a slice
+    first = {nd::index::slice, 0, first.at, first.at == -1 ? std::nullopt : std::optional(first.at + 1), {}};
+    int inside =
+        rows_ndim(to->type) - axis - int(std::count_if(entered.inside.begin(), entered.inside.end(), takes_axis));
+    from = value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
   }
-  std::span<const selector> all(selectors);
-  nd::array rows = outside ? select(a, all.first(outside)) : a;
-  return outside == all.size() ? rows : select_inside(rows, all.subspan(outside));
+  std::vector<selector> selectors = joined(whole_axes(axis), entered.inside);
+  if (selects_in_missing_rows(to, selectors)) {
+    return assign_in_missing_rows(to, selectors, from);
+  }
+  nd::array target = select(to, selectors);
+  check_view(target);
+  assign(target.get(), from.get());
 }
 
 } // namespace dynd

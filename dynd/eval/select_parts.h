@@ -27,9 +27,9 @@ struct index_expression {
 
 bool is_mask(const nd::array &a);
 
-/// Whether rows that may be missing are entered, or select; and such a selection.
-bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
+/// Selections of which selects_in_missing_rows is true.
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
+void assign_in_missing_rows(const nd::array &a, std::span<const selector> selectors, const nd::array &value);
 
 /// What is selected: places among the elements of an axis, and the dimensions that they have in the result.
 struct selected {

@@ -9,6 +9,7 @@ import random
 
 import awkward as ak
 import pytest
+from documents import readme_section, run_examples
 from dynd import nd
 from hypothesis import given, settings
 from strategies import SOME, seeds
@@ -367,6 +368,42 @@ def test_fields_of_structs_in_missing_rows():
     assert nd.sort(t).tolist() == [["a", "b"], None, ["c"]] and (t == "a").tolist() == [[False, True], None, [False]]
 
 
+def changed(values, key, value, type=None):
+    a = nd.array(values, type=type, access="rw")
+    a[key] = value
+    return a.tolist()
+
+
+def test_assignment_inside_of_missing_rows():
+    rows = [[1, 2], None, [3]]
+    assert changed(rows, (slice(None), 0), 9) == [[9, 2], None, [9]]
+    assert changed(rows, (slice(None), -1), [7, 8, 9]) == [[1, 7], None, [9]]
+    assert changed(rows, (slice(None), slice(1)), 9) == [[9, 2], None, [9]]
+    assert changed(rows, (0, 1), 9) == [[1, 9], None, [3]]
+    assert changed(rows, (..., 0), 9) == [[9, 2], None, [9]]
+    assert changed(rows, nd.array(rows) > 1, 0) == [[1, 0], None, [0]]
+    assert changed(rows, nd.array([[1], None, [0]]), 0) == [[1, 0], None, [0]]
+    with pytest.raises(TypeError, match="^assign: no selection of such a view can be assigned to"):
+        changed([[[1, 2], None], None], (slice(None), slice(None), 0), 9)
+    with pytest.raises(IndexError, match="out of bounds for axis 1 of row 2 with size 1"):
+        changed(rows, (slice(None), 1), 9)
+    with pytest.raises(IndexError, match="index 0 is out of bounds"):
+        changed(rows, (1, 0), 9)
+    a = nd.array(rows, access="rw")
+    a += 1
+    assert a.tolist() == [[2, 3], None, [4]]
+
+
+def test_a_row_by_itself():
+    a = nd.array([[1, 2], None])
+    assert len(a[0]) == 2 and [x.tolist() for x in a[0]] == [1, 2]
+    assert a[0].sum().tolist() == 3 and a[1].sum().tolist() is None
+    assert (a[0] + a[0]).tolist() == [2, 4] and (a[0] + a[1]).tolist() is None
+    for f in (len, list):
+        with pytest.raises(TypeError, match="^len: the row is missing"):
+            f(a[1])
+
+
 # ---- joining --------------------------------------------------------------------------------------------------------
 
 
@@ -413,6 +450,10 @@ def test_missing_rows_as_elements():
     b = nd.array([[1, None], None])
     assert nd.drop_missing(b, axis=1).tolist() == [[1], None]
     assert nd.groupby(a, by=[1, 1, 2]).eval().tolist() == [[[1, 2], None], [[3]]]
+
+
+def test_the_examples_of_the_readme():
+    run_examples(readme_section("Rows that may be missing"), {}, least=5)
 
 
 # ---- beside Awkward Array -------------------------------------------------------------------------------------------
