@@ -62,23 +62,23 @@ array with_unit_axis(const array &a, int axis) {
 
 namespace {
 
-// Parts of the elements as elements: their streams are the slots outside, those of options and pointers on the way, and
-// their own; so are their dimensions.
+// Parts of the elements as elements: their streams are the slots outside, those of options and pointers on the way (of
+// rows that may be missing too), and their own; so are their dimensions.
 struct element_parts {
   const array &from;
   std::vector<int> streams, dims;
-  std::vector<type_kind> around; // options and pointers, from the outside in
-  type_part inside;              // of these
+  std::vector<const type_data *> around; // options, pointers and dimensions, from the outside in
+  type_part inside;                      // of these
 
   explicit element_parts(const array &a) : from(a), inside(part_at(a->type, a->ndim)) {
     materialize(a.get());
     add(streams, 0, a->type->var_count);
     add(dims, 0, a->ndim);
-    for (; inside.type->kind == type_kind::option || inside.type->kind == type_kind::pointer;
+    for (; inside.type->kind == type_kind::option || inside.type->kind == type_kind::pointer || inside.is_dim();
          inside = inside.element()) {
-      around.push_back(inside.type->kind);
-      add(streams, inside.stream, 1);
-      add(dims, inside.dim, inside.restarts());
+      around.push_back(inside.type);
+      add(streams, inside.stream, inside.has_stream());
+      add(dims, inside.dim, inside.restarts() || inside.is_dim());
     }
   }
 
@@ -105,7 +105,9 @@ struct element_parts {
   // A view of what was taken, which is of that type.
   array view(ndt::type type) {
     for (size_t i = around.size(); i-- > 0;) {
-      type = around[i] == type_kind::option ? ndt::make_option(type) : ndt::make_pointer(type);
+      type = around[i]->kind == type_kind::option    ? ndt::make_option(type)
+             : around[i]->kind == type_kind::pointer ? ndt::make_pointer(type)
+                                                     : ndt::make_dim(around[i]->kind, around[i]->size, type);
     }
     type = ndt::with_dtype(from.type(), type);
     ref<array_block> block = new_block(type.get(), from->access, from->flags & flag_ours);
@@ -130,7 +132,10 @@ private:
 };
 
 array field_of(element_parts &parts, const type_field &taken, const std::string &name) {
-  bool option = std::count(parts.around.begin(), parts.around.end(), type_kind::option) > 0;
+  bool option = false; // of the structs, not of rows of them
+  for (const type_data *type : parts.around) {
+    option = type->kind == type_kind::option || (option && type->kind == type_kind::pointer);
+  }
   if (option && taken.type->kind == type_kind::option) {
     fail(error_kind::type, "field: " + name + " of " + std::string(parts.from.type().str()) +
                                " may be missing for two reasons; take the structs that are there first");

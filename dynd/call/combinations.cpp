@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -46,6 +47,11 @@ array combined(const char *name, const array &a, intptr_t n, int axis, bool repl
   if (!fields.empty() && fields.size() != size_t(n)) {
     fail(error_kind::value,
          std::string(name) + ": " + std::to_string(fields.size()) + " names for " + std::to_string(n) + " fields");
+  }
+  if (array found = in_missing_rows(name, a, axis, [&](const array &rows, int at) {
+        return combined(name, rows, n, at, replacement, fields, positions);
+      })) {
+    return found;
   }
   array whole = one_size_outside(a);
   int along = checked_axis(name, whole, axis);
@@ -107,6 +113,11 @@ array multiplied(const char *name, std::span<const std::string> fields, std::spa
   }
   if (!fields.empty() && fields.size() != arrays.size()) {
     fail(error_kind::value, std::string(name) + ": as many names as arrays");
+  }
+  if (int own = dynd::checked_axis(name, axis, rows_ndim(arrays[0]->type)); has_missing_rows(arrays) && own > 0) {
+    missing_rows there(name, arrays, own);
+    there.check_inside(name, own);
+    return there.restored(multiplied(name, fields, there.operands(), own, nested, positions));
   }
   std::vector<array> whole, lists;
   std::vector<row_offsets> rows;

@@ -10,6 +10,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/reduce.h"
 #include "dynd/eval/row_functions.h"
 #include "dynd/eval/settings.h"
@@ -93,6 +94,10 @@ array finite_parts(const array &a, scalar_id type, double nan, std::optional<dou
 } // namespace
 
 array round(const array &a, int decimals) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("round", a);
+    return rows.restored(round(rows.operand(), decimals));
+  }
   scalar_id type = type_in("round", type_set::numbers, a);
   if (decimals == 0 || (is_integer(type) && decimals > 0)) {
     return round(a);
@@ -121,6 +126,11 @@ array no_bound(bool above, array_block *const (&operands)[3]) {
 }
 
 array clip(array a, const clip_bounds &bounds) {
+  const array all[] = {a, bounds.min, bounds.max};
+  if (has_missing_rows(all)) {
+    missing_rows rows("clip", all);
+    return rows.restored(clip(rows.operand(0), {rows.operand(1), rows.operand(2)}));
+  }
   array_block *const given[3] = {a.get(), bounds.min.get(), bounds.max.get()};
   array low = bounds.min ? bounds.min : no_bound(false, given), high = bounds.max ? bounds.max : no_bound(true, given);
   return clip(std::move(a), std::move(low), std::move(high));
@@ -155,6 +165,10 @@ ref<array_block> try_power(array_block *a, plain_exponent exponent, bool last_us
 }
 
 array nan_to_num(const array &a, double nan, std::optional<double> posinf, std::optional<double> neginf) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("nan_to_num", a);
+    return rows.restored(nan_to_num(rows.operand(), nan, posinf, neginf));
+  }
   scalar_id type = type_in("nan_to_num", type_set::numbers, a);
   if (is_integer(type)) {
     return positive(a);
@@ -167,6 +181,11 @@ array nan_to_num(const array &a, double nan, std::optional<double> posinf, std::
 }
 
 array isclose(const array &a, const array &b, double rtol, double atol, bool equal_nan) {
+  const array both[] = {a, b};
+  if (has_missing_rows(both)) {
+    missing_rows rows("isclose", both);
+    return rows.restored(isclose(rows.operand(0), rows.operand(1), rtol, atol, equal_nan));
+  }
   scalar_id left = type_in("isclose", type_set::numbers, a), right = type_in("isclose", type_set::numbers, b);
   scalar_id real = real_type(in_set("isclose", type_set::floats, promote(left, right)));
   auto floating = [&](const array &x, scalar_id own) { return is_integer(own) ? x * 1.0 : x; };
@@ -196,6 +215,12 @@ array largest_along(const array &a, const reduced_axes &axes, const array &mask 
 } // namespace
 
 array logsumexp(const array &a, const reduced_axes &axes, bool keepdims, const array &mask) {
+  const array both[] = {a, mask};
+  if (has_missing_rows(both)) {
+    missing_rows rows("logsumexp", both);
+    int first = find_axes("logsumexp", axes, rows.ndim()).first();
+    return rows.restored(logsumexp(rows.operand(0), axes, keepdims, rows.operand(1)), first);
+  }
   find_axes("logsumexp", axes, a.ndim()); // an error of its own
   array x = as_floats("logsumexp", a), top = largest_along(x, axes, mask);
   array total = log(sum(exp(x - top), axes, {.keepdims = keepdims, .where = mask.get()}));
@@ -269,6 +294,10 @@ array try_direct_softmax(const array &x, int axis, const settings &how) {
 } // namespace
 
 array softmax(const array &a, const reduced_axes &axes) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("softmax", a);
+    return rows.restored(softmax(rows.operand(), axes));
+  }
   axis_set found = find_axes("softmax", axes, a.ndim()); // an error of its own
   array x = as_floats("softmax", a);
   if (found.count != 1) {

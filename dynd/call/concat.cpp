@@ -10,6 +10,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/select.h"
 #include "dynd/eval/work.h"
 
@@ -179,7 +180,37 @@ array join_numbers(const char *name, const std::vector<array> &arrays, int axis)
   return result.finish();
 }
 
+array joined(const char *name, std::span<const array> given, int axis);
+
+// Rows that may be missing are elements of the axis: so are those of arrays in which none can be.
+array join_missing_rows(const char *name, std::span<const array> given, int axis) {
+  int depth = max_ndim;
+  for (const array &a : given) {
+    depth = has_missing_rows(a->type) ? std::min(depth, a.ndim()) : depth;
+  }
+  std::vector<array> inside, valid;
+  for (const array &a : given) {
+    options own = split_options(name, a, std::min(depth, a.ndim()));
+    inside.push_back(own.inside);
+    valid.push_back(own.valid);
+  }
+  return join_options(joined(name, inside, axis), joined(name, valid, axis));
+}
+
 array joined(const char *name, std::span<const array> given, int axis) {
+  if (has_missing_rows(given)) {
+    int along = dynd::checked_axis(name, axis, rows_ndim(given[0]->type));
+    auto outside = [&](const array &a) { return has_missing_rows(a->type) && a.ndim() > along; };
+    if (std::any_of(given.begin(), given.end(), outside)) {
+      return join_missing_rows(name, given, along);
+    }
+    missing_rows rows(name, given, along - 1);
+    std::vector<array> own;
+    for (const array &a : rows.operands()) { // a missing row adds no elements
+      own.push_back(missing_rows(name, a, along).operand());
+    }
+    return rows.restored(joined(name, own, along));
+  }
   std::vector<array> arrays = with_one_type(name, given);
   if (arrays[0].ndim() == 0) {
     fail(error_kind::value, std::string(name) + ": zero-dimensional arrays cannot be joined; nd.stack makes an axis");

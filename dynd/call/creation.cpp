@@ -9,7 +9,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
-#include "dynd/eval/nested.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/isa.h"
@@ -74,6 +74,11 @@ array full(ndt::type type, const intptr_t *size, const array &value, access_mode
 }
 
 array empty_like(const array &like, ndt::type dtype, access_mode access) {
+  if (has_missing_rows(like->type)) {
+    missing_rows rows("empty_like", like);
+    array made = rows.restored(empty_like(rows.operand(), dtype, access_mode::immutable));
+    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+  }
   element_kind kind;
   if (like->type->var_count == 0) {
     return empty(ndt::with_dtype(like.type(), dtype), like->size(), access);
@@ -94,6 +99,11 @@ array empty_like(const array &like, ndt::type dtype, access_mode access) {
 }
 
 array full_like(const array &like, ndt::type dtype, const array &value, access_mode access) {
+  if (has_missing_rows(like->type)) {
+    missing_rows rows("full_like", like);
+    array made = rows.restored(full_like(rows.operand(), dtype, value));
+    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+  }
   if (like->type->var_count == 0) {
     return full(ndt::with_dtype(like.type(), dtype), like->size(), value, access);
   }

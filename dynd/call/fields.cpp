@@ -11,6 +11,7 @@
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/select.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
@@ -109,12 +110,24 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
 } // namespace
 
 std::vector<array> broadcast_arrays(std::span<const array> arrays) {
+  if (has_missing_rows(arrays)) {
+    missing_rows rows("broadcast_arrays", arrays);
+    std::vector<array> found = broadcast_arrays(rows.operands());
+    for (array &one : found) {
+      one = rows.restored(one);
+    }
+    return found;
+  }
   return arrays.empty() ? std::vector<array>() : in_common_shape("broadcast_arrays", arrays);
 }
 
 array zip(std::span<const std::string> names, std::span<const array> arrays) {
   if (arrays.empty()) {
     fail(error_kind::value, "zip: no array is given");
+  }
+  if (has_missing_rows(arrays)) {
+    missing_rows rows("zip", arrays);
+    return rows.restored(zip(names, rows.operands()));
   }
   std::vector<array> lists;
   array like;
@@ -132,7 +145,7 @@ array zip(std::span<const std::string> names, std::span<const array> arrays) {
 namespace {
 
 const type_data *fields_of(const char *name, const array &a) {
-  const type_data *t = a->type->dtype;
+  const type_data *t = elements_of_rows(a->type);
   while (t->kind == type_kind::option || t->kind == type_kind::pointer) {
     t = t->element;
   }
@@ -183,6 +196,11 @@ array field_list(const array &whole, const array &values) {
 } // namespace
 
 array with_field(const array &a, const std::string &name, const array &values) {
+  const array both[] = {a, values};
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("with_field", both);
+    return rows.restored(with_field(rows.operand(0), name, rows.operand(1)));
+  }
   if (a->type->dtype->kind != type_kind::struct_) {
     fail(error_kind::type, "with_field: the elements are not structs: " + std::string(a.type().str()));
   }
@@ -225,6 +243,9 @@ ndt::type renamed(const type_data *type, std::span<const std::string> names) {
     ndt::type inside = renamed(type->element, names);
     return type->kind == type_kind::option ? ndt::make_option(inside) : ndt::make_pointer(inside);
   }
+  if (type->ndim > 0) { // rows that may be missing
+    return ndt::make_dim(type->kind, type->size, renamed(type->element, names));
+  }
   std::vector<ndt::type> types;
   for (int i = 0; i < type->nfields; i++) {
     types.push_back(ndt::type(type->fields[i].type));
@@ -257,17 +278,22 @@ array rename(const array &a, std::span<const std::string> from, std::span<const 
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
-array run_lengths(const array &a) {
-  int axis = checked_axis("run_lengths", a, -1);
+array run_lengths(const array &a, int along) {
+  auto of_rows = [](const array &rows, int at) { return run_lengths(rows, at); };
+  if (array found = in_missing_rows("run_lengths", a, along, of_rows)) {
+    return found;
+  }
+  int axis = checked_axis("run_lengths", a, along);
   array whole = compact(a, axis), list = list_of(whole, axis);
   row_offsets rows = rows_at(whole, axis);
   intptr_t count = list.size(0);
   array begins = new_list<bool>(count);
   char *mark = begins->values().address;
   if (count > 0) {
-    // Inside of a struct what is missing is equal to what is missing.
+    // Inside of a struct what is missing is equal to what is missing, and rows are one value.
     const std::string name = "x";
-    array one = a->type->dtype->kind == type_kind::option ? zip_lists({&name, 1}, {&list, 1}) : list;
+    bool whole_values = list.ndim() > 1 || list->type->dtype->kind == type_kind::option;
+    array one = whole_values ? zip_lists({&name, 1}, {&list, 1}) : list;
     index after{index::slice, 0, 1, {}, {}}, before{index::slice, 0, {}, -1, {}};
     array right = at(one, {&after, 1}), left = at(one, {&before, 1});
     array_block *const both[] = {left.get(), right.get()};

@@ -10,6 +10,7 @@
 #include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -186,6 +187,12 @@ std::pair<double, double> whole_range(const number_rows &from) {
 } // namespace
 
 histogram_counts histogram(const array &a, const array &edges, std::optional<int> axis, const array &weights) {
+  const array both[] = {a, weights};
+  if (has_missing_rows(both)) {
+    missing_rows rows(name, both);
+    histogram_counts found = histogram(rows.operand(0), edges, axis, rows.operand(1));
+    return {rows.of_axis(found.counts, axis), found.edges};
+  }
   checked_number("elements", a);
   checked_number("edges", edges);
   if (edges.ndim() != 1 || edges->type->dtype->kind == type_kind::option || edges.size(0) == 0) {
@@ -198,6 +205,12 @@ histogram_counts histogram(const array &a, const array &edges, std::optional<int
 
 histogram_counts histogram(const array &a, intptr_t bins, std::optional<std::pair<double, double>> range,
                            std::optional<int> axis, const array &weights) {
+  const array both[] = {a, weights};
+  if (has_missing_rows(both)) {
+    missing_rows rows(name, both);
+    histogram_counts found = histogram(rows.operand(0), bins, range, axis, rows.operand(1));
+    return {rows.of_axis(found.counts, axis), found.edges};
+  }
   checked_number("elements", a);
   if (bins < 1) {
     fail(error_kind::value, "histogram: there must be one bin or more, not " + std::to_string(bins));

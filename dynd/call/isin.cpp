@@ -9,6 +9,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
 
@@ -124,6 +125,10 @@ const type_data *below_option(const type_data *type) { return type->kind == type
 } // namespace
 
 array isin(const array &a, const array &values, bool invert) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("isin", a);
+    return rows.restored(isin(rows.operand(), values, invert));
+  }
   const type_data *own = below_option(a->type->dtype), *other = below_option(values->type->dtype);
   element_kind kind, of_values;
   bool numbers = find_element_kind(a->type->dtype, kind) && find_element_kind(values->type->dtype, of_values);

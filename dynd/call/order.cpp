@@ -11,6 +11,7 @@
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/select.h"
 #include "dynd/eval/work.h"
 
@@ -56,6 +57,10 @@ array top_list(const char *name, const array &list, const row_offsets &rows, con
 } // namespace
 
 array sort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
+  if (array found =
+          in_missing_rows("sort", a, axis, [&](const array &rows, int at) { return sort(rows, at, descending, by); })) {
+    return found;
+  }
   check_order("sort", a, by);
   innermost_axis inner("sort", a, axis);
   array list = inner.list();
@@ -66,6 +71,10 @@ array sort(const array &a, int axis, bool descending, const std::vector<std::str
 }
 
 array argsort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
+  if (array found = in_missing_rows("argsort", a, axis,
+                                    [&](const array &rows, int at) { return argsort(rows, at, descending, by); })) {
+    return found;
+  }
   check_order("argsort", a, by);
   innermost_axis inner("argsort", a, axis);
   array list = inner.list(), positions = new_list<int64_t>(list.size(0));
@@ -77,6 +86,10 @@ array argsort(const array &a, int axis, bool descending, const std::vector<std::
 }
 
 array is_sorted(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
+  if (array found = in_missing_rows("is_sorted", a, axis,
+                                    [&](const array &rows, int at) { return is_sorted(rows, at, descending, by); })) {
+    return found;
+  }
   check_order("is_sorted", a, by);
   innermost_axis inner("is_sorted", a, axis);
   order_keys keys("is_sorted", inner.list(), {.descending = descending, .by = by});
@@ -95,6 +108,10 @@ array is_sorted(const array &a, int axis, bool descending, const std::vector<std
 }
 
 array top_k(const array &a, intptr_t k, int axis, const std::vector<std::string> &by) {
+  if (array found =
+          in_missing_rows("top_k", a, axis, [&](const array &rows, int at) { return top_k(rows, k, at, by); })) {
+    return found;
+  }
   check_order("top_k", a, by);
   array whole = one_size_outside(a);
   int along = checked_axis("top_k", whole, axis);
@@ -201,6 +218,12 @@ void check_rows(const array &sorted, const array &values, intptr_t rows, intptr_
 } // namespace
 
 array searchsorted(const array &sorted, const array &values, bool right) {
+  const array both[] = {sorted, values};
+  if (has_missing_rows(both)) {
+    bool one_row = sorted.ndim() == 1 && !has_missing_rows(sorted->type);
+    missing_rows rows("searchsorted", std::span(both).subspan(one_row));
+    return rows.restored(searchsorted(one_row ? sorted : rows.operand(0), rows.operand(!one_row), right));
+  }
   ordered_kind kind("searchsorted", sorted), of_values("searchsorted", values);
   if (bool(kind.number) != bool(of_values.number) || sorted.ndim() == 0) {
     fail(error_kind::type,

@@ -15,6 +15,7 @@
 #include "dynd/call/sort_codes.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -306,6 +307,10 @@ std::vector<double> checked_parts(const array &q) {
 } // namespace
 
 array median(const array &a, std::optional<int> axis, bool keepdims) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("median", a);
+    return rows.of_axis(median(rows.operand(), axis, keepdims), axis);
+  }
   check_numbers("median", a);
   quantile_rows from("median", a, axis);
   array found = nans(from.rows.count);
@@ -317,6 +322,14 @@ array median(const array &a, std::optional<int> axis, bool keepdims) {
 }
 
 array quantile(const array &a, const array &q, std::optional<int> axis, quantile_method method, bool keepdims) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("quantile", a);
+    std::vector<array> found;
+    for (double part : checked_parts(q)) {
+      found.push_back(rows.of_axis(quantile(rows.operand(), part, axis, method, keepdims), axis));
+    }
+    return q.ndim() == 0 ? found[0] : stack(found, 0);
+  }
   check_numbers("quantile", a);
   std::vector<double> parts = checked_parts(q);
   quantile_rows from("quantile", a, axis);

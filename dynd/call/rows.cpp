@@ -1,4 +1,4 @@
-// Lengths and numbers of rows; axes that are joined, split, padded, repeated, moved.
+// Lengths and numbers of rows; axes that are joined, split, padded, moved.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -8,78 +8,22 @@
 #include "dynd/array/view.h"
 #include "dynd/array/view_parts.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/axis_parts.h"
 #include "dynd/call/structure.h"
-#include "dynd/call/written.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/select.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
-#include "dynd/ops/isa.h"
 #include "dynd/ops/logic.h"
 
 namespace dynd::nd {
 
-namespace {
-
-// Calls f(row) for all rows, in pieces.
-template <class F> void for_rows(const char *name, const row_offsets &rows, F f) {
-  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      f(r);
-    }
-  });
-}
-
-// New offsets from the length of each row.
-template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
-  new_offsets offsets(count);
-  int64_t *to = offsets.fill() + 1;
-  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      to[r] = length(r);
-    }
-  });
-  make_offsets(name, offsets.fill(), count);
-  return offsets;
-}
-
-// An axis of the operand, with its rows and elements.
-struct axis_parts {
-  int axis;
-  array whole;
-  row_offsets rows;
-
-  axis_parts(const char *name, const array &a, int number)
-      : axis(checked_axis(name, a, number)), whole(compact(a, axis)), rows(rows_at(whole, axis)) {}
-  array list() const { return list_of(whole, axis); }
-  bool is_var() const { return whole->is_var(axis); }
-  /// Other elements in place of the axis: rows where it has rows, else the one size.
-  array put(row_offsets others, const array &list) const {
-    intptr_t size = others.count ? others.length(0) : 0;
-    return is_var() ? assemble(whole, axis, {std::move(others)}, list) : assemble(whole, axis, {size}, list);
-  }
-};
-
-// An array of integers as a list of int64.
-array int_list(const char *name, const char *what, const array &a) {
-  if (!a->has_scalars() || !is_integer(a->scalar())) {
-    fail(error_kind::type, std::string(name) + ": " + what + " must be integers, not " + std::string(a.type().str()));
-  }
-  array numbers(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
-  return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
-}
-
-void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
-  if (value < 0) {
-    fail(error_kind::value,
-         std::string(name) + ": " + what + " " + std::to_string(i) + " is negative: " + std::to_string(value));
-  }
-}
-
-} // namespace
-
 array num(const array &a, int axis) {
+  if (array found = in_missing_rows("num", a, axis, [&](const array &rows, int at) { return num(rows, at); })) {
+    return found;
+  }
   axis_parts parts("num", one_size_outside(a), axis);
   array lengths = new_list<int64_t>(parts.rows.count);
   int64_t *to = values_of<int64_t>(lengths);
@@ -108,10 +52,18 @@ template <class F> array index_of_elements(const char *name, const array &a, int
 } // namespace
 
 array local_index(const array &a, int axis) {
+  if (array found =
+          in_missing_rows("local_index", a, axis, [&](const array &rows, int at) { return local_index(rows, at); })) {
+    return found;
+  }
   return index_of_elements("local_index", a, axis, [](intptr_t, int64_t i) { return i; });
 }
 
 array row_index(const array &a, int axis) {
+  if (array found =
+          in_missing_rows("row_index", a, axis, [&](const array &rows, int at) { return row_index(rows, at); })) {
+    return found;
+  }
   return index_of_elements("row_index", a, axis, [](intptr_t r, int64_t) { return r; });
 }
 
@@ -119,7 +71,12 @@ array row_index(const array &a, int axis) {
 
 array flatten(const array &a, std::optional<int> axis) {
   if (!axis) {
-    return list_of(compact(a, a.ndim() - 1), a.ndim() - 1);
+    array all = without_missing_rows("flatten", a);
+    return list_of(compact(all, all.ndim() - 1), all.ndim() - 1);
+  }
+  if (int own = dynd::checked_axis("flatten", *axis, rows_ndim(a->type)); own >= a.ndim()) {
+    missing_rows rows("flatten", a, own);
+    return rows.restored(flatten(rows.operand(), own), own - 1); // the elements of the outer axis are skipped
   }
   array from = one_size_outside(a);
   int joined = checked_axis("flatten", from, *axis);
@@ -306,6 +263,10 @@ void check_width(const char *name, intptr_t width) {
 } // namespace
 
 array pad(const array &a, intptr_t width, const array &value, bool clip, int axis) {
+  if (array found = in_missing_rows("pad", a, axis,
+                                    [&](const array &rows, int at) { return pad(rows, width, value, clip, at); })) {
+    return found;
+  }
   check_width("pad", width);
   axis_parts parts("pad", one_size_outside(a), axis);
   row_offsets rows = offsets_of("pad", parts.rows.count, [&](intptr_t r) {
@@ -320,6 +281,10 @@ array pad(const array &a, intptr_t width, const array &value, bool clip, int axi
 }
 
 array to_dense(const array &a, intptr_t width, const array &value, int axis) {
+  if (array found = in_missing_rows("to_dense", a, axis,
+                                    [&](const array &rows, int at) { return to_dense(rows, width, value, at); })) {
+    return found;
+  }
   check_width("to_dense", width);
   axis_parts parts("to_dense", one_size_outside(a), axis);
   row_offsets rows = offsets_of("to_dense", parts.rows.count, [&](intptr_t) { return width; });
@@ -346,139 +311,29 @@ array from_dense(const array &a, const array &lengths, int axis) {
   return parts.axis == 0 ? taken : assemble(parts.whole, parts.axis, {rows}, taken);
 }
 
-// ---- elements and rows several times
-// ----------------------------------------------------------------------------------
+// ---- order ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
-// Parts of so many bytes, each several times.
-void repeat_parts(const char *name, const char *from, size_t bytes, intptr_t count, intptr_t times, char *to) {
-  in_pieces(
-      name, count,
-      [&](intptr_t begin, intptr_t end) {
-        intptr_t size = intptr_t(bytes), each = size * times;
-        intptr_t together = std::max<intptr_t>(1, (8 << 10) / std::max<intptr_t>(1, each)); // in the L1 for all times
-        for (intptr_t i = begin; i < end; i += together) {
-          for (intptr_t k = 0; k < times; k++) {
-            isa().fetches->move_rows(to + i * each + k * size, each, from + i * size, size, bytes,
-                                     size_t(std::min(together, end - i)));
-          }
-        }
-      },
-      std::clamp<intptr_t>(intptr_t(bytes) * times / 8, 1, work_piece));
-}
-
-// Numbers without rows: each element of the axis several times, or all of them behind each other.
-array repeat_numbers(const char *name, const array &a, intptr_t times, int axis, bool each) {
-  std::vector<intptr_t> size(a->size(), a->size() + a.ndim());
-  intptr_t own = size[size_t(axis)], part = each ? 1 : own;
-  for (int d = axis + 1; d < a.ndim(); d++) {
-    part *= size[size_t(d)];
+// With rows that may be missing: one axis after another.
+array flip_rows(const array &a, std::span<const int> axes) {
+  array flipped = a;
+  for (int i = 0, ndim = rows_ndim(a->type); i < (axes.empty() ? ndim : int(axes.size())); i++) {
+    int axis = axes.empty() ? i : dynd::checked_axis("flip", axes[size_t(i)], ndim);
+    missing_rows rows("flip", flipped, axis);
+    std::vector<index> indices(size_t(axis), index{index::slice, 0, {}, {}, {}});
+    indices.push_back({index::slice, 0, {}, {}, -1});
+    flipped = rows.restored(at(rows.operand(), indices));
   }
-  size[size_t(axis)] = checked_product(name, own, times);
-  written_numbers result(a.type().dtype(), size);
-  array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
-  bool gaps = false;
-  for (int s = 0; s < list->nstreams; s++) {
-    gaps |= list->strides(s)[0] != intptr_t(stream_item(*list.get(), s));
-  }
-  list = gaps ? compact_copy(list) : list;
-  intptr_t count = part ? list.size(0) / part : 0;
-  for (int s = 0; s < list->nstreams; s++) {
-    size_t bytes = size_t(part) * stream_item(*list.get(), s);
-    repeat_parts(name, list->streams()[s].address, bytes, count, times, result.all()->streams()[s].address);
-  }
-  return result.finish();
+  return flipped;
 }
 
 } // namespace
-
-array repeat(const array &a, const array &repeats, std::optional<int> axis) {
-  if (!axis) {
-    return repeat(flatten(a), repeats, 0);
-  }
-  if (repeats.ndim() == 0 && has_numbers_of_one_size(a)) {
-    int64_t times = values_of<int64_t>(int_list("repeat", "repeats", with_unit_axis(repeats, 0)))[0];
-    check_not_negative("repeat", "the number", times, 0);
-    int own = checked_axis("repeat", a, *axis);
-    return repeat_numbers("repeat", a, times, own, true);
-  }
-  axis_parts parts("repeat", one_size_outside(a), *axis);
-  array own = repeats.ndim() ? one_size_outside(repeats) : with_unit_axis(repeats, 0);
-  array list = int_list("repeat", "repeats", own);
-  const int64_t *times = values_of<int64_t>(list);
-  for (intptr_t i = 0; i < list.size(0); i++) {
-    check_not_negative("repeat", "the number", times[i], i);
-  }
-  intptr_t total = parts.rows.total(), n = list.size(0);
-  bool in_rows = own.ndim() == parts.axis + 1 && parts.axis > 0;
-  if (in_rows) {
-    row_offsets other = rows_at(compact(own, parts.axis), parts.axis);
-    in_rows = other.count == parts.rows.count && std::equal(other.at, other.at + other.count + 1, parts.rows.at);
-  }
-  bool one_each = own.ndim() == 1 && !parts.is_var() && n == parts.whole.size(parts.axis);
-  if (n != 1 && !in_rows && !one_each) {
-    fail(error_kind::value,
-         "repeat: the numbers have neither the size nor the rows of axis " + std::to_string(parts.axis));
-  }
-  auto times_of = [&](intptr_t i) { return times[n == 1 ? 0 : in_rows ? i : i % n]; };
-  row_offsets runs = offsets_of("repeat", total, times_of);
-  place_buffer start(runs.total());
-  for_rows("repeat", runs, [&](intptr_t i) { std::fill(start.fill() + runs.at[i], start.fill() + runs.at[i + 1], i); });
-  array taken = gather("repeat", parts.list(), {start.data(), nullptr, start.size()});
-  new_offsets rows(parts.rows.count);
-  for (intptr_t r = 0; r <= rows.count; r++) {
-    rows.fill()[r] = runs.at[parts.rows.at[r]];
-  }
-  bool one_size = !parts.is_var() && !(in_rows && n != 1);
-  intptr_t size = 0;
-  for (intptr_t i = 0; one_size && i < parts.whole.size(parts.axis); i++) {
-    size = checked_sum("repeat", size, times[n == 1 ? 0 : i]);
-  }
-  return one_size ? assemble(parts.whole, parts.axis, {size}, taken) : assemble(parts.whole, parts.axis, {rows}, taken);
-}
-
-namespace {
-
-array tile_axis(const array &a, intptr_t times, int axis) {
-  if (times == 1) {
-    return a;
-  }
-  if (has_numbers_of_one_size(a)) {
-    return repeat_numbers("tile", a, times, axis, false);
-  }
-  axis_parts parts("tile", a, axis);
-  row_offsets rows = offsets_of("tile", parts.rows.count,
-                                [&](intptr_t r) { return checked_product("tile", parts.rows.length(r), times); });
-  intptr_t count = checked_product("tile", parts.rows.count, times);
-  place_buffer start(count);
-  for (intptr_t i = 0; i < count; i++) {
-    start.fill()[i] = parts.rows.at[i / times];
-  }
-  row_offsets runs = offsets_of("tile", count, [&](intptr_t i) { return parts.rows.length(i / times); });
-  array taken = gather("tile", parts.list(), {start.data(), runs.at, count});
-  return parts.is_var()
-             ? assemble(parts.whole, parts.axis, {rows}, taken)
-             : assemble(parts.whole, parts.axis, {checked_product("tile", parts.whole.size(parts.axis), times)}, taken);
-}
-
-} // namespace
-
-array tile(const array &a, std::span<const intptr_t> reps) {
-  array result = one_size_outside(a);
-  while (result.ndim() < int(reps.size())) {
-    result = with_unit_axis(result, 0);
-  }
-  for (size_t i = 0; i < reps.size(); i++) {
-    if (reps[i] < 0) {
-      fail(error_kind::value, "tile: a number of repetitions is negative: " + std::to_string(reps[i]));
-    }
-    result = tile_axis(result, reps[i], result.ndim() - int(reps.size() - i));
-  }
-  return result;
-}
 
 array flip(const array &a, std::span<const int> axes) {
+  if (has_missing_rows(a->type)) {
+    return flip_rows(a, axes);
+  }
   std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
   if (axes.empty()) {
     for (index &i : indices) {
@@ -492,6 +347,10 @@ array flip(const array &a, std::span<const int> axes) {
 }
 
 array roll(const array &a, intptr_t shift, std::optional<int> axis) {
+  if (int own = dynd::checked_axis("roll", axis.value_or(-1), rows_ndim(a->type)); own >= a.ndim() && a.ndim()) {
+    missing_rows rows("roll", a, own);
+    return rows.restored(roll(rows.operand(), shift, axis));
+  }
   if (!axis) {
     array whole = compact(a, a.ndim() - 1);
     array rolled = roll(list_of(whole, a.ndim() - 1), shift, 0);
@@ -533,6 +392,10 @@ array window_starts(const array &whole, intptr_t window, int axis) {
 } // namespace
 
 array rolling(const array &a, intptr_t window, int axis) {
+  if (array found =
+          in_missing_rows("rolling", a, axis, [&](const array &rows, int at) { return rolling(rows, window, at); })) {
+    return found;
+  }
   array whole = one_size_outside(a);
   int along = checked_axis("rolling", whole, axis);
   if (window < 1) {

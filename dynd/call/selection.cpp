@@ -10,6 +10,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
 
@@ -46,6 +47,10 @@ array moved_to_end(const array &a, int axis, bool back) {
 array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
     return take(as_list(a), index, 0);
+  }
+  if (array found =
+          in_missing_rows("take", a, *axis, [&](const array &rows, int at) { return take(rows, index, at); })) {
+    return found;
   }
   int along = checked_axis("take", a, *axis);
   if (index->type->var_count == 0) {
@@ -91,6 +96,12 @@ array take_stretched(const array &a, const array &index, int axis) {
 } // namespace
 
 array take_along_axis(const array &a, const array &index, int axis) {
+  const array both[] = {a, index};
+  if (int at = dynd::checked_axis("take_along_axis", axis, rows_ndim(a->type)); has_missing_rows(both)) {
+    missing_rows rows("take_along_axis", both, at);
+    rows.check_inside("take_along_axis", at);
+    return rows.restored(take_along_axis(rows.operand(0), rows.operand(1), at));
+  }
   int along = checked_axis("take_along_axis", a, axis);
   if (index.ndim() == along + 1) {
     array whole = one_size_outside(a), lined = one_size_outside(index);
@@ -172,6 +183,9 @@ array list_of_places(const place_buffer &places) {
 } // namespace
 
 std::vector<array> nonzero(const array &a) {
+  if (has_missing_rows(a->type)) {
+    return nonzero(without_missing_rows("nonzero", a));
+  }
   int ndim = a.ndim();
   if (ndim == 0) {
     fail(error_kind::type, "nonzero: a zero-dimensional array has no positions");
@@ -190,11 +204,11 @@ std::vector<array> nonzero(const array &a) {
 }
 
 array argwhere(const array &a) {
-  std::vector<array> along = a.ndim() ? nonzero(a) : std::vector<array>();
+  std::vector<array> along = rows_ndim(a->type) ? nonzero(a) : std::vector<array>();
   if (along.empty()) {
     fail(error_kind::type, "argwhere: a zero-dimensional array has no positions");
   }
-  intptr_t count = along[0].size(0), ndim = a.ndim();
+  intptr_t count = along[0].size(0), ndim = intptr_t(along.size());
   array all = new_list<int64_t>(count * ndim);
   int64_t *to = values_of<int64_t>(all);
   in_pieces("argwhere", count, [&](intptr_t begin, intptr_t end) {
@@ -210,7 +224,10 @@ array argwhere(const array &a) {
 // ---- missing values -------------------------------------------------------------------------------------------------
 
 array drop_missing(const array &a, int axis) {
-  int along = checked_axis("drop_missing", a, axis);
+  if (axis >= a.ndim() && axis < rows_ndim(a->type)) {
+    return in_missing_rows("drop_missing", a, axis, [](const array &rows, int at) { return drop_missing(rows, at); });
+  }
+  int along = dynd::checked_axis("drop_missing", axis, a.ndim()); // from the end: of rows that may be missing
   if (a.type().at_depth(along + 1)->kind != type_kind::option) {
     if (along < a.ndim() - 1) {
       fail(error_kind::type, "drop_missing: the elements of axis " + std::to_string(along) +
@@ -240,6 +257,11 @@ void check_mask_shape(const array &a, const array &mask) {
 } // namespace
 
 array mask(const array &a, const array &mask) {
+  const array both[] = {a, mask};
+  if (has_missing_rows(both)) {
+    missing_rows rows("mask", both);
+    return rows.restored(nd::mask(rows.operand(0), rows.operand(1)));
+  }
   element_kind kind, of_mask;
   if (!find_element_kind(mask->type->dtype, of_mask) || of_mask.scalar != scalar_id::bool_) {
     fail(error_kind::type, "mask: the mask must be of bool, not " + std::string(mask.type().str()));
@@ -266,6 +288,10 @@ array mask(const array &a, const array &mask) {
 }
 
 array nth(const array &a, intptr_t i, int axis, const array &empty) {
+  if (array found =
+          in_missing_rows("nth", a, axis, [&](const array &rows, int at) { return nth(rows, i, at, empty); })) {
+    return found;
+  }
   int along = checked_axis("nth", a, axis);
   array whole = compact(a, along);
   row_offsets rows = rows_at(whole, along);

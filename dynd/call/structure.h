@@ -49,8 +49,8 @@ array roll(const array &a, intptr_t shift, std::optional<int> axis = std::nullop
 /// All windows of so many neighbours along an axis, as a view: an axis of that size inside of it. A row that is shorter
 /// has none.
 array rolling(const array &a, intptr_t window, int axis = -1);
-/// The lengths of runs of equal elements, along the last axis; int64.
-array run_lengths(const array &a);
+/// The lengths of runs of equal elements of the axis, which may be rows; int64.
+array run_lengths(const array &a, int axis = -1);
 
 /// All arrays in their common shape.
 std::vector<array> broadcast_arrays(std::span<const array> arrays);

@@ -11,6 +11,7 @@
 #include "dynd/call/sort_rows.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 
@@ -147,11 +148,20 @@ private:
 } // namespace
 
 array unique(const array &a, std::optional<int> axis) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("unique", a);
+    return rows.of_axis(unique(rows.operand(), axis), axis);
+  }
   unique_rows found("unique", a, axis, false, false);
   return found.assembled(found.groups.values());
 }
 
 counted_values unique_counts(const array &a, std::optional<int> axis) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("unique_counts", a);
+    counted_values found = unique_counts(rows.operand(), axis);
+    return {rows.of_axis(found.values, axis), rows.of_axis(found.counts, axis)};
+  }
   unique_rows found("unique_counts", a, axis, false, true);
   array counts = new_list<int64_t>(found.groups.groups().total());
   int64_t *to = values_of<int64_t>(counts);
@@ -201,6 +211,11 @@ std::optional<indexed_values> inverse_by_groups(const array &a) {
 } // namespace
 
 indexed_values unique_inverse(const array &a, std::optional<int> axis) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("unique_inverse", a);
+    indexed_values found = unique_inverse(rows.operand(), axis);
+    return {rows.of_axis(found.values, axis), rows.restored(found.inverse)};
+  }
   check_order("unique_inverse", a);
   if (std::optional<indexed_values> found = axis ? std::nullopt : inverse_by_groups(a)) {
     return *found;
@@ -240,6 +255,10 @@ double shared_rank(rank_of_equals equals, int64_t begin, int64_t end, int64_t gr
 } // namespace
 
 array rank(const array &a, int axis, rank_of_equals equals, bool descending, const std::vector<std::string> &by) {
+  if (array found = in_missing_rows(
+          "rank", a, axis, [&](const array &rows, int at) { return rank(rows, at, equals, descending, by); })) {
+    return found;
+  }
   check_order("rank", a, by);
   innermost_axis inner("rank", a, axis);
   array list = inner.list();

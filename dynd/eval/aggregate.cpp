@@ -7,6 +7,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/align_axes.h"
 #include "dynd/eval/direct.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/statistics.h"
 #include "dynd/ops/logic.h"
 
@@ -391,11 +392,44 @@ ref<array_block> reduce_aligned(const reduction_call &call) {
   return call.keywords.keepdims ? with_axes_kept(std::move(result), call.axes) : std::move(result);
 }
 
+bool may_miss_rows(array_block *operand, const reduction_keywords &keywords) {
+  return has_missing_rows(operand->type) || (keywords.where && has_missing_rows(keywords.where->type)) ||
+         (keywords.weights && has_missing_rows(keywords.weights->type));
+}
+
+// Rows that are missing give what is missing, or are skipped where the axis is outside of them. What has no value for a
+// row without elements has none for a missing one; those that are there and empty are found afterwards.
+ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand, const reduced_axes &axes,
+                                     reduction_keywords keywords) {
+  auto share = [](array_block *block) { return block ? nd::array(ref<array_block>::share(block)) : nd::array(); };
+  const nd::array operands[] = {share(operand), share(keywords.where), share(keywords.weights)};
+  missing_rows rows(what.name, operands);
+  axis_set found = find_axes(what.name, axes, rows.operand().ndim());
+  if (found.count == 1 && !keywords.align_left) {
+    rows.drop(what.name, found.first());
+  }
+  keywords.where = rows.block(1);
+  keywords.weights = rows.block(2);
+  keywords.where_last_use = false;
+  element_kind own = kind_of_numbers(what.name, rows.block()->type);
+  bool asked = keywords.empty_missing || own.option;
+  keywords.empty_missing |= rows.has_inside(found.first());
+  nd::array result(evaluate(what.id, rows.block(), false, axes, keywords));
+  if (!asked && keywords.empty_missing && result.type().dtype()->kind == type_kind::option) {
+    const char *empty = keywords.where ? " has no element that where= takes" : " is empty";
+    rows.check_results(what.name, result, found.first(), empty);
+  }
+  return ref<array_block>::share(rows.restored(result, found.first()).get());
+}
+
 } // namespace
 
 ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes,
                           const reduction_keywords &keywords) {
   const aggregate &what = aggregate_of(id);
+  if (may_miss_rows(operand, keywords)) [[unlikely]] {
+    return reduce_missing_rows(what, operand, axes, keywords);
+  }
   settings how = thread_settings();
   number_operand x(what.name, operand, last_use);
   if (what.keywords & takes_dtype) {

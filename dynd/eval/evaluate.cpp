@@ -8,6 +8,7 @@
 #include "dynd/eval/assign_rows.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/row_functions.h"
 
@@ -285,6 +286,12 @@ bool fills_elements(op_id op, const call_operands &operands) {
          !find_element_kind(dtype, kind);
 }
 
+// is_missing and fill_missing look at the elements whose validity they take, which rows are too.
+bool takes_rows(const operation &o, const call_operands &operands) {
+  return o.operand[0] == value_rule::presence ||
+         (o.operand[0] == value_rule::optional && has_missing_rows(operands.block[0]->type));
+}
+
 } // namespace
 
 std::atomic<added_overload_t> call_added_overload = nullptr;
@@ -303,6 +310,11 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
   check_count(op, operands);
   const settings &how = thread_settings();
   if (try_direct(op, operands, how, results)) [[likely]] {
+    return;
+  }
+  const operation &o = operation_of(op);
+  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results,
+                                                  [&](const call_operands &rows) { evaluate(op, rows, results); })) {
     return;
   }
   added_overload_t added = call_added_overload.load(std::memory_order_acquire);
@@ -358,6 +370,10 @@ void evaluate(const external_function &function, const call_operands &operands, 
     return;
   }
   if (without_pointers(operands, [&](const call_operands &read) { evaluate(function, read, results); })) {
+    return;
+  }
+  if (in_missing_rows(function.kernel->name, operands, function.types.noutputs, results,
+                      [&](const call_operands &rows) { evaluate(function, rows, results); })) {
     return;
   }
   typed_operation typed = type_operation(function, operands);

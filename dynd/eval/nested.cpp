@@ -31,6 +31,24 @@ new_offsets::new_offsets(intptr_t rows) {
   owner = memory.owner();
 }
 
+int rows_ndim(const type_data *type) {
+  int ndim = type->ndim;
+  for (; has_missing_rows(type); ndim += type->ndim) {
+    type = type->dtype->element;
+  }
+  return ndim;
+}
+
+int checked_axis(const char *name, const nd::array &a, int axis) {
+  int along = checked_axis(name, axis, rows_ndim(a->type));
+  if (along >= a.ndim()) {
+    fail(error_kind::type, std::string(name) + ": axis " + std::to_string(along) +
+                               " is inside of rows that may be missing, of " + a->type->text +
+                               "; use fill_missing(a, []) or drop_missing(a) first");
+  }
+  return along;
+}
+
 namespace {
 
 // The innermost `var` axis of those up to `axis`; -1: there is none.

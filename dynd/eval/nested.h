@@ -52,8 +52,24 @@ struct new_offsets : row_offsets {
   int64_t *fill() { return const_cast<int64_t *>(at); }
 };
 
-/// The axis, negative from the end, checked: an index error where there is none.
-inline int checked_axis(const char *name, const nd::array &a, int axis) { return checked_axis(name, axis, a.ndim()); }
+/// Whether the elements are rows that may be missing, `strided * ?var * T` (missing_rows.h).
+inline bool has_missing_rows(const type_data *type) {
+  return type->dtype->kind == type_kind::option && type->dtype->element->ndim > 0;
+}
+/// The dimensions, and those inside of rows that may be missing.
+///   strided * ?var * ?3 * {x: var * T}: 3
+int rows_ndim(const type_data *type);
+
+/// The elements, inside of such rows too.
+inline const type_data *elements_of_rows(const type_data *type) {
+  for (; has_missing_rows(type); type = type->dtype->element) {
+  }
+  return type->dtype;
+}
+
+/// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be
+/// missing count, but are an error too: functions that take them look for them first.
+int checked_axis(const char *name, const nd::array &a, int axis);
 
 /// The array; where its first dimension is `var`, that one row as a dimension of one size.
 nd::array one_size_outside(const nd::array &a);

@@ -9,6 +9,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/aggregate.h"
 #include "dynd/eval/direct.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
@@ -182,12 +183,20 @@ ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool la
   return move_axis_back(scanned.get(), *operand, axis, typed.include_initial);
 }
 
-int scanned_axis(const char *name, const array_block &operand, std::optional<int> axis) {
-  int ndim = operand.ndim, at = axis.value_or(0);
+int scanned_axis(const char *name, int ndim, std::optional<int> axis) {
+  int at = axis.value_or(0);
   if (!axis && ndim != 1) {
     fail(error_kind::value, std::string(name) + ": an array of " + std::to_string(ndim) + " dimensions needs axis=");
   }
   return checked_axis(name, at, ndim);
+}
+
+// Along rows that may be missing, or inside of them; not over them.
+template <class F> nd::array scan_missing_rows(const char *name, const nd::array &a, std::optional<int> axis, F f) {
+  missing_rows rows(name, a);
+  int at = scanned_axis(name, rows.ndim(), axis);
+  rows.check_inside(name, at);
+  return rows.restored(f(rows.operand(), at));
 }
 
 // Small ragged rows that follow each other.
@@ -247,11 +256,18 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
                           bool include_initial, std::optional<scalar_id> dtype) {
   settings how = thread_settings();
   const scan &what = scan_of(id);
+  if (has_missing_rows(operand->type)) {
+    nd::array a(ref<array_block>::share(operand));
+    nd::array result = scan_missing_rows(what.name, a, axis, [&](const nd::array &rows, int at) {
+      return nd::array(evaluate(id, rows.get(), false, at, include_initial, dtype));
+    });
+    return ref<array_block>::share(result.get());
+  }
   number_operand x(what.name, operand, last_use);
   take_as(what.name, x, dtype);
   scalar_id taken_as = dtype.value_or(x.element.scalar), accumulator = accumulator_type(id, taken_as);
   typed_scan typed{what.name, what.combine, x.element, taken_as, accumulator, include_initial, nullptr, false};
-  int at = scanned_axis(typed.name, *x.block, axis);
+  int at = scanned_axis(typed.name, x.block->ndim, axis);
   ref<array_block> result = try_direct(typed, x.block, at, how);
   result = result ? std::move(result) : run_scan(typed, x.block, x.last_use, at, how);
   return narrowed(std::move(result), taken_as, dtype);
@@ -335,12 +351,33 @@ nd::array last_along(const nd::array &a, int axis) {
   return nd::at(a, indices);
 }
 
+// Elements that may be missing: then a row without them is no error, and those that are there are found afterwards.
+ref<array_block> fold_missing_rows(op_id op, const nd::array &a, std::optional<int> axis, array_block *identity) {
+  missing_rows rows("reduce", a);
+  int at = axis ? checked_axis("reduce", *axis, rows.ndim()) : 0;
+  nd::array plain = rows.operand();
+  const char *name = operation_of(op).name;
+  element_kind own = kind_of_numbers(name, plain->type);
+  bool checks = axis && !identity && !own.option && rows.has_inside(at);
+  if (checks) {
+    plain = nd::array(copy_values(plain.get(), access_mode::immutable, number_type(own.scalar, true)));
+  }
+  nd::array result(fold_left(op, plain.get(), false, axis, identity));
+  if (checks) {
+    rows.check_results(name, result, at, " is empty");
+  }
+  return ref<array_block>::share(rows.restored(result, at).get());
+}
+
 } // namespace
 
 ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
                            array_block *identity) {
   settings how = thread_settings();
   const char *name = operation_of(op).name;
+  if (has_missing_rows(operand->type)) {
+    return fold_missing_rows(op, nd::array(ref<array_block>::share(operand)), axis, identity);
+  }
   number_operand x((std::string("reduce: ") + name).c_str(), operand, last_use);
   scalar_id own = x.element.scalar;
   typed_scan typed{name, op, x.element, own, folded_type(op, own), false, nullptr, true};
@@ -360,7 +397,7 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
     x.block = row.get();
     x.last_use = false;
   }
-  int at = scanned_axis("reduce", *x.block, axis ? axis : 0);
+  int at = scanned_axis("reduce", x.block->ndim, axis ? axis : 0);
   typed.include_initial = identity || typed.element.option;
   if (!typed.include_initial) {
     fail_if_empty(name, x.block, at);
@@ -377,7 +414,10 @@ nd::array differences(const nd::array &a, int n, int axis) {
   if (n < 0) {
     fail(error_kind::value, "diff: n must not be negative, got " + std::to_string(n));
   }
-  int at = scanned_axis("diff", *a.get(), axis);
+  if (has_missing_rows(a->type)) {
+    return scan_missing_rows("diff", a, axis, [&](const nd::array &rows, int at) { return differences(rows, n, at); });
+  }
+  int at = scanned_axis("diff", a.ndim(), axis);
   nd::array result = a;
   for (int i = 0; i < n; i++) {
     nd::array from = result;

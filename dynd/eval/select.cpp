@@ -13,12 +13,12 @@
 
 namespace dynd {
 
-namespace {
-
 bool is_mask(const nd::array &a) {
   element_kind kind;
   return find_element_kind(a->type->dtype, kind) && kind.scalar == scalar_id::bool_;
 }
+
+namespace {
 
 bool has_rows(const nd::array &a, int first, int last) {
   bool rows = false;
@@ -303,13 +303,13 @@ enum class group_kind { points, flat_mask, row_mask, row_index };
 
 group_kind kind_of_group(const nd::array &base, int axis, const index_expression &e) {
   const nd::array &only = e.arrays[0].array;
-  bool one = e.arrays.size() == 1;
+  bool one = e.arrays.size() == 1 && only;
   bool rows = false;
   for (const selector &s : e.arrays) {
     rows |= s.array && s.array->type->var_count > 0;
   }
-  if (rows && (!one || axis > 0)) {
-    fail(error_kind::index, "index: an index with rows of its own stands alone and comes first; select in two steps");
+  if (rows && !one) {
+    fail(error_kind::index, "index: an index with rows of its own stands alone, beside slices; select in two steps");
   }
   if (one && is_mask(only)) {
     rows |= has_rows(base, axis, axis + only.ndim() - 1);
@@ -318,7 +318,8 @@ group_kind kind_of_group(const nd::array &base, int axis, const index_expression
   if (one && rows) {
     return group_kind::row_index;
   }
-  if (one && only.ndim() >= 2 && axis + 1 < base.ndim() && base->is_var(axis + 1)) {
+  bool on_rows = axis + 1 < base.ndim() ? base->is_var(axis + 1) : has_missing_rows(base->type);
+  if (one && only.ndim() >= 2 && on_rows) {
     fail(error_kind::index, "index: an index of " + std::to_string(only.ndim()) +
                                 " strided dimensions on an array with ragged rows: use nd.take for rows by their "
                                 "number, or nd.take_along_axis for elements within the rows");
@@ -341,6 +342,21 @@ nd::array mask_of_rows(const nd::array &base, const nd::array &mask, int axis) {
     values_of<bool>(repeated)[i] = values_of<bool>(bytes)[i % size];
   }
   return assemble(whole, last + 1, {}, repeated);
+}
+
+// The index with the array's dimensions outside of the axis: the same for each of its elements.
+nd::array index_of_rows(const nd::array &base, const nd::array &index, int axis) {
+  if (axis == 0) {
+    return index;
+  }
+  nd::array whole = compact(base, axis - 1), one = nd::with_unit_axis(index, 0);
+  place_buffer first(list_of(whole, axis - 1).size(0));
+  std::fill_n(first.fill(), first.size(), 0);
+  return assemble(whole, axis, {}, gather("index", one, {first.data(), nullptr, first.size()}));
+}
+
+selected places_of_rows(const nd::array &base, const nd::array &index, int axis) {
+  return places_in_rows("index", base, index_of_rows(base, index, axis), axis + index.ndim() - 1);
 }
 
 // The array and the mask down to the last axis of the mask, checked.
@@ -368,7 +384,7 @@ nd::array take_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_mask:
     return filter_rows("index", base, mask_of_rows(base, only, e.axis()), e.axis() + only.ndim() - 1);
   case group_kind::row_index:
-    return places_in_rows("index", base, only, only.ndim() - 1).take("index");
+    return places_of_rows(base, only, e.axis()).take("index");
   default:
     return point_selection(base, e).run().take("index");
   }
@@ -397,7 +413,7 @@ selected find_selected(const nd::array &base, const index_expression &e) {
     return s;
   }
   case group_kind::row_index:
-    return places_in_rows("index", base, only, only.ndim() - 1);
+    return places_of_rows(base, only, e.axis());
   default:
     return point_selection(base, e).run();
   }
@@ -452,6 +468,9 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors,
 } // namespace
 
 nd::array select(const nd::array &a, std::span<const selector> selectors) {
+  if (selects_in_missing_rows(a, selectors)) {
+    return select_in_missing_rows(a, selectors);
+  }
   bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
   if (!arrays) {
     bool numbers = a->has_scalars() || a->type->var_count == 0;

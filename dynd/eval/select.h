@@ -22,8 +22,13 @@ struct selector {
 /// element; where a mask is missing, nothing is taken.
 nd::array select(const nd::array &a, std::span<const selector> selectors);
 
-/// a[selectors] = value, broadcast to the shape of the selection. Of equal indices the last one's value stays.
+/// a[selectors] = value, broadcast to the shape of the selection. Of equal indices the last one's value stays. Without
+/// arrays among them, one is an integer inside of rows: an element of every row.
 void assign_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value);
+
+/// Whether rows that may be missing are entered, or select: what is selected of these is missing, and nothing is
+/// assigned.
+bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
 
 /// Elements by indices for neighbouring axes, from `axis` on, which are broadcast together; all are strided. Their
 /// dimensions take the place of these axes.

@@ -86,11 +86,12 @@ bool scatter(const nd::array &list, const selected &s, const nd::array &value, b
   return true;
 }
 
-// One mask, and integers beside it: no place is there twice. An index array beside it may repeat the mask's places.
+// Integers, and one mask beside them: no place is there twice. An index array may repeat the mask's places.
 bool selects_by_mask(const index_expression &e) {
   auto is_array = [](const selector &s) { return bool(s.array); };
   auto found = std::find_if(e.arrays.begin(), e.arrays.end(), is_array);
-  return std::none_of(found + 1, e.arrays.end(), is_array) && found->array->type->dtype->scalar == scalar_id::bool_;
+  return found == e.arrays.end() ||
+         (std::none_of(found + 1, e.arrays.end(), is_array) && found->array->type->dtype->scalar == scalar_id::bool_);
 }
 
 void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how);
@@ -132,8 +133,15 @@ void assign_in_copy(const nd::array &base, const index_expression &e, const nd::
 } // namespace
 
 void assign_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value) {
-  index_expression e(a, selectors);
   check_writable(*a.get());
+  if (selects_in_missing_rows(a, selectors)) {
+    return assign_in_missing_rows(a, selectors, value);
+  }
+  bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
+  if (!arrays && selectors[0].plain.kind == nd::index::integer) { // one outside of all rows is a view
+    return assign_selected(nd::at(a, selectors[0].plain.at), selectors.subspan(1), value);
+  }
+  index_expression e(a, selectors);
   nd::array base = one_size_outside(e.base(a));
   if (base->access != access_mode::readwrite) {
     fail(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");

@@ -25,6 +25,12 @@ struct index_expression {
   nd::array rest_of(const nd::array &taken, int inside) const;
 };
 
+bool is_mask(const nd::array &a);
+
+/// Selections of which selects_in_missing_rows is true.
+nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
+void assign_in_missing_rows(const nd::array &a, std::span<const selector> selectors, const nd::array &value);
+
 /// What is selected: places among the elements of an axis, and the dimensions that they have in the result.
 struct selected {
   nd::array base; ///< compact down to the axis

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "dynd/base/errors.h"
-#include "dynd/eval/nested.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/row_functions.h"
 #include "dynd/ops/logic.h"
 
@@ -222,8 +222,25 @@ void check_contracted(const char *name, array_block *a, array_block *b, const ax
 } // namespace
 
 // Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
+namespace {
+
+ref<array_block> vecdot_of_rows(const char *name, const nd::array (&operands)[3], const reduced_axes &axes,
+                                reduction_keywords keywords) {
+  missing_rows rows(name, operands);
+  axis_set found = find_axes(name, axes, rows.ndim());
+  keywords.where = rows.block(2);
+  return rows.restored(vecdot(rows.block(0), rows.block(1), axes, keywords), found.first());
+}
+
+} // namespace
+
 ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes, const reduction_keywords &keywords) {
   const char *name = "vecdot";
+  if (has_missing_rows(a->type) || has_missing_rows(b->type) ||
+      (keywords.where && has_missing_rows(keywords.where->type))) {
+    auto share = [](array_block *block) { return block ? nd::array(ref<array_block>::share(block)) : nd::array(); };
+    return vecdot_of_rows(name, {share(a), share(b), share(keywords.where)}, axes, keywords);
+  }
   settings how = thread_settings();
   scalar_id own = promote(kind_of_numbers(name, a->type).scalar, kind_of_numbers(name, b->type).scalar);
   own = in_set(name, operation_of(arithmetic::product).set, own);

@@ -297,13 +297,15 @@ def rolling(a, window, axis=-1):
     return _dynd.rolling(a, window, axis)
 
 
-def run_lengths(a):
-    """The lengths of runs of equal elements, in each row of the last axis.
+def run_lengths(a, axis=-1):
+    """The lengths of runs of equal elements, in each row of the axis. Rows are compared as a whole.
 
     >>> nd.run_lengths([5, 5, 7, 7, 7, 5])
     nd.array([2, 3, 1], type="strided * int64")
+    >>> nd.run_lengths([[1, 2], [1, 2], [3]], axis=0)
+    nd.array([2, 1], type="strided * int64")
     """
-    return _dynd.run_lengths(a)
+    return _dynd.run_lengths(a, axis)
 
 
 # ---- fields

@@ -13,6 +13,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/callable.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/nested.h"
 #include "dynd/type/error_mode.h"
 
 namespace binding {

@@ -131,7 +131,7 @@ PyObject *make_full_like(const char *name, PyObject *like, PyObject *value, PyOb
   return guarded([&] {
     nd::array of = is_array(like) ? unwrap(like) : to_operand(like, nullptr, name);
     ndt::type element = element_type(name, type, dtype);
-    element = element ? element : ndt::type(of->type->dtype);
+    element = element ? element : ndt::type(elements_of_rows(of->type));
     return wrap(nd::full_like(of, element, fill_value(value, element), access_or(access, access_mode::immutable)));
   });
 }
@@ -184,7 +184,7 @@ PyObject *empty_like_function(PyObject *, PyObject *const *arguments, Py_ssize_t
   return guarded([&] {
     nd::array of = is_array(given[0]) ? unwrap(given[0]) : to_operand(given[0], nullptr, "empty_like");
     ndt::type element = element_type("empty_like", given[1], given[2]);
-    return wrap(nd::empty_like(of, element ? element : ndt::type(of->type->dtype),
+    return wrap(nd::empty_like(of, element ? element : ndt::type(elements_of_rows(of->type)),
                                access_or(given[3], access_mode::readwrite)));
   });
 }

@@ -11,7 +11,21 @@ namespace binding {
 
 ndt::type with_scalar(ndt::type type, scalar_id scalar) { return ndt::with_dtype(type, ndt::make_scalar(scalar)); }
 
+namespace {
+
+// Inside of rows that may be missing too.
+ndt::type with_element(const type_data *type, ndt::type element) {
+  return ndt::with_dtype(ndt::type(type), has_missing_rows(type)
+                                              ? ndt::make_option(with_element(type->dtype->element, element))
+                                              : element);
+}
+
+} // namespace
+
 ndt::type with_element(const nd::array &a, ndt::type element, const char *operation) {
+  if (has_missing_rows(a->type) && element->ndim == 0 && path_ndim(element.get()) == 0) {
+    return with_element(a->type, element);
+  }
   if (path_ndim(element.get()) != path_ndim(a.type().dtype().get())) {
     throw error(error_kind::type, std::string(operation) + ": elements of type " + std::string(element.str()) +
                                       " have other dimensions than those of " + std::string(a.type().str()) +
@@ -147,7 +161,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   ndt::type element;                // of the other operand
   const type_data *other = nullptr; // the same below options: numbers are weak beside a number
   if (like) {
-    element = like->type().dtype();
+    element = ndt::type(elements_of_rows(like->get()->type));
     other = below_options(element.get());
     other = other->kind == type_kind::byteswap ? other->element : other;
   }

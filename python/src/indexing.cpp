@@ -57,7 +57,7 @@ nd::index one_index(PyObject *object) {
 
 // a["x"]: a field of the structs, as a view.
 nd::array field_array(const nd::array &a, PyObject *key) {
-  const type_data *t = below_options(a->type->dtype);
+  const type_data *t = below_options(elements_of_rows(a->type));
   std::string_view name = utf8_of(key, {});
   std::string known;
   for (int i = 0; t->kind == type_kind::struct_ && i < t->nfields; i++) {
@@ -176,6 +176,10 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
       return wrap(
           nd::scalar_of(block->scalar(), block->values().address + (i < 0 ? i + size : i) * block->value_strides()[0]));
     }
+  }
+  if (block->ndim == 0 && has_missing_rows(block->type)) {
+    const selector only{{nd::index::integer, i, {}, {}, {}}, {}};
+    return wrap(select(a, {&only, 1}));
   }
   return wrap(without_owner(nd::at(a, i), a));
 }
@@ -317,13 +321,14 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
     }
     nd::array &a = unwrap(self);
     parsed_key parsed(a, key);
-    if (parsed.arrays) {
+    if (parsed.arrays || selects_in_missing_rows(parsed.base, parsed.selectors)) {
       assign_selected(parsed.base, parsed.selectors, to_assigned(value, parsed.base));
       return 0;
     }
     nd::array target = parsed.selectors.empty() ? parsed.base : parsed.select();
-    if (a->access == access_mode::readwrite && target->access == access_mode::immutable) {
-      throw error(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
+    if (a->access == access_mode::readwrite && target->access == access_mode::immutable) { // an element of every row
+      assign_selected(parsed.base, parsed.selectors, to_assigned(value, target));
+      return 0;
     }
     nd::array source = to_assigned(value, target);
     if (target.ndim() > 0 && source.ndim() <= target.ndim() && parsed.base.get() == a.get()) {
@@ -339,7 +344,13 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
 Py_ssize_t length(PyObject *self) {
   array_block *block = unwrap(self).get();
   if (block->ndim == 0) {
-    PyErr_SetString(PyExc_TypeError, "len: a zero-dimensional array has no length");
+    bool is_row = has_missing_rows(block->type);
+    stream_room room;
+    if (is_row && cursor(*block, room).is_there()) {
+      return cursor(*block, room).inside().size();
+    }
+    PyErr_SetString(PyExc_TypeError,
+                    is_row ? "len: the row is missing" : "len: a zero-dimensional array has no length");
     return -1;
   }
   // A `var` dimension with nothing outside of it is one row.
@@ -348,7 +359,7 @@ Py_ssize_t length(PyObject *self) {
 }
 
 PyObject *iterate(PyObject *self) {
-  if (unwrap(self).ndim() == 0) {
+  if (unwrap(self).ndim() == 0 && !has_missing_rows(unwrap(self)->type)) {
     PyErr_SetString(PyExc_TypeError, "iteration: a zero-dimensional array has no elements to iterate over");
     return nullptr;
   }

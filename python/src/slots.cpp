@@ -38,7 +38,8 @@ void destroy(PyObject *self) {
 PyObject *wrap(nd::array array) {
   PyObject *self;
   const type_data *dtype = array->type->dtype;
-  bool scalars = dtype->kind == type_kind::scalar || below_options(dtype)->kind != type_kind::struct_;
+  bool scalars =
+      dtype->kind == type_kind::scalar || below_options(elements_of_rows(array->type))->kind != type_kind::struct_;
   PyTypeObject *type = scalars ? array_type : struct_array_type;
   if (kept_count > 0) {
     self = PyObject_Init(reinterpret_cast<PyObject *>(kept[--kept_count]), type);
@@ -333,7 +334,7 @@ PyObject *get_attribute(PyObject *self, PyObject *name) {
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
     return found;
   }
-  const type_data *type = below_options(unwrap(self)->type->dtype);
+  const type_data *type = below_options(elements_of_rows(unwrap(self)->type));
   Py_ssize_t size;
   const char *text = PyUnicode_AsUTF8AndSize(name, &size);
   for (int i = 0; text && i < type->nfields; i++) {

@@ -179,8 +179,11 @@ void add_moves(nb::module_ &m) {
       },
       nb::arg("a").none(), nb::arg("window").none(), nb::arg("axis").none());
   m.def(
-      "run_lengths", [](nb::handle a) { return wrapped(nd::run_lengths(operand(a, "run_lengths"))); },
-      nb::arg("a").none());
+      "run_lengths",
+      [](nb::handle a, nb::handle axis) {
+        return wrapped(nd::run_lengths(operand(a, "run_lengths"), axis_number("run_lengths", axis)));
+      },
+      nb::arg("a").none(), nb::arg("axis").none());
 }
 
 void add_joins(nb::module_ &m) {

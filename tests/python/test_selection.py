@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from dynd import nd
 from hypothesis import given, settings
-from ragged_values import ELEMENTS, ragged
+from ragged_values import ELEMENTS, ragged, rows_inside
 from strategies import MANY, SOME, seeds
 
 # ---- strided arrays: NumPy ------------------------------------------------------------------------------------------
@@ -260,6 +260,62 @@ def test_assignment_to_rows(seed):
         assert a.tolist() == values
 
 
+@settings(max_examples=MANY, deadline=None)
+@given(seeds)
+def test_assignment_to_an_element_of_every_row(seed):
+    rng = random.Random(seed)
+    ndim = rng.randint(2, 3)
+    values, a = ragged(rng, ndim, access="rw")
+    element = next(e for e in ELEMENTS if str(a.type).endswith(e))
+    values = copy.deepcopy(values)
+    axis = rng.randint(1, ndim - 1)
+    rows = rows_inside(values, axis)
+    at = rng.randint(-2, 1)
+    key = (slice(None),) * axis + (at,)
+    if any(not -len(row) <= at < len(row) for row in rows):
+        with pytest.raises(IndexError, match="out of bounds"):
+            a[key] = nd.array(ELEMENTS[element](rng), type=element)
+        return
+    each = axis == 1 == ndim - 1 and rng.random() < 0.5  # one value for each row
+    new = [ELEMENTS[element](rng) for _ in range(len(rows) if each else 1)]
+    a[key] = nd.array(new if each else new[0], type=("strided * " if each else "") + element)
+    for i, row in enumerate(rows):
+        value = new[i if each else 0]
+        row[at] = map_leaves(lambda _: copy.deepcopy(value), row[at], ndim - 1 - axis)
+    assert a.tolist() == values
+
+
+def map_leaves(f, values, depth):
+    return f(values) if depth == 0 else [map_leaves(f, v, depth - 1) for v in values]
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_an_index_with_rows_after_a_slice(seed):
+    rng = random.Random(seed)
+    outer, middle = rng.randint(0, 3), rng.randint(0, 3)
+    lengths = [rng.randint(1, 4) for _ in range(middle)]
+    values = [[[rng.randint(-9, 9) for _ in range(n)] for n in lengths] for _ in range(outer)]
+    a = nd.array(values, type=f"{outer} * {middle} * var * int32")
+    index = [[rng.randrange(-n, n) for _ in range(rng.randint(0, 3))] for n in lengths]
+    by = nd.array(index, type=f"{middle} * var * int64")
+    assert a[:, by].tolist() == [[[row[i] for i in pick] for row, pick in zip(rows, index)] for rows in values]
+    assert a[::-1, by].tolist() == a[:, by].tolist()[::-1]
+    mask = [[rng.random() < 0.5 for _ in range(n)] for n in lengths]
+    kept = [[[x for x, m in zip(row, of_row) if m] for row, of_row in zip(rows, mask)] for rows in values]
+    assert a[:, nd.array(mask, type=f"{middle} * var * bool")].tolist() == kept
+    w = nd.array(values, type=f"{outer} * {middle} * var * int32", access="rw")
+    w[:, by] = 77
+    for rows in values:
+        for row, pick in zip(rows, index):
+            for i in pick:
+                row[i] = 77
+    assert w.tolist() == values
+    theirs = ak.Array(np.arange(12).reshape(2, 2, 3).tolist())
+    jagged = [[0, -1], [1]]
+    assert nd.array(theirs.tolist(), type="2 * var * var * int64")[:, nd.array(jagged)].tolist() == theirs[:, ak.Array(jagged)].tolist()
+
+
 def test_against_awkward():
     rng = np.random.default_rng(3)
     counts = rng.poisson(3, 500)
@@ -476,7 +532,7 @@ def test_refusals():
         (IndexError, "too many indices: 4 for 3", lambda: b[[0], [0], [0], [0]]),
         (IndexError, "more than one ellipsis", lambda: b[..., [0], ...]),
         (IndexError, "the index has size 2 along axis 0, the array 3", lambda: a[nd.array([[0], []])]),
-        (IndexError, "stands alone and comes first", lambda: deep[nd.array([[0]], type="1 * var * int8"), 0]),
+        (IndexError, "stands alone, beside slices", lambda: deep[nd.array([[0]], type="1 * var * int8"), 0]),
         (ValueError, "cannot be broadcast together", lambda: b[[0, 1], [0, 1, 2]]),
         (TypeError, "must be of integers, or of bool as a mask, not strided * float64", lambda: a[[0.5]]),
         (TypeError, "must be of integers", lambda: a[nd.array(["a", "b"])]),

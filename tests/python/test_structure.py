@@ -263,8 +263,9 @@ def test_run_lengths(seed):
     dims = [rng.randint(0, 6)] + [rng.choice(["var", 3]) for _ in range(ndim - 1)]
     values = nested(rng, dims, lambda r: r.choice(choice))
     a = nd.array(values, type=" * ".join([str(d) for d in dims] + [element]))
-    expected = map_rows(values, ndim - 1, lambda row: [len(list(run)) for _, run in itertools.groupby(row)])
-    assert nd.run_lengths(a).tolist() == expected
+    axis = rng.randrange(ndim)
+    expected = map_rows(values, axis, lambda row: [len(list(run)) for _, run in itertools.groupby(row)])
+    assert nd.run_lengths(a, axis).tolist() == expected
 
 
 # ---- selection by functions -------------------------------------------------------------------------------------------

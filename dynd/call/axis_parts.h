@@ -1,0 +1,69 @@
+// An axis of an array with its rows and elements, for functions that change the lengths of rows. Private to dynd/call/.
+#pragma once
+
+#include <string>
+
+#include "dynd/array/array.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/evaluate.h"
+#include "dynd/eval/nested.h"
+#include "dynd/eval/work.h"
+
+namespace dynd::nd {
+
+// Calls f(row) for all rows, in pieces.
+template <class F> void for_rows(const char *name, const row_offsets &rows, F f) {
+  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      f(r);
+    }
+  });
+}
+
+// New offsets from the length of each row.
+template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
+  new_offsets offsets(count);
+  int64_t *to = offsets.fill() + 1;
+  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = length(r);
+    }
+  });
+  make_offsets(name, offsets.fill(), count);
+  return offsets;
+}
+
+// An axis of the operand, with its rows and elements.
+struct axis_parts {
+  int axis;
+  array whole;
+  row_offsets rows;
+
+  axis_parts(const char *name, const array &a, int number)
+      : axis(checked_axis(name, a, number)), whole(compact(a, axis)), rows(rows_at(whole, axis)) {}
+  array list() const { return list_of(whole, axis); }
+  bool is_var() const { return whole->is_var(axis); }
+  /// Other elements in place of the axis: rows where it has rows, else the one size.
+  array put(row_offsets others, const array &list) const {
+    intptr_t size = others.count ? others.length(0) : 0;
+    return is_var() ? assemble(whole, axis, {std::move(others)}, list) : assemble(whole, axis, {size}, list);
+  }
+};
+
+// An array of integers as a list of int64.
+inline array int_list(const char *name, const char *what, const array &a) {
+  if (!a->has_scalars() || !is_integer(a->scalar())) {
+    fail(error_kind::type, std::string(name) + ": " + what + " must be integers, not " + std::string(a.type().str()));
+  }
+  array numbers(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
+  return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
+}
+
+inline void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
+  if (value < 0) {
+    fail(error_kind::value,
+         std::string(name) + ": " + what + " " + std::to_string(i) + " is negative: " + std::to_string(value));
+  }
+}
+
+} // namespace dynd::nd

@@ -1,0 +1,321 @@
+#include "dynd/eval/missing_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dynd/array/view.h"
+#include "dynd/base/errors.h"
+#include "dynd/eval/select.h"
+#include "dynd/eval/space.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+namespace {
+
+nd::array apply(op_id op, std::initializer_list<const nd::array *> operands) {
+  small_vector<array_block *, 3> blocks;
+  for (const nd::array *one : operands) {
+    blocks.push_back(one->get());
+  }
+  return nd::array(evaluate(op, {blocks.data(), int(blocks.size())})).eval();
+}
+
+// All elements down to `depth` dimensions, as a list; the array is compact there.
+nd::array list_at(const nd::array &whole, int depth) { return list_of(whole, depth - 1); }
+
+// A list of something for each place outside of `depth` dimensions, in these.
+nd::array over_places(const nd::array &whole, int depth, const nd::array &list) {
+  return assemble(whole, depth, {}, list);
+}
+
+template <class T, class F> nd::array list_by(const char *name, intptr_t count, F f) {
+  nd::array list = new_list<T>(count);
+  T *to = values_of<T>(list);
+  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = f(i);
+    }
+  });
+  return list;
+}
+
+// A byte for each element of a list of bools.
+class bytes_of {
+public:
+  explicit bytes_of(const nd::array &list) : at_(list->values().address), stride_(list->value_strides()[0]) {}
+  bool operator[](intptr_t i) const { return at_[i * stride_]; }
+
+private:
+  const char *at_;
+  intptr_t stride_;
+};
+
+// ---- rows without elements ------------------------------------------------------------------------------------------
+
+// A list of rows, which all have one size, as `var` rows.
+nd::array with_slots(const char *name, const nd::array &rows) {
+  nd::array whole = compact(rows, 1);
+  intptr_t count = whole.size(0), size = whole.size(1);
+  ref<buffer> slots = allocate_buffer(size_t(count) * sizeof(row_extent));
+  auto *to = reinterpret_cast<row_extent *>(slots->data);
+  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = {i * size, size};
+    }
+  });
+  return rows_over(list_of(whole, 1), std::move(slots), count);
+}
+
+row_extent slot_at(const nd::array &rows, intptr_t i) {
+  const stream &slots = rows->streams()[0];
+  return read_slot(slots.address + i * rows->strides(0)[0], slots.kind);
+}
+
+// A list of `count` of its rows, by their places; at a negative one is a row without elements.
+template <class F> nd::array picked_rows(const char *name, const nd::array &rows, intptr_t count, F place) {
+  ref<buffer> memory = allocate_buffer(size_t(count) * sizeof(row_extent));
+  auto *to = reinterpret_cast<row_extent *>(memory->data);
+  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      int64_t at = place(i);
+      to[i] = at < 0 ? row_extent{0, 0} : slot_at(rows, at);
+    }
+  });
+  ref<array_block> picked = new_block(rows->type, rows->access, 0);
+  std::copy_n(rows->size(), rows->all_ndim, picked->size());
+  picked->size()[0] = count;
+  for (int s = 0; s < rows->nstreams; s++) {
+    std::copy_n(rows->strides(s), rows->all_ndim, picked->strides(s));
+    if (s > 0) {
+      picked->streams()[s] = shared_stream(*rows.get(), s);
+    }
+  }
+  picked->strides(0)[0] = sizeof(row_extent);
+  char *address = memory->data;
+  picked->streams()[0] = {address, memory.take(), slot_kind::pairs64, rows->streams()[0].step};
+  return nd::array(std::move(picked));
+}
+
+// Of a writable array they may have no memory yet: then an assignment would give them some.
+bool are_empty(const nd::array &rows, const bytes_of &valid) {
+  bool empty = true;
+  for (intptr_t i = 0; i < rows.size(0) && empty; i++) {
+    row_extent row = slot_at(rows, i);
+    empty = valid[i] || (row.size == 0 && !has_no_memory(row));
+  }
+  return empty;
+}
+
+// ---- dimensions outside of the rows ---------------------------------------------------------------------------------
+
+// Whether all dimensions of the one are the first of the other, rows that are known to be the same included.
+bool begins_with(const nd::array &a, const nd::array &outside) {
+  bool same = std::equal(outside->size(), outside->size() + outside.ndim(), a->size());
+  for (int s = 0; s < outside->type->var_count && same; s++) {
+    same = known_same_slots(outside->streams()[s], a->streams()[s]) &&
+           std::equal(outside->strides(s), outside->strides(s) + outside.ndim(), a->strides(s));
+  }
+  return same;
+}
+
+// Something for each place outside of `depth` dimensions of an array.
+template <class T, class F> nd::array for_each_row(const char *name, const nd::array &a, int depth, F f) {
+  nd::array whole = compact(a, depth - 1);
+  return over_places(whole, depth, list_by<T>(name, list_at(whole, depth).size(0), f));
+}
+
+// A list of options, from what is inside of them and whether it is there.
+nd::array option_list(const nd::array &list, const nd::array &valid) {
+  if (list.type().element()->kind == type_kind::option) {
+    nd::array own = validity_of(list);
+    return option_list(inside_of_options(list), apply(logic::both, {&own, &valid}));
+  }
+  ndt::type type = ndt::make_strided_dim(ndt::make_option(list.type().element()));
+  ref<array_block> block = new_block(type.get(), list->access, list->flags & valid->flags & flag_ours);
+  std::copy_n(list->size(), list->all_ndim, block->size());
+  std::fill_n(block->strides(0), block->all_ndim, 0);
+  block->strides(0)[0] = valid->value_strides()[0];
+  block->streams()[0] = shared_stream(*valid.get(), valid->nstreams - 1);
+  for (int s = 0; s < list->nstreams; s++) {
+    block->streams()[s + 1] = shared_stream(*list.get(), s);
+    std::copy_n(list->strides(s), list->all_ndim, block->strides(s + 1));
+  }
+  return nd::array(std::move(block));
+}
+
+} // namespace
+
+options split_options(const char *name, const nd::array &a, int depth) {
+  nd::array whole = compact(a, depth - 1), list = list_at(whole, depth);
+  if (list.type().element()->kind != type_kind::option) {
+    return {whole, for_each_row<bool>(name, whole, depth, [](intptr_t) { return true; })};
+  }
+  return {over_places(whole, depth, inside_of_options(list)), over_places(whole, depth, validity_of(list))};
+}
+
+nd::array join_options(const nd::array &inside, const nd::array &valid) {
+  int depth = valid.ndim();
+  nd::array whole = compact(inside, depth - 1), own = compact(valid, depth - 1);
+  return over_places(whole, depth, option_list(list_at(whole, depth), list_at(own, depth)));
+}
+
+missing_rows::missing_rows(const char *name, std::span<const nd::array> operands, int axis)
+    : type_(""), operands_(operands.begin(), operands.end()) {
+  for (const nd::array &a : operands) {
+    if (a) {
+      ndim_ = std::max(ndim_, rows_ndim(a->type));
+      type_ = has_missing_rows(a->type) ? a->type->text : type_;
+    }
+  }
+  for (int inside = ndim_; inside >= std::max(ndim_ - axis, 1); inside--) {
+    bool found = std::any_of(operands_.begin(), operands_.end(), [&](const nd::array &a) {
+      return a && has_missing_rows(a->type) && rows_ndim(a->type) - a.ndim() == inside;
+    });
+    if (found) {
+      add_level(name, inside);
+    }
+  }
+}
+
+// Rows with `inside` dimensions, their own included.
+void missing_rows::add_level(const char *name, int inside) {
+  nd::array valid;
+  space_operands outside;
+  auto depth_of = [&](const nd::array &a) { return a ? rows_ndim(a->type) - inside : -1; };
+  for (const nd::array &a : operands_) {
+    if (depth_of(a) > 0) {
+      a.eval();
+      outside.push_back({a.get(), depth_of(a)});
+    }
+  }
+  space shape;
+  broadcast_space(name, outside, shape); // says where they do not
+  for (nd::array &a : operands_) {
+    if (a && has_missing_rows(a->type) && a.ndim() == depth_of(a)) {
+      options own = split_options(name, a, a.ndim());
+      a = own.inside;
+      valid = valid ? apply(logic::both, {&valid, &own.valid}) : own.valid;
+    }
+  }
+  for (const nd::array &a : operands_) {
+    int depth = depth_of(a);
+    if (depth > 0 && (depth != valid.ndim() || !begins_with(a, valid))) {
+      nd::array all = for_each_row<bool>(name, a, depth, [](intptr_t) { return true; });
+      valid = apply(logic::both, {&valid, &all});
+    }
+  }
+  levels_.push_back(compact(valid, valid.ndim() - 1));
+  for (nd::array &a : operands_) {
+    if (depth_of(a) >= 0 && a.size(depth_of(a)) != 1) { // a row of one element stretches to none
+      empty_rows(name, a, depth_of(a));
+    }
+  }
+}
+
+// The operand with a row without elements where one is missing: where it has other dimensions outside of its rows than
+// the validity, a row for each of these.
+void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
+  const nd::array &valid = levels_.back();
+  nd::array whole = compact(a, depth - 1), rows = list_at(whole, depth);
+  bool same = depth == valid.ndim() && begins_with(whole, valid);
+  nd::array bytes = list_at(valid, valid.ndim());
+  bytes_of there(bytes);
+  if (same && rows->is_var(1) && are_empty(rows, there)) {
+    return;
+  }
+  rows = rows->is_var(1) ? rows : with_slots(name, rows);
+  if (same) {
+    auto place = [&](intptr_t i) { return there[i] ? i : intptr_t(-1); };
+    a = over_places(whole, depth, picked_rows(name, rows, rows.size(0), place));
+    return;
+  }
+  nd::array numbers = for_each_row<int64_t>(name, a, depth, [](intptr_t i) { return i; }), none = int64_t(-1);
+  nd::array chosen = compact(apply(logic::chosen, {&valid, &numbers, &none}), valid.ndim() - 1);
+  const int64_t *at = values_of<int64_t>(list_at(chosen, valid.ndim()));
+  auto place = [&](intptr_t i) { return at[i]; };
+  a = over_places(valid, valid.ndim(), picked_rows(name, rows, bytes.size(0), place));
+}
+
+nd::array missing_rows::restored(const nd::array &result, int axis) const {
+  nd::array to = result;
+  for (size_t i = levels_.size(); i-- > 0;) {
+    to = levels_[i].ndim() <= axis ? join_options(to, levels_[i]) : to;
+  }
+  return to;
+}
+
+ref<array_block> missing_rows::restored(ref<array_block> result, int axis) const {
+  return ref<array_block>::share(restored(nd::array(std::move(result)), axis).get());
+}
+
+const nd::array *missing_rows::validity(int axis) const {
+  for (const nd::array &valid : levels_) {
+    if (valid.ndim() == axis) {
+      return &valid;
+    }
+  }
+  return nullptr;
+}
+
+void missing_rows::check_inside(const char *name, int axis) const {
+  if (levels_.back().ndim() > axis) {
+    fail(error_kind::type, std::string(name) + ": axis " + std::to_string(axis) +
+                               " is outside of rows that may be missing, of " + type_ +
+                               "; use fill_missing(a, []) or drop_missing(a) first");
+  }
+}
+
+void missing_rows::drop(const char *name, int axis) {
+  nd::array valid = levels_.back();
+  if (valid.ndim() != axis + 1) {
+    return;
+  }
+  for (nd::array &a : operands_) {
+    if (a && a.ndim() > axis + 1 && begins_with(a, valid)) {
+      a = filter_rows(name, a, valid, axis);
+    }
+  }
+  levels_.pop_back();
+}
+
+namespace {
+
+// The first true one of bools in rows, in C order, some of which may be missing.
+bool find_true(const cursor &at, std::vector<intptr_t> &index) {
+  if (at.kind() == type_kind::option) {
+    return at.is_there() && find_true(at.inside(), index);
+  }
+  if (!at.is_dim()) {
+    return *at.address();
+  }
+  dimension elements(at);
+  stream_room room;
+  for (int64_t i = 0; i < elements.size(); i++) {
+    index.push_back(i);
+    if (find_true(elements.enter(i, room), index)) {
+      return true;
+    }
+    index.pop_back();
+  }
+  return false;
+}
+
+} // namespace
+
+void missing_rows::check_results(const char *name, const nd::array &result, int axis, const char *empty) const {
+  int depth = result.ndim();
+  nd::array whole = compact(result, depth - 1), valid = validity_of(list_at(whole, depth));
+  nd::array missing = restored(over_places(whole, depth, apply(logic::inverted, {&valid})), axis);
+  std::vector<intptr_t> index;
+  stream_room room;
+  if (find_true(cursor(*missing.get(), room), index)) {
+    index.resize(std::min(index.size(), size_t(axis)));
+    std::string where = index.empty() ? "the array" : row_text(index);
+    fail(error_kind::value,
+         std::string(name) + ": " + where + empty + ", and " + name + " of no elements is not defined");
+  }
+}
+
+} // namespace dynd

@@ -1,0 +1,168 @@
+// Selections inside of rows that may be missing: what is taken of a missing row is missing, and nothing is assigned to
+// it.
+#include <algorithm>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/missing_rows.h"
+#include "dynd/eval/select_parts.h"
+#include "dynd/eval/space.h"
+#include "dynd/ops/logic.h"
+
+namespace dynd {
+
+namespace {
+
+bool takes_axis(const selector &s) {
+  return s.array || s.plain.kind == nd::index::integer || s.plain.kind == nd::index::slice;
+}
+
+std::vector<selector> whole_axes(int count) {
+  return std::vector<selector>(size_t(count), selector{{nd::index::slice, 0, {}, {}, {}}, {}});
+}
+
+std::vector<selector> joined(std::vector<selector> first, std::span<const selector> rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
+// `...` as the slices that it stands for.
+std::vector<selector> without_ellipsis(const nd::array &a, std::span<const selector> selectors) {
+  auto is_ellipsis = [](const selector &s) { return !s.array && s.plain.kind == nd::index::ellipsis; };
+  int taken = int(std::count_if(selectors.begin(), selectors.end(), takes_axis));
+  int ellipses = int(std::count_if(selectors.begin(), selectors.end(), is_ellipsis));
+  nd::check_index_counts(ellipses, taken, rows_ndim(a->type));
+  std::vector<selector> plain;
+  for (const selector &s : selectors) {
+    plain = joined(std::move(plain), is_ellipsis(s) ? whole_axes(rows_ndim(a->type) - taken) : std::vector{s});
+  }
+  return plain;
+}
+
+// Element i of each row of the axis, missing where the row is, and what is selected of it.
+nd::array take_integer(const nd::array &a, int axis, std::span<const selector> selectors) {
+  missing_rows rows("index", a, axis);
+  const nd::array *valid = rows.validity(axis);
+  if (!valid) {
+    return rows.restored(select(rows.operand(), joined(whole_axes(axis), selectors)));
+  }
+  nd::array number = selectors[0].plain.at, missing(new_result({}, number_type(scalar_id::int64, true), true));
+  array_block *const choice[] = {valid->get(), number.get(), missing.get()};
+  nd::array index = nd::with_unit_axis(nd::array(evaluate(logic::chosen, {choice, 3})), axis);
+  nd::array taken = select_in_rows("index", rows.operand(), index, axis);
+  std::vector<selector> first = whole_axes(axis);
+  first.push_back({{nd::index::integer, 0, {}, {}, {}}, {}});
+  taken = rows.restored(select(taken, first), axis - 1);
+  return selectors.size() == 1 ? taken : select(taken, joined(whole_axes(axis), selectors.subspan(1)));
+}
+
+// Selectors of which those of the axes outside of the rows take all.
+nd::array select_inside(const nd::array &a, std::span<const selector> selectors) {
+  auto is_integer = [](const selector &s) { return s.plain.kind == nd::index::integer; };
+  auto integer = std::find_if(selectors.begin(), selectors.end(), is_integer);
+  auto slices = selectors.first(size_t(integer - selectors.begin()));
+  nd::array from = a;
+  int axis = a.ndim();
+  for (const selector &s : slices) { // one after another: rows inside of the axis are elements
+    missing_rows rows("index", from, takes_axis(s) ? axis : axis - 1);
+    from = rows.restored(select(rows.operand(), joined(whole_axes(axis++), {&s, 1})));
+  }
+  return integer == selectors.end() ? from : take_integer(from, axis, selectors.subspan(slices.size()));
+}
+
+// A mask or index with the array's rows.
+nd::array select_lined_up(const nd::array &a, const nd::array &index) {
+  const nd::array both[] = {a, index};
+  int axis = rows_ndim(index->type) - 1;
+  missing_rows rows("index", both, axis + std::max(0, rows_ndim(a->type) - axis - 1));
+  selector only{{}, rows.operand(1)};
+  return rows.restored(select(rows.operand(0), {&only, 1}));
+}
+
+} // namespace
+
+bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors) {
+  int taken = 0;
+  bool found = false, ellipsis = false, at_the_end = false, may_be_missing = has_missing_rows(a->type);
+  for (const selector &s : selectors) {
+    found |= s.array && has_missing_rows(s.array->type);
+    at_the_end |= ellipsis;
+    ellipsis |= !s.array && s.plain.kind == nd::index::ellipsis;
+    taken += !s.array ? takes_axis(s) : is_mask(s.array) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
+  }
+  return found || (may_be_missing && (at_the_end || taken > a.ndim()));
+}
+
+namespace {
+
+// What is outside of the rows, applied, and the selectors of what is inside.
+struct entered_rows {
+  nd::array rows;
+  std::vector<selector> inside;
+
+  entered_rows(const nd::array &a, std::span<const selector> given) : rows(a) {
+    if (std::any_of(given.begin(), given.end(), [](const selector &s) { return bool(s.array); })) {
+      fail(error_kind::type, "index: an index array beside others, inside of rows that may be missing, of " +
+                                 std::string(a.type().str()) +
+                                 "; select in two steps, or use fill_missing(a, []) or drop_missing(a) first");
+    }
+    inside = without_ellipsis(a, given);
+    size_t outside = 0;
+    for (int taken = 0; outside < inside.size(); outside++) {
+      taken += takes_axis(inside[outside]);
+      if (taken > a.ndim()) {
+        break;
+      }
+    }
+    rows = outside ? select(a, std::span(inside).first(outside)) : a;
+    inside.erase(inside.begin(), inside.begin() + ptrdiff_t(outside));
+  }
+};
+
+void check_view(const nd::array &a) {
+  if (a->access != access_mode::readwrite) {
+    fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(a.type().str()));
+  }
+}
+
+} // namespace
+
+nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> given) {
+  if (given.size() == 1 && given[0].array) {
+    return select_lined_up(a, given[0].array);
+  }
+  entered_rows entered(a, given);
+  return entered.inside.empty() ? entered.rows : select_inside(entered.rows, entered.inside);
+}
+
+void assign_in_missing_rows(const nd::array &a, std::span<const selector> given, const nd::array &value) {
+  if (given.size() == 1 && given[0].array) {
+    const nd::array all[] = {a, given[0].array};
+    missing_rows rows("assign", all);
+    check_view(rows.operand(0));
+    const selector only{{}, rows.operand(1)};
+    return assign_selected(rows.operand(0), {&only, 1}, value);
+  }
+  select(a, given); // an integer that is out of bounds
+  entered_rows entered(a, given);
+  missing_rows rows("assign", entered.rows, entered.rows.ndim());
+  int axis = entered.rows.ndim();
+  nd::array to = rows.operand(), from = value;
+  check_view(to);
+  nd::index &first = entered.inside[0].plain;
+  if (first.kind == nd::index::integer && axis > 0) { // a missing row has none: as a slice
+    first = {nd::index::slice, 0, first.at, first.at == -1 ? std::nullopt : std::optional(first.at + 1), {}};
+    int inside =
+        rows_ndim(to->type) - axis - int(std::count_if(entered.inside.begin(), entered.inside.end(), takes_axis));
+    from = value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
+  }
+  std::vector<selector> selectors = joined(whole_axes(axis), entered.inside);
+  if (selects_in_missing_rows(to, selectors)) {
+    return assign_in_missing_rows(to, selectors, from);
+  }
+  nd::array target = select(to, selectors);
+  check_view(target);
+  assign(target.get(), from.get());
+}
+
+} // namespace dynd

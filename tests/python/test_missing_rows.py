@@ -1,0 +1,489 @@
+"""Rows that may be missing themselves, `strided * ?var * T`, in every function of what is in the rows.
+
+The oracle is the same function of the same rows without the missing ones: where rows are missing, it is called with
+empty rows there, and what it gives for them is None. Plain lists say what single results are, Awkward Array what the
+forms are.
+"""
+
+import random
+
+import awkward as ak
+import pytest
+from documents import readme_section, run_examples
+from dynd import nd
+from hypothesis import given, settings
+from strategies import SOME, seeds
+
+TYPES = {
+    "float64": lambda rng: rng.randint(-9, 9) / 4,
+    "int32": lambda rng: rng.randint(-9, 9),
+    "?int64": lambda rng: None if rng.random() < 0.3 else rng.randint(-9, 9),
+}
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+
+def random_rows(rng, optional, make):
+    """Nested lists; `optional` says for each dimension inside of the first whether its rows may be missing."""
+    if not optional:
+        return make(rng)
+    if optional[0] and rng.random() < 0.3:
+        return None
+    return [random_rows(rng, optional[1:], make) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
+
+
+def filled(values, ndim):
+    """The same with empty rows where they are missing."""
+    return values if ndim == 0 else [filled(v, ndim - 1) for v in values or []]
+
+
+def emptied(result, values, depth):
+    """The result with None where the rows of the values, `depth` dimensions deep or less, are missing."""
+    if values is None:
+        return None
+    return result if depth == 0 else [emptied(r, v, depth - 1) for r, v in zip(result, values, strict=True)]
+
+
+def type_text(count, optional, element):
+    return " * ".join([str(count)] + ["?var" if o else "var" for o in optional] + [element])
+
+
+def array_of(rng, values, optional, element):
+    """The array in one of several layouts."""
+    make = lambda v: nd.array(v, type=type_text(len(v), optional, element))  # noqa: E731
+    layout = rng.choice(["plain", "sliced", "backwards", "gathered", "hidden"])
+    if layout == "sliced":
+        return make([[], *values, []])[1:-1]
+    if layout == "backwards":
+        return make(values[::-1])[::-1]
+    if layout == "gathered" and values:
+        return make([[], *values])[list(range(1, len(values) + 1))]
+    if layout == "hidden" and optional[0]:  # rows that are missing and have elements in memory
+        some = next((v for v in values if v), [])
+        a = nd.array([some if v is None else v for v in values], type=type_text(len(values), optional, element), access="rw")
+        for i, v in enumerate(values):
+            if v is None:
+                a[i] = None
+        return a
+    return make(values)
+
+
+def drawn(rng, optional, element):
+    values = [random_rows(rng, optional, TYPES[element]) for _ in range(rng.randint(0, 5))]
+    return values, array_of(rng, values, optional, element)
+
+
+def same(result, expected):
+    found = result.tolist()
+    assert repr(found) == repr(expected), (found, expected)
+
+
+FORMS = [[True], [False, True], [True, True], [True, False]]
+
+# ---- functions of one array -----------------------------------------------------------------------------------------
+
+# Name: a function of an array and the number of its dimensions, and how many of these stay.
+OF_LAST_AXIS = {
+    "negative": (lambda a, n: -a, 0),
+    "plus one": (lambda a, n: a + 1, 0),
+    "one minus": (lambda a, n: 1.5 - a, 0),
+    "greater": (lambda a, n: a > 0, 0),
+    "where": (lambda a, n: nd.where(a > 0, a, 0), 0),
+    "where None": (lambda a, n: nd.where(a > 0, a, None), 0),
+    "square": (lambda a, n: a**2, 0),
+    "divmod": (lambda a, n: divmod(a, 2)[1], 0),
+    "round": (lambda a, n: nd.round(a, 1), 0),
+    "clip": (lambda a, n: nd.clip(a, -1, 1), 0),
+    "isclose": (lambda a, n: nd.isclose(a, 1), 0),
+    "isin": (lambda a, n: nd.isin(a, [1, 2]), 0),
+    "astype": (lambda a, n: a.astype("?float32"), 0),
+    "sum": (lambda a, n: nd.sum(a, axis=-1), 1),
+    "sum, keepdims": (lambda a, n: nd.sum(a, axis=n - 1, keepdims=True), 0),
+    "sum, where": (lambda a, n: nd.sum(a, axis=-1, where=a > 0), 1),
+    "mean": (lambda a, n: nd.mean(a, axis=n - 1), 1),
+    "max": (lambda a, n: nd.max(a, axis=-1, empty="missing"), 1),
+    "max, initial": (lambda a, n: nd.max(a, axis=-1, initial=-99), 1),
+    "argmin": (lambda a, n: nd.argmin(a, axis=-1, empty="missing"), 1),
+    "count": (lambda a, n: nd.count(a, axis=-1), 1),
+    "any": (lambda a, n: nd.any(a, axis=-1), 1),
+    "std": (lambda a, n: nd.std(a, axis=-1), 1),
+    "norm": (lambda a, n: nd.norm(a, axis=-1), 1),
+    "vecdot": (lambda a, n: nd.vecdot(a, a), 1),
+    "logsumexp": (lambda a, n: nd.logsumexp(a, axis=-1), 1),
+    "softmax": (lambda a, n: nd.softmax(a, axis=-1), 0),
+    "reduce": (lambda a, n: nd.reduce(nd.subtract, a, axis=-1, identity=1), 1),
+    "cumulative_sum": (lambda a, n: nd.cumulative_sum(a, axis=-1), 0),
+    "cumulative_sum, initial": (lambda a, n: nd.cumulative_sum(a, axis=-1, include_initial=True), 0),
+    "diff": (lambda a, n: nd.diff(a, axis=-1), 0),
+    "median": (lambda a, n: nd.median(a, axis=-1), 1),
+    "quantile": (lambda a, n: nd.quantile(a, 0.25, axis=-1), 1),
+    "sort": (lambda a, n: nd.sort(a), 0),
+    "argsort": (lambda a, n: nd.argsort(a, descending=True), 0),
+    "top_k": (lambda a, n: nd.top_k(a, 2), 0),
+    "rank": (lambda a, n: nd.rank(a), 0),
+    "is_sorted": (lambda a, n: nd.is_sorted(a), 1),
+    "unique": (lambda a, n: nd.unique(a, axis=-1), 0),
+    "unique_counts": (lambda a, n: nd.unique_counts(a, axis=-1).counts, 0),
+    "unique_inverse": (lambda a, n: nd.unique_inverse(a, axis=-1).inverse_indices, 0),
+    "histogram": (lambda a, n: nd.histogram(a, bins=3, range=(-9, 9), axis=-1)[0], 0),
+    "searchsorted": (lambda a, n: nd.searchsorted(nd.array([-2, 0, 3]), a), 0),
+    "num": (lambda a, n: nd.num(a), 1),
+    "local_index": (lambda a, n: nd.local_index(a), 0),
+    "pad": (lambda a, n: nd.pad(a, 2), 0),
+    "to_dense": (lambda a, n: nd.to_dense(a, 2, value=7), 0),
+    "repeat": (lambda a, n: nd.repeat(a, 2, axis=-1), 0),
+    "tile": (lambda a, n: nd.tile(a, 2), 0),
+    "flip": (lambda a, n: nd.flip(a, axis=-1), 0),
+    "roll": (lambda a, n: nd.roll(a, 1, axis=-1), 0),
+    "rolling": (lambda a, n: nd.rolling(a, 2), 0),
+    "run_lengths": (lambda a, n: nd.run_lengths(a), 0),
+    "mask of rows": (lambda a, n: a[a > 0], 0),
+    "index of rows": (lambda a, n: a[nd.argsort(a)], 0),
+    "take_along_axis": (lambda a, n: nd.take_along_axis(a, nd.argsort(a)), 0),
+    "mask": (lambda a, n: nd.mask(a, a > 0), 0),
+    "first": (lambda a, n: nd.first(a), 1),
+    "last": (lambda a, n: nd.last(a), 1),
+    "slice": (lambda a, n: a[..., 1:], 0),
+    "slice backwards": (lambda a, n: a[(slice(None),) * (n - 1) + (slice(None, None, -2),)], 0),
+    "new axis": (lambda a, n: a[..., None], 0),
+    "combinations": (lambda a, n: nd.combinations(a, 2, axis=-1), 0),
+    "argcombinations": (lambda a, n: nd.argcombinations(a, 2, axis=-1), 0),
+    "cartesian": (lambda a, n: nd.cartesian([a, a], axis=n - 1), 0),
+    "zip": (lambda a, n: nd.zip({"x": a, "y": a > 0}), 0),
+    "field": (lambda a, n: nd.zip({"x": a, "y": a + 1})["y"], 0),
+    "with_field": (lambda a, n: nd.with_field(nd.zip({"x": a}), "y", a + 1), 0),
+    "zeros_like": (lambda a, n: nd.zeros_like(a), 0),
+}
+
+
+@pytest.mark.parametrize("name", OF_LAST_AXIS)
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_functions_of_the_last_axis(name, seed):
+    rng = random.Random(seed)
+    optional, element = rng.choice(FORMS), rng.choice(list(TYPES))
+    values, a = drawn(rng, optional, element)
+    f, gone = OF_LAST_AXIS[name]
+    ndim = len(optional) + 1
+    plain = nd.array(filled(values, ndim), type=type_text(len(values), [False] * len(optional), element))
+    expected, found = f(plain, ndim), f(a, ndim)
+    same(found, emptied(expected.tolist(), values, ndim - 1))
+
+
+OF_ALL = {
+    "sum": lambda a: nd.sum(a),
+    "count": lambda a: nd.count(a),
+    "max": lambda a: nd.max(a, empty="missing"),
+    "median": lambda a: nd.median(a),
+    "unique": lambda a: nd.unique(a),
+    "histogram": lambda a: nd.histogram(a, bins=3, range=(-9, 9))[0],
+    "flatten": lambda a: nd.flatten(a),
+    "repeat": lambda a: nd.repeat(a, 2),
+    "reduce": lambda a: nd.reduce(nd.add, a, identity=0),
+    "sum of columns": lambda a: nd.sum(a, axis=0, align="left"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_functions_of_all_elements_skip_missing_rows(name, seed):
+    rng = random.Random(seed)
+    optional, element = rng.choice(FORMS), rng.choice(list(TYPES))
+    values, a = drawn(rng, optional, element)
+    plain = nd.array(filled(values, len(optional) + 1), type=type_text(len(values), [False] * len(optional), element))
+    same(OF_ALL[name](a), OF_ALL[name](plain).tolist())
+
+
+# ---- several operands -----------------------------------------------------------------------------------------------
+
+
+def add_lists(values, others):
+    """x + y of nested lists with the same rows, or where one of both has a single element; None where either is."""
+    if values is None or others is None:
+        return None
+    if not isinstance(values, list) and not isinstance(others, list):
+        return values + others
+    if not isinstance(values, list) or not isinstance(others, list):
+        one, rows = (others, values) if isinstance(values, list) else (values, others)
+        return [add_lists(one, row) for row in rows]
+    size = len(others) if len(values) == 1 else len(values)
+    pick = lambda v, i: v[0 if len(v) == 1 else i]  # noqa: E731
+    return [add_lists(pick(values, i), pick(others, i)) for i in range(size)]
+
+
+@settings(max_examples=SOME)
+@given(seed=seeds)
+def test_operands_with_rows_of_their_own(seed):
+    rng = random.Random(seed)
+    values = [[random_rows(rng, [True], TYPES["int32"]) for _ in range(3)] for _ in range(rng.randint(1, 3))]
+    text = f"{len(values)} * 3 * ?var * int32"
+
+    def other():
+        kind = rng.choice(["rows", "missing rows", "a value for each row", "one row", "scalar", "fewer dimensions"])
+        like = lambda row: [rng.randint(-9, 9) for _ in ([0] * rng.randint(0, 2) if row is None else row)]  # noqa: E731
+        rows = [[like(row) for row in v] for v in values]
+        if kind == "rows":
+            return rows, nd.array(rows, type=text.replace("?", ""))
+        if kind == "missing rows":
+            rows = [[None if rng.random() < 0.3 else row for row in v] for v in rows]
+            return rows, nd.array(rows, type=text)
+        if kind == "a value for each row":
+            each = [[[rng.randint(-9, 9)] for _ in v] for v in values]
+            return each, nd.array(each, type=f"{len(values)} * 3 * 1 * int32")
+        if kind == "one row":
+            return [[[5]]], nd.array([5])
+        if kind == "scalar":
+            return 7, 7
+        row = [[None if rng.random() < 0.5 else [3]] for _ in range(3)]
+        return [[r[0] for r in row]], nd.array([r[0] for r in row], type="3 * ?var * int32")
+
+    expected, right = other()
+    found = nd.array(values, type=text) + right
+    same(found, add_lists(values, expected))
+    same(right + nd.array(values, type=text), add_lists(values, expected))
+
+
+def test_a_row_opposite_a_missing_one_may_have_any_length():
+    a = nd.array([[1.0, 2.0], None, [3.0]])
+    b = nd.array([[1.0, 2.0], [5.0, 6.0, 7.0], [3.0]])
+    assert (a + b).tolist() == [[2.0, 4.0], None, [6.0]]
+    assert str((a + b).type) == "strided * ?var * float64"
+    assert (a + nd.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])).tolist() == [[2.0, 4.0], None, [8.0, 9.0]]
+    c = nd.array([[1, 2], None, [3, 4]])
+    assert (c * nd.array([10, 100])).tolist() == [[10, 200], None, [30, 400]]  # one row for all
+    assert (nd.array([None, [1]]) + nd.array([[[1, 2]], [[3]]])).tolist() == [[None, [2, 3]], [None, [4]]]
+    with pytest.raises(ValueError, match=r"^add: cannot broadcast row 0: lengths 2 and 3"):
+        a + nd.array([[1.0, 2.0, 3.0], [5.0], [3.0, 4.0]])
+    with pytest.raises(ValueError, match=r"^add: cannot broadcast \(3,\) with \(2,\) at axis 0"):
+        a + nd.array([[1.0], [2.0]], type="2 * var * float64")
+    with pytest.raises(ValueError, match=r"^add: cannot broadcast row 0: lengths 2 and 3"):
+        a + nd.array([1.0, 2.0, 3.0])
+
+
+def test_what_is_missing_cannot_fail():
+    a = nd.array([[7, 8], [0, 0], [9]], type="3 * ?var * int32", access="rw")
+    a[1] = None
+    assert (10 // a).tolist() == [[1, 1], None, [1]]
+    with pytest.raises(ValueError, match=r"division by zero at index \(2, 0\)"):
+        a // nd.array([[1, 1], [0, 0], [0]])
+
+
+# ---- reductions -----------------------------------------------------------------------------------------------------
+
+
+def test_rows_that_are_there_and_empty_are_told_from_missing_ones():
+    a = nd.array([[1.0, 3.0], None, [2.0]])
+    assert a.max(axis=1).tolist() == [3.0, None, 2.0]
+    assert a.argmax(axis=1).tolist() == [1, None, 0]
+    assert nd.ptp(a, axis=1).tolist() == [2.0, None, 0.0]
+    assert a.max(axis=1, keepdims=True).tolist() == [[3.0], None, [2.0]]
+    assert (a / a.sum(axis=1, keepdims=True)).tolist() == [[0.25, 0.75], None, [1.0]]
+    assert nd.reduce(nd.maximum, a, axis=1).tolist() == [3.0, None, 2.0]
+    assert nd.reduce(nd.subtract, a, axis=1).tolist() == [-2.0, None, 2.0]
+    b = nd.array([[1.0], None, []])
+    for f in (lambda x: x.max(axis=1), lambda x: x.max(axis=1, keepdims=True), lambda x: x.argmin(axis=1)):
+        with pytest.raises(ValueError, match=r"^(max|argmin): row 2 is empty, and (max|argmin) of no elements is not defined"):
+            f(b)
+    with pytest.raises(ValueError, match=r"^subtract: row 2 is empty"):
+        nd.reduce(nd.subtract, b, axis=1)
+    with pytest.raises(ValueError, match=r"^max: row 0 has no element that where= takes"):
+        a.max(axis=1, where=a > 5)
+    assert nd.array([[None], None, []], type="3 * ?var * ?int32").max(axis=1).tolist() == [None, None, None]
+
+
+def test_axes_outside_of_missing_rows():
+    a = nd.array([[1, 2], None, [3, 4]])
+    assert a.sum(axis=0).tolist() == [4, 6]
+    assert a.max(axis=0).tolist() == [3, 4]
+    assert nd.mean(a, axis=(0, 1)).tolist() == 2.5
+    assert a.sum(axis=0, where=a > 1).tolist() == [3, 6]
+    assert nd.array([[1, 2], None, [3]]).sum(axis=0, align="left").tolist() == [4, 2]
+    with pytest.raises(ValueError, match="must be equally long"):
+        nd.array([[1, 2], None, [3]]).sum(axis=0)
+    message = r"^{}: axis 0 is outside of rows that may be missing, of strided \* \?var \* int32; use fill_missing\(a, \[\]\) or"
+    with pytest.raises(TypeError, match=message.format("cumulative_sum")):
+        nd.cumulative_sum(a, axis=0)
+    with pytest.raises(TypeError, match=message.format("diff")):
+        nd.diff(a, axis=0)
+
+
+def test_dimensions_of_one_size_that_may_be_missing():
+    a = nd.array([[1, 2, 3], None], type="2 * ?3 * int32")
+    assert (a + 1).tolist() == [[2, 3, 4], None]
+    assert a.sum(axis=1).tolist() == [6, None]
+    assert a[:, 1].tolist() == [2, None]
+    assert nd.sort(a, descending=True).tolist() == [[3, 2, 1], None]
+
+
+# ---- selection ------------------------------------------------------------------------------------------------------
+
+
+def test_integers_inside_of_missing_rows():
+    a = nd.array([[1, 2], None, [3]])
+    assert a[:, 0].tolist() == [1, None, 3]
+    assert str(a[:, 0].type) == "strided * ?int32"
+    assert a[0, 1].tolist() == 2 and a[1, 0].tolist() is None
+    assert a[0][1].tolist() == 2 and a[1][0].tolist() is None and a[0][1:].tolist() == [2]
+    assert a[::-1, -1].tolist() == [3, None, 2]
+    with pytest.raises(IndexError, match=r"^index: index 1 is out of bounds for axis 1 of row 2 with size 1"):
+        a[:, 1]
+    with pytest.raises(IndexError, match="too many indices: 3 for 2"):
+        a[:, 0, 0]
+    m = nd.array([[[1, 2], None], None, [[3]]])
+    assert m[:, 0].tolist() == [[1, 2], None, [3]]
+    assert m[:, :, 0].tolist() == [[1, None], None, [3]]
+    assert m[:, 0, -1].tolist() == [2, None, 3]
+    assert m[0, 1].tolist() is None and m[0, 0, 1].tolist() == 2
+    assert m[:, 1:, :1].tolist() == [[None], None, []]
+
+
+def test_masks_and_indices_with_rows_that_are_missing():
+    a, b = nd.array([[1, -2], None, [3]]), nd.array([[5, 6], [7], [8]])
+    assert b[a > 0].tolist() == [[5], None, [8]]
+    assert b[nd.array([[1, 0], None, [-1]])].tolist() == [[6, 5], None, [8]]
+    assert a[nd.array([[1], [5, 6], [0]])].tolist() == [[-2], None, [3]]  # of a missing row nothing is taken
+    with pytest.raises(IndexError, match="out of bounds"):
+        a[nd.array([[1], [], [1]])]
+    with pytest.raises(IndexError, match="use nd.take for rows by their number"):
+        a[nd.array([[1], [0], [1]])]
+    assert a[nd.array([True, True, False])].tolist() == [[1, -2], None]
+    assert a[[1, 2]].tolist() == [None, [3]]
+    with pytest.raises(TypeError, match=r"^index: an index array beside others, inside of rows that may be missing"):
+        a[:, [0]]
+
+
+def test_fields_of_structs_in_missing_rows():
+    s = nd.array([[{"x": 1, "y": None}], None, [{"x": 3, "y": 4.0}, {"x": 5, "y": 6.0}]])
+    assert s["x"].tolist() == [[1], None, [3, 5]] and s.x.tolist() == [[1], None, [3, 5]]
+    assert str(s.y.type) == "strided * ?var * ?float64"
+    assert s[s.x > 3].tolist() == [[], None, [{"x": 5, "y": 6.0}]]
+    assert nd.sort(s, by="-x").x.tolist() == [[1], None, [5, 3]]
+    assert [part.tolist() for part in nd.unzip(s)] == [[[1], None, [3, 5]], [[None], None, [4.0, 6.0]]]
+    assert nd.rename(s, {"x": "z"}).z.tolist() == [[1], None, [3, 5]]
+    assert nd.without_field(s, "y").tolist() == [[{"x": 1}], None, [{"x": 3}, {"x": 5}]]
+    assert s[["x"]].tolist() == [[{"x": 1}], None, [{"x": 3}, {"x": 5}]]
+    t = nd.array([["b", "a"], None, ["c"]])
+    assert nd.sort(t).tolist() == [["a", "b"], None, ["c"]] and (t == "a").tolist() == [[False, True], None, [False]]
+
+
+def changed(values, key, value, type=None):
+    a = nd.array(values, type=type, access="rw")
+    a[key] = value
+    return a.tolist()
+
+
+def test_assignment_inside_of_missing_rows():
+    rows = [[1, 2], None, [3]]
+    assert changed(rows, (slice(None), 0), 9) == [[9, 2], None, [9]]
+    assert changed(rows, (slice(None), -1), [7, 8, 9]) == [[1, 7], None, [9]]
+    assert changed(rows, (slice(None), slice(1)), 9) == [[9, 2], None, [9]]
+    assert changed(rows, (0, 1), 9) == [[1, 9], None, [3]]
+    assert changed(rows, (..., 0), 9) == [[9, 2], None, [9]]
+    assert changed(rows, nd.array(rows) > 1, 0) == [[1, 0], None, [0]]
+    assert changed(rows, nd.array([[1], None, [0]]), 0) == [[1, 0], None, [0]]
+    with pytest.raises(TypeError, match="^assign: no selection of such a view can be assigned to"):
+        changed([[[1, 2], None], None], (slice(None), slice(None), 0), 9)
+    with pytest.raises(IndexError, match="out of bounds for axis 1 of row 2 with size 1"):
+        changed(rows, (slice(None), 1), 9)
+    with pytest.raises(IndexError, match="index 0 is out of bounds"):
+        changed(rows, (1, 0), 9)
+    a = nd.array(rows, access="rw")
+    a += 1
+    assert a.tolist() == [[2, 3], None, [4]]
+
+
+def test_a_row_by_itself():
+    a = nd.array([[1, 2], None])
+    assert len(a[0]) == 2 and [x.tolist() for x in a[0]] == [1, 2]
+    assert a[0].sum().tolist() == 3 and a[1].sum().tolist() is None
+    assert (a[0] + a[0]).tolist() == [2, 4] and (a[0] + a[1]).tolist() is None
+    for f in (len, list):
+        with pytest.raises(TypeError, match="^len: the row is missing"):
+            f(a[1])
+
+
+# ---- joining --------------------------------------------------------------------------------------------------------
+
+
+def test_joining_rows_some_of_which_may_be_missing():
+    a, b = nd.array([[1, 2], None]), nd.array([[0.5], []], type="2 * var * float64")
+    both = nd.concat([a, b])
+    assert both.tolist() == [[1.0, 2.0], None, [0.5], []] and str(both.type) == "strided * ?var * float64"
+    assert nd.stack([b, a]).tolist() == [[[0.5], []], [[1.0, 2.0], None]]
+    beside = nd.concat([a, b], axis=1)  # a missing row adds nothing
+    assert beside.tolist() == [[1.0, 2.0, 0.5], []] and str(beside.type) == "strided * var * float64"
+    m = nd.array([[[1], [2]], None])
+    assert nd.concat([m, m], axis=2).tolist() == [[[1, 1], [2, 2]], None]
+    for one, other, axis in ((a, b, 0), (a, b, 1), (m, m, 1), (m, m, 2)):
+        same(nd.concat([one, other], axis=axis), ak.concatenate([ak.Array(one.tolist()), ak.Array(other.tolist())], axis=axis).tolist())
+
+
+def test_flatten_skips_what_is_joined():
+    m = nd.array([[[1, 2], None], [], None, [[3]]])
+    for axis in (1, 2):
+        same(nd.flatten(m, axis=axis), ak.flatten(ak.Array(m.tolist()), axis=axis).tolist())
+    assert nd.flatten(m).tolist() == [1, 2, 3]
+
+
+def test_what_takes_no_missing_rows_says_what_to_do():
+    a = nd.array([[1, 2], None, [3]])
+    message = r"axis 1 is inside of rows that may be missing, of strided \* \?var \* int32; use fill_missing\(a, \[\]\) or drop_missing\(a\) first"
+    with pytest.raises(TypeError, match=f"^groupby: {message}"):
+        nd.groupby(a, by=a, axis=1)
+    with pytest.raises(TypeError, match=f"^from_dense: {message}"):
+        nd.from_dense(a, [1, 0, 1], axis=1)
+    with pytest.raises(IndexError, match=r"^sum: axis 2 is out of bounds for 2 dimension"):
+        a.sum(axis=2)
+
+
+def test_missing_rows_as_elements():
+    a = nd.array([[1, 2], None, [3]])
+    assert nd.is_missing(a).tolist() == [False, True, False]
+    assert nd.drop_missing(a).tolist() == [[1, 2], [3]]
+    assert nd.fill_missing(a, []).tolist() == [[1, 2], [], [3]]
+    assert nd.take(a, [1, 0], axis=0).tolist() == [None, [1, 2]]
+    assert nd.flip(a, axis=0).tolist() == [[3], None, [1, 2]] and nd.flip(a).tolist() == [[3], None, [2, 1]]
+    assert nd.repeat(a, 2, axis=0).tolist() == [[1, 2], [1, 2], None, None, [3], [3]]
+    assert nd.num(a, axis=0).tolist() == 3
+    b = nd.array([[1, None], None])
+    assert nd.drop_missing(b, axis=1).tolist() == [[1], None]
+    assert nd.groupby(a, by=[1, 1, 2]).eval().tolist() == [[[1, 2], None], [[3]]]
+
+
+def test_the_examples_of_the_readme():
+    run_examples(readme_section("Rows that may be missing"), {}, least=5)
+
+
+# ---- beside Awkward Array -------------------------------------------------------------------------------------------
+
+AWKWARD = {
+    "sum": (lambda a: nd.sum(a, axis=-1), lambda a: ak.sum(a, axis=-1)),
+    "sum of rows": (lambda a: nd.sum(a, axis=1, align="left"), lambda a: ak.sum(a, axis=1)),
+    "max": (lambda a: nd.max(a, axis=-1, empty="missing"), lambda a: ak.max(a, axis=-1)),
+    "argmax": (lambda a: nd.argmax(a, axis=-1, empty="missing"), lambda a: ak.argmax(a, axis=-1)),
+    "count": (lambda a: nd.count(a, axis=-1), lambda a: ak.count(a, axis=-1)),
+    "num": (lambda a: nd.num(a, axis=1), lambda a: ak.num(a, axis=1)),
+    "last num": (lambda a: nd.num(a), lambda a: ak.num(a, axis=-1)),
+    "sort": (lambda a: nd.sort(a), lambda a: ak.sort(a)),
+    "argsort": (lambda a: nd.argsort(a), lambda a: ak.argsort(a)),
+    "flatten": (lambda a: nd.flatten(a, axis=1), lambda a: ak.flatten(a, axis=1)),
+    "mask": (lambda a: a[a > 0], lambda a: a[a > 0]),
+    "add": (lambda a: a + a, lambda a: a + a),
+    "slice": (lambda a: a[:, 1:], lambda a: a[:, 1:]),
+    "local_index": (lambda a: nd.local_index(a), lambda a: ak.local_index(a)),
+    "combinations": (lambda a: nd.combinations(a, 2, axis=1), lambda a: ak.combinations(a, 2, axis=1)),
+    "first": (lambda a: nd.first(a, axis=1), lambda a: ak.firsts(a, axis=1)),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_as_awkward_array_has_it(name, seed):
+    rng = random.Random(seed)
+    optional = rng.choice([[True], [True, False]] + [[True, True]] * ("sort" not in name))  # theirs loses rows there
+    values = [random_rows(rng, optional, TYPES["float64"]) for _ in range(rng.randint(1, 5))] + [[[1.5]] if optional[1:] else [1.5]]
+    ours, theirs = AWKWARD[name]
+    same(ours(array_of(rng, values, optional, "float64")), theirs(ak.Array(values)).tolist())
