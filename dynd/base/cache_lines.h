@@ -2,28 +2,48 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace dynd {
 
-inline constexpr size_t line_bytes = 64;
+/// Stores words past the cache: their lines are not read first, and evict nothing. Such stores are weakly ordered: a
+/// store_fence comes after the last one, before another thread reads them.
+inline void stream_word(char *to, uint32_t value) {
+#if defined(__x86_64__) && !defined(__clang__)
+  __builtin_ia32_movnti(reinterpret_cast<int *>(to), int(value));
+#elif defined(__x86_64__)
+  typedef uint32_t word __attribute__((may_alias));
+  __builtin_nontemporal_store(value, reinterpret_cast<word *>(to));
+#else
+  std::memcpy(to, &value, sizeof(value));
+#endif
+}
 
-/// Stores a whole line past the cache: it is not read first, and evicts nothing. Both are aligned to a line. Such
-/// stores are weakly ordered: a store_fence comes after the last one, before another thread reads them.
-inline void stream_line(void *to, const void *from) {
-#if defined(__x86_64__)
-  typedef long long part __attribute__((vector_size(16), may_alias));
-  for (size_t k = 0; k < line_bytes / sizeof(part); k++) {
-    part *at = static_cast<part *>(to) + k, own = static_cast<const part *>(from)[k];
-#if defined(__clang__)
-    __builtin_nontemporal_store(own, at);
+inline void stream_word(char *to, uint64_t value) {
+#if defined(__x86_64__) && !defined(__clang__)
+  __builtin_ia32_movnti64(reinterpret_cast<long long *>(to), static_cast<long long>(value));
+#elif defined(__x86_64__)
+  typedef uint64_t word __attribute__((may_alias));
+  __builtin_nontemporal_store(value, reinterpret_cast<word *>(to));
 #else
-    __builtin_ia32_movntdq(at, own);
+  std::memcpy(to, &value, sizeof(value));
 #endif
+}
+
+/// The same for values of several bytes; narrow ones are copied.
+template <class T> inline void stream_values(T *to, const T *from, intptr_t count) {
+  size_t bytes = size_t(count) * sizeof(T);
+  if constexpr (sizeof(T) % 4 == 0) {
+    std::conditional_t<sizeof(T) % 8 == 0, uint64_t, uint32_t> word;
+    for (size_t at = 0; at < bytes; at += sizeof(word)) {
+      std::memcpy(&word, reinterpret_cast<const char *>(from) + at, sizeof(word));
+      stream_word(reinterpret_cast<char *>(to) + at, word);
+    }
+  } else {
+    std::memcpy(static_cast<void *>(to), from, bytes);
   }
-#else
-  std::memcpy(to, from, line_bytes);
-#endif
 }
 
 inline void store_fence() {
@@ -35,5 +55,19 @@ inline void store_fence() {
 /// Fetches what a walk in the order of memory reads some hundred steps later: what the processor fetches by itself ends
 /// with a page, and does not keep up with a short loop. Memory that is not there is not an error.
 inline void fetch_ahead(const void *at) { __builtin_prefetch(static_cast<const char *>(at) + 4096); }
+
+/// Calls f(i) for begin to end, and fetch(i), which fetches ahead, once for every eight of them: a line of 8 bytes
+/// each.
+template <class Fetch, class F> inline void in_eights(intptr_t begin, intptr_t end, Fetch fetch, F f) {
+  for (; begin + 8 <= end; begin += 8) {
+    fetch(begin);
+    for (intptr_t k = 0; k < 8; k++) {
+      f(begin + k);
+    }
+  }
+  for (; begin < end; begin++) {
+    f(begin);
+  }
+}
 
 } // namespace dynd

@@ -18,18 +18,18 @@ class element_parts {
 public:
   static constexpr intptr_t parts = 512; ///< measured; moving to more places at once is slower
 
-  /// part_of(i): of element i, called once for each.
-  template <class F>
-  element_parts(const char *name, intptr_t elements, F part_of)
-      : name_(name), elements_(elements), part_(elements), next_((elements / block + 1) * parts) {
+  /// part_of(i): of element i, called once for each; fetch(i) fetches ahead what it reads (in_eights).
+  template <class Fetch, class F>
+  element_parts(const char *name, intptr_t elements, Fetch fetch, F part_of)
+      : name_(name), elements_(elements), part_(elements), next_((blocks() + 1) * parts) {
     in_blocks([&](intptr_t b, intptr_t begin, intptr_t end) {
       int64_t counts[parts] = {};
       uint16_t *__restrict to = part_.data();
-      for (intptr_t i = begin; i < end; i++) {
+      in_eights(begin, end, fetch, [&](intptr_t i) {
         auto part = uint16_t(part_of(i));
         to[i] = part;
         counts[part]++;
-      }
+      });
       std::copy_n(counts, parts, next_.data() + b * parts);
     });
     add_up();
@@ -42,37 +42,24 @@ public:
   /// Where in each part those elements begin that are not before this one; of all parts.
   std::vector<int64_t> from(intptr_t element) const;
 
-  /// Stores value(i) of each element i at its place of `to`, memory that begins with a line. Elements of a part are
-  /// collected in a line of their own, which is stored when it is full: to as many places as there are parts, single
-  /// ones would be stored with a miss each.
-  template <class T, class F> void move(T *to, F value) const {
-    in_blocks([this, to, value](intptr_t b, intptr_t begin, intptr_t end) {
-      constexpr int64_t per_line = line_bytes / sizeof(T);
-      alignas(line_bytes) T lines[parts][per_line];
-      int64_t next[parts];
-      const int64_t *first = next_.data() + b * parts; // another block has what is before it in its line
-      std::copy_n(first, parts, next);
-      auto store = [&](intptr_t part, int64_t line, int64_t stop) {
-        for (int64_t at = std::max(first[part], line); at < stop; at++) {
-          to[at] = lines[part][at & (per_line - 1)];
-        }
-      };
-      const uint16_t *part_of = part_.data(); // these two are in registers
-      F own = value;
-      for (intptr_t i = begin; i < end; i++) {
-        intptr_t part = part_of[i];
-        int64_t at = next[part]++, lane = at & (per_line - 1);
-        lines[part][lane] = own(i);
-        if (lane == per_line - 1) {
-          if (at - lane >= first[part]) {
-            stream_line(to + at - lane, lines[part]);
-          } else {
-            store(part, at - lane, at + 1);
-          }
-        }
-      }
+  /// Stores value(i) of each element i at its place of `to`. A block is sorted by its parts in the cache first, without
+  /// a branch; then what it has of a part is stored in one go, past the cache.
+  template <class T, class Fetch, class F> void move(T *to, Fetch fetch, F value) const {
+    in_blocks([=, this](intptr_t b, intptr_t begin, intptr_t end) {
+      const int64_t *first = next_.data() + b * parts, *last = first + parts;
+      uint32_t next[parts], before = 0;
       for (intptr_t part = 0; part < parts; part++) {
-        store(part, next[part] & -per_line, next[part]);
+        next[part] = before;
+        before += uint32_t(last[part] - first[part]);
+      }
+      scratch_values<T> block_values(block);
+      T *__restrict sorted = block_values.data();
+      const uint16_t *__restrict part_of = part_.data();
+      in_eights(begin, end, fetch, [&, value](intptr_t i) { sorted[next[part_of[i]]++] = value(i); });
+      for (intptr_t part = 0; part < parts; part++) {
+        int64_t count = last[part] - first[part];
+        stream_values(to + first[part], sorted, count);
+        sorted += count;
       }
       store_fence();
     });
@@ -92,11 +79,12 @@ public:
   intptr_t part(intptr_t i) const { return part_[i]; }
 
 private:
-  static constexpr intptr_t block = intptr_t(1) << 20;
+  static constexpr intptr_t block = intptr_t(1) << 16; // measured; values of 8 bytes are in the second cache
 
+  intptr_t blocks() const { return (elements_ + block - 1) / block; }
   template <class F> void in_blocks(F f) const {
     in_pieces(
-        name_, (elements_ + block - 1) / block,
+        name_, blocks(),
         [&](intptr_t begin, intptr_t end) {
           for (intptr_t b = begin; b < end; b++) {
             f(b, b * block, std::min((b + 1) * block, elements_));
@@ -109,7 +97,7 @@ private:
   const char *name_;
   intptr_t elements_;
   scratch_values<uint16_t> part_;
-  scratch_values<int64_t> next_; // where each block begins in each part
+  scratch_values<int64_t> next_; // where each block begins in each part; the last one's ends follow
   std::vector<int64_t> begin_;
 };
 

@@ -27,6 +27,7 @@ struct fold_part {
   intptr_t stride;
   presence counts;
   const char *about;
+  bool far; // the accumulators are not in a cache near the core
   intptr_t begin, end;
 };
 
@@ -105,12 +106,25 @@ template <class Slot, class T, class Fold> void fold_values(const fold_part &par
   const char *__restrict values = part.values;
   auto base = Slot(part.base);
   if (!part.counts && part.stride == intptr_t(sizeof(T))) {
-    for (intptr_t i = part.begin; i < part.end; i++) {
+    const char *about = part.about;
+    auto fetch = [=](intptr_t i) {
       fetch_ahead(slots + i);
       fetch_ahead(values + i * intptr_t(sizeof(T)));
+    };
+    auto add = [=](intptr_t i) {
       auto slot = Slot(slots[i] - base);
-      Fold::add(to[slot], value_at<T>(values + i * intptr_t(sizeof(T))), part.about, slot);
+      Fold::add(to[slot], value_at<T>(values + i * intptr_t(sizeof(T))), about, slot);
+    };
+    constexpr intptr_t ahead = 64; // measured
+    intptr_t begin = part.begin;
+    if (part.far) {
+      for (; begin + ahead < part.end; begin++) {
+        fetch(begin);
+        __builtin_prefetch(to + Slot(slots[begin + ahead] - base));
+        add(begin);
+      }
     }
+    in_eights(begin, part.end, fetch, add);
     return;
   }
   for (intptr_t i = part.begin; i < part.end; i++) {
@@ -238,6 +252,8 @@ size_t group_folds::add(group_fold what, const array &list, const group_folds *a
   return folds_.size() - 1;
 }
 
+constexpr intptr_t near_bytes = 1 << 20; // a second cache; measured
+
 fold_part group_folds::part_of(const one_fold &fold, intptr_t chunk) const {
   bool read = bool(fold.values);
   const array &numbers = groups_.numbers;
@@ -248,6 +264,7 @@ fold_part group_folds::part_of(const one_fold &fold, intptr_t chunk) const {
           read ? fold.values->value_strides()[0] : 1,
           fold.marks ? presence{fold.marks->values().address, fold.marks->value_strides()[0]} : presence{},
           fold.about,
+          !groups_.parts && groups_.slots * intptr_t(fold.functions.item) > near_bytes,
           0,
           0};
 }
@@ -275,10 +292,9 @@ array moved(const array &list, const element_parts &parts) {
   array to(new_dense(list->type, &count));
   const char *from = list->values().address;
   auto move = [&]<class T>(T *values) {
-    parts.move(values, [=](intptr_t i) {
-      fetch_ahead(from + i * stride);
-      return value_at<T>(from + i * stride);
-    });
+    parts.move(
+        values, [=](intptr_t i) { fetch_ahead(from + i * stride); },
+        [=](intptr_t i) { return value_at<T>(from + i * stride); });
   };
   switch (list->item_size()) {
   case 1:

@@ -11,6 +11,7 @@
 #include "dynd/call/key_lists.h"
 #include "dynd/call/sort_rows.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/mask_bits.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/work.h"
 
@@ -141,48 +142,53 @@ private:
     return {first, last};
   }
 
-  // Marks the numbers that there are; false where one is outside of the range. Threads may mark the same.
+  // Marks the numbers that there are; false where one is outside of the range. Each thread has marks of its own: bits,
+  // which stay in the cache.
   bool mark() {
-    marks_ = scratch_values<char>(size() + 1);
-    std::fill_n(marks_.data(), size() + 1, 0);
-    in_pieces(name_, count_, [&](intptr_t begin, intptr_t end) {
+    intptr_t chunks = count_ > (1 << 18) ? num_threads() : 1, words = size() / 64 + 1;
+    marks_ = place_buffer(chunks * words);
+    auto *marks = reinterpret_cast<uint64_t *>(marks_.fill());
+    std::fill_n(marks, chunks * words, 0);
+    in_chunks(name_, count_, chunks, [&](intptr_t c, intptr_t begin, intptr_t end) {
       if (counts_) {
-        mark_part(begin, end, counts_);
+        mark_part(marks + c * words, begin, end, counts_);
       } else {
-        mark_part(begin, end, [](intptr_t) { return true; });
+        mark_part(marks + c * words, begin, end, [](intptr_t) { return true; });
       }
     });
-    return !marks_[size()];
+    for (intptr_t w = words; w < chunks * words; w++) {
+      marks[w % words] |= marks[w];
+    }
+    return !(marks[words - 1] >> size() % 64 & 1);
   }
 
-  template <class Counts> void mark_part(intptr_t begin, intptr_t end, Counts counts) {
-    char *__restrict marks = marks_.data();
+  // A function of its own, so that the address of the marks is in a register.
+  template <class Counts>
+  [[gnu::noinline]] void mark_part(uint64_t *__restrict marks, intptr_t begin, intptr_t end, Counts counts) const {
     const bits *__restrict from = from_;
     bits base = first_number();
     uint64_t past = range_.above() + 1;
-    for (intptr_t i = begin; i < end; i++) {
-      fetch_ahead(from + i);
-      if (counts(i)) {
-        char *mark = marks + std::min(uint64_t(bits(from[i] - base)), past);
-        if (!__atomic_load_n(mark, __ATOMIC_RELAXED)) { // else its line would go from core to core at every element
-          __atomic_store_n(mark, char(1), __ATOMIC_RELAXED);
-        }
-      }
-    }
+    in_eights(
+        begin, end, [=](intptr_t i) { fetch_ahead(from + i); },
+        [=](intptr_t i) {
+          if (counts(i)) {
+            uint64_t number = std::min(uint64_t(bits(from[i] - base)), past);
+            marks[number / 64] |= uint64_t(1) << number % 64;
+          }
+        });
   }
 
   void fill(key_groups &to) const {
-    intptr_t groups = std::count(marks_.data(), marks_.data() + size(), 1), g = 0;
     to.elements = count_;
     to.slots = size();
-    to.slot_of = place_buffer(groups);
+    to.slot_of = mask_bits(name_, marks_, size()).positions(name_);
+    intptr_t groups = to.count();
     array keys(new_dense(keys_.list->type, &groups));
-    for (intptr_t slot = 0; slot < size(); slot++) {
-      if (marks_[slot]) {
-        to.slot_of.fill()[g] = slot;
-        values_of<bits>(keys)[g++] = Code::decode(bits(range_.first + uint64_t(slot)), false);
+    in_pieces(name_, groups, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t g = begin; g < end; g++) {
+        values_of<bits>(keys)[g] = Code::decode(bits(range_.first + uint64_t(to.slot_of[g])), false);
       }
-    }
+    });
     to.keys = keys;
     bool few = to.slots > 4 * groups + 1024;
     if (sizeof(bits) >= 4 && !few && !counts_) {
@@ -216,7 +222,7 @@ private:
   const bits *from_;
   intptr_t count_;
   code_range range_;
-  scratch_values<char> marks_;
+  place_buffer marks_;
 };
 
 // ---- keys in a table ------------------------------------------------------------------------------------------------
@@ -284,11 +290,15 @@ template <class Read> bool are_many(const char *name, const marked_list &keys, R
 // Keys in parts, by bits of their hash that a table of a part does not use. Returns all that are different.
 template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intptr_t count, Read read, key_groups &to) {
   constexpr intptr_t parts = element_parts::parts;
+  auto fetch = [=](intptr_t i) { read.fetch(i); };
   auto made = std::make_shared<slot_parts>(
-      element_parts(name, count, [&](intptr_t i) { return (read(i).hash() >> 24) % parts; }), std::vector<int64_t>());
+      element_parts(name, count, fetch, [=](intptr_t i) { return (read(i).hash() >> 24) % parts; }),
+      std::vector<int64_t>());
   const element_parts &own = made->elements;
   scratch_values<uint64_t> codes(count);
-  own.move(codes.data(), [=](intptr_t i) { return read(i).code; });
+  own.move(codes.data(), fetch, [=](intptr_t i) { return read(i).code; });
+  using code = number_code<uint64_t, key_kind::unsigned_integer>; // the codes as they are
+  number_reader<code> read_code{reinterpret_cast<const char *>(codes.data())};
   to.elements = count;
   to.numbers = new_list<uint32_t>(count);
   new_offsets first(parts);
@@ -296,13 +306,8 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
     slot_table<number_key> table;
     for (intptr_t part = begin; part < end; part++) {
       table.forget();
-      table.insert(
-          name, own.begin(part), own.begin(part + 1), {},
-          [from = codes.data()](intptr_t i) {
-            fetch_ahead(from + i);
-            return number_key{from[i]};
-          },
-          values_of<uint32_t>(to.numbers) + own.begin(part));
+      table.insert(name, own.begin(part), own.begin(part + 1), {}, read_code,
+                   values_of<uint32_t>(to.numbers) + own.begin(part));
       for (intptr_t s = 0; s < table.count(); s++) { // over keys that were read
         codes[own.begin(part) + s] = table.key(s).code;
       }

@@ -62,9 +62,9 @@ template <class Code> typename Code::bits number_of(uint64_t key, bool descendin
 template <class Code> struct number_reader {
   const char *from;
 
+  void fetch(intptr_t i) const { fetch_ahead(from + i * intptr_t(sizeof(typename Code::bits))); }
   number_key operator()(intptr_t i) const {
     typename Code::bits value;
-    fetch_ahead(from + i * intptr_t(sizeof(value)));
     std::memcpy(&value, from + i * intptr_t(sizeof(value)), sizeof(value));
     return {Code::key(value, false, true)};
   }

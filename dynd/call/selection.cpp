@@ -10,6 +10,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/mask_bits.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"

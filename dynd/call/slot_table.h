@@ -13,6 +13,7 @@
 #include <random>
 #include <string>
 
+#include "dynd/base/cache_lines.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/scratch.h"
 
@@ -43,7 +44,8 @@ inline uint64_t mixed_bits(uint64_t x) {
   return (x ^ x >> 32) * 0xd6e8feb86659fd93;
 }
 
-/// Key: a plain struct with hash(), whose high bits are used, and ==.
+/// Key: a plain struct with hash(), whose high bits are used, and ==. What reads keys may have fetch(i), which is
+/// called for every eighth one.
 template <class Key> class slot_table {
 public:
   static constexpr uint32_t none = ~uint32_t(0);
@@ -112,17 +114,22 @@ private:
         left[count] = uint32_t(j);
         count += !slot | !(known[slot] == items[j].key) | !counts(begin + j);
       };
+      auto fetch = [&](intptr_t j) {
+        if constexpr (requires { read.fetch(j); }) {
+          read.fetch(begin + j);
+        }
+      };
       if (table.slots_.size() <= cached_places) {
-        for (intptr_t j = 0; j < n; j++) {
+        in_eights(0, n, fetch, [&](intptr_t j) {
           hash(j);
           compare(j);
-        }
+        });
         return count;
       }
-      for (intptr_t j = 0; j < n; j++) {
+      in_eights(0, n, fetch, [&](intptr_t j) {
         hash(j);
         __builtin_prefetch(slots + items[j].place);
-      }
+      });
       for (intptr_t j = 0; j < n; j++) {
         __builtin_prefetch(known + slots[items[j].place]);
       }

@@ -11,6 +11,7 @@
 #include "dynd/call/sort_rows.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/mask_bits.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"

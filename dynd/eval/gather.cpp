@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "dynd/array/rows.h"
-#include "dynd/base/cache_lines.h"
-#include "dynd/base/cpu.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/small_vector.h"
 #include "dynd/eval/work.h"
 #include "dynd/memory/pool.h"
-#include "dynd/ops/isa.h"
 
 namespace dynd {
 
@@ -524,76 +521,6 @@ nd::array gather_whole(const nd::array &a, access_mode access) {
   }
   gatherer("copy", std::span(&a, 1), *result).copy(part, part, all);
   return finished(std::move(result));
-}
-
-// ---- masks --------------------------------------------------------------------------------------------------------
-
-mask_bits::mask_bits(const char *name, const char *mask, intptr_t count) : count_(count) {
-  intptr_t nwords = count / 64 + 1;
-  words_ = place_buffer(nwords);
-  before_ = new_offsets(nwords);
-  auto *words = reinterpret_cast<uint64_t *>(words_.fill());
-  int64_t *counts = before_.fill() + 1;
-  words[nwords - 1] = 0;
-  counts[nwords - 1] = 0;
-  in_pieces(
-      name, nwords,
-      [&](intptr_t begin, intptr_t end) {
-        intptr_t first = begin * 64, last = std::min(end * 64, count);
-        isa().selections->pack(words + begin, counts + begin, mask + first, size_t(last - first));
-      },
-      64);
-  make_offsets(name, before_.fill(), nwords);
-}
-
-row_offsets mask_bits::rows(const char *name, const row_offsets &rows) const {
-  new_offsets kept(rows.count);
-  in_pieces(name, rows.count + 1, [&](intptr_t begin, intptr_t end) {
-    isa().selections->rank(kept.fill() + begin, rows.at + begin, size_t(end - begin), words(), before_.at);
-  });
-  return kept;
-}
-
-place_buffer mask_bits::positions(const char *name) const {
-  place_buffer found(kept());
-  in_words(name, [&](intptr_t begin, intptr_t end) {
-    int64_t *to = found.fill() + before_.at[begin];
-    for (intptr_t w = begin; w < end; w++) {
-      if (words()[w] == ~uint64_t(0)) {
-        for (int64_t k = 0; k < 64; k++) {
-          *to++ = w * 64 + k;
-        }
-        continue;
-      }
-      for (uint64_t word = words()[w]; word; word &= word - 1) {
-        *to++ = w * 64 + __builtin_ctzll(word);
-      }
-    }
-  });
-  return found;
-}
-
-template <class F> void mask_bits::in_words(const char *name, F f) const { in_pieces(name, before_.count, f, 64); }
-
-nd::array gather_masked(const char *name, const nd::array &list, const mask_bits &mask) {
-  size_t item = list->has_scalars() ? list->item_size() : 0;
-  if (list.ndim() != 1 || item == 0 || list->value_strides()[0] != intptr_t(item)) {
-    place_buffer found = mask.positions(name);
-    return gather(name, list, {found.data(), nullptr, found.size()});
-  }
-  intptr_t kept = mask.kept();
-  ref<array_block> result = new_dense(ndt::make_strided_dim(list.type().element()).get(), &kept);
-  char *to = result->values().address;
-  const char *from = list->values().address;
-  bool streams = size_t(list.size(0) + kept) * item >= this_cpu().stream_from;
-  const select_loops &loops = *isa().selections;
-  auto *compress = (streams ? loops.compress_stream : loops.compress)[__builtin_ctzll(item)];
-  mask.in_words(name, [&](intptr_t begin, intptr_t end) {
-    compress(to + size_t(mask.before(begin)) * item, to + size_t(mask.before(end)) * item,
-             from + size_t(begin) * 64 * item, mask.words() + begin);
-    store_fence();
-  });
-  return nd::array(std::move(result));
 }
 
 } // namespace dynd

@@ -7,6 +7,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/mask_bits.h"
 #include "dynd/eval/select_parts.h"
 #include "dynd/eval/work.h"
 

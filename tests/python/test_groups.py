@@ -224,7 +224,7 @@ def large_keys(rng, n):
     }  # fmt: skip
 
 
-LARGE = 200_000
+LARGE = 300_000  # enough for several threads
 CASES = ["dense", "dense int32", "dense many", "narrow", "few of a range", "late", "far", "sparse", "floats", "text"]
 
 
