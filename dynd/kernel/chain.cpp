@@ -374,51 +374,11 @@ private:
       auto *panel = reinterpret_cast<ordered_panel *>(nest);
       const ordered_panel *strips = nullptr;
       for (const port &p : k->all_ports()) {
-        *panel = &p < k->sources().data() ? ordered_panel{} : plan_panel(p, strips);
-        strips = panel->strips ? panel : strips;
+        *panel = &p < k->sources().data() ? ordered_panel{} : plan_panel(out_, k, layout_, p, strips);
+        strips = panel->kind == panel_kind::strips ? panel : strips;
         panel++;
       }
     }
-  }
-
-  // A panel of an ordered walk: lines of memory give all their elements to it. Strips are like those of another source.
-  ordered_panel plan_panel(const port &p, const ordered_panel *strips) {
-    const nest &n = *layout_.loops;
-    intptr_t item = intptr_t(1) << p.log2, row = n.innermost().size, inner = n.innermost().stride[p.where.stream];
-    for (int i = n.loop_count - 2; i >= 0 && std::abs(inner) > item; i--) {
-      bool is_long = row >= intptr_t(strip_row);
-      if (n.loops[i].stride[p.where.stream] == item && (!is_long || !strips || strips->loop == i)) {
-        return is_long ? make_strips(p, i, row, strips) : make_panel(p, i, row);
-      }
-      if (__builtin_mul_overflow(row, n.loops[i].size, &row)) {
-        break;
-      }
-    }
-    return {};
-  }
-
-  ordered_panel make_panel(const port &p, int loop, intptr_t row) {
-    size_t line = size_t(64) >> p.log2, bytes = size_t(row) << p.log2; // of one iteration of the loop
-    bool near = bytes * size_t(layout_.loops->loops[loop].size) <= near_bytes;
-    size_t rows = std::max(panel_bytes / bytes / line, near ? near_lines : panel_lines) * line;
-    size_t most = rows * 3 / 2 + 1;
-    size_t scratch = ckernel_builder_reserve_scratch(&out_, most * bytes + (reduce_batch << p.log2));
-    return {loop, int32_t(rows), uint32_t(scratch), false};
-  }
-
-  ordered_panel make_strips(const port &p, int loop, intptr_t row, const ordered_panel *strips) {
-    chain_kernel *k = kernel();
-    // A loop of some lines that would not be cut evenly is there whole: the CPU sees that they follow each other.
-    size_t size = size_t(layout_.loops->loops[loop].size), few = panel_lines * 64 >> p.log2;
-    bool whole = size << p.log2 <= strip_bytes && size <= most_strip_rows && size % few != 0;
-    size_t rows = strips ? size_t(strips->rows) : whole ? size : few;
-    size_t most = std::min(rows * 3 / 2, std::max(size, rows));
-    if (!strips) {
-      size_t bytes = most * k->nreductions * segment_bytes(segment_entries(size_t(row)));
-      k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
-    }
-    size_t scratch = ckernel_builder_reserve_scratch(&out_, most * size_t(strip_stride(p.log2)) + register_padding);
-    return {loop, int32_t(rows), uint32_t(scratch), true};
   }
 
   void fill_panels(chain_kernel *k) {

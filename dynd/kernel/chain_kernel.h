@@ -142,10 +142,15 @@ struct temporary {
 
 // ordered: iterations of a loop outside of the innermost one, along which a source's elements are side by side while
 // they jump along the innermost; `rows` of them are transposed into scratch at once, whole or some columns at a time.
+enum class panel_kind : uint8_t {
+  whole,
+  strips, // some columns; all sources that have them have the same loop and rows
+  windows // nothing is transposed: a strip_sums takes the rows as they are
+};
 struct ordered_panel {
   int32_t loop, rows; // rows 0: there is no such loop
   uint32_t scratch;
-  bool strips; // some columns; all sources that have them have the same loop and rows
+  panel_kind kind;
 };
 
 /// From one row of a panel to the next: another line, or all rows would be in the same sets of the cache.
@@ -212,6 +217,10 @@ struct chain_kernel {
   const chain_scan &scan() const { return *at<chain_scan>(nest); }
   std::span<const reduced_output> reduced() const { return {at<reduced_output>(reductions), nreductions}; }
 };
+
+/// A panel of an ordered walk: lines of memory give all their elements to it. Strips are like those of another source.
+ordered_panel plan_panel(ckernel_builder &out, chain_kernel *k, const chain_layout &layout, const port &p,
+                         const ordered_panel *strips);
 
 inline const chain_kernel *chain_of(const ckernel_prefix *self) { return reinterpret_cast<const chain_kernel *>(self); }
 

@@ -2,35 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dynd/kernel/chain_kernel.h"
+#include "dynd/kernel/chain_strips.h"
 
 namespace dynd::chain {
 
 namespace {
-
-// The lanes of some following blocks of a logical row, from any block on: nodes of the pairwise tree as long as their
-// halves are not both there. They go to a row_lanes when it has come to the first of them.
-class row_segment {
-public:
-  row_segment(char *memory, size_t entries)
-      : lanes_(memory), weight_(reinterpret_cast<size_t *>(memory + 64 * entries)) {}
-
-  /// Of a segment that has `depth` nodes, before the block `end`: the lanes at top() are of `blocks` more, of which
-  /// there is a node.
-  char *top(size_t depth) { return lanes_ + 64 * depth; }
-  void push(const reduce_functions &functions, size_t &depth, size_t blocks, size_t end) {
-    weight_[depth++] = blocks;
-    for (; depth > 1 && weight_[depth - 1] == weight_[depth - 2] && end % (2 * weight_[depth - 1]) == 0; depth--) {
-      functions.combine(top(depth - 2), top(depth - 2), top(depth - 1), 1);
-      weight_[depth - 2] *= 2;
-    }
-  }
-  size_t weight(size_t i) const { return weight_[i]; }
-
-private:
-  char *lanes_;
-  size_t *weight_;
-};
 
 // The nest in order is one logical row. Its elements begin .. end go through in batches, each of which is contiguous
 // for the steps: in memory; or in scratch, collected a run of the innermost loop at a time, or from panels.
@@ -60,19 +36,9 @@ public:
     start(begin);
     size_t at = begin;
     if (strips_) {
-      size_t row = inside(strips_->loop + 1), last = end / row;
-      for (size_t first = (begin + row - 1) / row; first < last;) {
-        size_t rows = std::min(rows_of_strip(first), last - first);
-        if (int status = run_strip(first, rows, row)) {
-          return status;
-        }
-        for (size_t r = 0; r < rows; r++) {
-          if (int status = run_batches(at, block_after((first + r) * row), lanes)) {
-            return status;
-          }
-          at = push_segments(r, lanes);
-        }
-        first += rows;
+      if (int status =
+              strips_->kind == panel_kind::windows ? run_windows(at, end, lanes) : run_strips(at, end, lanes)) {
+        return status;
       }
     }
     int status = run_batches(at, end, lanes);
@@ -107,11 +73,11 @@ private:
       constant &= stride(i, p) == 0 || size(i) == 1;
       direct &= stride(i, p) == intptr_t(inside(i + 1) << source.log2);
     }
-    return constant            ? way::constant
-           : direct            ? way::direct
-           : !panels_[p].rows  ? way::collected
-           : panels_[p].strips ? way::strip
-                               : way::panel;
+    return constant                               ? way::constant
+           : direct                               ? way::direct
+           : !panels_[p].rows                     ? way::collected
+           : panels_[p].kind == panel_kind::whole ? way::panel
+                                                  : way::strip;
   }
 
   void start(size_t begin) {
@@ -268,6 +234,55 @@ private:
   }
 
   // ---- strips
+
+  // The rows of the strip loop that are whole in at .. end; returns with `at` behind what was pushed.
+  int run_strips(size_t &at, size_t end, row_lanes &lanes) {
+    size_t row = inside(strips_->loop + 1), last = end / row;
+    for (size_t first = (at + row - 1) / row; first < last;) {
+      size_t rows = std::min(rows_of_strip(first), last - first);
+      if (int status = run_strip(first, rows, row)) {
+        return status;
+      }
+      for (size_t r = 0; r < rows; r++) {
+        if (int status = run_batches(at, block_after((first + r) * row), lanes)) {
+          return status;
+        }
+        at = push_segments(r, lanes);
+      }
+      first += rows;
+    }
+    return dynd_ok;
+  }
+
+  // The same, as they are in memory.
+  int run_windows(size_t &at, size_t end, row_lanes &lanes) {
+    size_t row = inside(strips_->loop + 1), last = end / row;
+    const port &p = k_->all_ports()[strip_port_];
+    strip_sums sums(*k_->reduced()[0].functions, p.log2, frame_->scratch + strips_->scratch, row);
+    row_columns columns;
+    columns.nloops = nloops_ - strips_->loop - 1;
+    for (int i = 0; i < columns.nloops; i++) {
+      columns.size[i] = size(strips_->loop + 1 + i);
+      columns.stride[i] = stride(strips_->loop + 1 + i, strip_port_);
+    }
+    bool follows = false;
+    for (size_t first = (at + row - 1) / row, rows; first < last; first += rows) {
+      rows = std::min(rows_of_strip(first), last - first);
+      bool few = rows < sums.fewest_rows();
+      if (few || !follows) {
+        if (int status = run_batches(at, few ? block_before((first + rows) * row) : block_after(first * row), lanes)) {
+          return status;
+        }
+      }
+      if (!few) {
+        columns.first = address(p, strip_port_, first);
+        sums.run(columns, first * row - begin_, rows, follows, lanes);
+      }
+      at = block_before((first + rows) * row);
+      follows = !few;
+    }
+    return dynd_ok;
+  }
 
   size_t rows_of_strip(size_t first) const { return rows_of_panel(k_->all_ports()[strip_port_], strip_port_, first); }
 

@@ -24,6 +24,8 @@ using batch_fn = uint32_t (*)(void *dst, const void *a, const void *b, const voi
 /// How far ahead rows that are read from memory one after another are prefetched, in bytes.
 inline constexpr intptr_t row_prefetch_distance = 2048;
 
+struct strip_window;
+
 /// The elements of one logical row go to lanes: with L = 64 / sizeof(T) lanes and blocks of 64 elements, element i goes
 /// to lane i mod L of block i / 64; a lane adds its elements in rising i, starting with the first; lanes without an
 /// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
@@ -80,6 +82,37 @@ struct reduce_functions {
     void (*lanes)(void *lanes, const void *x, const void *about, size_t n);
     void (*rows)(void *dst, const void *x, const void *about, const int64_t *offsets, size_t rows);
   } squares = {};
+  /// Rows side by side. `node`: the lanes of 1, 2, 4 or 8 blocks, which are at slots first, first + 1 ... modulo 8.
+  struct {
+    void (*window)(const strip_window &window);
+    void (*node)(void *lanes, const char *slots, size_t first, size_t blocks);
+  } strips = {};
+};
+
+/// The rows of a window are at most so many, usually no more than window_rows; a line has a number for each (not all
+/// lines begin in the same sets of a cache). The lanes of so many blocks of each row are stored side by side.
+inline constexpr size_t window_rows = 512, most_window_rows = 768, window_line = 784, window_slots = 8;
+
+/// Up to 64 columns of some rows whose elements are side by side, while each is its own part of one logical row. The
+/// number of a column within the window, modulo the lanes, is its position: the elements of one position of a row are
+/// in one lane. The row's offset o, the place of its column 0 within a block, differs by row, so blocks end at other
+/// columns in other rows, but with 64 columns each row comes to the end of one block in each position:
+///
+///   8 lanes, position 2 of the columns 2, 10, 18 .. 58: a row of offset 0 adds them all, a row of offset 20 has its
+///   phase (20 + 2) / 8 = 2: the first 6 finish the block that is open, the last 2 begin the next
+///
+/// Of each position there is a line with a number for each row: its phase, what is open before and after the window,
+/// and, as many lines later, the block that was finished. A block whose end is the window's end is finished (phase 0);
+/// one that begins at its begin was open before (phase 64 / lanes).
+struct strip_window {
+  const char *first;            ///< of row 0; that of row r is r items later
+  intptr_t stride;              ///< from column to column
+  const char *const *addresses; ///< of all columns, where they are not equally far from each other; else null
+  const char *next;             ///< the first column of the next window, to be prefetched
+  size_t columns, rows;         ///< at least 16 bytes of rows; columns below 64 are the last ones of the rows
+  size_t unit;                  ///< what all offsets are multiples of: 64, 32 or 1
+  const char *before, *phase, *identity;
+  char *after;
 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +

@@ -10,6 +10,8 @@
 
 #include "dynd/ops/isa_index_reduce.inc"
 
+#include "dynd/ops/isa_strip_reduce.inc"
+
 #include "dynd/ops/isa_terms_reduce.inc"
 
 namespace dynd::detail {
