@@ -10,10 +10,11 @@ interpreter_hooks the_interpreter;
 
 namespace {
 thread_local bool asking = false;
-}
+thread_local bool undisturbed = false;
+} // namespace
 
 bool ask_whether_to_stop() {
-  if (!the_interpreter.interrupted) {
+  if (!the_interpreter.interrupted || undisturbed) {
     return false;
   }
   bool outside = std::exchange(asking, true);
@@ -29,5 +30,8 @@ void interruptible_walk::ask(const char *operation) {
 }
 
 bool is_inside_handler() { return asking; }
+
+without_interruption::without_interruption() : before_(std::exchange(undisturbed, true)) {}
+without_interruption::~without_interruption() { undisturbed = before_; }
 
 } // namespace dynd

@@ -25,6 +25,18 @@ bool ask_whether_to_stop();
 /// the values of another.
 bool is_inside_handler();
 
+/// While one lives, this thread's evaluations are not stopped: what undoes another comes to its end.
+class without_interruption {
+public:
+  without_interruption();
+  ~without_interruption();
+  without_interruption(const without_interruption &) = delete;
+  without_interruption &operator=(const without_interruption &) = delete;
+
+private:
+  bool before_;
+};
+
 /// For a long walk that is no kernel: asks every some thousand steps, and fails as cancelled where the user wants it.
 class interruptible_walk {
 public:

@@ -6,14 +6,16 @@
 //       [](nd::view<double, 2> to, nd::view<const double, 2> from, const nd::given_keywords &k) { ... });
 //
 // The parameters are the operands in the order of the kernel: destinations, then sources. A core block is a std::span
-// (one dimension without gaps) or a view (any strides); without core dimensions a source is a number, and a destination
-// a reference. Where the only result is a number, the function may return it instead. A last parameter may take the
-// keywords. Types and numbers of dimensions are compared with the signature. Exceptions are errors, as in wrap.h.
+// (one dimension without gaps) or a view (any strides), a `var` result a made_row; without core dimensions a source is
+// a number, and a destination a reference. Where the only result is a number, the function may return it instead. A
+// last parameter may take the keywords. Types and numbers of dimensions are compared with the signature. Exceptions are
+// errors, as in wrap.h.
 #pragma once
 
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -37,6 +39,23 @@ template <class T, int N> struct view {
     using bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
     return *reinterpret_cast<T *>(reinterpret_cast<bytes *>(data) + offset);
   }
+};
+
+/// A row that the function makes, where the result is `var * T`.
+template <class T> class made_row {
+public:
+  made_row(const dynd_core_call &call, int destination, size_t i) : call_(&call), destination_(destination), i_(i) {}
+
+  /// Memory for the elements of the row, zeroed. Has to be called, once, also where there are none.
+  std::span<T> make(size_t count) const {
+    char *memory = dynd_core_make(call_, destination_, i_, int64_t(count));
+    return {memory ? reinterpret_cast<T *>(memory) : throw std::bad_alloc(), count};
+  }
+
+private:
+  const dynd_core_call *call_;
+  int destination_;
+  size_t i_;
 };
 
 /// The keywords of a call, by name.
@@ -92,7 +111,7 @@ template <class P> struct core_parameter { // a number
   using element = std::remove_cvref_t<P>;
   static constexpr int ndim = 0;
   static constexpr bool is_written = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>;
-  static constexpr bool needs_order = false;
+  static constexpr bool needs_order = false, makes_rows = false;
   static P make(char *at, const intptr_t *, const intptr_t *) {
     if constexpr (is_written) {
       return *reinterpret_cast<element *>(at);
@@ -106,7 +125,7 @@ template <class P> struct core_parameter { // a number
 template <class T> struct core_parameter<std::span<T>> {
   using element = std::remove_const_t<T>;
   static constexpr int ndim = 1;
-  static constexpr bool is_written = !std::is_const_v<T>, needs_order = true;
+  static constexpr bool is_written = !std::is_const_v<T>, needs_order = true, makes_rows = false;
   static std::span<T> make(char *at, const intptr_t *size, const intptr_t *) {
     return {reinterpret_cast<T *>(at), size_t(size[0])};
   }
@@ -114,7 +133,7 @@ template <class T> struct core_parameter<std::span<T>> {
 template <class T, int N> struct core_parameter<view<T, N>> {
   using element = std::remove_const_t<T>;
   static constexpr int ndim = N;
-  static constexpr bool is_written = !std::is_const_v<T>, needs_order = false;
+  static constexpr bool is_written = !std::is_const_v<T>, needs_order = false, makes_rows = false;
   static view<T, N> make(char *at, const intptr_t *size, const intptr_t *stride) {
     view<T, N> made;
     made.data = reinterpret_cast<T *>(at);
@@ -122,6 +141,12 @@ template <class T, int N> struct core_parameter<view<T, N>> {
     std::copy_n(stride, N, made.stride.begin());
     return made;
   }
+};
+
+template <class T> struct core_parameter<made_row<T>> {
+  using element = T;
+  static constexpr int ndim = 1;
+  static constexpr bool is_written = true, needs_order = false, makes_rows = true;
 };
 
 // The parameters as they were written, not decayed.
@@ -255,6 +280,15 @@ private:
              core_parameter<parameter<I>>::ndim, core_parameter<parameter<I>>::is_written, I + returns,
              I + returns < parts.results.size()),
      ...);
+    for (size_t o = 0; o < parts.results.size(); o++) {
+      constexpr bool makes[] = {false, core_parameter<parameter<I>>::makes_rows...};
+      const core_pattern &p = *wanted[o];
+      bool is_made = !p.dims.empty() && p.dims[0].kind == type_kind::var_dim;
+      if (is_made != makes[returns ? 0 : o + 1]) {
+        wrong(is_made ? "has a result of var rows, which the function takes as nd::made_row"
+                      : "has no var rows, and the function makes some");
+      }
+    }
   }
 
   void compare(const core_pattern &p, const char *type, int ndim, bool is_written, size_t i, bool result_of_it) {
@@ -296,17 +330,26 @@ private:
     return dynd_ok;
   }
 
+  template <size_t P> static parameter<P> block(const leaf &made, const dynd_core_call &call, size_t i) {
+    constexpr size_t o = P + returns;
+    const std::vector<int64_t> &own = made.owner->sizes[o];
+    intptr_t size[max_core];
+    for (size_t d = 0; d < own.size(); d++) {
+      size[d] = own[d] < 0 ? -2 - own[d] : dynd_core_size(&call, int(own[d]), i);
+    }
+    return core_parameter<parameter<P>>::make(dynd_core_data(&call, int(o), i), size, made.stride[o]);
+  }
+
   template <size_t... I>
   static void call_one(const leaf &made, const dynd_core_call &call, size_t i, std::index_sequence<I...>) {
     const auto &self = static_cast<const core_function_of &>(*made.owner);
     auto argument = [&]<size_t P>(std::integral_constant<size_t, P>) -> parameter<P> {
       constexpr size_t o = P + returns;
-      intptr_t size[max_core];
-      for (size_t d = 0; d < self.sizes[o].size(); d++) {
-        int64_t s = self.sizes[o][d];
-        size[d] = s < 0 ? -2 - s : dynd_core_size(&call, int(s), i);
+      if constexpr (core_parameter<parameter<P>>::makes_rows) {
+        return parameter<P>(call, int(o), i);
+      } else {
+        return block<P>(made, call, i);
       }
-      return core_parameter<parameter<P>>::make(dynd_core_data(&call, int(o), i), size, made.stride[o]);
     };
     auto run = [&]() -> result {
       if constexpr (takes_keywords) {

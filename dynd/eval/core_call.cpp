@@ -8,6 +8,7 @@
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/assign_rows.h"
 #include "dynd/eval/core_layout.h"
 #include "dynd/eval/direct.h"
@@ -180,9 +181,10 @@ private:
           continue;
         }
         if (size_[s] >= 0 && size_[s] != own) {
-          std::string before = from[s] < 0 ? " is " + std::to_string(size_[s])
-                                           : " is " + std::to_string(size_[s]) + " in " + label(from[s]);
-          refuse(error_kind::broadcast, size_name(int(s)) + before + " and " + std::to_string(own) + " in " + label(o));
+          std::string wanted = std::to_string(size_[s]), here = std::to_string(own);
+          refuse(error_kind::broadcast, from[s] < 0 ? label(o) + " has size " + here + " where it takes " + wanted
+                                                    : size_name(int(s)) + " is " + wanted + " in " + label(from[s]) +
+                                                          " and " + here + " in " + label(o));
         }
         size_[s] = own;
         from[s] = o;
@@ -460,6 +462,7 @@ private:
     try {
       run_named(t);
     } catch (...) {
+      without_interruption undoing;
       for (int o = f_.noutputs; o < noperands_; o++) {
         if (before[o]) {
           assign(block_[o].get(), before[o].get());
@@ -523,7 +526,7 @@ void evaluate(const core_function &function, const call_operands &operands, ref<
   if (try_direct(function, operands, how, results, failure)) {
     return;
   }
-  if (!failure.status || !how.once) {
+  if (!failure.is_final(how)) {
     core_call(function, operands, how).run(results);
   }
   if (failure.status) { // it failed the first time, and not again

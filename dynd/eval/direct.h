@@ -20,6 +20,8 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
 struct direct_failure {
   int status = dynd_ok;
   char text[256]; ///< set where the status is not dynd_ok
+  /// Whether no second call looks for the element.
+  bool is_final(const settings &how) const { return status && (how.once || status == dynd_error_cancelled); }
 };
 bool try_direct(const external_function &function, const call_operands &operands, const settings &how,
                 ref<array_block> *results, direct_failure &failure);

@@ -380,7 +380,7 @@ void evaluate(const external_function &function, const call_operands &operands, 
   fused_task fused(typed.name, how);
   fused.t.keep_lock = function.has(dynd_callable_python_lock);
   fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
-  if (!failure.status || !how.once) {
+  if (!failure.is_final(how)) {
     run_or_delay(typed, operands, how, fused, results);
   }
   if (failure.status) { // it failed the first time, and not again

@@ -111,10 +111,10 @@ bool is_about_an_element(error_kind kind) {
       where = first.where.empty() ? "" : " at index " + first.where; // one value has no index
     }
   }
-  if (kind == error_kind::cancelled) {
-    text = std::string(t.name) + ": interrupted";
+  if (text.empty()) {
+    text = std::string(t.name) + (kind == error_kind::cancelled ? ": interrupted" : ": failed");
   }
-  fail(kind, (text.empty() ? std::string(t.name) + ": failed" : text) + where);
+  fail(kind, text + where);
 }
 
 // Runs pieces of a call, each in a frame of its own; the text of the first failure is kept.
@@ -286,10 +286,10 @@ first_failure locate_failure(const task &t) {
   frame.state.stop = &stop;
   first_failure found;
   found.status = call_root(kernel, call, 0, call.count, frame);
+  found.text.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
   if (found.status == dynd_error_cancelled) {
     return found;
   }
-  found.text.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
   // The outermost loop is the call, or there is one call for all.
   const frame_state &failed = frame.state;
   if (failed.lacks_parts) {

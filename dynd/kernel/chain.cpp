@@ -488,7 +488,8 @@ int call_external(const external_operands &f, char *const *stream, const intptr_
     char said[201] = ""; // no exception may leave a kernel: nothing is allocated
     std::memcpy(said, frame->text, sizeof(said) - 1);
     fail_element(frame, 0, nullptr);
-    return status == dynd_error_cancelled ? status : report(frame, status, "%s: %s", f.name, said[0] ? said : "failed");
+    bool asked = status == dynd_error_cancelled && !said[0]; // to stop: the task says so
+    return asked ? status : report(frame, status, "%s: %s", f.name, said[0] ? said : "failed");
   }
   return dynd_ok;
 }

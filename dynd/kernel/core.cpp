@@ -337,8 +337,8 @@ int measure_strided(char *const *stream, const intptr_t *stride, size_t count, c
       if (size[s] >= 0 && size[s] != length) {
         fail_element(frame, i);
         int other = from[s] < 0 ? f->wanted_by[s] : f->number[from[s]];
-        return other < 0 ? report(frame, dynd_error_broadcast, "operand %d has a row of %lld where %s is %lld",
-                                  f->number[o], (long long)length, f->name[s], (long long)size[s])
+        return other < 0 ? report(frame, dynd_error_broadcast, "operand %d has a row of %lld where it takes %lld",
+                                  f->number[o], (long long)length, (long long)size[s])
                          : report(frame, dynd_error_broadcast, "%s is %lld in operand %d and %lld in operand %d",
                                   f->name[s], (long long)size[s], other, (long long)length, f->number[o]);
       }

@@ -146,6 +146,12 @@ def _compiled(source, compiler):
     return ctypes.CDLL(str(target))
 
 
+def _check_texts(caller, name, doc):
+    for what, given in (("name", name), ("doc", doc)):
+        if not isinstance(given, str):
+            raise TypeError(f"{caller}: {what} must be text, not {given!r}")
+
+
 def _scalar_signature(caller, signature):
     """The names of the types of the operands and of the result."""
     signature = ndt.type(signature)
@@ -169,6 +175,7 @@ def from_address(address, signature, *, name="function", doc="", pure=False, thr
     >>> nd.from_address(ctypes.cast(libm.hypot, ctypes.c_void_p).value, "(float64, float64) -> float64")
     """
     signature, operands, result = _scalar_signature("from_address", signature)
+    _check_texts("from_address", name, doc)
     if isinstance(address, bool) or not isinstance(address, int) or not 0 < address < 2**64:
         raise TypeError(f"from_address: expected an address, not {address!r}")
     if _compiler() is None:
@@ -179,25 +186,25 @@ def from_address(address, signature, *, name="function", doc="", pure=False, thr
 
 def _wrapped(address, signature, operands, result, name, doc, flags, original=None):
     """A callable whose loop calls the address. Where there is a Python function that it was made of, it gives a status
-    and has the result's address as its first parameter: see add_wrapped."""
+    and takes addresses, of the result first: see add_wrapped."""
     types = [C_TYPES[t][0] for t in operands]
     own = C_TYPES[result][0]
     numbered = list(enumerate(types))
 
     def call(to, elements):
-        arguments = ", ".join(elements)
         if original is None:
-            return f"*{to} = function({arguments});"
-        at = ", ".join(f"(const char *)&{e}" for e in elements)
-        return (f"if (function({to}, {arguments})) return of->failed(of->original, i, (const char *const[]){{{at}}}, "
-                "frame);")
+            return f"*{to} = function({', '.join('*' + e for e in elements)});"
+        at = ", ".join(f"(const char *){e}" for e in elements)
+        return (f"if (function({', '.join([to, *elements])})) "
+                f"return of->failed(of->original, i, (const char *const[]){{{at}}}, frame);")
     source = WRAPPER.format(
-        result=own, returned="int32_t" if original else own, parameters=", ".join([f"{own} *"] * bool(original) + types),
+        result=own, returned="int32_t" if original else own,
+        parameters=", ".join([f"{own} *", *(f"const {t} *" for t in types)] if original else types),
         locals=" ".join(f"const char *s{i} = src[{i}]; const intptr_t d{i} = stride[{i}];" for i, _ in numbered),
         dense="".join(f" && d{i} == sizeof({t})" for i, t in numbered),
-        dense_call=call(f"(({own} *)dst + i)", [f"((const {t} *)s{i})[i]" for i, t in numbered]),
+        dense_call=call(f"(({own} *)dst + i)", [f"((const {t} *)s{i} + i)" for i, t in numbered]),
         steps="".join(f", s{i} += d{i}" for i, _ in numbered),
-        call=call(f"({own} *)dst", [f"*(const {t} *)s{i}" for i, t in numbered]))
+        call=call(f"({own} *)dst", [f"(const {t} *)s{i}" for i, t in numbered]))
     library = _kept.get(source) or _kept.setdefault(source, _compiled(source, _compiler()))
     made = _dynd.new_callable(name, doc)
     make = ctypes.cast(library.dynd_wrap, ctypes.c_void_p).value
@@ -365,25 +372,30 @@ def _never_raises(function):
 
 
 def _numba_callable(function, signature, name, doc):
-    """A function of @numba.cfunc. What it raises cannot leave it: Numba prints it and gives 0. So a function that may
-    raise is compiled again, to give a status, and where it fails the Python function says why."""
+    """A function of @numba.cfunc. What it raises cannot leave it: Numba prints it and gives 0. Nor does it take complex64
+    as C does. Such a function is compiled again, to take addresses and give a status; where it fails, the Python function
+    says why."""
     signature, operands, result = _scalar_signature("callable", signature)
-    if _never_raises(function):
+    total = _never_raises(function)
+    if total and "complex64" not in (*operands, result):
         _kept["numba", function.address] = function  # it owns the code, and lazy arrays may outlive the callable
         return from_address(function.address, signature, name=name, doc=doc, pure=True)
     if _compiler() is None:
         return _dynd.python_callable(name, str(signature), function._pyfunc, doc)
     import numba
-    names = ", ".join(f"x{i}" for i in range(len(operands)))
-    space = {"function": numba.njit(function._sig, **function._compiler.targetoptions)(function._pyfunc)}
-    exec(f"def guarded(result, {names}):\n"
-         f"    try:\n        result[0] = function({names})\n"
+    own = function._sig
+    names = [f"x{i}" for i in range(len(operands))]
+    values = [f"{n}[0] != 0" if t == "bool" else f"{n}[0]" for n, t in zip(names, operands)]
+    space = {"function": numba.njit(own, **function._compiler.targetoptions)(function._pyfunc)}
+    exec(f"def guarded(result, {', '.join(names)}):\n"
+         f"    try:\n        result[0] = function({', '.join(values)})\n"
          "    except Exception:\n        return 1\n"
          "    return 0\n", space)
-    own = function._sig
-    guarded = numba.cfunc(numba.int32(numba.types.CPointer(own.return_type), *own.args))(space["guarded"])
+    at = [numba.types.CPointer(numba.uint8 if t == numba.boolean else t) for t in (own.return_type, *own.args)]
+    guarded = numba.cfunc(numba.int32(*at))(space["guarded"])
     _kept["numba", guarded.address] = guarded
-    return _wrapped(guarded.address, signature, operands, result, name, doc, PURE, function._pyfunc)
+    return _wrapped(guarded.address, signature, operands, result, name, doc, PURE | (TOTAL if total else 0),
+                    function._pyfunc)
 
 
 def callable(function, signature=None, *, name=None, doc=None, numba=False):
@@ -406,9 +418,7 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
     doc = doc or (getattr(function, "__doc__", "") or "").strip()
-    for what, given in (("name", name), ("doc", doc)):
-        if not isinstance(given, str):
-            raise TypeError(f"callable: {what} must be text, not {given!r}")
+    _check_texts("callable", name, doc)
     if numba:
         import numba as compiler
         _, operands, result = _scalar_signature("callable", signature)

@@ -182,7 +182,7 @@ std::string optional_parameters_text(const std::vector<ndt::type> &all) {
   return text.empty() ? text : text.substr(2);
 }
 
-// "x, w, /, *, ddof=1"
+// "a, /, w, *, ddof=1"
 std::string parameters_text(const nd::callable &f) {
   std::vector<ndt::type> all = f.signatures();
   if (all.size() != 1) {
@@ -193,9 +193,9 @@ std::string parameters_text(const nd::callable &f) {
   int nparameters = all[0]->nfields - all[0]->nkeywords;
   for (int i = 0; i < nparameters; i++) {
     const char *name = all[0]->fields[i].name;
-    text += (i ? ", " : "") + (name ? std::string(name) : std::string(1, char('a' + i)));
+    bool last_nameless = !name && (i + 1 == nparameters || all[0]->fields[i + 1].name);
+    text += (i ? ", " : "") + (name ? std::string(name) : std::string(1, char('a' + i))) + (last_nameless ? ", /" : "");
   }
-  text += ", /";
   for (int i = nparameters; i < all[0]->nfields; i++) {
     const type_field &f = all[0]->fields[i];
     text += std::string(i == nparameters ? ", *" : "") + ", " + f.name + (f.value ? "=" + std::string(f.value) : "");
@@ -209,8 +209,7 @@ std::string document(const nd::callable &f) {
   for (ndt::type signature : f.signatures()) {
     text += std::string(signature.str()) + "\n";
   }
-  text +=
-      "\nDimensions outside of those in the signature may be strided or ragged and broadcast together. Runs at once.\n";
+  text += "\nDimensions outside of those in the signature may be strided or ragged and broadcast together.\n";
   return text + (f.state()->library.empty() ? "" : "From the plug-in " + f.state()->library + "\n");
 }
 

@@ -54,7 +54,8 @@ bool raise_kept_exception(const std::string &text) {
 
 int report_exception(dynd_frame *frame) {
   PyObject *type = PyErr_Occurred();
-  int status = PyErr_GivenExceptionMatches(type, PyExc_TypeError)       ? dynd_error_type
+  int status = !PyErr_GivenExceptionMatches(type, PyExc_Exception)      ? dynd_error_cancelled // Ctrl-C, exit
+               : PyErr_GivenExceptionMatches(type, PyExc_TypeError)     ? dynd_error_type
                : PyErr_GivenExceptionMatches(type, PyExc_OverflowError) ? dynd_error_overflow
                : PyErr_GivenExceptionMatches(type, PyExc_IndexError)    ? dynd_error_index
                : PyErr_GivenExceptionMatches(type, PyExc_MemoryError)   ? dynd_error_memory
@@ -173,15 +174,16 @@ void store(const python_operand &o, char *to, intptr_t *size, nb::handle value, 
       list ? from_python(value.ptr(), ndt::type(o.dtype), access_mode::immutable, {}, error_mode::fractional)
            : to_operand(value.ptr(), nullptr, "its result");
   nd::array made(copy_values(given.get(), access_mode::immutable, ndt::type(o.dtype)));
-  bool fits = made.ndim() == o.ndim && made->type->var_count == 0;
+  int ndim = made.ndim();
+  bool empty = ndim > 0 && ndim < o.ndim && made.size(ndim - 1) == 0; // [] ends there, whatever is meant
+  bool fits = (ndim == o.ndim || empty) && made->type->var_count == 0;
   std::string wanted;
   for (int d = 0; d < o.ndim; d++) {
     bool any = row.call && d == 0;
-    fits = fits && (any || made.size(d) == size[d]);
+    fits = fits && (any || d >= ndim || made.size(d) == size[d]);
     wanted += (d ? ", " : "") + (any ? "var" : std::to_string(size[d]));
   }
-  bool empty = row.call && made.ndim() > 0 && made.size(0) == 0; // [] has one dimension, whatever is meant
-  if (!fits && !empty) {
+  if (!fits) {
     throw error(error_kind::broadcast, "the Python function gave " + std::string(given.type().str()) +
                                            ", where the result has shape (" + wanted + (o.ndim == 1 ? ",)" : ")"));
   }
@@ -231,6 +233,10 @@ private:
   inline static thread_local int depth_ = 0;
 };
 
+nb::object called(PyObject *function, PyObject *arguments, PyObject *keywords) {
+  return steal(or_sleep([&] { return PyObject_Call(function, arguments, keywords); }));
+}
+
 void call_function(const python_leaf &leaf, python_call &c) {
   python_depth deeper;
   const std::vector<python_operand> &all = *leaf.operands;
@@ -241,7 +247,7 @@ void call_function(const python_leaf &leaf, python_call &c) {
     PyTuple_SET_ITEM(arguments.ptr(), i, block_object(all[size_t(o)], c.at[o], c.size[o], c.inout[o]).release().ptr());
   }
   setting_scope<bool> nested(&settings::once, true);
-  nb::object result = steal(PyObject_Call(leaf.owner->object, arguments.ptr(), leaf.keywords));
+  nb::object result = called(leaf.owner->object, arguments.ptr(), leaf.keywords);
   if (leaf.noutputs > 1 && (!PyTuple_Check(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != leaf.noutputs)) {
     throw error(error_kind::type, "the Python function must give a tuple of " + std::to_string(leaf.noutputs) +
                                       " results, not " + nb::repr(result).c_str());
@@ -387,14 +393,14 @@ int fail_as_python(const void *self, size_t index, const char *const *src, dynd_
   auto *original = static_cast<const original_function *>(self);
   int status = dynd_ok;
   if (PyGILState_GetThisThreadState()) {
-    nb::gil_scoped_acquire lock;
+    with_interpreter lock;
     status = guarded_call(frame, index, [&] {
       nb::list arguments;
       for (size_t o = 0; o < original->operands.size(); o++) {
         arguments.append(element_object(original->operands[o], src[o]));
       }
       python_depth deeper;
-      original->function(*arguments);
+      called(original->function.ptr(), nb::tuple(arguments).ptr(), nullptr);
     });
   }
   if (status) {

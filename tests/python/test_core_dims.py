@@ -397,8 +397,10 @@ def test_structs_in_core_dimensions():
 def test_overloads_of_core_kernels():
     assert [str(s) for s in nd.core_sum3.signatures] == ["(3 * float64) -> float64", "(var * int64) -> int64"]
     assert nd.core_sum3(np.ones((2, 3))).tolist() == [3.0, 3.0]
-    with pytest.raises(ValueError, match="core_sum3: 3 is 3 and 2 in operand 0"):
+    with pytest.raises(ValueError, match="core_sum3: operand 0 has size 2 where it takes 3"):
         nd.core_sum3(np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"core_sum3: operand 0 has a row of 1 where it takes 3 at index \(1,\)"):
+        nd.core_sum3(nd.array([[1.0, 2.0, 3.0], [1.0]]))
     with pytest.raises(TypeError) as caught:
         nd.core_sum3(nd.array(["a"]))
     assert "(3 * float64) -> float64: operand 0" in str(caught.value) and "(var * int64) -> int64: operand 0" in str(caught.value)

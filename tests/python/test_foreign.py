@@ -457,96 +457,6 @@ def test_wrappers_are_compiled_once(monkeypatch, tmp_path):
     assert nd.from_c("double atan2(double, double)", "libm.so.6")(0.0, 1.0).tolist() == 0.0
 
 
-# ---- Numba ----------------------------------------------------------------------------------------------------------
-
-def test_what_numba_says_of_its_types_holds():
-    numba = pytest.importorskip("numba")
-    whole = numba.cfunc("int64(int64)")(lambda x: 2 * x)
-    assert nd.callable(whole, "(x: int64) -> int64")([3]).tolist() == [6]
-    for signature in ("(float64) -> float64", "(int64, int64) -> int64", "(int64) -> int32"):
-        with pytest.raises(TypeError, match=r"callable: _lambda_ was compiled by Numba as \(int64\) -> int64, not"):
-            nd.callable(whole, signature)
-    with pytest.raises(TypeError, match="from_ufunc: untyped has no loops yet; give its types where it is made"):
-        nd.from_ufunc(numba.vectorize(untyped))
-
-
-def untyped(x):
-    return x * 2
-
-
-def test_numba():
-    numba = pytest.importorskip("numba")
-
-    @numba.cfunc("float64(float64, int64)")
-    def power(x, n):
-        return x ** n
-    f = nd.callable(power)
-    assert str(f.signatures[0]) == "(float64, int64) -> float64"
-    assert f(ROWS, 2).tolist() == [[x ** 2 for x in row] for row in ROWS]
-    del power
-    gc.collect()
-    assert f(3.0, 2).tolist() == 9.0
-    g = nd.callable(lambda x, y: x - y, "(float64, float64) -> float64", numba=True)
-    assert g(ROWS, 1).tolist() == [[x - 1 for x in row] for row in ROWS]
-
-    @numba.vectorize(["float64(float64, float64)", "int64(int64, int64)"])
-    def difference(x, y):
-        return x - y
-    h = nd.from_ufunc(difference)
-    assert h(ROWS, 1.0).tolist() == [[x - 1 for x in row] for row in ROWS]
-
-    @numba.guvectorize(["(float64[:], float64[:])"], "(n)->(n)")
-    def reversed_row(x, out):
-        for i in range(len(x)):
-            out[i] = x[len(x) - 1 - i]
-    assert nd.from_ufunc(reversed_row)(ROWS).tolist() == [row[::-1] for row in ROWS]
-
-
-def test_what_a_function_raises_that_numba_compiled():
-    """Its own exception, at the first element; on threads, too. Numba alone would print it and give 0."""
-    import numba
-
-    @numba.cfunc("float64(float64)")
-    def root(x):
-        if x < 0:
-            raise ValueError("less than nothing")
-        return x ** 0.5
-    f = nd.callable(root)
-    assert f([[4.0, 9.0], [1.0]]).tolist() == [[2.0, 3.0], [1.0]]
-    assert f(nd.array([4.0, None])).tolist() == [2.0, None]
-    many = np.ones(1_000_000)
-    many[[345_678, 999_999]] = -1
-    for values, index in (([[4.0], [1.0, -1.0]], "(1, 1)"), (many, "(345678,)"), (many.reshape(1000, 1000), "(345, 678)")):
-        for call in (f, lambda x: nd.reduce(nd.add, f(x), axis=0)):
-            with pytest.raises(ValueError, match="less than nothing") as caught:
-                call(nd.array(values))
-            assert caught.value.__notes__ == [f"root: ValueError in the Python function at index {index}"]
-    inverse = nd.callable(lambda x: 1 // x, "(int64) -> int64", numba=True, name="inverse")
-    with pytest.raises(ZeroDivisionError):
-        inverse([1, 0])
-    with pytest.raises(ZeroDivisionError):
-        nd.reduce(nd.callable(lambda x, y: x // y, "(int64, int64) -> int64", numba=True), [[8, 2], [3, 0]], axis=1)
-
-
-def test_what_numba_knows_not_to_raise_may_be_lazy():
-    x = nd.array(np.linspace(-1, 2, 200_000))
-    clip = nd.callable(lambda x: min(max(x, 0.0), 1.0), "(float64) -> float64", numba=True, name="clip01")
-    checked = nd.callable(lambda x: 1 / x, "(float64) -> float64", numba=True, name="checked")
-    assert "=clip01(" in str(nd.explain(lambda: clip(x + 1).sum())) and "=add(" in str(nd.explain(lambda: clip(x + 1).sum()))
-    assert "checked" not in str(nd.explain(lambda: nd.sum(checked(x + 3))).splitlines()[-1])
-
-
-def test_a_function_fails_that_raises_only_when_it_is_compiled():
-    def picky(x):
-        if x > 1:
-            raise ValueError("large")
-        return x
-    f = nd.callable(picky, "(int64) -> int64", numba=True)
-    picky.__code__ = (lambda x: x).__code__                            # Numba has compiled the other one
-    with pytest.raises(ValueError, match=r"picky: the compiled function raised an exception at index \(1,\)"):
-        f([1, 2])
-
-
 def test_functions_that_call_themselves_stop_before_the_stack_does():
     f = nd.callable(lambda x: float(f([x - 1])[0]) + 1 if x > 0 else 0.0, "(float64) -> float64")
     assert f([50.0]).tolist() == [50.0]
@@ -567,3 +477,33 @@ def test_an_overload_of_an_operation_passes_its_exception_on():
         with pytest.raises(KeyError, match="original") as caught:
             call()
         assert any("KeyError in the Python function" in note for note in caught.value.__notes__)
+
+
+def test_empty_results_of_several_dimensions():
+    """A list of no rows does not say how long they would be."""
+    outer = nd.callable(lambda a, b: [[x * y for y in b.tolist()] for x in a.tolist()],
+                        "(M * float64, N * float64) -> M * N * float64")
+    for m, n in ((0, 3), (3, 0), (0, 0), (2, 3)):
+        assert np.asarray(outer(np.ones(m), np.ones(n))).shape == (m, n)
+    assert outer([[1.0], []], [2.0, 3.0]).tolist() == [[[2.0, 3.0]], []]
+    cube = nd.callable(lambda x, n: [[]] * int(n), "(x: float64, n: int64) -> n * 0 * 2 * float64")
+    assert np.asarray(cube(1.0, 3)).shape == (3, 0, 2)
+    wrong = nd.callable(lambda x, n: [], "(x: float64, n: int64) -> n * 2 * float64")
+    with pytest.raises(ValueError, match=r"gave strided \* float64, where the result has shape \(3, 2\)"):
+        wrong(1.0, 3)
+
+
+def test_help_of_a_callable_says_what_may_be_given_by_name():
+    named = nd.callable(lambda x, y, *, n: x + y + n, "(x: float64, y: float64, *, n: int64 = 1) -> float64")
+    assert str(inspect.signature(named)) == "(x, y, *, n=1)" and named(1.0, y=2.0).tolist() == 4.0
+    mixed = nd.callable(lambda x, y: x - y, "(float64, y: float64) -> float64")
+    assert str(inspect.signature(mixed)) == "(a, /, y)" and mixed(3.0, y=1.0).tolist() == 2.0
+    assert "at once" not in nd.from_c("double hypot(double, double)", "libm.so.6", pure=True).__doc__   # it may be lazy
+
+
+@pytest.mark.parametrize("what", ["name", "doc"])
+def test_names_are_text(what):
+    for call in (lambda **given: nd.from_address(1, "(float64) -> float64", **given),
+                 lambda **given: nd.callable(len, "(float64) -> float64", **given)):
+        with pytest.raises(TypeError, match=f": {what} must be text, not 3"):
+            call(**{what: 3})

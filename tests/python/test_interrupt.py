@@ -205,6 +205,27 @@ def test_comparing_rows_stops():
     assert late_by(0.03, lambda: short + long) < 0.2
 
 
+@pytest.mark.parametrize("signature", ["(float64) -> float64", "(N * float64) -> N * float64"])
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, SystemExit])
+def test_a_python_function_that_is_interrupted_is_not_called_again(signature, exception):
+    """To find the element would take as long as the call did until then, and the rest of it."""
+    calls = []
+
+    def function(x):
+        calls.append(x)
+        if len(calls) == 5:
+            raise exception("enough")
+        return x
+    f = nd.callable(function, signature, name="f")
+    outer = nd.callable(lambda row: f(row).tolist()[0], "(N * float64) -> float64")
+    for call in (lambda: f(np.ones((10, 1))), lambda: f(nd.array([[1.0]] * 4 + [[]] * 3 + [[1.0]] * 3)),
+                 lambda: [f([1.0]) for _ in range(10)], lambda: outer(np.ones((10, 1)))):
+        calls.clear()
+        with pytest.raises(exception, match="enough") as caught:
+            call()
+        assert len(calls) == 5 and caught.value.__notes__[0] == f"f: {exception.__name__} in the Python function"
+
+
 def test_another_handlers_exception_comes_through():
     class Enough(Exception):
         pass

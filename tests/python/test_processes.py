@@ -58,6 +58,27 @@ def test_a_program_ends_while_a_daemon_thread_computes(threads):
         assert done.stderr == ""
 
 
+@pytest.mark.parametrize("call", ["same(small)", "same(large)", "first(large.reshape(-1, 2))", "refused(small)", "refused(large)"])
+def test_a_program_ends_while_a_daemon_thread_is_in_a_python_function(call):
+    """Python ends the thread where the function wants the lock again: below it are the frames of kernels."""
+    done = run(
+        f"""
+        same = nd.callable(lambda x: x, "(float64) -> float64")
+        first = nd.callable(lambda row: row.tolist()[0], "(N * float64) -> float64")
+        inverse = nd.callable(lambda x: 1 // x, "(int64) -> int64", numba=True)
+        def refused(x):
+            try:
+                inverse(x.astype("int64"))
+            except ZeroDivisionError:
+                pass
+        small, large = np.arange(3.0), np.arange(300_000.0)
+        for _ in range(3):
+            in_thread(lambda: {call})
+        """
+    )
+    assert done.stderr == ""
+
+
 def test_a_child_computes_after_the_threads_have_run():
     run(
         """

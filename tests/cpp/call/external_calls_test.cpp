@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <span>
+#include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -10,6 +12,8 @@
 #include "dynd/array/block.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/call/callable.h"
+#include "dynd/call/functions.h"
+#include "dynd/call/wrap_core.h"
 #include "dynd/eval/threads.h"
 #include "fixture.h"
 #include "kernel_of.h"
@@ -99,6 +103,26 @@ TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
   EXPECT_TRUE(cancelled);
   EXPECT_GT(waiting, 0) << "no other thread took part";
   EXPECT_EQ(stopped, waiting);
+}
+
+std::atomic<bool> wants_to_stop = false;
+
+TEST(ExternalCalls, WhatAFailureUndoesIsUndoneWhoeverWantsToStop) {
+  nd::callable negate(nd::make_kernel("negate", "(x: inout N * float64) -> void", [](std::span<double> x) {
+    for (double &value : x) {
+      wants_to_stop = wants_to_stop || value == 59999;
+      value = value == 59999 ? throw std::domain_error("the last one") : -value;
+    }
+  }));
+  const intptr_t size = 40'000; // rows that are asked about one after another
+  nd::array rows = nd::empty(ndt::type("strided * var * float64"), &size), arguments[] = {rows};
+  nd::assign(rows, ramp("40000 * var * float64"));
+  const std::string before = testing::bits(rows);
+  the_interpreter.interrupted = [] { return bool(wants_to_stop); };
+  std::string said = testing::failure([&] { negate.call_all(arguments); });
+  the_interpreter.interrupted = nullptr;
+  EXPECT_EQ(said, "value: negate: the last one");
+  EXPECT_TRUE(testing::bits(rows) == before);
 }
 
 } // namespace

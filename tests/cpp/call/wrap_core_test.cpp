@@ -1,4 +1,5 @@
 // C++ functions on spans and views as kernels with core dimensions.
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -79,6 +80,37 @@ TEST(WrapCore, NumbersDestinationsAndInout) {
   nd::array arguments[] = {nd::array(2.0), x};
   EXPECT_TRUE(scale.call_all(arguments).empty());
   EXPECT_EQ(text(x), "[2.0, 4.0, 6.0]");
+}
+
+TEST(WrapCore, RowsThatTheFunctionMakes) {
+  auto keep = [](nd::made_row<double> to, std::span<const double> row, const nd::given_keywords &k) {
+    double least = k.get<double>("least");
+    auto kept = to.make(size_t(std::count_if(row.begin(), row.end(), [&](double x) { return x >= least; })));
+    std::copy_if(row.begin(), row.end(), kept.begin(), [&](double x) { return x >= least; });
+  };
+  const char *signature = "(N * float64, *, least: float64 = 2) -> var * float64";
+  nd::callable f(nd::make_kernel("keep", signature, keep));
+  EXPECT_EQ(text(f(parse("3 * var * float64", "[[1, 2, 3], [], [1]]"))), "[[2.0, 3.0], [], []]");
+  EXPECT_EQ(text(f(parse("1 * var * var * float64", "[[[1, 2], [3]]]"))), "[[[2.0], [3.0]]]");
+  auto both = [](std::span<double> same, nd::made_row<int32_t> twice, std::span<const double> row) {
+    std::copy(row.begin(), row.end(), same.begin());
+    twice.make(2 * row.size())[0] = 7;
+  };
+  nd::callable g(nd::make_kernel("both", "(N * float64) -> (N * float64, var * int32)", both));
+  nd::array one[] = {nd::array{1.0, 2.0}};
+  std::vector<nd::array> results = g.call_all(one);
+  EXPECT_EQ(text(results[0]) + text(results[1]), "[1.0, 2.0][7, 0, 0, 0]");
+  auto huge = [](nd::made_row<double> to, double) { to.make(size_t(1) << 60); };
+  EXPECT_NE(failure([&] { nd::callable(nd::make_kernel("huge", "(float64) -> var * float64", huge))(1.0); }),
+            "no error");
+  auto fill = [](std::span<double> to, std::span<const double>) { std::fill(to.begin(), to.end(), 1); };
+  EXPECT_EQ(failure([&] { nd::make_kernel("f", "(N * float64) -> var * float64", fill); }),
+            "f: signature \"(N * float64) -> var * float64\" has a result of var rows, which the function takes as "
+            "nd::made_row");
+  EXPECT_EQ(
+      failure([&] { nd::make_kernel("f", "(N * float64, *, least: float64 = 2) -> N * float64", keep); }),
+      "f: signature \"(N * float64, *, least: float64 = 2) -> N * float64\" has no var rows, and the function makes "
+      "some");
 }
 
 TEST(WrapCore, ExceptionsNameTheElement) {
