@@ -332,11 +332,12 @@ def from_ufunc(ufunc):
     nd.array([[2.0, 4.0], [12.0]], type="strided * var * float64")
     """
     numpy = sys.modules.get("numpy")
-    ufunc = getattr(ufunc, "ufunc", ufunc)
+    writes = getattr(getattr(ufunc, "gufunc_builder", None), "writable_args", ())  # of Numba
+    of_numba, ufunc = hasattr(ufunc, "ufunc"), getattr(ufunc, "ufunc", ufunc)
     if numpy is None or not isinstance(ufunc, numpy.ufunc):
         raise TypeError(f"from_ufunc: expected a ufunc, not {ufunc!r}")
     name = re.sub(r"\W", "_", ufunc.__name__)
-    if name.startswith("qr_r_raw"):  # NumPy's qr hands it a copy
+    if writes or name.startswith("qr_r_raw"):  # NumPy's qr hands it a copy
         raise TypeError(f"from_ufunc: {name} writes to its operand, which its signature does not say")
     made = _dynd.new_callable(name, (ufunc.__doc__ or "").strip())
     for dims, sizes, places in _core_dims(ufunc):
@@ -352,11 +353,11 @@ def from_ufunc(ufunc):
                 _dynd.add_ufunc_loop(made, ufunc, index, f"({', '.join(operands)}) -> {result}", sizes, places,
                                      _chosen_sizes(ufunc, types, dims))
                 known.add(tuple(operands))
-    if not ufunc.types:
+    if of_numba and not ufunc.types:
         raise TypeError(f"from_ufunc: {name} has no loops yet; give its types where it is made, "
                         "as @numba.vectorize(['float64(float64)'])")
     if not made.signatures:
-        raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types)}")
+        raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types) or 'NumPy lists none'}")
     return made
 
 
