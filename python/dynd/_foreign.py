@@ -414,7 +414,12 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
     if isinstance(function, str):
         if signature is not None:
             raise TypeError("callable: a name alone has no signature; add overloads with .add(function, signature)")
-        return _dynd.find_callable(function) or _dynd.new_callable(function, doc or "")
+        found = _dynd.find_callable(function)
+        if found is None and function in vars(sys.modules["dynd.nd"]):
+            raise ValueError(f"callable: nd.{function} is a function of its own, without overloads")
+        if not function.isidentifier():
+            raise ValueError(f"callable: {function!r} cannot be a name: it is no identifier")
+        return found or _dynd.new_callable(function, doc or "")
     if isinstance(function, type(_dynd.add)) and signature is None:
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
