@@ -416,8 +416,8 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
     if isinstance(function, str):
         if signature is not None:
             raise TypeError("callable: a name alone has no signature; add overloads with .add(function, signature)")
-        found = _dynd.find_callable(function)
-        if found is None and function in vars(sys.modules["dynd.nd"]):
+        found = getattr(sys.modules["dynd.nd"], function, None)
+        if found is not None and not isinstance(found, type(_dynd.add)):
             raise ValueError(f"callable: nd.{function} is a function of its own, without overloads")
         if not function.isidentifier():
             raise ValueError(f"callable: {function!r} cannot be a name: it is no identifier")
