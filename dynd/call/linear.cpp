@@ -281,6 +281,20 @@ private:
     return labels;
   }
 
+  // Of a label in an operand; -1 where it has none.
+  intptr_t size_in(size_t operand, int label) const {
+    const std::vector<int> &own = given_[operand];
+    auto at = std::find(own.begin(), own.end(), label);
+    return at == own.end() ? -1 : operands_[operand].size(int(at - own.begin()));
+  }
+
+  [[noreturn]] void refuse_sizes(int label, intptr_t a, size_t operand_a, intptr_t b, size_t operand_b) const {
+    std::string name = label > 0 ? std::string(1, char(label)) : "a dimension of ...";
+    refuse(name + " is " + std::to_string(a) + " in operand " + std::to_string(operand_a) + " and " +
+               std::to_string(b) + " in operand " + std::to_string(operand_b),
+           error_kind::broadcast);
+  }
+
   // A size of 1 stretches.
   void note_sizes(size_t i) {
     for (size_t d = 0; d < given_[i].size(); d++) {
@@ -291,15 +305,15 @@ private:
       auto first = std::find(given_[i].begin(), given_[i].end(), given_[i][d]); // a diagonal has one size
       intptr_t of_first = operands_[i].size(int(first - given_[i].begin()));
       if (own != of_first) {
-        refuse("a label has the sizes " + std::to_string(of_first) + " and " + std::to_string(own) + " in operand " +
-                   std::to_string(i),
-               error_kind::broadcast);
+        refuse_sizes(given_[i][d], of_first, i, own, i);
       }
       auto [known, added] = size_.try_emplace(given_[i][d], own);
       if (!added && known->second != own && known->second != 1 && own != 1) {
-        refuse("a label has the sizes " + std::to_string(known->second) + " and " + std::to_string(own) +
-                   " in operand " + std::to_string(i),
-               error_kind::broadcast);
+        size_t before = 0; // the first operand with that size
+        while (size_in(before, known->first) != known->second) {
+          before++;
+        }
+        refuse_sizes(known->first, known->second, before, own, i);
       }
       known->second = known->second == 1 ? own : known->second;
     }

@@ -12,6 +12,7 @@
 #include "dynd/eval/assign_rows.h"
 #include "dynd/eval/core_layout.h"
 #include "dynd/eval/direct.h"
+#include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
 #include "dynd/eval/task.h"
 #include "dynd/eval/work.h"
@@ -36,6 +37,7 @@ public:
     measure();
     for (int o = 0; o < f_.noutputs; o++) {
       if (is_made(o)) {
+        refuse_to_be_kept();
         made_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
         place_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
       } else {
@@ -60,6 +62,13 @@ private:
 
   [[noreturn]] void refuse(error_kind kind, const std::string &why) const {
     fail(kind, std::string(name()) + ": " + why);
+  }
+
+  // The rows that a kernel makes are in memory of this call.
+  void refuse_to_be_kept() const {
+    if (how_.watching && how_.watching->keep) {
+      refuse(error_kind::type, "makes rows, which a kernel on buffers has no memory for");
+    }
   }
 
   // ---- the operands ----------------------------------------------------------------------------------------------

@@ -151,9 +151,15 @@ private:
   interruption interruption_;
 };
 
-// Elements that are not made of numbers may take long each.
+bool calls_external(const task &t) {
+  return std::any_of(t.p.steps, t.p.steps + t.p.nsteps,
+                     [](const program_step &step) { return step.kind == step_kind::external; });
+}
+
+// Elements that are not made of numbers, or that external code computes, may take long each.
 intptr_t elements_of_piece(const task &t) {
-  return num_threads() == 1 && !t.leaf ? lone_piece_elements / std::max<intptr_t>(1, t.p.nsteps) : piece_elements;
+  bool quick = !t.leaf && !calls_external(t);
+  return num_threads() == 1 && quick ? lone_piece_elements / std::max<intptr_t>(1, t.p.nsteps) : piece_elements;
 }
 
 // Columns are read in rows as long as the walk wants them, unless that takes too long to be stopped in time.
@@ -276,10 +282,8 @@ first_failure locate_failure(const task &t) {
   ckernel_builder kernel;
   root_call call;
   // External code may not fail a second time: it is called for one element after another.
-  bool external = std::any_of(t.p.steps, t.p.steps + t.p.nsteps,
-                              [](const program_step &step) { return step.kind == step_kind::external; });
   tree_options options;
-  options.together = external ? 1 : 512;
+  options.together = calls_external(t) ? 1 : 512;
   build_in_order(kernel, t, false, options, call);
   work_frame frame(kernel.scratch_size);
   interruption stop(true);

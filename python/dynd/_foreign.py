@@ -152,16 +152,18 @@ def _check_texts(caller, name, doc):
             raise TypeError(f"{caller}: {what} must be text, not {given!r}")
 
 
-def _scalar_signature(caller, signature):
+def _scalar_signature(caller, what, signature):
     """The names of the types of the operands and of the result."""
+    if signature is None:
+        raise TypeError(f"{caller}: {what} takes a signature, as '(float64) -> float64'")
     signature = ndt.type(signature)
     if any(p[3] != "positional" for p in signature.parameters):
-        raise TypeError(f"{caller}: a C function by its address takes numbers by their position: {signature}")
+        raise TypeError(f"{caller}: {what} takes numbers by their position: {signature}")
     operands = [str(p[1]) for p in signature.parameters]
     result = str(signature.result)
     for name in [*operands, result]:
         if name not in C_TYPES:
-            raise TypeError(f"{caller}: a C function by its address takes and gives one number each, not {name}: {signature}")
+            raise TypeError(f"{caller}: {what} takes and gives one number each, not {name}: {signature}")
     return signature, operands, result
 
 
@@ -174,7 +176,7 @@ def from_address(address, signature, *, name="function", doc="", pure=False, thr
 
     >>> nd.from_address(ctypes.cast(libm.hypot, ctypes.c_void_p).value, "(float64, float64) -> float64")
     """
-    signature, operands, result = _scalar_signature("from_address", signature)
+    signature, operands, result = _scalar_signature("from_address", "a C function by its address", signature)
     _check_texts("from_address", name, doc)
     if isinstance(address, bool) or not isinstance(address, int) or not 0 < address < 2**64:
         raise TypeError(f"from_address: expected an address, not {address!r}")
@@ -332,11 +334,12 @@ def from_ufunc(ufunc):
     nd.array([[2.0, 4.0], [12.0]], type="strided * var * float64")
     """
     numpy = sys.modules.get("numpy")
-    ufunc = getattr(ufunc, "ufunc", ufunc)
+    writes = getattr(getattr(ufunc, "gufunc_builder", None), "writable_args", ())  # of Numba
+    of_numba, ufunc = hasattr(ufunc, "ufunc"), getattr(ufunc, "ufunc", ufunc)
     if numpy is None or not isinstance(ufunc, numpy.ufunc):
         raise TypeError(f"from_ufunc: expected a ufunc, not {ufunc!r}")
     name = re.sub(r"\W", "_", ufunc.__name__)
-    if name.startswith("qr_r_raw"):  # NumPy's qr hands it a copy
+    if writes or name.startswith("qr_r_raw"):  # NumPy's qr hands it a copy
         raise TypeError(f"from_ufunc: {name} writes to its operand, which its signature does not say")
     made = _dynd.new_callable(name, (ufunc.__doc__ or "").strip())
     for dims, sizes, places in _core_dims(ufunc):
@@ -352,11 +355,11 @@ def from_ufunc(ufunc):
                 _dynd.add_ufunc_loop(made, ufunc, index, f"({', '.join(operands)}) -> {result}", sizes, places,
                                      _chosen_sizes(ufunc, types, dims))
                 known.add(tuple(operands))
-    if not ufunc.types:
+    if of_numba and not ufunc.types:
         raise TypeError(f"from_ufunc: {name} has no loops yet; give its types where it is made, "
                         "as @numba.vectorize(['float64(float64)'])")
     if not made.signatures:
-        raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types)}")
+        raise TypeError(f"from_ufunc: {name} has no loop for types of this library: {', '.join(ufunc.types) or 'NumPy lists none'}")
     return made
 
 
@@ -375,7 +378,7 @@ def _numba_callable(function, signature, name, doc):
     """A function of @numba.cfunc. What it raises cannot leave it: Numba prints it and gives 0. Nor does it take complex64
     as C does. Such a function is compiled again, to take addresses and give a status; where it fails, the Python function
     says why."""
-    signature, operands, result = _scalar_signature("callable", signature)
+    signature, operands, result = _scalar_signature("callable", "a function that Numba compiles", signature)
     total = _never_raises(function)
     if total and "complex64" not in (*operands, result):
         _kept["numba", function.address] = function  # it owns the code, and lazy arrays may outlive the callable
@@ -413,7 +416,12 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
     if isinstance(function, str):
         if signature is not None:
             raise TypeError("callable: a name alone has no signature; add overloads with .add(function, signature)")
-        return _dynd.find_callable(function) or _dynd.new_callable(function, doc or "")
+        found = getattr(sys.modules["dynd.nd"], function, None)
+        if found is not None and not isinstance(found, type(_dynd.add)):
+            raise ValueError(f"callable: nd.{function} is a function of its own, without overloads")
+        if not function.isidentifier():
+            raise ValueError(f"callable: {function!r} cannot be a name: it is no identifier")
+        return found or _dynd.new_callable(function, doc or "")
     if isinstance(function, type(_dynd.add)) and signature is None:
         return function
     name = name or re.sub(r"\W", "_", getattr(function, "__name__", "") or "function")
@@ -421,8 +429,8 @@ def callable(function, signature=None, *, name=None, doc=None, numba=False):
     _check_texts("callable", name, doc)
     if numba:
         import numba as compiler
-        _, operands, result = _scalar_signature("callable", signature)
-        function = compiler.cfunc(f"{result}({', '.join(operands)})")(function)
+        _, operands, result = _scalar_signature("callable", "a function that Numba compiles", signature)
+        function = compiler.cfunc(f"{result}({', '.join(operands)})")(getattr(function, "py_func", function))  # of @njit
     if hasattr(function, "address") and hasattr(function, "_sig"):
         own = ndt.type(_numba_signature(function))
         if signature is not None and [p[1] for p in ndt.type(signature).parameters] + [ndt.type(signature).result] != \

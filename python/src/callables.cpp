@@ -182,6 +182,11 @@ std::string optional_parameters_text(const std::vector<ndt::type> &all) {
   return text.empty() ? text : text.substr(2);
 }
 
+// A default as inspect reads it, which knows literals only.
+std::string python_text(const std::string &value) {
+  return value == "nan" ? "1e999-1e999" : value == "inf" ? "1e999" : value == "-inf" ? "-1e999" : value;
+}
+
 // "a, /, w, *, ddof=1"
 std::string parameters_text(const nd::callable &f) {
   std::vector<ndt::type> all = f.signatures();
@@ -198,7 +203,7 @@ std::string parameters_text(const nd::callable &f) {
   }
   for (int i = nparameters; i < all[0]->nfields; i++) {
     const type_field &f = all[0]->fields[i];
-    text += std::string(i == nparameters ? ", *" : "") + ", " + f.name + (f.value ? "=" + std::string(f.value) : "");
+    text += std::string(i == nparameters ? ", *" : "") + ", " + f.name + (f.value ? "=" + python_text(f.value) : "");
   }
   return text;
 }

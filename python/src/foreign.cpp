@@ -373,6 +373,11 @@ nd::kernel python_kernel(const std::string &name, std::string_view signature, Py
     made->makes_rows.push_back(!p.dims.empty() && p.dims[0].kind == type_kind::var_dim);
   }
   for (const core_pattern &p : parts.operands) {
+    if (p.inout && p.dims.empty()) {
+      throw error(error_kind::type,
+                  name + ": signature \"" + std::string(signature) +
+                      "\" has one value that is written, which no Python function can: it takes rows");
+    }
     made->inout.push_back(p.inout);
     made->makes_rows.push_back(false);
   }

@@ -332,9 +332,11 @@ def test_operations_are_callables():
     assert str(inspect.signature(nd.multiply)) == "(a, b, /)" and "multiply(a, b, /)" in pydoc.plain(pydoc.render_doc(nd.multiply))
     with pytest.raises(TypeError, match="multiply: has no keyword x"):
         nd.multiply(1, 2, x=3)
-    for entry in nd.operations():
-        for signature in nd.callable(entry.name).signatures:
-            assert ndt.type(str(signature)) == signature
+    elementwise = [f for f in (getattr(nd, entry.name) for entry in nd.operations()) if type(f) is type(nd.add)]
+    assert len(elementwise) > 90                                        # reductions are functions of their own
+    for f in elementwise:
+        assert nd.callable(f.__name__) is f and f.signatures != []
+        assert all(ndt.type(str(signature)) == signature for signature in f.signatures)
 
 
 # ---- C --------------------------------------------------------------------------------------------------------------
@@ -498,7 +500,16 @@ def test_help_of_a_callable_says_what_may_be_given_by_name():
     assert str(inspect.signature(named)) == "(x, y, *, n=1)" and named(1.0, y=2.0).tolist() == 4.0
     mixed = nd.callable(lambda x, y: x - y, "(float64, y: float64) -> float64")
     assert str(inspect.signature(mixed)) == "(a, /, y)" and mixed(3.0, y=1.0).tolist() == 2.0
+    special = nd.callable(lambda x, *, a, b, c: x, "(x: float64, *, a: float64 = nan, b: float64 = inf, c: float64 = -inf) -> float64")
+    assert str(inspect.signature(special)) == "(x, *, a=nan, b=inf, c=-inf)"
     assert "at once" not in nd.from_c("double hypot(double, double)", "libm.so.6", pure=True).__doc__   # it may be lazy
+
+
+@pytest.mark.parametrize("name, message", [("sum", "nd.sum is a function of its own"), ("matmul", "nd.matmul is a function of its own"),
+                                           ("a b", "'a b' cannot be a name"), ("", "'' cannot be a name")])
+def test_a_new_callable_has_a_new_name(name, message):
+    with pytest.raises(ValueError, match=f"callable: {message}"):
+        nd.callable(name)
 
 
 @pytest.mark.parametrize("what", ["name", "doc"])

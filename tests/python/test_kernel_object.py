@@ -75,6 +75,9 @@ def test_errors(hypot):
             nd.kernel(hypot, [bad, "float64"])
     with pytest.raises(TypeError, match="the size of every dimension"):
         nd.kernel(nd.add, ["strided * float64", "float64"])
+    rows = nd.callable(lambda row: row.tolist(), "(N * float64) -> var * float64", name="rows")
+    with pytest.raises(TypeError, match="rows: makes rows, which a kernel on buffers has no memory for"):
+        nd.kernel(rows, ["4 * 3 * float64"])
     with pytest.raises(TypeError, match="does not take these types by one kernel"):
         nd.kernel(nd.from_ufunc(np.matmul), ["2 * 3 * int32", "3 * 4 * float64"])
     with pytest.raises(ValueError, match="cannot broadcast"):

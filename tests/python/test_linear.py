@@ -161,7 +161,9 @@ def test_einsum_of_random_subscripts(data):
     ("ij,jk->ik", [np.ones((2, 3))], ValueError, "1 operands for the subscripts of 2"),
     ("ij->ik", [np.ones((2, 3))], ValueError, "a label that no operand has: k"), ("ij->ii", [np.ones((2, 3))], ValueError, "a label twice: i"),
     ("ij", [np.ones(3)], ValueError, "an operand of 1 dimensions has the subscripts ij"), ("i1", [np.ones((2, 2))], ValueError, "letters"),
-    ("i,i", [np.ones(2), np.ones(3)], ValueError, "a label has the sizes 2 and 3 in operand 1"),
+    ("i,i", [np.ones(2), np.ones(3)], ValueError, "einsum: i is 2 in operand 0 and 3 in operand 1"),
+    ("ij,j,j->i", [np.ones((2, 1)), np.ones(4), np.ones(3)], ValueError, "j is 4 in operand 1 and 3 in operand 2"),
+    ("...i,...i", [np.ones((2, 2)), np.ones((3, 2))], ValueError, "a dimension of ... is 2 in operand 0 and 3 in operand 1"),
     ("ij", [[[1.0], [2.0, 3.0]]], TypeError, "takes strided arrays of numbers"), (3, [np.ones(2)], TypeError, "expected subscripts"),
     ("i", [], TypeError, "there are no operands"), ("i", [["a"]], TypeError, "takes strided arrays of numbers")])
 def test_what_einsum_refuses(subscripts, operands, kind, message):
@@ -189,7 +191,7 @@ def test_einsum_is_in_the_type_of_all_operands_from_the_start():
 @pytest.mark.parametrize("subscripts", ["ii->i", "ii", "ii->"])
 def test_a_diagonal_does_not_stretch(subscripts):
     for shape in [(1, 3), (3, 1)]:
-        with pytest.raises(ValueError, match="einsum: a label has the sizes . and . in operand 0"):
+        with pytest.raises(ValueError, match="einsum: i is . in operand 0 and . in operand 0"):
             nd.einsum(subscripts, np.ones(shape))
 
 

@@ -52,6 +52,25 @@ def test_numba():
     assert nd.from_ufunc(reversed_row)(ROWS).tolist() == [row[::-1] for row in ROWS]
 
 
+def test_signatures_that_a_compiled_function_cannot_have():
+    f = numba.njit(lambda x: x + 1)
+    assert nd.callable(f, "(x: float64) -> float64", numba=True)([1.0]).tolist() == [2.0]
+    for signature, message in ((None, "takes a signature, as"), ("(N * float64) -> float64", "takes and gives one number each, not N"),
+                               ("(x: float64, *, n: int64 = 2) -> float64", "takes numbers by their position")):
+        with pytest.raises(TypeError, match=f"callable: a function that Numba compiles {message}"):
+            nd.callable(f, signature, numba=True)
+
+
+def test_what_numba_writes_to_an_operand_is_refused():
+    """NumPy refuses an array that cannot be written; here it would be changed."""
+    @numba.guvectorize(["(float64[:], float64[:])"], "(n)->(n)", writable_args=(0,))
+    def emptied(x, out):
+        for i in range(len(x)):
+            x[i], out[i] = 0, x[i]
+    with pytest.raises(TypeError, match="from_ufunc: emptied writes to its operand, which its signature does not say"):
+        nd.from_ufunc(emptied)
+
+
 def test_what_a_function_raises_that_numba_compiled():
     """Its own exception, at the first element; on threads, too. Numba alone would print it and give 0."""
     @numba.cfunc("float64(float64)")

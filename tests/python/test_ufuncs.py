@@ -13,6 +13,11 @@ ROWS = [[1.0, 5.0], [], [2.0]]
 UFUNCS = sorted(name for name, f in vars(np).items() if isinstance(f, np.ufunc) and f.signature is None)
 
 
+def test_a_ufunc_whose_loops_numpy_does_not_list():
+    with pytest.raises(TypeError, match="from_ufunc: isalpha has no loop for types of this library: NumPy lists none"):
+        nd.from_ufunc(np.strings.isalpha)
+
+
 @pytest.mark.parametrize("name", UFUNCS)
 def test_every_ufunc_gives_what_numpy_gives(name):
     ufunc = getattr(np, name)

@@ -65,3 +65,9 @@ def test_a_function_that_writes_is_called_once_for_an_element_and_a_failure_undo
         nd.callable(double, "(x: inout N * float64) -> void")(x)
     assert calls == rows[:-1]
     assert x.tolist() == rows
+
+
+def test_a_python_function_cannot_write_one_value():
+    for signature in ("(x: inout float64) -> void", "(inout {x: int8}) -> int64"):
+        with pytest.raises(TypeError, match="has one value that is written, which no Python function can: it takes rows"):
+            nd.callable(lambda x: None, signature)

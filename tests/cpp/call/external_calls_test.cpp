@@ -1,4 +1,5 @@
 // What external kernels are promised in every call: aligned elements, and the flag that says to stop.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -103,6 +104,24 @@ TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
   EXPECT_TRUE(cancelled);
   EXPECT_GT(waiting, 0) << "no other thread took part";
   EXPECT_EQ(stopped, waiting);
+}
+
+std::atomic<size_t> most_at_once = 0;
+
+int counts(char *, intptr_t, const char *, intptr_t, size_t count, const ckernel_prefix *, dynd_frame *) {
+  most_at_once = std::max<size_t>(most_at_once, count);
+  return dynd_ok;
+}
+
+TEST(ExternalCalls, OneThreadAsksWhetherToStopAsOftenAsSeveral) {
+  int before = num_threads();
+  for (int n : {1, 4}) {
+    set_num_threads(n);
+    most_at_once = 0;
+    nd::callable (*kernel_of<counts>())(ramp("1000000 * float64"));
+    EXPECT_LE(most_at_once, size_t(1) << 16) << n;
+  }
+  set_num_threads(before);
 }
 
 std::atomic<bool> wants_to_stop = false;
