@@ -18,9 +18,6 @@ namespace dynd::nd {
 
 namespace {
 
-// All elements as one row.
-array as_list(const array &a) { return list_of(compact(a, a.ndim() - 1), a.ndim() - 1); }
-
 // 0, 1, 2, ... in the shape of an array that is compact down to its last axis.
 array numbered(const array &a) {
   intptr_t count = a.ndim() ? list_of(a, a.ndim() - 1).size(0) : 1;
@@ -46,11 +43,11 @@ array moved_to_end(const array &a, int axis, bool back) {
 
 array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
-    return take(as_list(a), index, 0);
+    return take(flatten(a), index, 0);
   }
-  if (array found =
-          in_missing_rows("take", a, *axis, [&](const array &rows, int at) { return take(rows, index, at); })) {
-    return found;
+  if (int own = dynd::checked_axis("take", *axis, rows_ndim(a->type)); own >= a.ndim()) {
+    return index->type->var_count || has_missing_rows(index->type) ? take_along_axis(a, index, own)
+                                                                   : take_of_missing_rows("take", a, index, own);
   }
   int along = checked_axis("take", a, *axis);
   if (index->type->var_count == 0) {
