@@ -20,8 +20,8 @@ ndt::type common_type(const type_data *a, const type_data *b) {
   ndt::type common(one);
   if (one != other) {
     if (!is_text(one->kind) || !is_text(other->kind) || is_string(one->kind) != is_string(other->kind)) {
-      fail(error_kind::type, std::string("where: elements of type ") + a->text + " and " + b->text +
-                                 " have no type in common");
+      fail(error_kind::type,
+           std::string("where: elements of type ") + a->text + " and " + b->text + " have no type in common");
     }
     common = is_string(one->kind) ? ndt::make_string() : ndt::make_bytes();
   }

@@ -65,7 +65,8 @@ nd::array take_of_missing_rows(const char *name, const nd::array &a, const nd::a
   if (!valid || index.ndim() != 1) {
     return rows.restored(select_points(name, rows.operand(), axis, {&index, 1}));
   }
-  nd::array missing(new_result({}, number_type(scalar_id::int64, true), true)), of_row = nd::with_unit_axis(*valid, axis);
+  nd::array missing(new_result({}, number_type(scalar_id::int64, true), true)),
+      of_row = nd::with_unit_axis(*valid, axis);
   array_block *const choice[] = {of_row.get(), index.get(), missing.get()};
   nd::array taken = select_in_rows(name, rows.operand(), nd::array(evaluate(logic::chosen, {choice, 3})), axis);
   element_kind kind;
