@@ -6,6 +6,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -253,7 +254,28 @@ void check_mask_shape(const array &a, const array &mask) {
 
 } // namespace
 
-array mask(const array &a, const array &mask) {
+namespace {
+
+array mask_along(const array &a, const array &mask, int axis) {
+  int depth = checked_axis("mask", a, axis) + 1;
+  if (mask.ndim() != depth) {
+    fail(error_kind::value, "mask: a mask for axis " + std::to_string(depth - 1) + " has " + std::to_string(depth) +
+                                " dimension(s), not " + std::to_string(mask.ndim()));
+  }
+  bool kept = mask->access == access_mode::immutable; // else it may change
+  array own(kept ? ref<array_block>::share(mask.get()) : copy_values(mask.get(), access_mode::immutable));
+  array whole = compact(a, depth - 1);
+  own = compact(own, depth - 1);
+  check_outside("mask", {whole, own}, depth);
+  return join_options(whole, assemble(own, depth, {}, mask_list("mask", own, depth - 1)));
+}
+
+} // namespace
+
+array mask(const array &a, const array &mask, std::optional<int> axis) {
+  if (axis) {
+    return mask_along(a, mask, *axis);
+  }
   const array both[] = {a, mask};
   if (has_missing_rows(both)) {
     missing_rows rows("mask", both);

@@ -7,26 +7,11 @@
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
+#include "dynd/type/common.h"
 
 namespace dynd {
 
 namespace {
-
-// The type of elements that may be of either; texts of all lengths are one.
-ndt::type common_type(const type_data *a, const type_data *b) {
-  bool option = a->kind == type_kind::option || b->kind == type_kind::option;
-  const type_data *one = a->kind == type_kind::option ? a->element : a;
-  const type_data *other = b->kind == type_kind::option ? b->element : b;
-  ndt::type common(one);
-  if (one != other) {
-    if (!is_text(one->kind) || !is_text(other->kind) || is_string(one->kind) != is_string(other->kind)) {
-      fail(error_kind::type,
-           std::string("where: elements of type ") + a->text + " and " + b->text + " have no type in common");
-    }
-    common = is_string(one->kind) ? ndt::make_string() : ndt::make_bytes();
-  }
-  return option ? ndt::make_option(common) : common;
-}
 
 // All elements as a list, and in their shape the numbers that they have, from `first` on.
 struct numbered_elements {
@@ -54,7 +39,11 @@ ref<array_block> choose_elements(array_block *condition, array_block *a, array_b
   if (!find_element_kind(condition->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
     fail(error_kind::type, std::string("where: the condition must be bool, not ") + condition->type->dtype->text);
   }
-  ndt::type type = common_type(a->type->dtype, b->type->dtype);
+  ndt::type type(common_element(a->type->dtype, b->type->dtype));
+  if (!type) {
+    fail(error_kind::type, std::string("where: elements of type ") + a->type->dtype->text + " and " +
+                               b->type->dtype->text + " have no type in common");
+  }
   numbered_elements one(a, type, 0), other(b, type, one.list.size(0));
   array_block *const choice[] = {condition, one.numbers.get(), other.numbers.get()};
   nd::array places(evaluate(logic::chosen, {choice, 3}));

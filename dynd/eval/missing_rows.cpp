@@ -133,7 +133,10 @@ nd::array option_list(const nd::array &list, const nd::array &valid) {
     return option_list(inside_of_options(list), apply(logic::both, {&own, &valid}));
   }
   ndt::type type = ndt::make_strided_dim(ndt::make_option(list.type().element()));
-  ref<array_block> block = new_block(type.get(), list->access, list->flags & valid->flags & flag_ours);
+  // Where the validity is a new one, what is assigned to it would be lost.
+  bool lost = list->access == access_mode::readwrite && valid->access != access_mode::readwrite;
+  access_mode access = lost ? access_mode::readonly : list->access;
+  ref<array_block> block = new_block(type.get(), access, list->flags & valid->flags & flag_ours);
   std::copy_n(list->size(), list->all_ndim, block->size());
   std::fill_n(block->strides(0), block->all_ndim, 0);
   block->strides(0)[0] = valid->value_strides()[0];
@@ -160,6 +163,25 @@ nd::array join_options(const nd::array &inside, const nd::array &valid) {
   nd::array whole = compact(inside, depth - 1), own = compact(valid, depth - 1);
   return over_places(whole, depth, option_list(list_at(whole, depth), list_at(own, depth)));
 }
+
+namespace {
+
+nd::array field_of_structs(const nd::array &a, int i) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("field", a);
+    return rows.restored(nd::field(rows.operand(), i));
+  }
+  if (a.type().dtype().element()->nfields == 0) {
+    fail(error_kind::type, "field: number " + std::to_string(i) + " of " + std::string(a.type().str()) +
+                               " may be missing for two reasons; take the structs that are there first");
+  }
+  options structs = split_options("field", a, a.ndim());
+  return join_options(nd::field(structs.inside, i), structs.valid);
+}
+
+[[maybe_unused]] const bool installed = (nd::field_of_options = field_of_structs, true);
+
+} // namespace
 
 missing_rows::missing_rows(const char *name, std::span<const nd::array> operands, int axis)
     : type_(""), operands_(operands.begin(), operands.end()) {

@@ -395,6 +395,33 @@ def test_fields_of_structs_in_missing_rows():
     assert nd.sort(t).tolist() == [["a", "b"], None, ["c"]] and (t == "a").tolist() == [[False, True], None, [False]]
 
 
+def test_fields_that_may_be_missing_of_structs_that_may_be():
+    s = nd.array([[{"x": None, "y": "a"}, None, {"x": 1, "y": "b"}], []])
+    assert s.x.tolist() == [[None, None, 1], []] and str(s.x.type) == "strided * var * ?int32"
+    assert nd.array([[{"x": None}, None, {"x": 1}], None]).x.tolist() == [[None, None, 1], None]
+    assert [part.tolist() for part in nd.unzip(s)] == [[[None, None, 1], []], [["a", None, "b"], []]]
+    w = nd.array([None, {"x": 1}], type="2 * ?{x: ?int32}", access="rw")
+    with pytest.raises(TypeError, match="^assign: the destination is read"):
+        w["x"] = 5
+
+
+def test_mask_of_rows():
+    b = nd.array([[3.0, 1.0], [], [2.0]])
+    masked = nd.mask(b, [True, None, False], axis=0)
+    assert masked.tolist() == [[3.0, 1.0], None, None] and str(masked.type) == "strided * ?var * float64"
+    assert nd.mask(b, nd.num(b) > 0, axis=0).max(axis=1).tolist() == [3.0, None, 2.0]
+    assert nd.mask(masked, [False, True, True], axis=0).tolist() == [None, None, None]
+    assert nd.mask(nd.array([[[1], [2, 3]], []]), nd.array([[True, False], []]), axis=1).tolist() == [[[1], None], []]
+    own = np.array([True, True, True])
+    masked = nd.mask(b, nd.asarray(own), axis=0)
+    own[:] = False
+    assert masked.tolist() == b.tolist()
+    with pytest.raises(ValueError, match="^mask: sizes differ at axis 0: 3 and 1"):
+        nd.mask(b, [True], axis=0)
+    with pytest.raises(ValueError, match="^mask: a mask for axis 0 has 1 dimension"):
+        nd.mask(b, b > 1, axis=0)
+
+
 def changed(values, key, value, type=None):
     a = nd.array(values, type=type, access="rw")
     a[key] = value

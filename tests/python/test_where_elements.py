@@ -60,6 +60,20 @@ def test_where_broadcasts_and_finds_a_type():
         nd.where(nd.array([True, False]), nd.array(["a", "b", "c"]), "b")
 
 
+def test_elements_of_two_types_meet():
+    numbers, others = nd.array([{"x": 1, "h": [1]}]), nd.array([{"x": 1.5, "h": [0.5]}, {"x": None, "h": []}])
+    both = nd.concat([numbers, others])
+    assert both.tolist() == [{"x": 1.0, "h": [1.0]}, {"x": 1.5, "h": [0.5]}, {"x": None, "h": []}]
+    assert str(both.type.dtype) == "{x: ?float64, h: var * float64}"
+    texts = nd.concat([nd.array(["abcdef"]), nd.array(["b"], type="1 * fixed_string[3]")])
+    assert texts.tolist() == ["abcdef", "b"] and str(texts.type.dtype) == "string"
+    assert nd.concat([nd.array([(1, "a")], type="(int8, string)"), nd.array([(0.5, "b")], type="(float32, string)")]).tolist() == [(1.0, "a"), (0.5, "b")]
+    assert nd.where(nd.array([True, False]), nd.array([{"x": 1}, {"x": 2}]), nd.array([{"x": 1.5}, None])).tolist() == [{"x": 1.0}, None]
+    for one, other in ((numbers, nd.array([{"y": 1}])), (numbers, nd.array([{"x": 1, "g": [1]}])), (nd.array(["a"]), nd.array([b"a"]))):
+        with pytest.raises(TypeError, match="cannot be joined"):
+            nd.concat([one, other])
+
+
 @settings(max_examples=SOME, deadline=None)
 @given(seeds)
 def test_count(seed):
