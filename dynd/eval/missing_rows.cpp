@@ -120,6 +120,23 @@ bool begins_with(const nd::array &a, const nd::array &outside) {
   return same;
 }
 
+// One row of that size for all rows: it becomes a row for each, so what the engine says of them has no hint.
+void check_lengths(const char *name, const nd::array &a, int depth, const nd::array &valid, intptr_t size) {
+  nd::array whole = compact(a, depth - 1), rows = list_at(whole, depth), bytes = list_at(valid, valid.ndim());
+  if (depth != valid.ndim() || !begins_with(whole, valid) || !rows->is_var(1)) {
+    return;
+  }
+  bytes_of there(bytes);
+  for (intptr_t i = 0; i < rows.size(0); i++) {
+    int64_t own = slot_at(rows, i).size;
+    if (there[i] && own != 1 && own != size) {
+      fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + row_name(whole, depth, i) + ": lengths " +
+                                      std::to_string(own) + " and " + std::to_string(size) +
+                                      one_value_for_each_row_hint);
+    }
+  }
+}
+
 // Something for each place outside of `depth` dimensions of an array.
 template <class T, class F> nd::array for_each_row(const char *name, const nd::array &a, int depth, F f) {
   nd::array whole = compact(a, depth - 1);
@@ -229,6 +246,14 @@ void missing_rows::add_level(const char *name, int inside) {
     }
   }
   levels_.push_back(compact(valid, valid.ndim() - 1));
+  for (const nd::array &row : operands_) {
+    bool flat = depth_of(row) == 0 && row.ndim() == 1 && row.size(0) > 1;
+    for (const nd::array &a : operands_) {
+      if (flat && depth_of(a) > 0) {
+        check_lengths(name, a, depth_of(a), levels_.back(), row.size(0));
+      }
+    }
+  }
   for (nd::array &a : operands_) {
     if (depth_of(a) >= 0 && a.size(depth_of(a)) != 1) { // a row of one element stretches to none
       empty_rows(name, a, depth_of(a));

@@ -259,7 +259,7 @@ def test_a_row_opposite_a_missing_one_may_have_any_length():
         a + nd.array([[1.0, 2.0, 3.0], [5.0], [3.0, 4.0]])
     with pytest.raises(ValueError, match=r"^add: cannot broadcast \(3,\) with \(2,\) at axis 0"):
         a + nd.array([[1.0], [2.0]], type="2 * var * float64")
-    with pytest.raises(ValueError, match=r"^add: cannot broadcast row 0: lengths 2 and 3"):
+    with pytest.raises(ValueError, match=r"^add: cannot broadcast row 0: lengths 2 and 3; for one value for each row use x\[:, None\]"):
         a + nd.array([1.0, 2.0, 3.0])
 
 
