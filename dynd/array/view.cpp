@@ -131,14 +131,13 @@ private:
   }
 };
 
-array field_of(element_parts &parts, const type_field &taken, const std::string &name) {
+array field_of(element_parts &parts, const type_field &taken) {
   bool option = false; // of the structs, not of rows of them
   for (const type_data *type : parts.around) {
     option = type->kind == type_kind::option || (option && type->kind == type_kind::pointer);
   }
   if (option && taken.type->kind == type_kind::option) {
-    fail(error_kind::type, "field: " + name + " of " + std::string(parts.from.type().str()) +
-                               " may be missing for two reasons; take the structs that are there first");
+    return field_of_options(parts.from, int(&taken - parts.inside.type->fields));
   }
   return parts.view(ndt::type(taken.type));
 }
@@ -147,6 +146,8 @@ array field_of(element_parts &parts, const type_field &taken, const std::string 
 array lazy_field(const array &a, int i) { return a->is_ready() ? array() : array(field_of_lazy(a.get(), i)); }
 
 } // namespace
+
+array (*field_of_options)(const array &a, int i) = nullptr;
 
 array field(const array &a, std::string_view name) {
   const type_data *structs = a->type->dtype;
@@ -159,7 +160,7 @@ array field(const array &a, std::string_view name) {
   }
   element_parts parts(a);
   const type_field &taken = parts.take(name);
-  return field_of(parts, taken, field_name_text(name));
+  return field_of(parts, taken);
 }
 
 array field(const array &a, int i) {
@@ -173,7 +174,7 @@ array field(const array &a, int i) {
     fail(error_kind::index, "field: no field number " + std::to_string(i) + " in " + std::string(a.type().str()));
   }
   const type_field &taken = parts.take(i);
-  return field_of(parts, taken, "number " + std::to_string(i));
+  return field_of(parts, taken);
 }
 
 array byte_rows(const array &a) {

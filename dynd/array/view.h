@@ -50,6 +50,9 @@ array field(const array &a, std::string_view name);
 /// The same by the field's place, of tuples too.
 array field(const array &a, int i);
 
+/// A field that may be missing, of structs that may be missing: missing where either is. eval/ sets it.
+extern array (*field_of_options)(const array &a, int i);
+
 /// The elements of an array of `bytes` as rows of uint8: a dimension more, the same memory. One element is a row.
 array byte_rows(const array &a);
 

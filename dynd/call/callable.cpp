@@ -12,6 +12,7 @@
 #include "dynd/call/placement.h"
 #include "dynd/call/reduction.h"
 #include "dynd/call/resolve.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/ops/parse.h"
 #include "dynd/type/utf8.h"
 
@@ -308,9 +309,31 @@ bool takes_byte_rows(callable_state &state, int i) {
   });
 }
 
+int call_external(callable_state &state, array_block *const *blocks, int count, std::span<const keyword> keywords,
+                  ref<array_block> *results);
+
+// Elements inside of rows that may be missing. A kernel that takes whole rows would be called with those that are not
+// there.
+int call_in_missing_rows(callable_state &state, std::span<array_block *const> blocks, std::span<const keyword> keywords,
+                         ref<array_block> *results) {
+  int noutputs = 0;
+  auto call = [&](const call_operands &rows) {
+    if (!resolve(state, rows.block, rows.count).chosen->signature.is_scalar()) {
+      fail(error_kind::type, state.name + ": takes rows, and these may be missing; use fill_missing(a, []) or "
+                                          "drop_missing(a) first");
+    }
+    noutputs = call_external(state, rows.block, rows.count, keywords, results);
+  };
+  in_missing_rows(state.name.c_str(), {blocks.data(), int(blocks.size())}, max_external_outputs, results, call);
+  return noutputs;
+}
+
 // Elements that are `bytes` are rows of uint8 for a kernel that takes such rows.
 int call_external(callable_state &state, array_block *const *blocks, int count, std::span<const keyword> keywords,
                   ref<array_block> *results) {
+  if (has_missing_rows({blocks, size_t(count)}) && !try_resolve(state, blocks, count)) {
+    return call_in_missing_rows(state, {blocks, size_t(count)}, keywords, results);
+  }
   auto is_bytes = [](const array_block *block) { return block->type->dtype->kind == type_kind::bytes; };
   if (count > max_external_sources || std::none_of(blocks, blocks + count, is_bytes)) [[likely]] {
     return call_resolved(resolve(state, blocks, count), blocks, count, keywords, results);

@@ -13,6 +13,7 @@
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/select.h"
 #include "dynd/eval/work.h"
+#include "dynd/type/common.h"
 
 namespace dynd::nd {
 
@@ -41,23 +42,6 @@ void check_outside(const char *name, const std::vector<array> &arrays, int axis)
 }
 
 namespace {
-
-// The type that elements of both are converted to; null where there is none but themselves.
-const type_data *common_element(const type_data *a, const type_data *b) {
-  if (a == b) {
-    return a;
-  }
-  element_kind one, other;
-  if (find_element_kind(a, one) && find_element_kind(b, other)) {
-    return number_type(promote(one.scalar, other.scalar), one.option || other.option).get();
-  }
-  const type_data *inside = a->kind == type_kind::option ? a->element : a;
-  const type_data *other_inside = b->kind == type_kind::option ? b->element : b;
-  if (inside == other_inside && (is_text(inside->kind) || inside->nfields)) {
-    return ndt::make_option(ndt::type(inside)).get();
-  }
-  return nullptr;
-}
 
 // All with one element type, and what is inside of the axis of one type too.
 std::vector<array> with_one_type(const char *name, std::span<const array> arrays) {

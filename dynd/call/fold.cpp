@@ -10,6 +10,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/resolve.h"
 #include "dynd/call/selection.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/scan.h"
 #include "dynd/eval/space.h"
 #include "dynd/kernel/level.h"
@@ -168,6 +169,14 @@ array with_axis_last(const array &a, int axis) {
 array fold(const callable &f, const array &a, std::optional<int> axis, const array &identity) {
   if (identity && identity.ndim() > 0) {
     fail(error_kind::type, "reduce: identity must be one value");
+  }
+  if (has_missing_rows(a->type)) {
+    missing_rows of("reduce", a);
+    int along = axis ? dynd::checked_axis("reduce", *axis, of.ndim()) : 0;
+    if (!identity && of.has_inside(along)) {
+      fail(error_kind::type, "reduce: rows that may be missing need identity=, or drop_missing(a) first");
+    }
+    return of.restored(fold(f, of.operand(), axis, identity), along);
   }
   array rows = axis ? with_axis_last(a, *axis) : array(as_one_row(a.get()));
   if (takes_one_row(f)) {

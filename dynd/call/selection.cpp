@@ -6,6 +6,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -18,9 +19,6 @@
 namespace dynd::nd {
 
 namespace {
-
-// All elements as one row.
-array as_list(const array &a) { return list_of(compact(a, a.ndim() - 1), a.ndim() - 1); }
 
 // 0, 1, 2, ... in the shape of an array that is compact down to its last axis.
 array numbered(const array &a) {
@@ -47,11 +45,11 @@ array moved_to_end(const array &a, int axis, bool back) {
 
 array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
-    return take(as_list(a), index, 0);
+    return take(flatten(a), index, 0);
   }
-  if (array found =
-          in_missing_rows("take", a, *axis, [&](const array &rows, int at) { return take(rows, index, at); })) {
-    return found;
+  if (int own = dynd::checked_axis("take", *axis, rows_ndim(a->type)); own >= a.ndim()) {
+    return index->type->var_count || has_missing_rows(index->type) ? take_along_axis(a, index, own)
+                                                                   : take_of_missing_rows("take", a, index, own);
   }
   int along = checked_axis("take", a, *axis);
   if (index->type->var_count == 0) {
@@ -257,7 +255,28 @@ void check_mask_shape(const array &a, const array &mask) {
 
 } // namespace
 
-array mask(const array &a, const array &mask) {
+namespace {
+
+array mask_along(const array &a, const array &mask, int axis) {
+  int depth = checked_axis("mask", a, axis) + 1;
+  if (mask.ndim() != depth) {
+    fail(error_kind::value, "mask: a mask for axis " + std::to_string(depth - 1) + " has " + std::to_string(depth) +
+                                " dimension(s), not " + std::to_string(mask.ndim()));
+  }
+  bool kept = mask->access == access_mode::immutable; // else it may change
+  array own(kept ? ref<array_block>::share(mask.get()) : copy_values(mask.get(), access_mode::immutable));
+  array whole = compact(a, depth - 1);
+  own = compact(own, depth - 1);
+  check_outside("mask", {whole, own}, depth);
+  return join_options(whole, assemble(own, depth, {}, mask_list("mask", own, depth - 1)));
+}
+
+} // namespace
+
+array mask(const array &a, const array &mask, std::optional<int> axis) {
+  if (axis) {
+    return mask_along(a, mask, *axis);
+  }
   const array both[] = {a, mask};
   if (has_missing_rows(both)) {
     missing_rows rows("mask", both);

@@ -24,8 +24,9 @@ array argwhere(const array &a);
 /// `var`.
 array drop_missing(const array &a, int axis = -1);
 
-/// The elements, missing where the mask, which broadcasts to them, is not true.
-array mask(const array &a, const array &mask);
+/// The elements, missing where the mask, which broadcasts to them, is not true. With an axis, the elements of that one,
+/// rows as a whole: the mask has the dimensions down to it, and nothing is copied.
+array mask(const array &a, const array &mask, std::optional<int> axis = std::nullopt);
 
 /// The i-th element of each row of the axis, negative from the end. Where a row has none: `empty`, an array without
 /// dimensions; without one it is missing.

@@ -411,8 +411,7 @@ ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand
   keywords.where = rows.block(1);
   keywords.weights = rows.block(2);
   keywords.where_last_use = false;
-  element_kind own = kind_of_numbers(what.name, rows.block()->type);
-  bool asked = keywords.empty_missing || own.option;
+  bool asked = keywords.empty_missing || rows.operand().type().dtype()->kind == type_kind::option;
   keywords.empty_missing |= rows.has_inside(found.first());
   nd::array result(evaluate(what.id, rows.block(), false, axes, keywords));
   if (!asked && keywords.empty_missing && result.type().dtype()->kind == type_kind::option) {
@@ -422,6 +421,20 @@ ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand
   return ref<array_block>::share(rows.restored(result, found.first()).get());
 }
 
+// How many elements are there that are no numbers: how many are not missing.
+bool counts_elements(const aggregate &what, const array_block &operand) {
+  element_kind kind;
+  return what.kind == aggregate_kind::count && what.part == folded_part::presence &&
+         !find_element_kind(operand.type->dtype, kind);
+}
+
+ref<array_block> count_present(array_block *operand, const reduced_axes &axes, const reduction_keywords &keywords) {
+  const aggregate *of_true = find_aggregate(
+      [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::truth; });
+  ref<array_block> missing = apply(logic::missing, {operand});
+  return evaluate(of_true->id, apply(logic::inverted, {missing.get()}).get(), true, axes, keywords);
+}
+
 } // namespace
 
 ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes,
@@ -429,6 +442,9 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   const aggregate &what = aggregate_of(id);
   if (may_miss_rows(operand, keywords)) [[unlikely]] {
     return reduce_missing_rows(what, operand, axes, keywords);
+  }
+  if (counts_elements(what, *operand)) {
+    return count_present(operand, axes, keywords);
   }
   settings how = thread_settings();
   number_operand x(what.name, operand, last_use);

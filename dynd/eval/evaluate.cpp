@@ -11,6 +11,7 @@
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/row_functions.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd {
 
@@ -330,6 +331,10 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
   }
   if (fills_elements(op, operands)) {
     *results = fill_elements(operation_of(op).name, operands.block[0], operands.block[1], how);
+    return;
+  }
+  if (op == logic::chosen && has_other_elements({operands.block + 1, 2})) {
+    *results = choose_elements(operands.block[0], operands.block[1], operands.block[2]);
     return;
   }
   typed_operation typed = type_operation(op, operands);

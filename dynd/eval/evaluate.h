@@ -97,6 +97,9 @@ ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes
 /// any type.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how);
 
+/// where(condition, a, b) of elements of any type, which are both copied; runs at once.
+ref<array_block> choose_elements(array_block *condition, array_block *a, array_block *b);
+
 /// Whether the operation is a comparison over elements that are neither scalars nor options of scalars.
 bool compares_elements(op_id op, const call_operands &operands);
 /// Compares two arrays of any element types, broadcast over the dimensions outside of their elements; runs at once. The

@@ -120,6 +120,23 @@ bool begins_with(const nd::array &a, const nd::array &outside) {
   return same;
 }
 
+// One row of that size for all rows: it becomes a row for each, so what the engine says of them has no hint.
+void check_lengths(const char *name, const nd::array &a, int depth, const nd::array &valid, intptr_t size) {
+  nd::array whole = compact(a, depth - 1), rows = list_at(whole, depth), bytes = list_at(valid, valid.ndim());
+  if (depth != valid.ndim() || !begins_with(whole, valid) || !rows->is_var(1)) {
+    return;
+  }
+  bytes_of there(bytes);
+  for (intptr_t i = 0; i < rows.size(0); i++) {
+    int64_t own = slot_at(rows, i).size;
+    if (there[i] && own != 1 && own != size) {
+      fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + row_name(whole, depth, i) + ": lengths " +
+                                      std::to_string(own) + " and " + std::to_string(size) +
+                                      one_value_for_each_row_hint);
+    }
+  }
+}
+
 // Something for each place outside of `depth` dimensions of an array.
 template <class T, class F> nd::array for_each_row(const char *name, const nd::array &a, int depth, F f) {
   nd::array whole = compact(a, depth - 1);
@@ -133,7 +150,10 @@ nd::array option_list(const nd::array &list, const nd::array &valid) {
     return option_list(inside_of_options(list), apply(logic::both, {&own, &valid}));
   }
   ndt::type type = ndt::make_strided_dim(ndt::make_option(list.type().element()));
-  ref<array_block> block = new_block(type.get(), list->access, list->flags & valid->flags & flag_ours);
+  // Where the validity is a new one, what is assigned to it would be lost.
+  bool lost = list->access == access_mode::readwrite && valid->access != access_mode::readwrite;
+  access_mode access = lost ? access_mode::readonly : list->access;
+  ref<array_block> block = new_block(type.get(), access, list->flags & valid->flags & flag_ours);
   std::copy_n(list->size(), list->all_ndim, block->size());
   std::fill_n(block->strides(0), block->all_ndim, 0);
   block->strides(0)[0] = valid->value_strides()[0];
@@ -160,6 +180,25 @@ nd::array join_options(const nd::array &inside, const nd::array &valid) {
   nd::array whole = compact(inside, depth - 1), own = compact(valid, depth - 1);
   return over_places(whole, depth, option_list(list_at(whole, depth), list_at(own, depth)));
 }
+
+namespace {
+
+nd::array field_of_structs(const nd::array &a, int i) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("field", a);
+    return rows.restored(nd::field(rows.operand(), i));
+  }
+  if (a.type().dtype().element()->nfields == 0) {
+    fail(error_kind::type, "field: number " + std::to_string(i) + " of " + std::string(a.type().str()) +
+                               " may be missing for two reasons; take the structs that are there first");
+  }
+  options structs = split_options("field", a, a.ndim());
+  return join_options(nd::field(structs.inside, i), structs.valid);
+}
+
+[[maybe_unused]] const bool installed = (nd::field_of_options = field_of_structs, true);
+
+} // namespace
 
 missing_rows::missing_rows(const char *name, std::span<const nd::array> operands, int axis)
     : type_(""), operands_(operands.begin(), operands.end()) {
@@ -207,6 +246,14 @@ void missing_rows::add_level(const char *name, int inside) {
     }
   }
   levels_.push_back(compact(valid, valid.ndim() - 1));
+  for (const nd::array &row : operands_) {
+    bool flat = depth_of(row) == 0 && row.ndim() == 1 && row.size(0) > 1;
+    for (const nd::array &a : operands_) {
+      if (flat && depth_of(a) > 0) {
+        check_lengths(name, a, depth_of(a), levels_.back(), row.size(0));
+      }
+    }
+  }
   for (nd::array &a : operands_) {
     if (depth_of(a) >= 0 && a.size(depth_of(a)) != 1) { // a row of one element stretches to none
       empty_rows(name, a, depth_of(a));

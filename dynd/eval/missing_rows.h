@@ -114,7 +114,7 @@ bool in_missing_rows(const char *name, const call_operands &operands, int noutpu
     blocks.push_back(rows.block(i));
   }
   call(call_operands{blocks.data(), operands.count});
-  for (int i = 0; i < noutputs; i++) {
+  for (int i = 0; i < noutputs && results[i]; i++) {
     results[i] = rows.restored(std::move(results[i]));
   }
   return true;

@@ -292,16 +292,6 @@ scalar_id folded_type(op_id op, scalar_id element) {
   return computation;
 }
 
-template <class Wanted> const aggregate *find_aggregate(Wanted wanted) {
-  for (size_t i = 0; i < aggregate_count; i++) {
-    const aggregate &a = aggregate_of(aggregate_id(i));
-    if (wanted(a)) {
-      return &a;
-    }
-  }
-  return nullptr;
-}
-
 // What people call that folds by the operation, in the order of reductions; null where there is no such thing.
 const aggregate *aggregate_by(op_id combine) {
   return find_aggregate([&](const aggregate &a) {

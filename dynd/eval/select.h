@@ -34,6 +34,9 @@ bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selec
 /// dimensions take the place of these axes.
 nd::array select_points(const char *name, const nd::array &a, int axis, std::span<const nd::array> indices);
 
+/// Elements by their numbers, within the rows of an axis that is one of rows that may be missing, or inside of these.
+nd::array take_of_missing_rows(const char *name, const nd::array &a, const nd::array &index, int axis);
+
 /// Elements along an axis by an index of int64 that is lined up with the array's rows: row r of the index takes from
 /// row r of the axis. Axes outside of it have equal sizes in both.
 nd::array select_in_rows(const char *name, const nd::array &a, const nd::array &index, int axis);

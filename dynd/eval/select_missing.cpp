@@ -56,9 +56,30 @@ nd::array take_integer(const nd::array &a, int axis, std::span<const selector> s
   return selectors.size() == 1 ? taken : select(taken, joined(whole_axes(axis), selectors.subspan(1)));
 }
 
+} // namespace
+
+// The same elements of each row: an index for each, missing where the row is.
+nd::array take_of_missing_rows(const char *name, const nd::array &a, const nd::array &index, int axis) {
+  missing_rows rows(name, a, axis);
+  const nd::array *valid = rows.validity(axis);
+  if (!valid || index.ndim() != 1) {
+    return rows.restored(select_points(name, rows.operand(), axis, {&index, 1}));
+  }
+  nd::array missing(new_result({}, number_type(scalar_id::int64, true), true)),
+      of_row = nd::with_unit_axis(*valid, axis);
+  array_block *const choice[] = {of_row.get(), index.get(), missing.get()};
+  nd::array taken = select_in_rows(name, rows.operand(), nd::array(evaluate(logic::chosen, {choice, 3})), axis);
+  element_kind kind;
+  bool some_missing = find_element_kind(index->type->dtype, kind) && kind.option;
+  bool option = some_missing || rows.operand().type().at_depth(axis + 1)->kind == type_kind::option;
+  return rows.restored(option ? taken : split_options(name, taken, axis + 1).inside);
+}
+
+namespace {
+
 // Selectors of which those of the axes outside of the rows take all.
 nd::array select_inside(const nd::array &a, std::span<const selector> selectors) {
-  auto is_integer = [](const selector &s) { return s.plain.kind == nd::index::integer; };
+  auto is_integer = [](const selector &s) { return s.array || s.plain.kind == nd::index::integer; };
   auto integer = std::find_if(selectors.begin(), selectors.end(), is_integer);
   auto slices = selectors.first(size_t(integer - selectors.begin()));
   nd::array from = a;
@@ -67,7 +88,9 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors)
     missing_rows rows("index", from, takes_axis(s) ? axis : axis - 1);
     from = rows.restored(select(rows.operand(), joined(whole_axes(axis++), {&s, 1})));
   }
-  return integer == selectors.end() ? from : take_integer(from, axis, selectors.subspan(slices.size()));
+  return integer == selectors.end() ? from
+         : integer->array           ? take_of_missing_rows("index", from, integer->array, axis)
+                                    : take_integer(from, axis, selectors.subspan(slices.size()));
 }
 
 // A mask or index with the array's rows.
@@ -100,8 +123,11 @@ struct entered_rows {
   nd::array rows;
   std::vector<selector> inside;
 
-  entered_rows(const nd::array &a, std::span<const selector> given) : rows(a) {
-    if (std::any_of(given.begin(), given.end(), [](const selector &s) { return bool(s.array); })) {
+  /// may_take: the last may be an array of integers.
+  entered_rows(const nd::array &a, std::span<const selector> given, bool may_take) : rows(a) {
+    auto is_array = [](const selector &s) { return bool(s.array); };
+    bool flat = given.back().array && !is_mask(given.back().array) && given.back().array->type->var_count == 0;
+    if (std::any_of(given.begin(), given.end() - (may_take && flat), is_array)) {
       fail(error_kind::type, "index: an index array beside others, inside of rows that may be missing, of " +
                                  std::string(a.type().str()) +
                                  "; select in two steps, or use fill_missing(a, []) or drop_missing(a) first");
@@ -131,7 +157,7 @@ nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> g
   if (given.size() == 1 && given[0].array) {
     return select_lined_up(a, given[0].array);
   }
-  entered_rows entered(a, given);
+  entered_rows entered(a, given, true);
   return entered.inside.empty() ? entered.rows : select_inside(entered.rows, entered.inside);
 }
 
@@ -144,7 +170,7 @@ void assign_in_missing_rows(const nd::array &a, std::span<const selector> given,
     return assign_selected(rows.operand(0), {&only, 1}, value);
   }
   select(a, given); // an integer that is out of bounds
-  entered_rows entered(a, given);
+  entered_rows entered(a, given, false);
   missing_rows rows("assign", entered.rows, entered.rows.ndim());
   int axis = entered.rows.ndim();
   nd::array to = rows.operand(), from = value;

@@ -11,6 +11,7 @@ inline constexpr op_id either = op_id::bitwise_or;
 inline constexpr op_id inverted = op_id::bitwise_invert;
 inline constexpr op_id chosen = op_id::where;
 inline constexpr op_id filled = op_id::fill_missing;
+inline constexpr op_id missing = op_id::is_missing;
 inline constexpr op_id finite = op_id::isfinite;
 inline constexpr op_id different = op_id::not_equal;
 /// Equal, then the orders: as they are numbered in kernel/compare.h.

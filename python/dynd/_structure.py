@@ -93,13 +93,15 @@ def drop_missing(a, axis=-1):
     return _dynd.drop_missing(a, axis)
 
 
-def mask(a, mask):
-    """The elements, missing where the mask is not true.
+def mask(a, mask, axis=None):
+    """The elements, missing where the mask is not true. With an axis its elements, rows as a whole.
 
     >>> nd.mask([[1, 2], [3]], [[True, False], [True]])
     nd.array([[1, None], [3]], type="strided * var * ?int32")
+    >>> nd.mask([[1, 2], [3]], [True, False], axis=0)
+    nd.array([[1, 2], None], type="strided * ?var * int32")
     """
-    return _dynd.mask(a, mask)
+    return _dynd.mask(a, mask, axis)
 
 
 def first(a, axis=-1):

@@ -70,8 +70,11 @@ void add_selection(nb::module_ &m) {
       },
       nb::arg("a").none(), nb::arg("axis").none());
   m.def(
-      "mask", [](nb::handle a, nb::handle m) { return wrapped(nd::mask(operand(a, "mask"), operand(m, "mask"))); },
-      nb::arg("a").none(), nb::arg("mask").none());
+      "mask",
+      [](nb::handle a, nb::handle m, nb::handle axis) {
+        return wrapped(nd::mask(operand(a, "mask"), operand(m, "mask"), to_axis("mask", axis)));
+      },
+      nb::arg("a").none(), nb::arg("mask").none(), nb::arg("axis").none());
   m.def(
       "nth",
       [](nb::handle a, nb::handle i, nb::handle axis, nb::handle empty) {

@@ -8,6 +8,7 @@ forms are.
 import random
 
 import awkward as ak
+import numpy as np
 import pytest
 from documents import readme_section, run_examples
 from dynd import nd
@@ -258,8 +259,29 @@ def test_a_row_opposite_a_missing_one_may_have_any_length():
         a + nd.array([[1.0, 2.0, 3.0], [5.0], [3.0, 4.0]])
     with pytest.raises(ValueError, match=r"^add: cannot broadcast \(3,\) with \(2,\) at axis 0"):
         a + nd.array([[1.0], [2.0]], type="2 * var * float64")
-    with pytest.raises(ValueError, match=r"^add: cannot broadcast row 0: lengths 2 and 3"):
+    with pytest.raises(ValueError, match=r"^add: cannot broadcast row 0: lengths 2 and 3; for one value for each row use x\[:, None\]"):
         a + nd.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_arrays_and_lazy_operands(threads):
+    rng = np.random.default_rng(5)
+    lengths = rng.integers(0, 6, 120_000)
+    rows = nd.from_offsets(nd.array(np.concatenate([[0], np.cumsum(lengths)])), nd.array(rng.normal(size=lengths.sum())))
+    there = rng.random(len(lengths)) < 0.8
+    places = nd.mask(nd.arange(len(lengths)), nd.array(there))
+    before = nd.num_threads()
+    nd.set_num_threads(threads)
+    try:
+        a = rows[places]
+        kept, lazy = rows[nd.array(there)], rows * 2 + 1
+        for f in (lambda x, y: x + y, lambda x, y: x[x > y], lambda x, y: nd.sort(x), lambda x, y: x.sum(axis=1)):
+            found = f(a, lazy)
+            assert (nd.is_missing(found).tolist() == ~there).all()
+            left, right = nd.drop_missing(found), f(kept, lazy[nd.array(there)])
+            assert left.type.dtype == right.type.dtype and left.tolist() == right.tolist()
+    finally:
+        nd.set_num_threads(before)
 
 
 def test_what_is_missing_cannot_fail():
@@ -350,8 +372,13 @@ def test_masks_and_indices_with_rows_that_are_missing():
         a[nd.array([[1], [0], [1]])]
     assert a[nd.array([True, True, False])].tolist() == [[1, -2], None]
     assert a[[1, 2]].tolist() == [None, [3]]
+    assert a[:, [0, -1]].tolist() == [[1, -2], None, [3, 3]] == nd.take(a, [0, -1], axis=1).tolist()
+    assert a[:, nd.array([0, None])].tolist() == [[1, None], None, [3, None]]
+    assert nd.take(a, nd.array([[1], None, []]), axis=1).tolist() == [[-2], None, []]
+    with pytest.raises(IndexError, match=r"^index: index 1 is out of bounds for axis 1 of row 2 with size 1"):
+        a[:, [1]]
     with pytest.raises(TypeError, match=r"^index: an index array beside others, inside of rows that may be missing"):
-        a[:, [0]]
+        a[:, [True, False]]
 
 
 def test_fields_of_structs_in_missing_rows():
@@ -366,6 +393,33 @@ def test_fields_of_structs_in_missing_rows():
     assert s[["x"]].tolist() == [[{"x": 1}], None, [{"x": 3}, {"x": 5}]]
     t = nd.array([["b", "a"], None, ["c"]])
     assert nd.sort(t).tolist() == [["a", "b"], None, ["c"]] and (t == "a").tolist() == [[False, True], None, [False]]
+
+
+def test_fields_that_may_be_missing_of_structs_that_may_be():
+    s = nd.array([[{"x": None, "y": "a"}, None, {"x": 1, "y": "b"}], []])
+    assert s.x.tolist() == [[None, None, 1], []] and str(s.x.type) == "strided * var * ?int32"
+    assert nd.array([[{"x": None}, None, {"x": 1}], None]).x.tolist() == [[None, None, 1], None]
+    assert [part.tolist() for part in nd.unzip(s)] == [[[None, None, 1], []], [["a", None, "b"], []]]
+    w = nd.array([None, {"x": 1}], type="2 * ?{x: ?int32}", access="rw")
+    with pytest.raises(TypeError, match="^assign: the destination is read"):
+        w["x"] = 5
+
+
+def test_mask_of_rows():
+    b = nd.array([[3.0, 1.0], [], [2.0]])
+    masked = nd.mask(b, [True, None, False], axis=0)
+    assert masked.tolist() == [[3.0, 1.0], None, None] and str(masked.type) == "strided * ?var * float64"
+    assert nd.mask(b, nd.num(b) > 0, axis=0).max(axis=1).tolist() == [3.0, None, 2.0]
+    assert nd.mask(masked, [False, True, True], axis=0).tolist() == [None, None, None]
+    assert nd.mask(nd.array([[[1], [2, 3]], []]), nd.array([[True, False], []]), axis=1).tolist() == [[[1], None], []]
+    own = np.array([True, True, True])
+    masked = nd.mask(b, nd.asarray(own), axis=0)
+    own[:] = False
+    assert masked.tolist() == b.tolist()
+    with pytest.raises(ValueError, match="^mask: sizes differ at axis 0: 3 and 1"):
+        nd.mask(b, [True], axis=0)
+    with pytest.raises(ValueError, match="^mask: a mask for axis 0 has 1 dimension"):
+        nd.mask(b, b > 1, axis=0)
 
 
 def changed(values, key, value, type=None):
@@ -436,6 +490,20 @@ def test_what_takes_no_missing_rows_says_what_to_do():
         nd.from_dense(a, [1, 0, 1], axis=1)
     with pytest.raises(IndexError, match=r"^sum: axis 2 is out of bounds for 2 dimension"):
         a.sum(axis=2)
+
+
+def test_functions_from_elsewhere():
+    a = nd.array([[1.0, 2.0], None, [3.0]])
+    assert nd.callable(lambda x: x + 1, "(float64) -> float64")(a).tolist() == [[2.0, 3.0], None, [4.0]]
+    assert nd.from_ufunc(np.hypot)(a, 0.0).tolist() == a.tolist()
+    assert [x.tolist() for x in nd.from_ufunc(np.modf)(a)] == [[[0.0, 0.0], None, [0.0]], a.tolist()]
+    add = nd.callable(lambda x, y: x + y, "(float64, float64) -> float64")
+    assert nd.reduce(add, a, axis=1, identity=0.0).tolist() == [3.0, None, 3.0]
+    with pytest.raises(TypeError, match="^reduce: rows that may be missing need identity="):
+        nd.reduce(add, a, axis=1)
+    of_row = nd.callable(lambda x: float(np.asarray(x).max()), "(N * float64) -> float64")
+    with pytest.raises(TypeError, match=r": takes rows, and these may be missing; use fill_missing\(a, \[\]\) or drop_missing\(a\) first"):
+        of_row(a)
 
 
 def test_missing_rows_as_elements():

@@ -1,0 +1,67 @@
+// where(condition, a, b) of elements that are no numbers: the places of what is chosen, and a gather from both.
+#include <algorithm>
+#include <string>
+
+#include "dynd/base/errors.h"
+#include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
+#include "dynd/eval/work.h"
+#include "dynd/ops/logic.h"
+#include "dynd/type/common.h"
+
+namespace dynd {
+
+namespace {
+
+// All elements as a list, and in their shape the numbers that they have, from `first` on.
+struct numbered_elements {
+  nd::array list, numbers;
+
+  numbered_elements(array_block *operand, ndt::type type, int64_t first) {
+    bool same = operand->type->dtype == type.get();
+    nd::array own(same ? ref<array_block>::share(operand) : copy_values(operand, access_mode::immutable, type));
+    nd::array whole = compact(own, own.ndim() - 1);
+    list = list_of(whole, whole.ndim() - 1);
+    numbers = new_list<int64_t>(list.size(0));
+    in_pieces("where", list.size(0), [&, to = values_of<int64_t>(numbers)](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = first + i;
+      }
+    });
+    numbers = assemble(whole, whole.ndim(), {}, numbers);
+  }
+};
+
+} // namespace
+
+ref<array_block> choose_elements(array_block *condition, array_block *a, array_block *b) {
+  element_kind kind;
+  if (!find_element_kind(condition->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
+    fail(error_kind::type, std::string("where: the condition must be bool, not ") + condition->type->dtype->text);
+  }
+  ndt::type type(common_element(a->type->dtype, b->type->dtype));
+  if (!type) {
+    fail(error_kind::type, std::string("where: elements of type ") + a->type->dtype->text + " and " +
+                               b->type->dtype->text + " have no type in common");
+  }
+  numbered_elements one(a, type, 0), other(b, type, one.list.size(0));
+  array_block *const choice[] = {condition, one.numbers.get(), other.numbers.get()};
+  nd::array places(evaluate(logic::chosen, {choice, 3}));
+  if (kind.option) { // a missing condition gives what is missing
+    nd::array none = int64_t(-1);
+    array_block *const filled[] = {places.get(), none.get()};
+    places = nd::array(evaluate(logic::filled, {filled, 2}));
+  }
+  places = compact(places, places.ndim() - 1);
+  nd::array at = compact_copy(list_of(places, places.ndim() - 1));
+  const nd::array lists[] = {one.list, other.list};
+  const int64_t starts[] = {0, 0}, offsets[] = {0, one.list.size(0), one.list.size(0) + other.list.size(0)};
+  const int32_t sources[] = {0, 1};
+  nd::array both = gather("where", lists, {starts, offsets, 2, sources});
+  list_places taken = {values_of<int64_t>(at), nullptr, at.size(0)};
+  nd::array chosen = kind.option ? gather_or_missing("where", both, taken) : gather("where", both, taken);
+  nd::array result = assemble(places, places.ndim(), {}, chosen);
+  return ref<array_block>::share(result.get());
+}
+
+} // namespace dynd
