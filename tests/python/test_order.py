@@ -126,6 +126,37 @@ def test_searchsorted_against_numpy(seed):
         assert np.array_equal(np.asarray(found), np.searchsorted(x, v, side))
 
 
+def texts_alike(case, n):
+    """Texts that are equal in their first bytes, some of them in all but the last ones."""
+    rng = random.Random(case)
+    if case == "numbered":
+        return [f"key {rng.randrange(2 * n):08}" for _ in range(n)]
+    if case == "long beginnings":
+        return ["ab" * rng.choice((3, 50, 51)) + str(rng.randrange(n)) for _ in range(n)]
+    if case == "zeros and ends":
+        return ["12345678" + "\0" * rng.randrange(20) + "a" * rng.randrange(2) for _ in range(n)]
+    if case == "each longer":
+        return ["x" * rng.randrange(400) for _ in range(n)]
+    return [rng.choice(("the same text as all others", "the same text as all others.")) for _ in range(n)]
+
+
+@pytest.mark.parametrize("case", ["numbered", "long beginnings", "zeros and ends", "each longer", "two"])
+@pytest.mark.parametrize("n", [25, 3000, 140_000])
+def test_texts_that_begin_alike(case, n):
+    texts = texts_alike(case, n)
+    other = [i % 3 for i in range(n)]
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            for descending in (False, True):
+                assert nd.argsort(nd.array(texts), descending=descending).tolist() == positions(texts, descending)
+            both = nd.argsort(nd.zip({"t": nd.array(texts), "n": nd.array(other)})).tolist()
+            assert both == sorted(range(n), key=lambda i: (texts[i], other[i]))
+    finally:
+        nd.set_num_threads(before)
+
+
 def test_large_rows_and_threads():
     rng = np.random.default_rng(1)
     x = rng.standard_normal(300_000)
