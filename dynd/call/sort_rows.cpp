@@ -28,7 +28,7 @@ public:
 
   // All positions of a row that begins at `first` in the list.
   void sort_row(int64_t first, int64_t *positions, intptr_t n) {
-    std::iota(positions, positions + n, int64_t(0));
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) { std::iota(positions + begin, positions + end, begin); });
     row_ = positions;
     sort(first, positions, n, 0);
   }
@@ -85,26 +85,44 @@ private:
     int64_t *moved = moved_.data() + (positions - row_);
     in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
-        moved[i] = all ? int64_t(packed[i] & mask) : positions[packed[i] & mask];
+        (all ? positions : moved)[i] = all ? int64_t(packed[i] & mask) : positions[packed[i] & mask];
       }
     });
+    if (!all) {
+      in_pieces(name_, n,
+                [&](intptr_t begin, intptr_t end) { std::copy(moved + begin, moved + end, positions + begin); });
+    }
+    if (left_out > 0) {
+      sort_left_out(key, packed, position_bits, positions, n);
+    }
+  }
+
+  // Runs of positions whose keys are equal but for the bits that were left out. A piece has the runs that begin in it.
+  template <class Key>
+  void sort_left_out(Key key, const uint64_t *packed, int position_bits, int64_t *positions, intptr_t n) {
+    auto same = [&](intptr_t i, intptr_t j) { return packed[i] >> position_bits == packed[j] >> position_bits; };
+    auto by_key = [&](int64_t a, int64_t b) { return key(a) < key(b); };
     std::vector<std::pair<intptr_t, intptr_t>> unsorted; // long runs
-    for (intptr_t i = 0; left_out > 0 && i < n;) {
-      intptr_t end = i + 1;
-      while (end < n && packed[end] >> position_bits == packed[i] >> position_bits) {
-        end++;
+    std::mutex adding;
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      while (begin > 0 && begin < end && same(begin - 1, begin)) {
+        begin++;
       }
-      auto by_key = [&](int64_t a, int64_t b) { return key(a) < key(b); };
-      if (end - i > 1 && !std::is_sorted(moved + i, moved + end, by_key)) {
-        if (end - i <= few_items) {
-          std::stable_sort(moved + i, moved + end, by_key);
+      for (intptr_t i = begin, stop; i < end; i = stop) {
+        for (stop = i + 1; stop < n && same(i, stop);) {
+          stop++;
+        }
+        if (stop - i == 1 || std::is_sorted(positions + i, positions + stop, by_key)) {
+          continue;
+        }
+        if (stop - i <= few_items) {
+          std::stable_sort(positions + i, positions + stop, by_key);
         } else {
-          unsorted.emplace_back(i, end);
+          std::lock_guard lock(adding);
+          unsorted.emplace_back(i, stop);
         }
       }
-      i = end;
-    }
-    std::copy_n(moved, n, positions);
+    });
     for (auto [begin, end] : unsorted) {
       sort_by_keys(key, positions + begin, end - begin, false);
     }

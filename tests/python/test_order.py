@@ -161,6 +161,9 @@ def test_large_rows_and_threads():
     rng = np.random.default_rng(1)
     x = rng.standard_normal(300_000)
     x[::1000] = np.nan
+    far = rng.integers(-(2**62), 2**62, 300_000)
+    far[:200_000:2] = far[0] + rng.integers(0, 50, 100_000)  # they differ in their lowest bits only
+    far[1:200_000:2] = far[rng.integers(200_000, 300_000, 100_000)] + rng.integers(0, 2, 100_000)
     lengths = rng.poisson(7, 40_000)
     v = rng.integers(-5, 5, lengths.sum())
     rows = nd.unflatten(nd.array(v), nd.array(lengths))
@@ -171,6 +174,7 @@ def test_large_rows_and_threads():
             nd.set_num_threads(threads)
             assert np.array_equal(np.asarray(nd.sort(nd.array(x))), np.sort(x), equal_nan=True)
             assert np.array_equal(np.asarray(nd.argsort(nd.array(x))), np.argsort(x, kind="stable"))
+            assert np.array_equal(np.asarray(nd.argsort(nd.array(far))), np.argsort(far, kind="stable"))
             assert np.array_equal(np.asarray(nd.flatten(nd.sort(rows))), expected)
     finally:
         nd.set_num_threads(before)
