@@ -11,6 +11,7 @@
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/mask_bits.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -161,15 +162,13 @@ pair_places pairs_of(const matched_slots &matched, bool keeps_left) {
 }
 
 template <class F> place_buffer places_where(intptr_t count, F keeps) {
-  intptr_t kept = 0, at = 0;
-  in_order(count, [&](intptr_t i) { kept += keeps(i); });
-  place_buffer places(kept);
-  in_order(count, [&](intptr_t i) {
-    if (keeps(i)) {
-      places.fill()[at++] = i;
+  scratch_values<char> kept(count);
+  in_pieces("join", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      kept[i] = keeps(i);
     }
   });
-  return places;
+  return mask_bits("join", kept.data(), count).positions("join");
 }
 
 // The right side's rows whose slot no left one has.
@@ -177,7 +176,14 @@ place_buffer unmatched_right(const matched_slots &matched) {
   scratch_values<char> seen(matched.slots + 1);
   std::fill_n(seen.data(), seen.size(), 0);
   const uint32_t *left = values_of<uint32_t>(matched.left), *right = values_of<uint32_t>(matched.right);
-  in_order(matched.left.size(0), [&](intptr_t i) { seen[std::min<intptr_t>(left[i], matched.slots)] = 1; });
+  in_pieces("join", matched.left.size(0), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      char *mark = &seen[std::min<intptr_t>(left[i], matched.slots)];
+      if (!__atomic_load_n(mark, __ATOMIC_RELAXED)) { // else its line would go from core to core at every element
+        __atomic_store_n(mark, char(1), __ATOMIC_RELAXED);
+      }
+    }
+  });
   return places_where(matched.right.size(0), [&](intptr_t i) { return right[i] == none || !seen[right[i]]; });
 }
 

@@ -34,7 +34,10 @@ public:
   text_key operator()(intptr_t i) const {
     std::string_view text = texts_[i];
     auto size = int64_t(text.size());
-    text_key key = {0, text.data(), size, i};
+    text_key key = {0, 0, text.data(), size, i};
+    if (size > 8) {
+      std::memcpy(&key.last, text.data() + size - 8, 8);
+    }
     if (size > 0 && limit_ - text.data() >= 8) {
       std::memcpy(&key.word, text.data(), 8);
       key.word &= size < 8 ? (uint64_t(1) << (8 * size)) - 1 : ~uint64_t(0);

@@ -145,14 +145,7 @@ void key_column::read_texts(const char *name) {
   int64_t *to = keys_.fill();
   in_pieces(name, list_.size(0), [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      std::string_view own = is_missing(i) ? std::string_view() : texts_[i];
-      unsigned char bytes[8] = {};
-      std::copy_n(own.data(), std::min<size_t>(own.size(), 8), bytes);
-      uint64_t key = 0;
-      for (unsigned char byte : bytes) {
-        key = key << 8 | byte;
-      }
-      to[i] = int64_t(descending_ ? ~key : key);
+      to[i] = int64_t(key_from(is_missing(i) ? std::string_view("") : texts_[i], 0));
     }
   });
 }

@@ -1,7 +1,9 @@
 // What elements are ordered by: for each number, text or field a key of 64 bits. Private to dynd/call/.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +45,15 @@ public:
   bool is_missing(int64_t i) const { return valid_ && !valid_[i * valid_stride_]; }
   bool has_texts() const { return bool(texts_); }
   uint64_t key(int64_t i) const { return uint64_t(keys_[i]); }
+  std::string_view text(int64_t i) const { return texts_[i]; }
+  /// What the key is of a text that begins with its byte `from`: eight bytes, 0 after its end.
+  uint64_t key_from(std::string_view text, size_t from) const {
+    text.remove_prefix(std::min(from, text.size()));
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
+    bytes = __builtin_bswap64(bytes);
+    return descending_ ? ~bytes : bytes;
+  }
 
   /// Less than 0, 0 or more, as element i of one list is before, equal to or after element j of the other.
   static int compare(const key_column &a, int64_t i, const key_column &b, int64_t j);

@@ -204,22 +204,23 @@ struct number_key {
 
 struct text_key {
   uint64_t word; ///< its first 8 bytes, 0 after its end
+  uint64_t last; ///< of more than 8 bytes, the last 8: up to 16, nothing else is read
   const char *data;
   int64_t size;
   int64_t position; ///< of the element that it is of
 
   uint64_t hash() const {
     uint64_t bits = mixed_bits(word + uint64_t(size));
-    for (int64_t at = 8; at < size; at += 8) {
+    for (int64_t at = 8; at < size - 8; at += 8) {
       uint64_t next;
-      std::memcpy(&next, data + std::min(at, size - 8), 8);
+      std::memcpy(&next, data + at, 8);
       bits = mixed_bits(bits ^ next);
     }
-    return bits;
+    return size > 8 ? mixed_bits(bits ^ last) : bits;
   }
   bool operator==(const text_key &other) const {
-    return word == other.word && size == other.size &&
-           (size <= 8 || std::memcmp(data + 8, other.data + 8, size_t(size - 8)) == 0);
+    return word == other.word && last == other.last && size == other.size &&
+           (size <= 16 || std::memcmp(data + 8, other.data + 8, size_t(size - 16)) == 0);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "dynd/call/sort_rows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -18,11 +19,17 @@ namespace {
 class row_sorter {
 public:
   row_sorter(const char *name, const order_keys &keys, intptr_t longest)
-      : name_(name), columns_(keys.columns()), packed_(longest), scratch_(longest), moved_(longest) {}
+      : name_(name), columns_(keys.columns()), packed_(longest), scratch_(longest), moved_(longest) {
+    auto has_texts = [](const key_column &column) { return column.has_texts(); };
+    if (std::any_of(columns_.begin(), columns_.end(), has_texts)) {
+      words_ = scratch_values<uint64_t>(longest);
+    }
+  }
 
   // All positions of a row that begins at `first` in the list.
   void sort_row(int64_t first, int64_t *positions, intptr_t n) {
-    std::iota(positions, positions + n, int64_t(0));
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) { std::iota(positions + begin, positions + end, begin); });
+    row_ = positions;
     sort(first, positions, n, 0);
   }
 
@@ -39,20 +46,23 @@ private:
       there = std::stable_partition(positions, positions + n, is_there) - positions;
       sort(first, positions + there, n - there, c + 1);
     }
-    sort_by_keys(column, first, positions, there, c == 0 && there == n);
+    sort_by_keys([&](int64_t i) { return column.key(first + i); }, positions, there, c == 0 && there == n);
     if (column.has_texts() || c + 1 < columns_.size()) {
       sort_equal_keys(first, positions, there, c);
     }
   }
 
   // Key and position in 64 bits, the position below: then equal keys stay in their order. Where both do not fit, the
-  // lower bits of the key are left out, and what is equal without them is sorted by the whole key.
-  void sort_by_keys(const key_column &column, int64_t first, int64_t *positions, intptr_t n, bool all) {
-    auto key = [&](int64_t position) { return column.key(first + position); };
+  // lower bits of the key are left out, and what is equal without them is sorted by the whole key. Scratch is used
+  // where the positions are in the row, so that runs can be sorted at the same time.
+  template <class Key> void sort_by_keys(Key key, int64_t *positions, intptr_t n, bool all) {
+    if (n < 2) {
+      return;
+    }
     if (n <= few_items) {
       return sort_few_by_keys(key, positions, n);
     }
-    uint64_t low = ~uint64_t(0), high = 0, *packed = packed_.data();
+    uint64_t low = ~uint64_t(0), high = 0, *packed = packed_.data() + (positions - row_);
     std::mutex joining;
     in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
       uint64_t own[2] = {~uint64_t(0), 0};
@@ -70,33 +80,51 @@ private:
         packed[i] = ((key(positions[i]) - low) >> left_out) << position_bits | uint64_t(i);
       }
     });
-    packed = sorted(n);
+    packed = sorted(packed, scratch_.data() + (positions - row_), n);
     uint64_t mask = (uint64_t(1) << position_bits) - 1;
-    int64_t *moved = moved_.data();
+    int64_t *moved = moved_.data() + (positions - row_);
     in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
-        moved[i] = all ? int64_t(packed[i] & mask) : positions[packed[i] & mask];
+        (all ? positions : moved)[i] = all ? int64_t(packed[i] & mask) : positions[packed[i] & mask];
       }
     });
+    if (!all) {
+      in_pieces(name_, n,
+                [&](intptr_t begin, intptr_t end) { std::copy(moved + begin, moved + end, positions + begin); });
+    }
+    if (left_out > 0) {
+      sort_left_out(key, packed, position_bits, positions, n);
+    }
+  }
+
+  // Runs of positions whose keys are equal but for the bits that were left out. A piece has the runs that begin in it.
+  template <class Key>
+  void sort_left_out(Key key, const uint64_t *packed, int position_bits, int64_t *positions, intptr_t n) {
+    auto same = [&](intptr_t i, intptr_t j) { return packed[i] >> position_bits == packed[j] >> position_bits; };
+    auto by_key = [&](int64_t a, int64_t b) { return key(a) < key(b); };
     std::vector<std::pair<intptr_t, intptr_t>> unsorted; // long runs
-    for (intptr_t i = 0; left_out > 0 && i < n;) {
-      intptr_t end = i + 1;
-      while (end < n && packed[end] >> position_bits == packed[i] >> position_bits) {
-        end++;
+    std::mutex adding;
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      while (begin > 0 && begin < end && same(begin - 1, begin)) {
+        begin++;
       }
-      auto by_key = [&](int64_t a, int64_t b) { return key(a) < key(b); };
-      if (end - i > 1 && !std::is_sorted(moved + i, moved + end, by_key)) {
-        if (end - i <= few_items) {
-          std::stable_sort(moved + i, moved + end, by_key);
+      for (intptr_t i = begin, stop; i < end; i = stop) {
+        for (stop = i + 1; stop < n && same(i, stop);) {
+          stop++;
+        }
+        if (stop - i == 1 || std::is_sorted(positions + i, positions + stop, by_key)) {
+          continue;
+        }
+        if (stop - i <= few_items) {
+          std::stable_sort(positions + i, positions + stop, by_key);
         } else {
-          unsorted.emplace_back(i, end);
+          std::lock_guard lock(adding);
+          unsorted.emplace_back(i, stop);
         }
       }
-      i = end;
-    }
-    std::copy_n(moved, n, positions);
+    });
     for (auto [begin, end] : unsorted) {
-      sort_by_keys(column, first, positions + begin, end - begin, false);
+      sort_by_keys(key, positions + begin, end - begin, false);
     }
   }
 
@@ -114,29 +142,105 @@ private:
     }
   }
 
-  uint64_t *sorted(intptr_t n) {
+  uint64_t *sorted(uint64_t *packed, uint64_t *scratch, intptr_t n) {
     if (n < long_row) {
-      sort_items(packed_.data(), n, scratch_.data());
-      return packed_.data();
+      sort_items(packed, n, scratch);
+      return packed;
     }
     using code = number_code<uint64_t, key_kind::unsigned_integer>;
-    sort_long_row<code>(name_, reinterpret_cast<const char *>(packed_.data()), n, false, scratch_.data());
-    return scratch_.data();
+    sort_long_row<code>(name_, reinterpret_cast<const char *>(packed), n, false, scratch);
+    return scratch;
   }
 
   void sort_equal_keys(int64_t first, int64_t *positions, intptr_t n, size_t c) {
     const key_column &column = columns_[c];
     auto equal_keys = [&](int64_t a, int64_t b) { return column.key(first + a) == column.key(first + b); };
-    auto order = [&](int64_t a, int64_t b) { return key_column::compare_texts(column, first + a, column, first + b); };
-    for_runs(positions, positions + n, equal_keys, [&](int64_t *begin, int64_t *end) {
+    auto equal_texts = [&](int64_t a, int64_t b) { return column.text(first + a) == column.text(first + b); };
+    in_runs(positions, n, equal_keys, [&](int64_t *begin, int64_t *end) {
       if (!column.has_texts()) {
         return sort(first, begin, end - begin, c + 1);
       }
-      std::stable_sort(begin, end, [&](int64_t a, int64_t b) { return order(a, b) < 0; });
+      sort_texts(column, first, begin, end - begin, sizeof(uint64_t));
       if (c + 1 < columns_.size()) {
-        for_runs(
-            begin, end, [&](int64_t a, int64_t b) { return order(a, b) == 0; },
-            [&](int64_t *i, int64_t *stop) { sort(first, i, stop - i, c + 1); });
+        for_runs(begin, end, equal_texts, [&](int64_t *i, int64_t *stop) { sort(first, i, stop - i, c + 1); });
+      }
+    });
+  }
+
+  // Texts that are equal before byte `from`, those that end there included: by the eight bytes that follow, then those
+  // that are equal there by the next ones.
+  void sort_texts(const key_column &column, int64_t first, int64_t *positions, intptr_t n, size_t from) {
+    auto is_before = [&](int64_t a, int64_t b) {
+      return key_column::compare_texts(column, first + a, column, first + b) < 0;
+    };
+    if (n <= few_items) {
+      return std::stable_sort(positions, positions + n, is_before);
+    }
+    uint64_t *words = words_.data();
+    for (;; from = std::max(from + sizeof(uint64_t), common_bytes(column, first, positions, n))) {
+      std::atomic<bool> differ = false, go_on = false;
+      in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+        bool longer = false, other = false;
+        uint64_t one = column.key_from(column.text(first + positions[0]), from);
+        for (intptr_t i = begin; i < end; i++) {
+          std::string_view text = column.text(first + positions[i]);
+          words[positions[i]] = column.key_from(text, from);
+          longer |= text.size() > from;
+          other |= words[positions[i]] != one;
+        }
+        if (longer) {
+          go_on = true;
+        }
+        if (other) {
+          differ = true;
+        }
+      });
+      if (!go_on) { // zeros at their ends may make a difference
+        return std::is_sorted(positions, positions + n, is_before)
+                   ? void()
+                   : std::stable_sort(positions, positions + n, is_before);
+      }
+      if (differ) {
+        break;
+      }
+    }
+    auto word = [&](int64_t i) { return words[i]; };
+    sort_by_keys(word, positions, n, false);
+    in_runs(
+        positions, n, [&](int64_t a, int64_t b) { return word(a) == word(b); },
+        [&](int64_t *begin, int64_t *end) { sort_texts(column, first, begin, end - begin, from + sizeof(uint64_t)); });
+  }
+
+  // How many bytes all the texts begin with.
+  static size_t common_bytes(const key_column &column, int64_t first, const int64_t *positions, intptr_t n) {
+    std::string_view one = column.text(first + positions[0]);
+    for (intptr_t i = 1; i < n; i++) {
+      std::string_view other = column.text(first + positions[i]);
+      one = one.substr(0, other.size());
+      if (std::memcmp(one.data(), other.data(), one.size()) != 0) {
+        one = one.substr(0, size_t(std::mismatch(one.begin(), one.end(), other.begin()).first - one.begin()));
+      }
+    }
+    return one.size();
+  }
+
+  // The same as for_runs, on several threads where there is much to do: runs that are long by themselves.
+  template <class Equal, class F> void in_runs(int64_t *positions, intptr_t n, Equal equal, F f) {
+    if (n < long_row) {
+      return for_runs(positions, positions + n, equal, f);
+    }
+    std::vector<int64_t *> runs;
+    std::vector<int64_t> offsets = {0};
+    for_runs(positions, positions + n, equal, [&](int64_t *begin, int64_t *end) {
+      if (end - begin >= long_row) {
+        return f(begin, end);
+      }
+      runs.push_back(begin);
+      offsets.push_back(offsets.back() + (end - begin));
+    });
+    in_pieces_of_rows(name_, offsets.data(), intptr_t(runs.size()), [&](intptr_t begin, intptr_t end) {
+      for (auto r = size_t(begin); r < size_t(end); r++) {
+        f(runs[r], runs[r] + (offsets[r + 1] - offsets[r]));
       }
     });
   }
@@ -159,6 +263,8 @@ private:
   const std::vector<key_column> &columns_;
   scratch_values<uint64_t> packed_, scratch_;
   scratch_values<int64_t> moved_;
+  scratch_values<uint64_t> words_; // of each position, eight bytes of its text
+  const int64_t *row_ = nullptr;   // where the row's positions begin
 };
 
 } // namespace

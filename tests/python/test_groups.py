@@ -248,6 +248,16 @@ def test_large_groups(case, threads):
     assert np.array_equal(np.asarray(holes.sum()), wanted)
 
 
+def test_texts_that_differ_in_one_byte():
+    """Of every length around the words that a text is compared by, one after another with each of its bytes another."""
+    keys = ["x" * n for n in range(36)] + ["x" * at + "y" + "x" * (n - at - 1) for n in range(36) for at in range(n)]
+    keys += ["\0" * n for n in range(1, 36)]
+    order = np.random.default_rng(2).permutation(np.repeat(np.arange(len(keys)), 3))
+    gb = nd.groupby(nd.array(order), by=nd.array([keys[i] for i in order]))
+    assert gb.keys.tolist() == sorted(keys)
+    assert gb.sum().tolist() == [3 * i for i in sorted(range(len(keys)), key=keys.__getitem__)]
+
+
 def ordered_group_sums(values, group, groups):
     """The order of summation, the slow way: parts of equal size, each in the order of the index."""
     parts = max(1, min(16, len(values) // max(4 * groups, 1 << 15)))

@@ -126,10 +126,44 @@ def test_searchsorted_against_numpy(seed):
         assert np.array_equal(np.asarray(found), np.searchsorted(x, v, side))
 
 
+def texts_alike(case, n):
+    """Texts that are equal in their first bytes, some of them in all but the last ones."""
+    rng = random.Random(case)
+    if case == "numbered":
+        return [f"key {rng.randrange(2 * n):08}" for _ in range(n)]
+    if case == "long beginnings":
+        return ["ab" * rng.choice((3, 50, 51)) + str(rng.randrange(n)) for _ in range(n)]
+    if case == "zeros and ends":
+        return ["12345678" + "\0" * rng.randrange(20) + "a" * rng.randrange(2) for _ in range(n)]
+    if case == "each longer":
+        return ["x" * rng.randrange(400) for _ in range(n)]
+    return [rng.choice(("the same text as all others", "the same text as all others.")) for _ in range(n)]
+
+
+@pytest.mark.parametrize("case", ["numbered", "long beginnings", "zeros and ends", "each longer", "two"])
+@pytest.mark.parametrize("n", [25, 3000, 140_000])
+def test_texts_that_begin_alike(case, n):
+    texts = texts_alike(case, n)
+    other = [i % 3 for i in range(n)]
+    before = nd.num_threads()
+    try:
+        for threads in (1, 2):
+            nd.set_num_threads(threads)
+            for descending in (False, True):
+                assert nd.argsort(nd.array(texts), descending=descending).tolist() == positions(texts, descending)
+            both = nd.argsort(nd.zip({"t": nd.array(texts), "n": nd.array(other)})).tolist()
+            assert both == sorted(range(n), key=lambda i: (texts[i], other[i]))
+    finally:
+        nd.set_num_threads(before)
+
+
 def test_large_rows_and_threads():
     rng = np.random.default_rng(1)
     x = rng.standard_normal(300_000)
     x[::1000] = np.nan
+    far = rng.integers(-(2**62), 2**62, 300_000)
+    far[:200_000:2] = far[0] + rng.integers(0, 50, 100_000)  # they differ in their lowest bits only
+    far[1:200_000:2] = far[rng.integers(200_000, 300_000, 100_000)] + rng.integers(0, 2, 100_000)
     lengths = rng.poisson(7, 40_000)
     v = rng.integers(-5, 5, lengths.sum())
     rows = nd.unflatten(nd.array(v), nd.array(lengths))
@@ -140,6 +174,7 @@ def test_large_rows_and_threads():
             nd.set_num_threads(threads)
             assert np.array_equal(np.asarray(nd.sort(nd.array(x))), np.sort(x), equal_nan=True)
             assert np.array_equal(np.asarray(nd.argsort(nd.array(x))), np.argsort(x, kind="stable"))
+            assert np.array_equal(np.asarray(nd.argsort(nd.array(far))), np.argsort(far, kind="stable"))
             assert np.array_equal(np.asarray(nd.flatten(nd.sort(rows))), expected)
     finally:
         nd.set_num_threads(before)
