@@ -1,11 +1,8 @@
 #include "dynd/eval/tree.h"
 
 #include <algorithm>
-#include <memory>
 
-#include "dynd/base/errors.h"
-#include "dynd/kernel/chain.h"
-#include "dynd/kernel/dims.h"
+#include "dynd/eval/tree_levels.h"
 #include "dynd/plan/tile.h"
 
 namespace dynd {
@@ -14,160 +11,6 @@ namespace {
 
 constexpr intptr_t offset_size = sizeof(int64_t); // what the walk over whole rows reads
 constexpr intptr_t few_elements = 64;             // too few for a call of a chain
-
-bool is_simple(const task &t, int d) {
-  auto has_no_rows = [d](const lowered_operand &operand) { return operand.slots[d] < 0; };
-  return !t.shape.is_var(d) && std::all_of(t.lowered.begin(), t.lowered.end(), has_no_rows);
-}
-
-// ---- the streams of the calls -------------------------------------------------------------------------------------
-
-// The ports, then the slots that operands have of their own, then the space's.
-struct call_streams {
-  small_vector<const lowered_stream *, 16> stream;
-  int16_t shape_slots[max_ndim];       ///< of each `var` axis
-  small_vector<int16_t, 64> own_slots; ///< of operand o at axis d: [o * ndim + d], or -1
-  int ndim;
-
-  explicit call_streams(const task &t) : ndim(t.shape.ndim) {
-    for (int p = 0; p < t.ports.size(); p++) {
-      stream.push_back(&t.port_stream(p));
-    }
-    for (int o = 0; o < t.lowered.size(); o++) {
-      for (int d = 0; d < ndim; d++) {
-        int s = t.lowered[o].slots[d];
-        own_slots.push_back(s < 0 ? int16_t(-1) : int16_t(stream.size()));
-        if (s >= 0) {
-          stream.push_back(&t.streams[s]);
-        }
-      }
-    }
-    for (int d = 0; d < ndim; d++) {
-      if (t.shape.is_var(d)) {
-        shape_slots[d] = int16_t(stream.size());
-        stream.push_back(&t.shape.slots[size_t(t.shape.slot_index[d])]);
-      }
-    }
-    if (stream.size() > max_call_streams) {
-      fail(error_kind::value, std::string(t.name) + ": the operands have " + std::to_string(stream.size()) +
-                                  " streams together; one evaluation takes " + std::to_string(max_call_streams));
-    }
-  }
-
-  int count() const { return stream.size(); }
-  int own(int o, int d) const { return own_slots[o * ndim + d]; }
-  intptr_t stride(int s, int d) const { return stream[s]->stride[d]; }
-};
-
-// Which rows each stream is in, at an axis where some operand has rows of its own.
-struct var_axis_plan {
-  small_vector<var_slots, 4> slots;
-  small_vector<int16_t, 16> follows;
-  small_vector<intptr_t, 16> stride, unit;
-
-  var_axis_plan(const task &t, const call_streams &streams, int d) {
-    for (int s = 0; s < streams.count(); s++) {
-      follows.push_back(-1);
-      stride.push_back(streams.stride(s, d));
-      unit.push_back(streams.stride(s, d));
-    }
-    if (t.shape.is_var(d)) {
-      const space_slots &own = t.shape.slots[size_t(t.shape.slot_index[d])];
-      add_rows({streams.shape_slots[d], own.kind}, own.step);
-      for (int e = d + 1; e < t.shape.ndim; e++) {
-        if (t.shape.is_var(e)) {
-          follow(streams.shape_slots[e], 0);
-        }
-      }
-    } else {
-      add_rows({0, slot_kind::none, t.shape.size[d]}, 1);
-    }
-    for (int o = 0; o < t.operands.size(); o++) {
-      const lowered_operand &operand = t.lowered[o];
-      if (!operand.has_rows[d]) {
-        continue;
-      }
-      int index = 0; // the result's rows
-      if (streams.own(o, d) >= 0) {
-        index = slots.size();
-        add_rows({streams.own(o, d), operand.kind[d]}, operand.step[d]);
-      }
-      for (int p = 0; p < t.ports.size(); p++) {
-        if (t.ports[p].operand == o) {
-          follow(p, index);
-        }
-      }
-      for (int e = d + 1; e < t.shape.ndim; e++) {
-        if (streams.own(o, e) >= 0) {
-          follow(streams.own(o, e), index);
-        }
-      }
-    }
-  }
-
-  size_t begin(ckernel_builder &out, size_t offset) const {
-    return begin_var_dim(out, offset,
-                         {follows.size(), slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
-  }
-
-private:
-  void add_rows(const var_slots &rows, int32_t step) {
-    slots.push_back(rows);
-    step_.push_back(step);
-  }
-  void follow(int s, int index) {
-    follows[s] = int16_t(index);
-    unit[s] = start_unit(stride[s], step_[index]);
-  }
-  small_vector<int32_t, 4> step_;
-};
-
-// ---- the leaf -------------------------------------------------------------------------------------------------------
-
-// The program's ports are the first streams of a call. (For a trace there are more of them.)
-chain_layout layout_of(const task &t) {
-  chain_layout layout;
-  for (int p = 0; p < t.p.noutputs + t.p.nsources; p++) {
-    const intptr_t *stride = t.port_stream(p).stride;
-    chain_port &port = layout.ports.push_back({});
-    port.stream = uint16_t(p);
-    port.constant = std::all_of(stride, stride + t.shape.ndim, [](intptr_t step) { return step == 0; });
-    port.numbers = has_numbers(t, p);
-  }
-  return layout;
-}
-
-size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, kernel_request_t request,
-                         std::vector<explained_level> *levels) {
-  std::vector<std::unique_ptr<arrmeta_of>> metas;
-  std::vector<kernel_operand> operands;
-  for (int o = 0; o < t.operands.size(); o++) {
-    const space_operand &operand = t.operands[o];
-    metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
-    type_part part = part_at(operand.block->type, operand.ndim);
-    int first = 0;
-    while (t.ports[first].operand != o) {
-      first++;
-    }
-    operands.push_back({part, metas.back()->get(), first - part.stream});
-  }
-  return t.leaf(out, offset, operands.data(), request, levels);
-}
-
-// The leaf, and its line of explain.
-size_t make_leaf(ckernel_builder &out, size_t offset, const task &t, const chain_layout &layout,
-                 kernel_request_t request, std::vector<explained_level> *levels) {
-  if (t.leaf) {
-    return make_element_leaf(out, offset, t, request, levels);
-  }
-  size_t past = make_chain(out, offset, t.p, layout);
-  if (levels) {
-    levels->push_back({offset, past - offset, chain_text(t.p, layout)});
-  }
-  return past;
-}
-
-// ---- planned ------------------------------------------------------------------------------------------------------
 
 class planned_tree {
 public:
@@ -565,38 +408,6 @@ bool build_planned(ckernel_builder &out, task &t, const tree_options &options, r
   store_numbers(t);
   build_in_order(out, t, false, options, call);
   return !t.one_row;
-}
-
-void build_in_order(ckernel_builder &out, const task &t, bool observed, const tree_options &options, root_call &call) {
-  call_streams streams(t);
-  bool cut = !observed && t.shape.ndim > t.row_axes() && is_simple(t, 0); // the outermost loop is the call
-  for (int s = 0; s < streams.count(); s++) {
-    call.stream.push_back(streams.stream[s]->address);
-    call.stride.push_back(cut ? streams.stride(s, 0) : 0);
-  }
-  call.is_outer_axis = cut;
-  call.count = cut ? t.shape.size[0] : 1;
-  call.elements = t.shape.count();
-  size_t offset = 0;
-  int last = t.shape.ndim - std::max(0, t.nreduced - 1); // a reduction's leaf takes a whole row
-  for (int d = cut ? 1 : 0; d < last; d++) {
-    offset = observed ? begin_observed(out, offset, streams.count(), d) : offset;
-    if (is_simple(t, d)) {
-      small_vector<intptr_t, 16> stride;
-      for (int s = 0; s < streams.count(); s++) {
-        stride.push_back(streams.stride(s, d));
-      }
-      offset = begin_strided_dim(out, offset, streams.count(), t.shape.size[d], stride.data());
-    } else {
-      offset = var_axis_plan(t, streams, d).begin(out, offset);
-    }
-  }
-  chain_layout layout = layout_of(t);
-  layout.kind = t.row_axes() ? chain_kind::row : chain_kind::flat;
-  if ((observed || options.together) && !t.row_axes()) {
-    offset = begin_observed(out, offset, streams.count(), t.shape.ndim, options.together);
-  }
-  make_leaf(out, offset, t, layout, kernel_request_strided, options.explain);
 }
 
 int call_root(const ckernel_builder &kernel, const root_call &call, intptr_t begin, intptr_t end, dynd_frame &frame) {
