@@ -271,6 +271,12 @@ fold_part group_folds::part_of(const one_fold &fold, intptr_t chunk) const {
 
 void group_folds::run_in_order(intptr_t chunks) {
   constexpr intptr_t few = 1 << 12; // elements whose slots are still in the cache for the next fold
+  for (one_fold &fold : folds_) {
+    fold.accumulators = scratch_values<char>(chunks * groups_.slots * intptr_t(fold.functions.item));
+    in_pieces(name_, chunks * groups_.slots, [&](intptr_t begin, intptr_t end) {
+      fold.functions.clear(fold.accumulators.data() + begin * intptr_t(fold.functions.item), end - begin);
+    });
+  }
   in_chunks(name_, groups_.elements, chunks, [&](intptr_t chunk, intptr_t begin, intptr_t end) {
     for (intptr_t at = begin, next; at < end; at = next) {
       next = folds_.size() == 1 ? end : std::min(end, at + few);
@@ -282,6 +288,17 @@ void group_folds::run_in_order(intptr_t chunks) {
       }
     }
   });
+  for (one_fold &fold : folds_) {
+    char *to = fold.accumulators.data();
+    in_pieces(
+        name_, groups_.slots,
+        [&](intptr_t begin, intptr_t end) {
+          for (intptr_t c = 1; c < chunks; c++) {
+            fold.functions.join(to, to + c * groups_.slots * intptr_t(fold.functions.item), begin, end);
+          }
+        },
+        chunks);
+  }
 }
 
 namespace {
@@ -327,15 +344,24 @@ void group_folds::run_parts(intptr_t chunks) {
   for (one_fold &fold : folds_) {
     fold.values = fold.values ? moved(fold.values, parts) : array();
     fold.marks = fold.marks ? moved(fold.marks, parts) : array();
+    auto item = intptr_t(fold.functions.item);
+    fold.accumulators = scratch_values<char>(groups_.slots * item);
     in_pieces_of_rows(name_, parts.offsets(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
       for (intptr_t p = begin; p < end; p++) {
+        intptr_t slots = first[size_t(p) + 1] - first[size_t(p)];
+        scratch_values<char> next(slots * item); // of a chunk after the first one
+        char *all = fold.accumulators.data() + first[size_t(p)] * item;
+        fold_part part = part_of(fold, 0);
+        part.about = fold.about ? fold.about + first[size_t(p)] * int64_t(fold.about_item) : nullptr;
         for (intptr_t c = 0; c < chunks; c++) {
-          fold_part part = part_of(fold, c);
-          part.accumulators += first[size_t(p)] * int64_t(fold.functions.item);
-          part.about = fold.about ? fold.about + first[size_t(p)] * int64_t(fold.about_item) : nullptr;
+          part.accumulators = c == 0 ? all : next.data();
           part.begin = from[size_t(c)][size_t(p)];
           part.end = from[size_t(c) + 1][size_t(p)];
+          fold.functions.clear(part.accumulators, slots);
           fold.functions.loop(part);
+          if (c > 0) {
+            fold.functions.join(all, next.data(), 0, slots);
+          }
         }
       }
     });
@@ -345,28 +371,7 @@ void group_folds::run_parts(intptr_t chunks) {
 
 void group_folds::run() {
   intptr_t chunks = chunks_of(groups_.elements, groups_.count());
-  for (one_fold &fold : folds_) {
-    fold.accumulators = scratch_values<char>(chunks * groups_.slots * intptr_t(fold.functions.item));
-    in_pieces(name_, chunks * groups_.slots, [&](intptr_t begin, intptr_t end) {
-      fold.functions.clear(fold.accumulators.data() + begin * intptr_t(fold.functions.item), end - begin);
-    });
-  }
-  if (groups_.parts) {
-    run_parts(chunks);
-  } else {
-    run_in_order(chunks);
-  }
-  for (one_fold &fold : folds_) {
-    char *to = fold.accumulators.data();
-    in_pieces(
-        name_, groups_.slots,
-        [&](intptr_t begin, intptr_t end) {
-          for (intptr_t c = 1; c < chunks; c++) {
-            fold.functions.join(to, to + c * groups_.slots * intptr_t(fold.functions.item), begin, end);
-          }
-        },
-        chunks);
-  }
+  groups_.parts ? run_parts(chunks) : run_in_order(chunks);
 }
 
 } // namespace dynd::nd

@@ -287,7 +287,15 @@ template <class Read> bool are_many(const char *name, const marked_list &keys, R
   return table.count() > sample / 4 * 3;
 }
 
-// Keys in parts, by bits of their hash that a table of a part does not use. Returns all that are different.
+struct mixed_reader {
+  const uint64_t *from;
+
+  void fetch(intptr_t i) const { fetch_ahead(from + i); }
+  mixed_key operator()(intptr_t i) const { return {from[i]}; }
+};
+
+// Keys in parts, by bits of their hash that a table of a part does not use. Returns the codes of all that are
+// different.
 template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intptr_t count, Read read, key_groups &to) {
   constexpr intptr_t parts = element_parts::parts;
   auto fetch = [=](intptr_t i) { read.fetch(i); };
@@ -295,21 +303,20 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
       element_parts(name, count, fetch, [=](intptr_t i) { return (read(i).hash() >> 24) % parts; }),
       std::vector<int64_t>());
   const element_parts &own = made->elements;
-  scratch_values<uint64_t> codes(count);
-  own.move(codes.data(), fetch, [=](intptr_t i) { return read(i).code; });
-  using code = number_code<uint64_t, key_kind::unsigned_integer>; // the codes as they are
-  number_reader<code> read_code{reinterpret_cast<const char *>(codes.data())};
+  scratch_values<uint64_t> mixed(count);
+  own.move(mixed.data(), fetch, [=](intptr_t i) { return read(i).hash(); });
+  mixed_reader read_mixed{mixed.data()};
   to.elements = count;
   to.numbers = new_list<uint32_t>(count);
   new_offsets first(parts);
   in_pieces_of_rows(name, own.offsets(), parts, [&](intptr_t begin, intptr_t end) {
-    slot_table<number_key> table;
+    slot_table<mixed_key> table;
     for (intptr_t part = begin; part < end; part++) {
       table.forget();
-      table.insert(name, own.begin(part), own.begin(part + 1), {}, read_code,
+      table.insert(name, own.begin(part), own.begin(part + 1), {}, read_mixed,
                    values_of<uint32_t>(to.numbers) + own.begin(part));
       for (intptr_t s = 0; s < table.count(); s++) { // over keys that were read
-        codes[own.begin(part) + s] = table.key(s).code;
+        mixed[own.begin(part) + s] = unmixed_bits(table.key(s).bits);
       }
       first.fill()[part + 1] = table.count();
     }
@@ -318,7 +325,7 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
   made->first.assign(first.at, first.at + parts + 1);
   scratch_values<uint64_t> distinct(to.slots);
   for (intptr_t part = 0; part < parts; part++) {
-    std::copy_n(codes.data() + own.begin(part), first.length(part), distinct.data() + first.at[part]);
+    std::copy_n(mixed.data() + own.begin(part), first.length(part), distinct.data() + first.at[part]);
   }
   to.parts = made;
   return distinct;

@@ -39,9 +39,27 @@ inline const uint64_t secret_factor = [] {
   }
 }();
 
+inline constexpr uint64_t second_factor = 0xd6e8feb86659fd93;
+
 inline uint64_t mixed_bits(uint64_t x) {
   x *= secret_factor;
-  return (x ^ x >> 32) * 0xd6e8feb86659fd93;
+  return (x ^ x >> 32) * second_factor;
+}
+
+/// The odd number whose product with this one is 1.
+constexpr uint64_t inverse_of(uint64_t odd) {
+  uint64_t inverse = odd; // of 3 bits; each step doubles them
+  for (int bits = 3; bits < 64; bits *= 2) {
+    inverse *= 2 - odd * inverse;
+  }
+  return inverse;
+}
+
+/// What was mixed: other bits are mixed to other ones.
+inline uint64_t unmixed_bits(uint64_t x) {
+  static const uint64_t first = inverse_of(secret_factor);
+  x *= inverse_of(second_factor);
+  return (x ^ x >> 32) * first;
 }
 
 /// Key: a plain struct with hash(), whose high bits are used, and ==. What reads keys may have fetch(i), which is
@@ -200,6 +218,13 @@ struct number_key {
   uint64_t code;
   uint64_t hash() const { return mixed_bits(code); }
   bool operator==(const number_key &other) const { return code == other.code; }
+};
+
+/// A number by its mixed bits, which say all of it.
+struct mixed_key {
+  uint64_t bits;
+  uint64_t hash() const { return bits; }
+  bool operator==(const mixed_key &other) const { return bits == other.bits; }
 };
 
 struct text_key {
