@@ -477,14 +477,12 @@ array tile(const array &a, std::span<const intptr_t> reps) {
   return result;
 }
 
-array flip(const array &a, std::span<const int> axes) {
+array flip(const array &a, std::optional<std::span<const int>> axes) {
   std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
-  if (axes.empty()) {
-    for (index &i : indices) {
-      i.step = -1;
-    }
+  for (size_t d = 0; !axes && d < indices.size(); d++) {
+    indices[d].step = -1;
   }
-  for (int axis : axes) {
+  for (int axis : axes.value_or(std::span<const int>())) {
     indices[size_t(checked_axis("flip", a, axis))].step = -1;
   }
   return at(a, indices);
