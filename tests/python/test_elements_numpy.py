@@ -153,6 +153,8 @@ def test_arrays_that_are_read_only_stay_so():
     base.setflags(write=False)
     assert nd.asarray(base).access == "readonly"
     assert nd.asarray(np.broadcast_to(np.arange(3), (2, 3))).access == "readonly"
+    stretched, _ = np.broadcast_arrays(np.arange(3), np.zeros((2, 3)))  # NumPy warns where it is written
+    assert nd.asarray(stretched).access == "readonly"
 
 
 def test_a_view_keeps_the_array_alive():
