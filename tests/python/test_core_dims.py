@@ -113,6 +113,15 @@ def test_sizes_that_disagree_name_both(rows):
         nd.core_dot(np.ones((2, 3)), np.ones((4, 3)))
 
 
+def test_sizes_that_a_kernel_computes():
+    values = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0], [7.0, 8.0, 9.0]]
+    assert nd.core_inner(ragged(values)).tolist() == [row[1:-1] for row in values]
+    assert nd.core_inner(np.arange(8.0).reshape(2, 4)).tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    for short, n in (([1.0], -1), ([[1.0, 2.0], [3.0], []], -1), (np.zeros((2, 0)), -2)):
+        with pytest.raises(ValueError, match=f"core_inner: M is a size of the result, and is {n}"):
+            nd.core_inner(short)
+
+
 def test_a_core_dimension_never_stretches():
     with pytest.raises(ValueError, match="N is 1 in operand 0 and 3 in operand 1"):
         nd.core_dot([1.0], [1.0, 2.0, 3.0])

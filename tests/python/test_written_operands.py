@@ -97,6 +97,16 @@ def test_rows_of_one_element_that_are_written_are_not_stretched(rows, lengths):
     call(nd.from_offsets(offsets + 3, nd.asarray(memory)), nd.array([[1.0]] * len(lengths), type="strided * var * float64"))
 
 
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+def test_blocks_of_any_dimensions_are_written(ndim):
+    def add(x):
+        x[...] = x + 1
+    call = nd.callable(add, f"(x: inout {''.join(f'{name} * ' for name in 'ABCD'[:ndim])}float64) -> void")
+    memory = np.zeros((3,) * (ndim + 1))
+    call(nd.asarray(memory[::2, ..., ::-1]))
+    assert (memory[::2] == 1).all() and not memory[1].any()
+
+
 @pytest.mark.parametrize("index", [(slice(None), None), (None,), (slice(None), None, slice(None, None, -1))])
 def test_axes_of_one_element_share_no_memory(index):
     """Whatever their strides are."""
