@@ -412,15 +412,15 @@ array permute_dims(const array &a, std::span<const int> axes) {
   return moved;
 }
 
-array squeeze(const array &a, std::span<const int> axes) {
+array squeeze(const array &a, std::optional<std::span<const int>> axes) {
   array whole = one_size_outside(a);
   std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
   for (int d = 0; d < a.ndim(); d++) {
-    if (axes.empty() && whole.size(d) == 1) {
+    if (!axes && whole.size(d) == 1) {
       indices[size_t(d)] = {index::integer, 0, {}, {}, {}};
     }
   }
-  for (int axis : axes) {
+  for (int axis : axes.value_or(std::span<const int>())) {
     int d = checked_axis("squeeze", a, axis);
     if (whole.size(d) != 1) {
       fail(error_kind::value, "squeeze: axis " + std::to_string(d) + " has not size 1");

@@ -316,10 +316,10 @@ array from_dense(const array &a, const array &lengths, int axis) {
 namespace {
 
 // With rows that may be missing: one axis after another.
-array flip_rows(const array &a, std::span<const int> axes) {
+array flip_rows(const array &a, std::optional<std::span<const int>> axes) {
   array flipped = a;
-  for (int i = 0, ndim = rows_ndim(a->type); i < (axes.empty() ? ndim : int(axes.size())); i++) {
-    int axis = axes.empty() ? i : dynd::checked_axis("flip", axes[size_t(i)], ndim);
+  for (int i = 0, ndim = rows_ndim(a->type); i < (axes ? int(axes->size()) : ndim); i++) {
+    int axis = axes ? dynd::checked_axis("flip", (*axes)[size_t(i)], ndim) : i;
     missing_rows rows("flip", flipped, axis);
     std::vector<index> indices(size_t(axis), index{index::slice, 0, {}, {}, {}});
     indices.push_back({index::slice, 0, {}, {}, -1});
@@ -330,17 +330,15 @@ array flip_rows(const array &a, std::span<const int> axes) {
 
 } // namespace
 
-array flip(const array &a, std::span<const int> axes) {
+array flip(const array &a, std::optional<std::span<const int>> axes) {
   if (has_missing_rows(a->type)) {
     return flip_rows(a, axes);
   }
   std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
-  if (axes.empty()) {
-    for (index &i : indices) {
-      i.step = -1;
-    }
+  for (size_t d = 0; !axes && d < indices.size(); d++) {
+    indices[d].step = -1;
   }
-  for (int axis : axes) {
+  for (int axis : axes.value_or(std::span<const int>())) {
     indices[size_t(checked_axis("flip", a, axis))].step = -1;
   }
   return at(a, indices);

@@ -41,8 +41,8 @@ array stack(std::span<const array> arrays, int axis = 0);
 array repeat(const array &a, const array &repeats, std::optional<int> axis = std::nullopt);
 /// The rows of the last axes, several times behind each other: reps[d] times along axis d.
 array tile(const array &a, std::span<const intptr_t> reps);
-/// The reverse order along axes, as a view; no axes are all.
-array flip(const array &a, std::span<const int> axes = {});
+/// The reverse order along axes, as a view; without them, along all.
+array flip(const array &a, std::optional<std::span<const int>> axes = std::nullopt);
 /// Elements moved `shift` positions on within their rows, those at the end to the beginning; without an axis, of the
 /// array as one row, in its shape.
 array roll(const array &a, intptr_t shift, std::optional<int> axis = std::nullopt);
@@ -72,8 +72,8 @@ array reshape(const array &a, std::span<const intptr_t> shape);
 /// The axes in another order: a view, or where a ragged one is moved or moved over a copy; its rows are equally long
 /// then, else it is an error.
 array permute_dims(const array &a, std::span<const int> axes);
-/// Axes of size 1 removed; no axes are all of these.
-array squeeze(const array &a, std::span<const int> axes = {});
+/// Axes of size 1 removed; without any given, all of these.
+array squeeze(const array &a, std::optional<std::span<const int>> axes = std::nullopt);
 array expand_dims(const array &a, int axis = 0);
 
 } // namespace dynd::nd

@@ -154,18 +154,27 @@ private:
     }
   }
 
+  // Whether nothing of an operand is stretched: rows of one element would be where another operand's are longer.
+  bool is_whole(int o) const {
+    if (outer(o) != shape_.ndim || !std::equal(shape_.size, shape_.size + shape_.ndim, block_[o]->size())) {
+      return false;
+    }
+    space own;
+    broadcast_space(name(), {{block_[o].get(), outer(o)}}, own);
+    for (size_t s = 0; s < own.slots.size(); s++) {
+      const space_slots &rows = own.slots[s], &all = shape_.slots[s];
+      if (!same_row_lengths(rows.run, rows.owner.get(), all.run, all.owner.get())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   void find_space() {
     broadcast_space(name(), outer_operands(), shape_);
     start_rows_at_zero(outer_operands(), shape_);
     for (int o = f_.noutputs; o < noperands_; o++) {
-      if (!core(o).inout) {
-        continue;
-      }
-      bool whole = outer(o) == shape_.ndim;
-      for (int d = 0; d < shape_.ndim && whole; d++) {
-        whole = block_[o]->size()[d] == shape_.size[d];
-      }
-      if (!whole) {
+      if (core(o).inout && !is_whole(o)) {
         refuse(error_kind::broadcast, label(o) + " is read and written, and would be stretched from " +
                                           space_text({block_[o].get(), outer(o)}));
       }

@@ -276,7 +276,7 @@ def flip(a, axis=None):
     >>> nd.flip([[1, 2], [3]], axis=1)
     nd.array([[2, 1], [3]], type="strided * var * int32")
     """
-    return _dynd.flip(a, [] if axis is None else _integers("flip", "axis", axis))
+    return _dynd.flip(a, None if axis is None else _integers("flip", "axis", axis))
 
 
 def roll(a, shift, axis=None):
@@ -460,7 +460,7 @@ def squeeze(a, axis=None):
     >>> nd.squeeze([[[1], [2]]], axis=2)
     nd.array([[1, 2]], type="strided * strided * int32")
     """
-    return _dynd.squeeze(a, [] if axis is None else _integers("squeeze", "axis", axis))
+    return _dynd.squeeze(a, None if axis is None else _integers("squeeze", "axis", axis))
 
 
 def expand_dims(a, axis=0):

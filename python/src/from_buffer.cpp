@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "dynd/plan/overlap.h"
+
 namespace binding {
 
 bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
@@ -112,6 +114,12 @@ void release_object(void *object) {
   give_back([&] { Py_DECREF(static_cast<PyObject *>(object)); });
 }
 
+ref<buffer> adopt_extent(const char *address, int ndim, const intptr_t *shape, const intptr_t *strides, intptr_t item,
+                         void (*give_back)(void *), void *context) {
+  touched all = touched_bytes(address, {shape, size_t(ndim)}, strides, item);
+  return adopt_memory(reinterpret_cast<void *>(all.low), all.high - all.low, give_back, context);
+}
+
 lent_numbers numbers_of_numpy(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   static PyTypeObject *ndarray = nullptr; // under the interpreter's lock
@@ -137,12 +145,9 @@ lent_numbers numbers_of_numpy(PyObject *object) {
 
 nd::array plain_view(PyObject *object) {
   if (lent_numbers numbers = numbers_of_numpy(object); numbers.ndim >= 0) {
-    intptr_t bytes = scalar_size[size_t(numbers.scalar)];
-    for (int d = 0; d < numbers.ndim; d++) {
-      bytes *= numbers.shape[d];
-    }
     Py_INCREF(object);
-    return view_of(numbers, adopt_memory(numbers.data, size_t(bytes), release_object, object));
+    return view_of(numbers, adopt_extent(numbers.data, numbers.ndim, numbers.shape, numbers.strides,
+                                         scalar_size[size_t(numbers.scalar)], release_object, object));
   }
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
@@ -150,14 +155,13 @@ nd::array plain_view(PyObject *object) {
     PyErr_Clear();
     return nd::array();
   }
-  ref<buffer> memory = adopt_memory(view->buf, size_t(view->len), release_buffer, view);
+  auto *address = static_cast<char *>(view->buf);
+  ref<buffer> memory = view->strides ? adopt_extent(address, view->ndim, view->shape, view->strides, view->itemsize,
+                                                    release_buffer, view)
+                                     : adopt_memory(address, size_t(view->len), release_buffer, view);
   intptr_t length = view->itemsize ? view->len / view->itemsize : 0;
-  lent_numbers numbers{static_cast<char *>(view->buf),
-                       view->ndim,
-                       view->shape ? view->shape : &length,
-                       view->strides,
-                       scalar_id::bool_,
-                       view->readonly != 0};
+  lent_numbers numbers{address,       view->ndim,       view->shape ? view->shape : &length,
+                       view->strides, scalar_id::bool_, view->readonly != 0};
   if (!scalar_of_format(*view, numbers.scalar) || (numbers.scalar == scalar_id::uint8 && is_time(object))) {
     if (!PyObject_HasAttrString(object, "dtype")) {
       throw error(error_kind::type, "asarray: no type for elements of format '" +

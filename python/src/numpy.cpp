@@ -175,20 +175,20 @@ nd::array view_of_numpy(PyObject *object) {
   nb::object dtype = array.attr("dtype"); // an object can say anything of itself
   ndt::type type = type_of_dtype(dtype, purpose::view);
   auto shape = nb::cast<nb::tuple>(array.attr("shape")), steps = nb::cast<nb::tuple>(array.attr("strides"));
-  std::vector<intptr_t> strides;
+  std::vector<intptr_t> sizes, strides;
   for (size_t d = 0; d < nb::len(shape); d++) {
+    sizes.push_back(nb::cast<intptr_t>(shape[d]));
     strides.push_back(nb::cast<intptr_t>(steps[d]));
     type = ndt::make_strided_dim(type);
   }
   nb::object data = array.attr("__array_interface__")["data"];
   auto *address = reinterpret_cast<char *>(nb::cast<uintptr_t>(data[0]));
   access_mode access = nb::cast<bool>(data[1]) ? access_mode::readonly : access_mode::readwrite;
-  size_t bytes = nb::cast<size_t>(array.attr("nbytes"));
-  ref<buffer> memory = adopt_memory(address, bytes, release_object, array.release().ptr());
+  auto item = nb::cast<intptr_t>(array.attr("itemsize"));
+  ref<buffer> memory = adopt_extent(address, int(sizes.size()), sizes.data(), strides.data(), item, release_object,
+                                    array.release().ptr());
   ref<array_block> block = new_block(type.get(), access, 0);
-  for (size_t d = 0; d < strides.size(); d++) {
-    block->size()[d] = nb::cast<intptr_t>(shape[d]);
-  }
+  std::copy(sizes.begin(), sizes.end(), block->size());
   int ndim = type->ndim;
   record_view(*block, strides, memory.get()).place_part({type->dtype, 0, ndim}, dtype, address, {});
   note_density(*block);

@@ -334,16 +334,17 @@ PyObject *get_attribute(PyObject *self, PyObject *name) {
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
     return found;
   }
+  PyErr_Clear();
   const type_data *type = below_options(elements_of_rows(unwrap(self)->type));
   Py_ssize_t size;
   const char *text = PyUnicode_AsUTF8AndSize(name, &size);
   for (int i = 0; text && i < type->nfields; i++) {
     if (std::string_view(text, size_t(size)) == type->fields[i].name) {
-      PyErr_Clear();
       return get_item(self, name);
     }
   }
-  return nullptr;
+  PyErr_Clear();                              // no field has a name that is not UTF-8
+  return PyObject_GenericGetAttr(self, name); // the error again
 }
 
 PyType_Slot array_slots[] = {DYND_SLOT(Py_tp_dealloc, destroy),

@@ -29,6 +29,12 @@ std::vector<int> all_axes(const char *name, nb::handle axes) {
   return all;
 }
 
+// None: all of them, whatever the function means by that.
+template <class F> nb::object with_axes(F f, const char *name, nb::handle a, nb::handle axes) {
+  nd::array given = operand(a, name);
+  return wrapped(axes.is_none() ? f(given, std::nullopt) : f(given, all_axes(name, axes)));
+}
+
 std::vector<intptr_t> all_integers(const char *name, const char *what, nb::handle values) {
   std::vector<intptr_t> all;
   for (nb::handle value : values) {
@@ -165,9 +171,8 @@ void add_moves(nb::module_ &m) {
       },
       nb::arg("a").none(), nb::arg("reps"));
   m.def(
-      "flip",
-      [](nb::handle a, nb::handle axes) { return wrapped(nd::flip(operand(a, "flip"), all_axes("flip", axes))); },
-      nb::arg("a").none(), nb::arg("axes"));
+      "flip", [](nb::handle a, nb::handle axes) { return with_axes(nd::flip, "flip", a, axes); }, nb::arg("a").none(),
+      nb::arg("axes").none());
   m.def(
       "roll",
       [](nb::handle a, nb::handle shift, nb::handle axis) {
@@ -251,11 +256,8 @@ void add_shapes(nb::module_ &m) {
       },
       nb::arg("a").none(), nb::arg("axes"));
   m.def(
-      "squeeze",
-      [](nb::handle a, nb::handle axes) {
-        return wrapped(nd::squeeze(operand(a, "squeeze"), all_axes("squeeze", axes)));
-      },
-      nb::arg("a").none(), nb::arg("axes"));
+      "squeeze", [](nb::handle a, nb::handle axes) { return with_axes(nd::squeeze, "squeeze", a, axes); },
+      nb::arg("a").none(), nb::arg("axes").none());
   m.def(
       "expand_dims",
       [](nb::handle a, nb::handle axis) {

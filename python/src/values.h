@@ -91,6 +91,10 @@ struct lent_numbers {
 
 /// What gives back a reference to the Python object that is a buffer's context.
 void release_object(void *object);
+/// Memory that elements of `item` bytes are in, from the lowest one to the end of the highest: strides may be negative,
+/// and leave gaps. What is assigned to is compared with all of it.
+ref<buffer> adopt_extent(const char *address, int ndim, const intptr_t *shape, const intptr_t *strides, intptr_t item,
+                         void (*give_back)(void *), void *context);
 
 /// What an array of NumPy has in it; nothing where it is no plain array of numbers, or something else.
 lent_numbers numbers_of_numpy(PyObject *object);

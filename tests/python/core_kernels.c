@@ -318,12 +318,23 @@ static dynd_reduction threads = {sizeof(dynd_reduction), DYND_ABI_VERSION, sizeo
 static dynd_reduction uncut = {
     sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(mean_state), start_mean, skip_values, NULL, count_pieces};
 
+/* A row without its ends: how long that is, and its elements. */
+CORE(inner_size)
+AT(int64_t, dynd_core_data(call, 0, i)) = dynd_core_size(call, 0, i) - 2;
+END
+
+    CORE(inner) for (intptr_t j = 0, n = dynd_core_size(call, 1, i); j < n; j++)
+        AT(double, dynd_core_data(call, 0, i) + j * k->stride[0][0]) = AT(const double, dynd_core_data(call, 1, i) +
+                                                                                            (j + 1) * k->stride[1][0]);
+END
+
 #define REDUCTION(flags, name, signature, functions)                                                                   \
   {                                                                                                                    \
     sizeof(deferred_ckernel), DYND_ABI_VERSION, reduction_funcproto_id, flags, name, signature, NULL, functions, NULL, \
         NULL, NULL, NULL, NULL                                                                                         \
   }
-static int mute(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
+    static int
+    mute(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
   (void)call, (void)self, (void)frame;
   return dynd_error_value;
 }
@@ -332,7 +343,10 @@ static int mute(const dynd_core_call *call, const ckernel_prefix *self, dynd_fra
     sizeof(deferred_ckernel), DYND_ABI_VERSION, prototype, flags, name, signature, NULL, (void *)function, make, NULL, \
         NULL, bound, NULL                                                                                              \
   }
+static const deferred_ckernel inner_sizes = KERNEL(4, 3, "inner_sizes", "(N * float64) -> int64", inner_size, NULL);
 static const deferred_ckernel kernels[] = {
+    {sizeof(deferred_ckernel), DYND_ABI_VERSION, 4, 3, "core_inner", "(N * float64) -> M * float64", NULL,
+     (void *)inner, make, NULL, NULL, NULL, &inner_sizes},
     KERNEL(4, 3, "core_dot", "(N * float64, N * float64) -> float64", dot, NULL),
     KERNEL(4, 3, "core_matmul", "(M * K * float64, K * N * float64) -> M * N * float64", product, NULL),
     KERNEL(4, 1, "core_largest", "(N * float64) -> (float64, int64)", largest, NULL),

@@ -177,6 +177,23 @@ def test_overlap_broadcast():
     assert a.tolist() == [[2, 2], [4, 4]]
 
 
+@pytest.mark.parametrize("as_records", [False, True])
+@pytest.mark.parametrize("to, source", [
+    (lambda x, n: x[n::-1], lambda x, n: x[:n]), (lambda x, n: x[:n], lambda x, n: x[n::-1]),
+    (lambda x, n: x[n + 1 : 2 * n + 1], lambda x, n: x[: 2 * n : 2]), (lambda x, n: x[: 2 * n : 2], lambda x, n: x[n + 1 : 2 * n + 1]),
+])  # fmt: skip
+def test_overlap_of_rows_in_memory_with_steps(to, source, as_records):
+    """The memory of another owner is all that the strides reach: below the first element, and beyond as many bytes as
+    there are."""
+    for n in (3, 1000, 100_001):
+        x = np.zeros(4 * n, dtype=[("x", "f8"), ("y", "i4")])["x"] if as_records else np.zeros(4 * n)
+        x[:] = np.arange(4 * n)
+        dst, src = (nd.from_offsets(np.array([0, n - 1, n]), nd.asarray(part(x, n)[:n])) for part in (to, source))
+        expected = source(x, n)[:n].copy()
+        dst[...] = src
+        assert np.array_equal(to(x, n)[:n], expected)
+
+
 def test_overlap_of_ragged_rows():
     a = nd.array([[1, 2], [3, 4], [5, 6]], type="strided * var * int32", access="rw")
     a[...] = a[::-1]

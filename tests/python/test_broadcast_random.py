@@ -297,3 +297,16 @@ def test_transposed_operands_larger_than_a_tile(shape):
     np.testing.assert_array_equal(np.asarray(x + y), a + b)
     np.testing.assert_array_equal(np.asarray(x.T - y.T), a.T - b.T)
     np.testing.assert_array_equal(np.asarray(y.T[:, ::-1] * x.T), b.T[:, ::-1] * a.T)
+
+
+@pytest.mark.parametrize("order", [(1, 0), (0, 2, 1), (2, 1, 0), (1, 2, 0)])
+def test_results_in_another_order_of_memory_are_operands(order):
+    """A small result has the order of its operands' axes: what is computed of it, or read of its memory, is not in C order."""
+    x = np.arange(24.0)[: 12 if len(order) == 2 else 24].reshape((3, 4) if len(order) == 2 else (2, 3, 4))
+    turned = nd.asarray(x.transpose(order).copy().transpose(np.argsort(order)))
+    total = turned + turned
+    assert not memoryview(total).c_contiguous and np.array_equal(np.asarray(total), 2 * x)
+    for found, expected in ((total + nd.array(x), 3 * x), (nd.array(x) - total, -x), (-total, -2 * x), (total * 2, 4 * x),
+                            (nd.sum(total, axis=0), 2 * x.sum(axis=0)), (nd.cumulative_sum(total, axis=-1), 2 * x.cumsum(axis=-1)),
+                            (nd.array(total), 2 * x), (nd.array(total, type="float32"), 2 * x)):
+        assert np.array_equal(np.asarray(found), expected)

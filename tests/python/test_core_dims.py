@@ -88,11 +88,22 @@ def test_parts_of_rows_inside_of_rows(part):
     assert nd.core_first(a).tolist() == [[(row + [-1.0, -1.0])[:2] for row in rows] for rows in kept]
 
 
+def test_rows_inside_of_rows_whose_inner_offsets_begin_late():
+    """The outermost rows begin at 0, those inside of them do not."""
+    content = nd.from_offsets(np.array([3, 5, 6, 9, 11, 15, 16]), nd.array(np.arange(20.0)))
+    a = nd.from_offsets(np.array([0, 2, 3]), nd.from_offsets(np.array([2, 3, 5, 6]), content))
+    values = [[[[6.0, 7.0, 8.0]], [[9.0, 10.0], [11.0, 12.0, 13.0, 14.0]]], [[[15.0]]]]
+    assert a.tolist() == values
+    assert nd.core_positive(a).tolist() == values
+    assert nd.core_running(a).tolist() == [[[np.cumsum(row).tolist() for row in rows] for rows in two] for two in values]
+    assert nd.core_dot(a, a).tolist() == [[[sum(x * x for x in row) for row in rows] for rows in two] for two in values]
+
+
 @pytest.mark.parametrize("rows", [[1.0, 2.0], [[1.0], [2.0, 3.0]]])
 def test_sizes_that_disagree_name_both(rows):
     with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand 0 and 3 in operand 1"):
         nd.core_dot([1.0, 2.0], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand \d and 1 in operand \d at index \(1,\)"):
+    with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand 0 and 1 in operand 1 at index \(1,\)"):
         nd.core_dot(ragged([[1], [2, 3]]), ragged([[1], [2]]))
     with pytest.raises(ValueError, match=r"core_dot: N is 2 in operand 0 and 1 in operand 1 at index \(0,\)"):
         nd.core_dot([1.0, 2.0], ragged([[1], [2, 3]]))
@@ -100,6 +111,15 @@ def test_sizes_that_disagree_name_both(rows):
         nd.core_dot([1.0], 2.0)
     with pytest.raises(ValueError, match="broadcast"):
         nd.core_dot(np.ones((2, 3)), np.ones((4, 3)))
+
+
+def test_sizes_that_a_kernel_computes():
+    values = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0], [7.0, 8.0, 9.0]]
+    assert nd.core_inner(ragged(values)).tolist() == [row[1:-1] for row in values]
+    assert nd.core_inner(np.arange(8.0).reshape(2, 4)).tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    for short, n in (([1.0], -1), ([[1.0, 2.0], [3.0], []], -1), (np.zeros((2, 0)), -2)):
+        with pytest.raises(ValueError, match=f"core_inner: M is a size of the result, and is {n}"):
+            nd.core_inner(short)
 
 
 def test_a_core_dimension_never_stretches():

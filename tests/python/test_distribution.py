@@ -276,3 +276,11 @@ def test_weights_of_other_rows_are_refused():
         nd.histogram([[1.0], [3.0]], nd.array([0.0, 2.0, 4.0]), axis=1, weights=nd.array([[], [10.0, 20.0]]))
     counts = nd.histogram(nd.array([[1.0], [3.0, 1.0]]), nd.array([0.0, 2.0, 4.0]), axis=1, weights=nd.array([[2.0], [10.0, 20.0]]))
     assert counts[0].tolist() == [[2, 0], [20, 10]]
+
+
+def test_a_quantile_between_equal_infinities_is_one():
+    inf = math.inf
+    for values, q, expected in (([1.0, inf, inf], 0.6, inf), ([-inf, -inf, 1.0], 0.3, -inf), ([inf, inf], 0.5, inf)):
+        assert nd.quantile(values, q).tolist() == expected
+        assert nd.quantile(values, [q, q]).tolist() == [expected] * 2
+    assert math.isnan(nd.quantile([-inf, inf], 0.5).tolist())

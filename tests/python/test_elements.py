@@ -312,6 +312,9 @@ def test_fields_that_are_not_there():
         nd.array([1, 2])["x"]
     with pytest.raises(TypeError, match="not structs"):
         nd.array([(1, 2)], type="(int8, int8)")["x"]
+    assert not hasattr(array, "z") and not hasattr(array, "\udc80")  # no text, and so no name of a field
+    with pytest.raises(AttributeError, match="no attribute 'z'"):
+        array.z
 
 
 def test_a_field_is_assigned():

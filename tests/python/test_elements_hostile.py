@@ -121,3 +121,16 @@ for a in arrays:
 bytearray(1 << 26)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("left", [0, 1, 10_000])
+def test_a_list_of_numbers_that_one_of_them_changes(left):
+    """Its length is looked at again after each that ran code."""
+    class Changing:
+        def __float__(self):
+            values[:] = [1.0] * left
+            return 1.0
+
+    values = [0.5, Changing(), *[1.0] * 5000]
+    with pytest.raises(ValueError, match="a list changed its length while it was read"):
+        nd.array(values, type="strided * float64")

@@ -153,6 +153,19 @@ def test_arrays_that_are_read_only_stay_so():
     base.setflags(write=False)
     assert nd.asarray(base).access == "readonly"
     assert nd.asarray(np.broadcast_to(np.arange(3), (2, 3))).access == "readonly"
+    stretched, _ = np.broadcast_arrays(np.arange(3), np.zeros((2, 3)))  # NumPy warns where it is written
+    assert nd.asarray(stretched).access == "readonly"
+
+
+def test_a_part_of_what_is_read_only_is_a_view():
+    """Another owner may write it."""
+    base = np.arange(6.0)
+    shown = base.view()
+    shown.setflags(write=False)
+    array = nd.asarray(shown)
+    parts = [array[1:3], array[::2], array[2:2], array[1:], array[...]]
+    base[:] = 7
+    assert [part.tolist() for part in parts] == [[7.0] * n for n in (2, 3, 0, 5, 6)]
 
 
 def test_a_view_keeps_the_array_alive():

@@ -6,6 +6,7 @@ import pickle
 import pydoc
 import sys
 import threading
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -66,6 +67,26 @@ def test_rows_that_a_python_function_makes():
     with pytest.raises(ZeroDivisionError) as caught:
         nd.callable(lambda row: [1 // len(row)], "(N * float64) -> var * int64", name="f")(ROWS)
     assert caught.value.__notes__[0].endswith("at index (1,)")
+
+
+def test_rows_of_another_length_are_refused():
+    """Also one without elements, which is taken where the function makes rows of its own."""
+    for given in ([], [1.0], nd.array([1.0, 2.0, 3.0])):
+        with pytest.raises(ValueError, match=r"where the result has shape \(2,\) at index \(0,\)"):
+            nd.callable(lambda x: given, "(N * float64) -> N * float64")([[1.0, 2.0]])
+        with pytest.raises(ValueError, match=r"where the result has shape \(2,\)"):
+            nd.callable(lambda x: given, "(float64) -> 2 * float64")([1.0])
+
+
+def test_keywords_are_not_kept():
+    f = nd.callable(lambda x, *, text: x, "(float64, *, text: string) -> float64")
+    f([1.0, 2.0], text="t" * 100_000)
+    tracemalloc.start()
+    for _ in range(50):
+        f([1.0, 2.0], text="t" * 100_000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 def test_a_python_function_with_keywords():
@@ -439,6 +460,16 @@ def test_an_address():
     for signature in ("(N * float64) -> float64", "(float64) -> (float64, float64)", "(string) -> float64", "(float16) -> float16"):
         with pytest.raises(TypeError, match="takes and gives one number each"):
             nd.from_address(address, signature)
+
+
+def test_a_function_that_is_called_on_the_calling_thread_only():
+    address = ctypes.cast(ctypes.CDLL(None).pthread_self, ctypes.c_void_p).value
+    own = nd.from_address(address, "(int64) -> uint64", threads=False)
+    before = nd.num_threads()
+    nd.set_num_threads(4)
+    for _ in range(10):
+        assert nd.unique(own(nd.arange(1_000_000))).tolist() == [threading.get_ident()]
+    nd.set_num_threads(before)
 
 
 def test_without_a_compiler(monkeypatch):

@@ -318,6 +318,18 @@ def test_many_sparse_keys_are_grouped_in_parts(kind):
     nd.set_num_threads(1)
 
 
+def test_many_sparse_keys_of_which_some_are_missing():
+    """What is behind a missing key is no key."""
+    rng = np.random.default_rng(10)
+    n = 1_100_000
+    keys, there = rng.permutation(n) * 2**40, np.arange(n) % 5 != 0
+    gb = nd.groupby(nd.ones([n]), by=nd.mask(nd.array(keys), nd.array(there)))
+    assert len(gb) == there.sum() + 1 and gb.keys[-1].tolist() is None
+    assert np.array_equal(np.asarray(gb.keys[:-1].astype("int64")), np.sort(keys[there]))
+    counts = np.asarray(gb.count())
+    assert counts[-1] == n - there.sum() and (counts[:-1] == 1).all()
+
+
 def with_hash(hashes):
     """Numbers that have these hashes: mixed_bits of slot_table.h, backwards."""
     x = hashes.astype("u8") * np.uint64(pow(0xD6E8FEB86659FD93, -1, 2**64))
@@ -555,6 +567,12 @@ def test_groups_do_not_see_what_is_written_later():
     values[0] = 100.0
     assert groups.sum().tolist() == nd.sum(groups, axis=1).tolist() == [4.0, 2.0]
     assert groups.max().tolist() == [3.0, 2.0] and groups[0].tolist() == [1.0, 3.0]
+    memory = np.arange(3.0)
+    view = memory.view()
+    view.flags.writeable = False
+    groups = nd.groupby(nd.asarray(view), by=[1, 2, 1])  # another owner writes what this one cannot
+    memory[0] = 100.0
+    assert groups.sum().tolist() == nd.sum(groups, axis=1).tolist() == [2.0, 1.0]
 
 
 CHOSEN_KEYS = """

@@ -86,6 +86,20 @@ def test_errors(hypot):
         nd.kernel(nd.callable(lambda x: 1 // x, "(int64) -> int64"), ["int64"])(np.zeros(1, "i8"), np.zeros(1, "i8"))
 
 
+def test_no_result_is_written_to_memory_that_is_read_only():
+    a, b, results = np.arange(5, 8), np.full(3, 2), [np.zeros(3, "i8"), np.zeros(3, "i8")]
+    for k in (nd.kernel(nd.divmod, ["3 * int64"] * 2), nd.kernel(nd.callable(lambda x, y: divmod(x, y), "(int64, int64) -> (int64, int64)"), ["int64"] * 2)):
+        for result in results:
+            result[:] = 0
+            result.setflags(write=False)
+            with pytest.raises((ValueError, BufferError), match="read-only"):
+                k(*results, a, b)
+            result.setflags(write=True)
+            assert not result.any()
+        k(*results, a, b)
+        assert [result.tolist() for result in results] == [[2, 3, 3], [1, 0, 1]]
+
+
 def test_buffers_of_another_type_of_the_same_size():
     k = nd.kernel(nd.callable(lambda x: x, "(int32) -> int32"), ["int32"])
     right, result = np.arange(2, dtype="int32"), np.zeros(2, "int32")

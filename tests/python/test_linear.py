@@ -57,6 +57,17 @@ def test_matmul_of_every_layout(shape, kind):
             assert np.array_equal(np.asarray(nd.asarray(x) @ nd.asarray(y)), a @ b)
 
 
+def test_one_row_and_one_column_of_any_stride():
+    """What is between rows says nothing where there is one. Every product is another: memory that is used again has the
+    one before."""
+    views = [lambda x: x, lambda x: x[None], lambda x: x[:, None].T, lambda x: np.broadcast_to(x, (1, len(x))), lambda x: x[None, ::-1]]
+    for seed, view in enumerate(views):
+        row, column = view(numbers(100, seed=seed)), view(numbers(100, seed=seed + 50)).T
+        b, c = numbers((100, 80), seed=seed + 100), numbers((80, 100), seed=seed + 150)
+        assert np.array_equal(np.asarray(nd.asarray(row) @ nd.asarray(b)), row @ b), seed
+        assert np.array_equal(np.asarray(nd.asarray(c) @ nd.asarray(column)), c @ column), seed
+
+
 def test_vectors_and_broadcasting():
     m, v = numbers((3, 3)), numbers(3)
     for a, b in [(m, v), (v, m), (v, v), (numbers((4, 3, 3)), v), (v, numbers((4, 3, 3))), (numbers((1, 3, 3)), numbers((4, 3, 2)))]:
@@ -199,3 +210,19 @@ def test_a_result_of_too_many_dimensions_names_the_operation():
     x = nd.array(np.ones((1,) * 20))
     with pytest.raises(ValueError, match="tensordot: more than 32 dimensions"):
         nd.tensordot(x, x, axes=0)
+
+
+def test_a_product_with_another_object_is_left_to_it():
+    class Other:
+        def __matmul__(self, right):
+            return "left", type(right)
+
+        def __rmatmul__(self, left):
+            return "right", type(left)
+
+    a = nd.array([[1.0]])
+    assert (a @ Other(), Other() @ a) == (("right", type(a)), ("left", type(a)))
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        a @ object()
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        object() @ a

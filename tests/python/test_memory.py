@@ -271,3 +271,12 @@ def test_values_that_were_read_are_not_kept_alive(reader):
             attempt(lambda i=i: READERS[reader](held[i]))
     gc.collect()
     assert [sys.getrefcount(value) for value in held] == before
+
+
+def test_arrays_let_go_of_their_type():
+    for value in (1, {"x": 1}):
+        kind = type(nd.array([value]))
+        before = sys.getrefcount(kind)
+        for _ in range(1000):
+            nd.array([value])
+        assert sys.getrefcount(kind) < before + 100

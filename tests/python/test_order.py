@@ -103,6 +103,15 @@ def test_any_axis_against_numpy(seed):
     assert np.array_equal(np.asarray(nd.argsort(nd.asarray(x), axis)), np.argsort(x, axis, kind="stable"))
 
 
+def test_structs_whose_first_field_is_missing_are_ordered_by_the_next():
+    a = nd.array([{"a": None, "b": 3}, {"a": 1, "b": 2}, {"a": None, "b": 1}, {"a": None, "b": None}, {"a": 0, "b": 5}])
+    assert nd.argsort(a).tolist() == [4, 1, 2, 0, 3]
+    assert nd.argsort(a, by=["a", "-b"]).tolist() == [4, 1, 0, 2, 3]
+    many = [{"a": None if i % 3 else i % 7, "b": str(i * 37 % 100)} for i in range(300)]
+    order = sorted(range(300), key=lambda i: (many[i]["a"] is None, many[i]["a"] or 0, many[i]["b"]))
+    assert nd.argsort(nd.array(many)).tolist() == order
+
+
 def test_an_axis_outside_of_rows():
     a = nd.array([[["b", "x"], ["c"]], [["a", "y"], ["a"]]])
     assert nd.sort(a, axis=0).tolist() == [[["a", "x"], ["a"]], [["b", "y"], ["c"]]]

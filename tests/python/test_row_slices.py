@@ -77,8 +77,8 @@ def deep(rng, access=None):
 def test_slices_of_rows_of_rows(seed):
     rng = random.Random(seed)
     array, rows = deep(rng)
-    if rng.random() < 0.3:
-        array, rows = array[::-1], rows[::-1]
+    cut = rng.choice([slice(None), slice(1, None), slice(None, None, -1)])
+    array, rows = array[cut], rows[cut]
     if rng.random() < 0.5:
         outer = any_slice(rng)
         array, rows = array[:, outer], [row[outer] for row in rows]

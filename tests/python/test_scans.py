@@ -237,10 +237,16 @@ def test_without_the_direct_step():
     from dynd import _dynd
 
     cases = [nd.array([1, 2, 3]), nd.array([1.5, 2.5]), nd.array(np.arange(60, dtype=np.int8)), nd.array([True, True])]
-    plain = [[getattr(nd, name)(a) for a in cases] for name in NAMES]
+    cases.append(nd.array([1.0, 1.0004883, 1.0009766, 2049.7, 0.1]))  # float16 rounds each of them
+
+    def results():
+        plain = [[getattr(nd, name)(a) for a in cases] for name in NAMES]
+        return plain + [[nd.cumulative_sum(a, dtype=dtype) for a in cases] for dtype in ("float16", "float32", "float64")]
+
+    plain = results()
     _dynd.set_direct(False)
     try:
-        again = [[getattr(nd, name)(a) for a in cases] for name in NAMES]
+        again = results()
     finally:
         _dynd.set_direct(True)
     for one, other in zip(plain, again):

@@ -478,7 +478,9 @@ def test_shapes_as_in_numpy(seed):
     if sizes and rng.random() < 0.5 and x.size:
         sizes[rng.randrange(len(sizes))] = -1
     assert np.array_equal(np.asarray(nd.reshape(a, sizes)), x.reshape(sizes))
-    assert np.array_equal(np.asarray(nd.squeeze(a)), x.squeeze())
+    assert np.array_equal(np.asarray(nd.squeeze(a)), x.squeeze()) and np.array_equal(np.asarray(nd.flip(a)), np.flip(x))
+    for none_of in (nd.squeeze, nd.flip):  # no axes are not all of them
+        assert nd.array(none_of(a, axis=())).shape == x.shape and np.array_equal(np.asarray(none_of(a, axis=())), x)
     axis = rng.randint(-x.ndim - 1, x.ndim)
     assert np.asarray(nd.expand_dims(a, axis)).shape == np.expand_dims(x, axis).shape
     other = np.arange(3 if not shape else max(1, x.shape[-1] if x.ndim else 1))

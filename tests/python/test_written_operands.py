@@ -48,6 +48,18 @@ def test_what_is_written_is_not_read_as_another_operand(signature, read, written
     assert memory.tolist() == expected.tolist()
 
 
+def test_rows_in_memory_with_steps_share_it():
+    """Whichever end of the memory the first element is at."""
+    def add(x, y):
+        y[...] = y + x
+    call = nd.callable(add, "(x: N * float64, y: inout N * float64) -> void")
+    memory = np.arange(8.0)
+    for read, written in ((memory[3::-1], memory[:3]), (memory[:3], memory[3::-1]), (memory[::2], memory[4:7]), (memory[4:7], memory[::2])):
+        with pytest.raises(ValueError, match="operand 1 is written and shares memory with operand 0"):
+            call(*(nd.from_offsets(np.array([0, 2, 3]), nd.asarray(part)) for part in (read, written)))
+    assert memory.tolist() == np.arange(8.0).tolist()
+
+
 @pytest.mark.parametrize("kind", ["strided", "rows", "many"])
 def test_a_function_that_writes_is_called_once_for_an_element_and_a_failure_undoes_it(kind):
     """The function is not called again to find out for which element it failed."""
@@ -71,3 +83,55 @@ def test_a_python_function_cannot_write_one_value():
     for signature in ("(x: inout float64) -> void", "(inout {x: int8}) -> int64"):
         with pytest.raises(TypeError, match="has one value that is written, which no Python function can: it takes rows"):
             nd.callable(lambda x: None, signature)
+
+
+@pytest.mark.parametrize("rows, lengths", [([[1.0, 2.0, 3.0], [4.0]], [1, 1]), ([[], [4.0, 5.0, 6.0], []], [1, 1, 1])])
+def test_rows_of_one_element_that_are_written_are_not_stretched(rows, lengths):
+    """No element is written twice, nor left out; nothing was called."""
+    def add(x, y):
+        x[...] = x + y
+    call = nd.callable(add, "(x: inout N * float64, y: float64) -> void")
+    memory = np.zeros((8, 2))
+    y = nd.array(rows, type="strided * var * float64")
+    offsets = np.cumsum([0, *lengths])
+    for x in (nd.from_offsets(offsets, nd.asarray(memory)), nd.from_offsets(offsets + 3, nd.asarray(memory))):
+        with pytest.raises(ValueError, match=r"operand 0 is read and written, and would be stretched from \(\d, var\)"):
+            call(x, y)
+    assert not memory.any()
+    call(nd.from_offsets(np.cumsum([0, *map(len, rows)]) + 2, nd.asarray(memory)), y)
+    assert memory[2:].any(axis=1).sum() == sum(map(len, rows))
+    call(nd.from_offsets(offsets + 3, nd.asarray(memory)), nd.array([[1.0]] * len(lengths), type="strided * var * float64"))
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+def test_blocks_of_any_dimensions_are_written(ndim):
+    def add(x):
+        x[...] = x + 1
+    call = nd.callable(add, f"(x: inout {''.join(f'{name} * ' for name in 'ABCD'[:ndim])}float64) -> void")
+    memory = np.zeros((3,) * (ndim + 1))
+    call(nd.asarray(memory[::2, ..., ::-1]))
+    assert (memory[::2] == 1).all() and not memory[1].any()
+
+
+@pytest.mark.parametrize("index", [(slice(None), None), (None,), (slice(None), None, slice(None, None, -1))])
+def test_axes_of_one_element_share_no_memory(index):
+    """Whatever their strides are."""
+    def add(x):
+        x[...] = x + 1
+    memory = np.zeros((3, 4))
+    nd.callable(add, "(x: inout N * M * float64) -> void")(nd.asarray(memory)[index])
+    assert memory.tolist() == np.ones((3, 4)).tolist()
+
+
+def test_a_failure_undoes_all_that_was_written():
+    def move(x, n, y):
+        x[...], y[...] = x - n, y + n
+        if n < 0:
+            raise ValueError("less than nothing")
+    x, y = nd.array(np.ones((3, 2)), access="rw"), nd.array([[1.0], [2.0, 3.0], []], access="rw")
+    call = nd.callable(move, "(x: inout N * float64, n: float64, y: inout M * float64) -> void")
+    with pytest.raises(ValueError, match="less than nothing"):
+        call(x, [1.0, 2.0, -3.0], y)
+    assert (x.tolist(), y.tolist()) == ([[1.0, 1.0]] * 3, [[1.0], [2.0, 3.0], []])
+    call(x, [1.0, 2.0, 3.0], y)
+    assert (x.tolist(), y.tolist()) == ([[0.0, 0.0], [-1.0, -1.0], [-2.0, -2.0]], [[2.0], [4.0, 5.0], []])

@@ -2,6 +2,7 @@
 // The bits do not depend on it, nothing deadlocks, and a failure stays with the thread that met it.
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "allocations.h"
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
+#include "dynd/call/wrap.h"
 #include "dynd/memory/buffer.h"
 #include "fixture.h"
 
@@ -165,6 +167,34 @@ TEST(SharedLazy, ShapesAreLookedAtWhileValuesAreComputed) {
       }
       EXPECT_TRUE(bits(value * ones) + bits(nd::sum(value)) == expected);
     });
+  }
+}
+
+// One thread computes, and three wait for it. (They have their own handles: where one is never woken up, the test fails
+// and leaves it.)
+TEST(SharedLazy, AllThreadsThatWaitGoOn) {
+  std::vector<std::future<std::string>> results;
+  nd::array value;
+  std::once_flag first;
+  auto wait = [&] {
+    for (int i = 0; i < 3; i++) {
+      std::promise<std::string> found;
+      results.push_back(found.get_future());
+      std::thread([value, found = std::move(found)]() mutable { found.set_value(bits(value)); }).detach();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100)); // until they wait
+  };
+  auto twice = [&](double x) noexcept {
+    std::call_once(first, wait);
+    return 2 * x;
+  };
+  nd::array a = ramp("8200 * float64");
+  value = nd::callable(nd::make_kernel("twice", twice, dynd_callable_pure))(a);
+  ASSERT_EQ(state_of(value), array_state::lazy);
+  value.eval();
+  for (std::future<std::string> &result : results) {
+    ASSERT_EQ(result.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    EXPECT_TRUE(result.get() == at_once([&] { return bits(a + a); }));
   }
 }
 
