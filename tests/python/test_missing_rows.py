@@ -465,6 +465,8 @@ def test_joining_rows_some_of_which_may_be_missing():
     a, b = nd.array([[1, 2], None]), nd.array([[0.5], []], type="2 * var * float64")
     both = nd.concat([a, b])
     assert both.tolist() == [[1.0, 2.0], None, [0.5], []] and str(both.type) == "strided * ?var * float64"
+    assert nd.expand_dims(a, -1).tolist() == [[[1], [2]], None] and nd.expand_dims(a, 1).tolist() == [[[1, 2]], [None]]
+    assert nd.stack([a, a], axis=2).tolist() == [[[1, 1], [2, 2]], None] and nd.stack([a, a], axis=1).tolist() == [[[1, 2]] * 2, [None] * 2]
     assert nd.stack([b, a]).tolist() == [[[0.5], []], [[1.0, 2.0], None]]
     beside = nd.concat([a, b], axis=1)  # a missing row adds nothing
     assert beside.tolist() == [[1.0, 2.0, 0.5], []] and str(beside.type) == "strided * var * float64"
