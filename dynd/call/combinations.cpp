@@ -114,9 +114,8 @@ array multiplied(const char *name, std::span<const std::string> fields, std::spa
   if (!fields.empty() && fields.size() != arrays.size()) {
     fail(error_kind::value, std::string(name) + ": as many names as arrays");
   }
-  if (int own = dynd::checked_axis(name, axis, rows_ndim(arrays[0]->type)); has_missing_rows(arrays) && own > 0) {
+  if (int own = dynd::checked_axis(name, axis, rows_ndim(arrays[0]->type)); is_in_missing_rows(arrays, own)) {
     missing_rows there(name, arrays, own);
-    there.check_inside(name, own);
     return there.restored(multiplied(name, fields, there.operands(), own, nested, positions));
   }
   std::vector<array> whole, lists;

@@ -222,7 +222,7 @@ array stack(std::span<const array> arrays, int axis) {
   std::vector<array> wider;
   for (const array &a : arrays) {
     array one = one_size_outside(a);
-    wider.push_back(with_unit_axis(one, dynd::checked_axis("stack", axis, a.ndim() + 1)));
+    wider.push_back(expand_dims(one, dynd::checked_axis("stack", axis, rows_ndim(a->type) + 1)));
   }
   return joined("stack", wider, axis);
 }

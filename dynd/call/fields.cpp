@@ -431,7 +431,12 @@ array squeeze(const array &a, std::optional<std::span<const int>> axes) {
 }
 
 array expand_dims(const array &a, int axis) {
-  return with_unit_axis(a, dynd::checked_axis("expand_dims", axis, a.ndim() + 1));
+  int own = dynd::checked_axis("expand_dims", axis, rows_ndim(a->type) + 1);
+  if (own <= a.ndim()) {
+    return with_unit_axis(a, own);
+  }
+  missing_rows rows("expand_dims", a, own - 1);
+  return rows.restored(with_unit_axis(rows.operand(), own));
 }
 
 } // namespace dynd::nd

@@ -96,9 +96,13 @@ array take_stretched(const array &a, const array &index, int axis) {
 
 array take_along_axis(const array &a, const array &index, int axis) {
   const array both[] = {a, index};
-  if (int at = dynd::checked_axis("take_along_axis", axis, rows_ndim(a->type)); has_missing_rows(both)) {
+  if (int at = dynd::checked_axis("take_along_axis", axis, rows_ndim(a->type)); is_in_missing_rows(both, at)) {
+    if (rows_ndim(index->type) != rows_ndim(a->type)) { // they are lined up at the last
+      fail(error_kind::type, "take_along_axis: the index has " + std::to_string(rows_ndim(index->type)) +
+                                 " dimension(s), an array whose rows may be missing " +
+                                 std::to_string(rows_ndim(a->type)) + "; use a[index]");
+    }
     missing_rows rows("take_along_axis", both, at);
-    rows.check_inside("take_along_axis", at);
     return rows.restored(take_along_axis(rows.operand(0), rows.operand(1), at));
   }
   int along = checked_axis("take_along_axis", a, axis);

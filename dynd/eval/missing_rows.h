@@ -27,6 +27,12 @@ inline bool has_missing_rows(std::span<const nd::array> arrays) {
   return std::any_of(arrays.begin(), arrays.end(), [](const nd::array &a) { return a && has_missing_rows(a->type); });
 }
 
+/// Whether the axis, counted with the dimensions inside of rows that may be missing, is inside of such rows of some.
+inline bool is_in_missing_rows(std::span<const nd::array> arrays, int axis) {
+  return std::any_of(arrays.begin(), arrays.end(),
+                     [&](const nd::array &a) { return a && has_missing_rows(a->type) && a.ndim() <= axis; });
+}
+
 class missing_rows {
 public:
   /// The operands (some may be null) for a function of the axis, counted with the dimensions inside of rows that may be
@@ -51,10 +57,10 @@ public:
 
   /// Which of the rows that are the axis are there; null where all are.
   const nd::array *validity(int axis) const;
-  /// An error where rows that may be missing are inside of the axis, of a function that goes over them.
+  /// An error where rows that may be missing are inside of the axis, of a function of all elements that goes over them.
   void check_inside(const char *name, int axis) const;
   /// Whether the axis is inside of rows that may be missing.
-  bool has_inside(int axis) const { return levels_.front().ndim() <= axis; }
+  bool has_inside(int axis) const { return !levels_.empty() && levels_.front().ndim() <= axis; }
   /// Where rows that may be missing are the elements of the axis: only those that are there.
   void drop(const char *name, int axis);
   /// Where a reduction's result is missing of a row that is there, that was empty: the error that the row has none.

@@ -1,6 +1,7 @@
 // Selections inside of rows that may be missing: what is taken of a missing row is missing, and nothing is assigned to
 // it.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "dynd/base/errors.h"
@@ -93,14 +94,29 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors)
                                     : take_integer(from, axis, selectors.subspan(slices.size()));
 }
 
-// A mask or index with the array's rows.
-nd::array select_lined_up(const nd::array &a, const nd::array &index) {
-  const nd::array both[] = {a, index};
-  int axis = rows_ndim(index->type) - 1;
-  missing_rows rows("index", both, axis + std::max(0, rows_ndim(a->type) - axis - 1));
-  selector only{{}, rows.operand(1)};
-  return rows.restored(select(rows.operand(0), {&only, 1}));
-}
+// An array, and a mask or index with its rows down to an axis: lined up at the first axis, by axes of size 1 at the
+// end.
+struct lined_up {
+  missing_rows rows;
+  selector only;
+
+  lined_up(const nd::array &a, const nd::array &index)
+      : rows("index", std::array{a, widened(index, rows_ndim(a->type))}, rows_ndim(index->type) - 1) {
+    std::vector<selector> first = whole_axes(rows_ndim(index->type));
+    first.resize(std::max(first.size(), size_t(rows_ndim(a->type))), {{nd::index::integer, 0, {}, {}, {}}, {}});
+    only.array = select(rows.operand(1), first);
+  }
+
+private:
+  static nd::array widened(const nd::array &index, int ndim) {
+    missing_rows own("index", index);
+    nd::array wide = own.operand();
+    while (wide.ndim() < ndim) {
+      wide = nd::with_unit_axis(wide, wide.ndim());
+    }
+    return own.restored(wide);
+  }
+};
 
 } // namespace
 
@@ -155,7 +171,8 @@ void check_view(const nd::array &a) {
 
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> given) {
   if (given.size() == 1 && given[0].array) {
-    return select_lined_up(a, given[0].array);
+    lined_up both(a, given[0].array);
+    return both.rows.restored(select(both.rows.operand(), {&both.only, 1}));
   }
   entered_rows entered(a, given, true);
   return entered.inside.empty() ? entered.rows : select_inside(entered.rows, entered.inside);
@@ -163,11 +180,9 @@ nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> g
 
 void assign_in_missing_rows(const nd::array &a, std::span<const selector> given, const nd::array &value) {
   if (given.size() == 1 && given[0].array) {
-    const nd::array all[] = {a, given[0].array};
-    missing_rows rows("assign", all);
-    check_view(rows.operand(0));
-    const selector only{{}, rows.operand(1)};
-    return assign_selected(rows.operand(0), {&only, 1}, value);
+    lined_up both(a, given[0].array);
+    check_view(both.rows.operand());
+    return assign_selected(both.rows.operand(), {&both.only, 1}, value);
   }
   select(a, given); // an integer that is out of bounds
   entered_rows entered(a, given, false);

@@ -381,6 +381,23 @@ def test_masks_and_indices_with_rows_that_are_missing():
         a[:, [True, False]]
 
 
+def test_masks_and_indices_of_rows_in_rows():
+    values = [[[1, 2], None], None, [[3]]]
+    m, theirs = nd.array(values), ak.Array(values)
+    same(m[m > 1], theirs[theirs > 1].tolist())
+    for index in ([[1, 0], None, [0]], [[[1], None], None, [[0]]], [[0], [0, 0], []]):
+        expected = theirs[ak.Array([index[0], None, index[2]])].tolist()  # of a missing row nothing is taken
+        same(m[nd.array(index)], expected)
+    assert m[nd.num(m, axis=2) > 1].tolist() == [[[1, 2]], None, []]  # where a mask is missing too
+    plain = nd.array([[[1, 2], [3]], [[4]]])
+    assert plain[nd.array([[True, False], None])].tolist() == [[[1, 2]], None]
+    assert changed([[[1, 2], [3]], None], nd.array([[True, False], None]), 0) == [[[0, 0], [3]], None]
+    assert nd.cartesian([m, m], axis=1).tolist()[1:] == [None, [([3], [3])]]
+    assert nd.take_along_axis(nd.array([[1], None, [2]]), nd.array([2, 1, 0]), axis=0).tolist() == [[2], None, [1]]
+    with pytest.raises(TypeError, match=r"^take_along_axis: the index has 2 dimension\(s\), .* 3; use a\[index\]"):
+        nd.take_along_axis(m, nd.array([[1, 0], [], [0]]), axis=1)
+
+
 def test_fields_of_structs_in_missing_rows():
     s = nd.array([[{"x": 1, "y": None}], None, [{"x": 3, "y": 4.0}, {"x": 5, "y": 6.0}]])
     assert s["x"].tolist() == [[1], None, [3, 5]] and s.x.tolist() == [[1], None, [3, 5]]
@@ -465,6 +482,8 @@ def test_joining_rows_some_of_which_may_be_missing():
     a, b = nd.array([[1, 2], None]), nd.array([[0.5], []], type="2 * var * float64")
     both = nd.concat([a, b])
     assert both.tolist() == [[1.0, 2.0], None, [0.5], []] and str(both.type) == "strided * ?var * float64"
+    assert nd.expand_dims(a, -1).tolist() == [[[1], [2]], None] and nd.expand_dims(a, 1).tolist() == [[[1, 2]], [None]]
+    assert nd.stack([a, a], axis=2).tolist() == [[[1, 1], [2, 2]], None] and nd.stack([a, a], axis=1).tolist() == [[[1, 2]] * 2, [None] * 2]
     assert nd.stack([b, a]).tolist() == [[[0.5], []], [[1.0, 2.0], None]]
     beside = nd.concat([a, b], axis=1)  # a missing row adds nothing
     assert beside.tolist() == [[1.0, 2.0, 0.5], []] and str(beside.type) == "strided * var * float64"
