@@ -31,8 +31,9 @@ constexpr size_t column_line = 64;
 // Panels of an ordered walk stay in the L1 where the source is read in runs of at least some lines: `near_lines` where
 // all that is side by side stays in the L2, else `panel_lines`. Rows from strip_row elements on would make panels that
 // are too large for the L2.
-constexpr size_t panel_bytes = size_t(1) << 14, near_bytes = size_t(1) << 19;
+constexpr size_t panel_bytes = size_t(1) << 12, near_bytes = size_t(1) << 19;
 constexpr size_t near_lines = 2, panel_lines = 4;
+constexpr size_t window_row = 256; // the same, where nothing is brought into panels: rows of some windows
 constexpr size_t strip_row = 1025, strip_columns = 512, strip_bytes = 1024;
 constexpr size_t most_strip_rows = panel_lines * 64 * 3 / 2; // of one byte each
 

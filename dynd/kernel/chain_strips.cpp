@@ -63,8 +63,8 @@ void strip_sums::run(const row_columns &columns, size_t begin, size_t rows, bool
   size_t windows = (row_ + batch - 1) / batch;
   for (size_t w = 0; w < windows; w++) {
     run_window(columns, w);
-    isa().fetch(log2_).transpose(slots_ + w % window_slots * 64, slot_bytes, open(half_, lane_count()),
-                                 intptr_t(line_), rows_, lane_count());
+    isa().fetch(log2_).transpose(slots_ + w % window_slots * 64, slot_bytes, open(half_, lane_count()), intptr_t(line_),
+                                 rows_, lane_count());
     push_blocks(w);
   }
   bool boundaries = row_ % batch != 0;

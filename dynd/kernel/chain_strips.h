@@ -79,8 +79,8 @@ private:
   size_t row_, entries_, line_;
   char *open_[2], *phase_, *identity_, *slots_, *segments_;
   size_t begin_ = 0, rows_ = 0;
-  int half_ = 0; // of the lines that are open
-  alignas(64) char passed_[64]; // what the last row left open, by position
+  int half_ = 0;                                           // of the lines that are open
+  alignas(64) char passed_[64];                            // what the last row left open, by position
   size_t depth_[most_window_rows], due_[most_window_rows]; // of each row; due: the window after which nodes are made
 };
 
