@@ -28,6 +28,7 @@ KNOWN = {
     r"^(a?(sin|cos|tan)h?|atan2|log2|log10|log1p|exp2?|expm1|cbrt|pow) float(32|16) ": "in doubles: docs/decisions/0024",
     r"^copy .* (a\.T|F) ": "NumPy keeps the order of memory, the copy here is in C order",
     r"^nan(min|max)\(": "NaN is replaced before the fold: docs/decisions/0032",
+    r"^reduce\(subtract\)": "a left fold of any function: a call for each element",
     r"^floor_divide u?int8 number ": "in 16 bits, by the compiler's vectors",
     r"^divmod u?int64 ": "as many divisions; two results to write",
     r"^(add|all|any|arg(min|max|where)|count_nonzero|isin|logical_\w+|nan_to_num|nonzero|searchsorted|where)\b.* texts$":

@@ -1,6 +1,7 @@
 // From the call of a reduction to its specification, and from the folds to its result.
 #include "dynd/eval/aggregate.h"
 
+#include <cstring>
 #include <utility>
 
 #include "dynd/array/rows.h"
@@ -184,11 +185,44 @@ scalar_id fold_type(const reduction_call &call, reduction_id id) {
                                               : accumulator_type(id, call.taken_as(), call.what.name);
 }
 
+// Whether some element of a result is that one.
+bool has_value(array_block *result, array_block *value) {
+  if (result->ndim == 0) {
+    materialize(result);
+    size_t item = scalar_size[size_t(value->type->dtype->scalar)];
+    return std::memcmp(result->values().address, value->values().address, item) == 0;
+  }
+  ref<array_block> same = apply(arithmetic::equal, {result, value});
+  ref<array_block> any = evaluate(aggregate_id::any, same.get(), true, reduced_axes(), {});
+  return *any->values().address != 0;
+}
+
+// Where only NaN is skipped: by the operation that takes the other operand, one step and nothing beside the fold. False
+// where some result is what is folded instead of NaN: then all elements may have been NaN. (Elements that have yet to
+// be computed are not read twice.)
+bool fold_numbers(const reduction_call &call, fold own, ref<array_block> &result) {
+  if (call.element.option || call.keywords.where || !call.operand->is_ready()) {
+    return false;
+  }
+  bool largest = reduction_of(own.id).combine == arithmetic::larger;
+  op_id other = largest ? arithmetic::larger_number : arithmetic::smaller_number;
+  alignas(16) char nothing[max_scalar_size];
+  fold_of_nothing(own, nothing);
+  result = reduce(call.spec(), ndt::make_scalar(own.type), own, [&](fused_task &fused, const value_registers *in) {
+    uint8_t value = folded_value(call, fused, in[0], own.type);
+    return fused.t.p.add_operation(other, own.type, {value, fused.constant(own.type, nothing)});
+  });
+  return !has_value(result.get(), new_scalar(own.type, nothing).get());
+}
+
 } // namespace
 
 void fold_values(const reduction_call &call, std::initializer_list<reduction_id> ids, ref<array_block> *results) {
   scalar_id type = fold_type(call, *ids.begin());
   nothing_left rule = rule_of(call, *ids.begin());
+  if (rule == nothing_left::nan && ids.size() == 1 && fold_numbers(call, {*ids.begin(), type, true}, results[0])) {
+    return;
+  }
   ndt::type scalar = ndt::make_scalar(type);
   reduction_spec spec = call.spec();
   fold any{logic::any, scalar_id::bool_};

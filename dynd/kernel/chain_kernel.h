@@ -28,12 +28,13 @@ constexpr size_t register_padding = 128;
 constexpr size_t computed_columns = 128, computed_rows = 16;
 constexpr size_t few_rows = 16, few_columns = 128;
 constexpr size_t column_line = 64;
-// Panels of an ordered walk stay in the L1 where the source is read in runs of at least some lines: `near_lines` where
-// all that is side by side stays in the L2, else `panel_lines`. Rows from strip_row elements on would make panels that
-// are too large for the L2.
-constexpr size_t panel_bytes = size_t(1) << 14, near_bytes = size_t(1) << 19;
+// Panels of an ordered walk are so small that the CPU fills the next one while the last one is added up, where the
+// source is then read in runs of at least some lines: `near_lines` where all that is side by side stays in the L2, else
+// `panel_lines`. Rows from strip_row elements on would make panels that are too large for the L2. Sums that need no
+// panels have windows from window_row on: rows of some windows.
+constexpr size_t panel_bytes = size_t(1) << 12, near_bytes = size_t(1) << 19;
 constexpr size_t near_lines = 2, panel_lines = 4;
-constexpr size_t strip_row = 1025, strip_columns = 512, strip_bytes = 1024;
+constexpr size_t strip_row = 1025, strip_columns = 512, strip_bytes = 1024, window_row = 256;
 constexpr size_t most_strip_rows = panel_lines * 64 * 3 / 2; // of one byte each
 
 // What a step of a staged program goes over: a batch's elements or its rows, or from the one to the other.

@@ -40,7 +40,7 @@ ordered_panel plan_panel(ckernel_builder &out, chain_kernel *k, const chain_layo
   const nest &n = *layout.loops;
   intptr_t item = intptr_t(1) << p.log2, row = n.innermost().size, inner = n.innermost().stride[p.where.stream];
   for (int i = n.loop_count - 2; i >= 0 && std::abs(inner) > item; i--) {
-    bool is_long = row >= intptr_t(strip_row);
+    bool is_long = row >= intptr_t(sums_windows(k) ? window_row : strip_row);
     if (n.loops[i].stride[p.where.stream] == item && (!is_long || !strips || strips->loop == i)) {
       return is_long ? make_strips(out, k, layout, p, i, row, strips) : make_panel(out, layout, p, i, row);
     }

@@ -29,5 +29,6 @@ inline constexpr op_id addition = op_id::add, difference = op_id::subtract, prod
                        quotient = op_id::divide;
 inline constexpr op_id square = op_id::square, root = op_id::sqrt, magnitude = op_id::abs, larger = op_id::maximum;
 inline constexpr op_id equal = op_id::equal, conjugate = op_id::conj;
+inline constexpr op_id smaller_number = op_id::fmin, larger_number = op_id::fmax; ///< not NaN, where one is not
 
 } // namespace dynd::arithmetic

@@ -311,6 +311,21 @@ def test_empty_rows_are_not_looked_for_one_by_one(name):
             getattr(nd, name)(nd.zeros(shape), axis=axes)
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("many", [1, 300])
+def test_nan_is_not_what_is_folded_instead_of_it(kind, many):
+    """Infinity is what NaN is replaced by: beside numbers, alone, and where there is nothing else."""
+    rows = [[math.nan, math.inf], [math.nan, -math.inf], [math.nan] * 2, [1.0, math.nan], [math.inf, -math.inf]]
+    x = np.repeat(np.array(rows, kind), many, axis=1)
+    for a in (nd.array(x), nd.array(x) + nd.array(np.zeros(1, kind))):
+        assert identical(nd.nanmin(a, axis=1).tolist(), [math.inf, -math.inf, math.nan, 1.0, -math.inf])
+        assert identical(nd.nanmax(a, axis=1).tolist(), [math.inf, -math.inf, math.nan, 1.0, math.inf])
+        assert identical(nd.nanmin(a).tolist(), -math.inf) and identical(nd.nanmax(a).tolist(), math.inf)
+        assert identical(nd.nanmin(a[2]).tolist(), math.nan) and identical(nd.nanmax(a[1]).tolist(), -math.inf)
+    with pytest.raises(ValueError, match="^nanmin: row 0 is empty"):
+        nd.nanmin(nd.array([[], [1.0]]), axis=1)
+
+
 def test_nothing_left():
     a = nd.array([[1.0, math.nan], [math.nan, math.nan]])
     assert identical(nd.nanmax(a, axis=1).tolist(), [1.0, math.nan])

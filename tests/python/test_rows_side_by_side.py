@@ -1,0 +1,60 @@
+"""Sums of everything whose rows are side by side in memory: bit for bit those of the same elements in C order."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dynd import nd
+
+# rows and columns: few of both, blocks whole, half and at any place, strips of one length and another
+SHAPES = [(2, 3000), (3, 256), (4, 1100), (5, 1025), (8, 1088), (4, 1280), (16, 2048), (9, 1056), (13, 300), (100, 1280), (513, 259), (600, 1312),
+          (780, 1090), (1200, 1031)]  # fmt: skip
+
+
+def numbers(rng, shape, kind):
+    """Of many sizes: in another order their sum has other bits."""
+    return (rng.standard_normal(shape) * np.exp(5 * rng.standard_normal(shape))).astype(kind)
+
+
+def bits(x):
+    return np.asarray(x).tobytes()
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request):
+    before = nd.num_threads()
+    nd.set_num_threads(request.param)
+    yield
+    nd.set_num_threads(before)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_an_array_in_f_order(shape, kind, threads):
+    x = numbers(np.random.default_rng(1), shape, kind)
+    inside_out = nd.array(np.ascontiguousarray(x.T)).T
+    assert bits(inside_out.sum()) == bits(nd.array(x).sum())
+    assert bits(inside_out.mean()) == bits(nd.array(x).mean())
+    backwards = nd.array(np.ascontiguousarray(x[:, ::-1]))
+    assert bits(inside_out[:, ::-1].sum()) == bits(backwards.sum())
+    part = nd.array(np.ascontiguousarray(x[1:, 1:]))
+    assert bits(inside_out[1:, 1:].sum()) == bits(part.sum())
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_three_axes_in_any_order(order, kind, threads):
+    rng = np.random.default_rng(2)
+    for shape in [(6, 37, 50), (50, 6, 37), (70, 60, 90), (3, 40, 300)]:
+        x = numbers(rng, shape, kind)
+        a, c = nd.permute_dims(nd.array(x), order), nd.array(np.ascontiguousarray(np.transpose(x, order)))
+        for axes in [(0, 1, 2), (0, 1), (1, 2), (0, 2)]:
+            assert bits(a.sum(axis=axes)) == bits(c.sum(axis=axes))
+
+
+def test_zeros_keep_their_sign_and_nan_and_infinity_stay():
+    for value in (-0.0, 0.0, np.nan, np.inf):
+        x = np.full((300, 5), -0.0)
+        x[77, 3] = value
+        assert bits(nd.array(x).T.sum()) == bits(nd.array(np.ascontiguousarray(x.T)).sum())
