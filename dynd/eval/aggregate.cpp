@@ -14,6 +14,9 @@
 
 namespace dynd {
 
+ref<array_block> (*reduce_ordered)(aggregate_id id, array_block *operand, const reduced_axes &axes,
+                                   const reduction_keywords &keywords) = nullptr;
+
 reduced_axes::reduced_axes(const int *axes, int n) : all(false), count(n) {
   if (n > max_ndim) {
     fail(error_kind::value, "a reduction takes at most " + std::to_string(max_ndim) + " axes");
@@ -462,6 +465,16 @@ bool counts_elements(const aggregate &what, const array_block &operand) {
          !find_element_kind(operand.type->dtype, kind);
 }
 
+// Whether a reduction is the first or last of elements in order, and these are no numbers.
+bool is_extreme_element(const aggregate &what, const array_block &operand) {
+  element_kind kind;
+  const type_data *dtype = operand.type->dtype, *element = dtype->kind == type_kind::option ? dtype->element : dtype;
+  bool extreme = (what.kind == aggregate_kind::fold || what.kind == aggregate_kind::index) &&
+                 what.part == folded_part::value && reduction_of(what.fold).empty == empty_rule::none;
+  return extreme && what.nan == nan_rule::kept && (is_text(element->kind) || element->nfields > 0) &&
+         !find_element_kind(dtype, kind);
+}
+
 ref<array_block> count_present(array_block *operand, const reduced_axes &axes, const reduction_keywords &keywords) {
   const aggregate *of_true = find_aggregate(
       [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::truth; });
@@ -479,6 +492,9 @@ ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, 
   }
   if (counts_elements(what, *operand)) {
     return count_present(operand, axes, keywords);
+  }
+  if (is_extreme_element(what, *operand)) {
+    return reduce_ordered(id, operand, axes, keywords);
   }
   settings how = thread_settings();
   number_operand x(what.name, operand, last_use);

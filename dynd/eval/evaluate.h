@@ -88,6 +88,11 @@ struct reduction_keywords {
 ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes = {},
                           const reduction_keywords &keywords = {});
 
+/// min, max, argmin and argmax of elements that are no numbers and have an order. call/ sets it: this layer does not
+/// know the order.
+extern ref<array_block> (*reduce_ordered)(aggregate_id id, array_block *operand, const reduced_axes &axes,
+                                          const reduction_keywords &keywords);
+
 /// The sum of the products of two arrays that broadcast together; of complex numbers with the first one's conjugate. Of
 /// the keywords it takes keepdims and where, which broadcasts to both together.
 ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes = -1,

@@ -1,4 +1,4 @@
-"""where(condition, a, b) and count of elements that are no numbers, against plain lists."""
+"""where, count, min and max of elements that are no numbers, against plain lists."""
 
 import random
 
@@ -82,3 +82,42 @@ def test_count(seed):
         expected = map_rows(values, a.ndim - 1, lambda row: sum(x is not None for x in row))
         assert nd.count(a, axis=-1).tolist() == expected
     assert nd.count(a).tolist() == sum(x is not None for x in nd.flatten(a).tolist())
+
+
+@settings(max_examples=SOME, deadline=None)
+@given(seeds)
+def test_extremes(seed):
+    rng = random.Random(seed)
+    element = rng.choice(["string", "?string", "bytes", "fixed_string[7]", "{x: int32, s: string}"])
+    make = lambda r: {"x": r.randint(0, 2), "s": "ab"[r.randint(0, 1)]} if element[0] == "{" else ELEMENTS[element](r)  # noqa: E731
+    dims = [rng.randint(1, 4)] + ["var"] * rng.randint(0, 2)
+    values = nested(rng, dims, make)
+    a = nd.array(values, type=" * ".join([str(d) for d in dims] + [element]))
+    key = lambda x: (x["x"], x["s"]) if isinstance(x, dict) else x.encode() if isinstance(x, str) else x  # noqa: E731
+
+    def best(row, pick):
+        there = [i for i, x in enumerate(row) if x is not None]
+        return pick(there, key=lambda i: key(row[i])) if there else None
+
+    for name, pick in (("min", min), ("max", max)):
+        at = map_rows(values, len(dims) - 1, lambda row: best(row, pick))
+        assert getattr(nd, "arg" + name)(a, axis=-1, empty="missing").tolist() == at
+        found = map_rows(values, len(dims) - 1, lambda row: None if best(row, pick) is None else row[best(row, pick)])
+        assert getattr(nd, name)(a, axis=-1, empty="missing").tolist() == found
+        flat = nd.flatten(a).tolist()
+        expected = None if best(flat, pick) is None else flat[best(flat, pick)]
+        assert getattr(nd, name)(a, empty="missing").tolist() == expected
+
+
+def test_extremes_of_texts():
+    words = nd.array([["b", "a"], [], ["c"]])
+    with pytest.raises(ValueError, match="^max: row 1 is empty, and max of no elements is not defined"):
+        words.max(axis=1)
+    with pytest.raises(TypeError, match="^min: of string along one axis or all, without where="):
+        words.min(axis=1, where=words > "a")
+    with pytest.raises(TypeError, match="no order"):
+        nd.array([{"h": [1]}]).max()
+    assert str(words[[0, 2]].max(axis=1).type) == "strided * string"
+    assert words.max(axis=1, keepdims=True, empty="missing").tolist() == [["b"], [None], ["c"]]
+    assert nd.array([["a", "b"], ["c", "a"]]).max(axis=0).tolist() == ["c", "b"]
+    assert nd.array([["b", "a"], None, ["c"]]).max(axis=1).tolist() == ["b", None, "c"]
