@@ -25,8 +25,8 @@ place_buffer first_places(const char *name, const innermost_axis &inner, bool la
   for (intptr_t r = 0; r < rows.count; r++) {
     if (rows.length(r) == 0 && !may_be_missing) {
       std::string where = inner.moved.ndim() > 1 ? row_name(inner.moved, inner.moved.ndim() - 1, r) : "the array";
-      fail(error_kind::value, std::string(name) + ": " + where + " is empty, and " + name +
-                                  " of no elements is not defined");
+      fail(error_kind::value,
+           std::string(name) + ": " + where + " is empty, and " + name + " of no elements is not defined");
     }
     taken.fill()[r + 1] = std::min<int64_t>(1, rows.length(r));
   }
@@ -71,10 +71,9 @@ ref<array_block> extreme(aggregate_id id, array_block *operand, const reduced_ax
   bool largest = reduction_of(what.fold).combine == arithmetic::larger;
   place_buffer places = first_places(what.name, inner, largest, may_be_missing);
   list_places at = {places.data(), nullptr, places.size()};
-  array list = what.kind == aggregate_kind::index
-                   ? positions_of(what.name, places, inner.rows(), may_be_missing)
-                   : (may_be_missing ? gather_or_missing(what.name, inner.list(), at)
-                                     : gather(what.name, inner.list(), at));
+  array list = what.kind == aggregate_kind::index ? positions_of(what.name, places, inner.rows(), may_be_missing)
+                                                  : (may_be_missing ? gather_or_missing(what.name, inner.list(), at)
+                                                                    : gather(what.name, inner.list(), at));
   array result = assemble(inner.moved, inner.moved.ndim() - 1, {}, list);
   return keywords.keepdims ? with_axes_kept(ref<array_block>::share(result.get()), found)
                            : ref<array_block>::share(result.get());
