@@ -345,7 +345,7 @@ Py_ssize_t length(PyObject *self) {
   array_block *block = unwrap(self).get();
   if (block->ndim == 0) {
     bool is_row = has_missing_rows(block->type);
-    stream_room room;
+    stream_room room = {};
     if (is_row && cursor(*block, room).is_there()) {
       return cursor(*block, room).inside().size();
     }
