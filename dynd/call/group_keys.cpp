@@ -335,9 +335,12 @@ template <class Code> void group_numbers(const char *name, const marked_list &ke
   number_reader<Code> read{keys.list->values().address};
   slot_table<number_key> table;
   scratch_values<uint64_t> codes;
-  if (are_many(name, keys, read)) {
-    codes = fill_parts(name, keys.list.size(0), read, to);
-  } else {
+  if constexpr (sizeof(typename Code::bits) >= 4) { // a table of all narrower numbers is small
+    if (are_many(name, keys, read)) {
+      codes = fill_parts(name, keys.list.size(0), read, to);
+    }
+  }
+  if (!to.parts) {
     fill_table(name, keys, read, table, to);
   }
   array distinct(new_dense(keys.list->type, &to.slots));
