@@ -20,8 +20,9 @@ namespace binding {
 
 namespace {
 
-/// A kernel in its memory, with the buffers that it can be called on.
-class shown_kernel {
+/// A kernel in its memory, with the buffers that it can be called on. Aligned as the kernels are that are derived from
+/// it: Python gives their memory back by the alignment of this class.
+class alignas(ckernel_builder) shown_kernel {
 public:
   virtual ~shown_kernel() = default;
   virtual const ckernel_builder &builder() const = 0;
