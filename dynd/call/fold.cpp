@@ -1,15 +1,19 @@
 #include "dynd/call/fold.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/resolve.h"
 #include "dynd/call/selection.h"
+#include "dynd/call/structure.h"
+#include "dynd/eval/gather.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/scan.h"
 #include "dynd/eval/space.h"
@@ -90,9 +94,6 @@ intptr_t make_fold(const deferred_ckernel *self, ckernel_builder_struct *out, in
 
 // The overload of f for two operands of the type; what it takes first it has to give.
 const resolution &resolve_fold(const callable &f, const type_data *element) {
-  if (element->kind != type_kind::scalar) {
-    fail(error_kind::type, "reduce: takes numbers, not " + std::string(element->text));
-  }
   alignas(16) const char zero[max_scalar_size] = {};
   array sample = scalar_of(element->scalar, zero);
   array_block *blocks[] = {sample.get(), sample.get()};
@@ -164,6 +165,61 @@ array with_axis_last(const array &a, int axis) {
   return transposed(a, axes);
 }
 
+// Elements that are no numbers: a call of f takes one element of every row that has it. The longest rows come first, so
+// that those which go on are always the first ones.
+array fold_by_position(const callable &f, const array &rows, const array &identity) {
+  array whole = compact(rows, rows.ndim() - 1), list = list_of(whole, rows.ndim() - 1);
+  row_offsets at = rows_at(whole, rows.ndim() - 1);
+  std::vector<int64_t> order(size_t(at.count)), back(size_t(at.count)), places(size_t(at.count));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t r, int64_t s) { return at.length(r) > at.length(s); });
+  int64_t longest = at.count ? at.length(order[0]) : 0;
+  for (intptr_t r = 0; r < at.count && !identity; r++) {
+    if (at.length(r) == 0) {
+      fail(error_kind::value,
+           "reduce: " + f.name() + ": " + row_name(whole, rows.ndim() - 1, r) + " is empty, and there is no identity");
+    }
+  }
+  auto taken = [&](const array &from, const std::vector<int64_t> &which, intptr_t count) {
+    return gather("reduce", from, {which.data(), nullptr, count});
+  };
+  auto first_of = [](const array &values, intptr_t begin, intptr_t end) {
+    return nd::at(values, std::vector<index>{{index::slice, 0, begin, end, {}}});
+  };
+  array none = first_of(list, 0, 0);
+  f(identity ? identity : none, none); // says what it takes, also where no row has two elements
+  std::vector<array> done;             // of rows that have ended, the shortest first
+  array now;
+  intptr_t count = at.count;
+  for (int64_t j = 0; j < longest; j++) {
+    intptr_t go_on = count;
+    while (go_on > 0 && at.length(order[size_t(go_on) - 1]) <= j) {
+      go_on--;
+    }
+    for (intptr_t i = 0; i < go_on; i++) {
+      places[size_t(i)] = at.at[order[size_t(i)]] + j;
+    }
+    array next = taken(list, places, go_on);
+    if (go_on < count && (now || identity)) {
+      done.push_back(now ? first_of(now, go_on, count) : repeat(with_unit_axis(identity, 0), count - go_on, 0));
+    }
+    array before = now ? first_of(now, 0, go_on) : identity;
+    now = before ? f(before, next).eval() : next;
+    if (before && now.type().dtype() != before.type().dtype()) {
+      fail(error_kind::type, "reduce: " + f.name() + " has to give what it takes first, " +
+                                 std::string(before.type().dtype().str()) + ", not " +
+                                 std::string(now.type().dtype().str()));
+    }
+    count = go_on;
+  }
+  done.push_back(now ? now : identity ? repeat(with_unit_axis(identity, 0), at.count, 0) : list);
+  std::reverse(done.begin(), done.end());
+  for (size_t i = 0; i < order.size(); i++) {
+    back[size_t(order[i])] = int64_t(i);
+  }
+  return assemble(whole, rows.ndim() - 1, {}, taken(concat(done, 0), back, at.count));
+}
+
 } // namespace
 
 array fold(const callable &f, const array &a, std::optional<int> axis, const array &identity) {
@@ -189,6 +245,9 @@ array fold(const callable &f, const array &a, std::optional<int> axis, const arr
   if (element->kind == type_kind::option) { // as reductions do
     element = element->element;
     rows = drop_missing(rows);
+  }
+  if (element->kind != type_kind::scalar) {
+    return fold_by_position(f, rows, identity);
   }
   kernel folded = make_kernel_of(f, resolve_fold(f, element), identity);
   return callable(folded)(rows);

@@ -8,8 +8,8 @@
 namespace dynd::nd {
 
 /// f(f(f(identity, a0), a1), a2) along an axis, or over everything in C order. What takes one row, (N * T) -> R, is
-/// called with the rows instead. f takes scalars and gives what it takes first. Of no elements it is the identity;
-/// without one an error that names the row. Missing elements are left out.
+/// called with the rows instead. f gives what it takes first: numbers, or other elements, of which one of every row is
+/// taken by a call. Of no elements it is the identity; without one an error. Missing elements are left out.
 array fold(const callable &f, const array &a, std::optional<int> axis = std::nullopt, const array &identity = {});
 
 } // namespace dynd::nd

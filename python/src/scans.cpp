@@ -69,7 +69,8 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
       nd::array like(ref<array_block>::share(block));
       identity = to_operand(given[3], block->has_scalars() ? &like : nullptr, "reduce");
     }
-    if (std::optional<op_id> op = function->state()->op) {
+    std::optional<op_id> op = function->state()->op;
+    if (op && below_options(elements_of_rows(block->type))->nfields == 0) { // structs are for overloads
       return wrap(fold_left(*op, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
     }
     return wrap(nd::fold(*function, nd::array(ref<array_block>::share(block)), along, identity));
