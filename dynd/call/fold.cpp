@@ -183,10 +183,10 @@ array fold_by_position(const callable &f, const array &rows, const array &identi
   auto taken = [&](const array &from, const std::vector<int64_t> &which, intptr_t count) {
     return gather("reduce", from, {which.data(), nullptr, count});
   };
-  auto first_of = [](const array &values, intptr_t begin, intptr_t end) {
+  auto part_of = [](const array &values, intptr_t begin, intptr_t end) {
     return nd::at(values, std::vector<index>{{index::slice, 0, begin, end, {}}});
   };
-  array none = first_of(list, 0, 0);
+  array none = part_of(list, 0, 0);
   f(identity ? identity : none, none); // says what it takes, also where no row has two elements
   std::vector<array> done;             // of rows that have ended, the shortest first
   array now;
@@ -201,9 +201,9 @@ array fold_by_position(const callable &f, const array &rows, const array &identi
     }
     array next = taken(list, places, go_on);
     if (go_on < count && (now || identity)) {
-      done.push_back(now ? first_of(now, go_on, count) : repeat(with_unit_axis(identity, 0), count - go_on, 0));
+      done.push_back(now ? part_of(now, go_on, count) : repeat(with_unit_axis(identity, 0), count - go_on, 0));
     }
-    array before = now ? first_of(now, 0, go_on) : identity;
+    array before = now ? part_of(now, 0, go_on) : identity;
     now = before ? f(before, next).eval() : next;
     if (before && now.type().dtype() != before.type().dtype()) {
       fail(error_kind::type, "reduce: " + f.name() + " has to give what it takes first, " +

@@ -25,14 +25,7 @@ array num(const array &a, int axis) {
     return found;
   }
   axis_parts parts("num", one_size_outside(a), axis);
-  array lengths = new_list<int64_t>(parts.rows.count);
-  int64_t *to = values_of<int64_t>(lengths);
-  in_pieces("num", parts.rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      to[r] = parts.rows.length(r);
-    }
-  });
-  return assemble(parts.whole, parts.axis, {}, lengths);
+  return lengths_at("num", parts.whole, parts.axis);
 }
 
 namespace {

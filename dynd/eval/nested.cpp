@@ -356,4 +356,16 @@ nd::array assemble(const nd::array &like, int keep, std::span<const new_dim> dim
   return nd::array(std::move(block));
 }
 
+nd::array lengths_at(const char *name, const nd::array &a, int axis) {
+  row_offsets rows = rows_at(a, axis);
+  nd::array lengths = new_list<int64_t>(rows.count);
+  int64_t *to = values_of<int64_t>(lengths);
+  in_pieces(name, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = rows.length(r);
+    }
+  });
+  return assemble(a, axis, {}, lengths);
+}
+
 } // namespace dynd

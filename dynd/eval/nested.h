@@ -90,6 +90,8 @@ bool has_rows_of(const nd::array &a, const space &shape);
 nd::array list_of(const nd::array &a, int axis);
 /// the rows of the axis, over everything outside of it. Rows of one size have offsets too.
 row_offsets rows_at(const nd::array &a, int axis);
+/// the lengths of these rows, int64, with the dimensions outside of the axis.
+nd::array lengths_at(const char *name, const nd::array &a, int axis);
 
 /// Of a list of options, as views: what is inside of them, and whether it is there.
 nd::array inside_of_options(const nd::array &list);

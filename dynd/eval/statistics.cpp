@@ -160,17 +160,6 @@ int64_t length_along(const nd::array &a, int axis) {
   return a->is_var(axis) ? length_of_rows(rows_of(*a.get(), a->slot_stream(axis))) : a.size(axis);
 }
 
-// The lengths of the rows along an axis, over the axes outside of it.
-nd::array lengths_along(const nd::array &a, int axis) {
-  nd::array whole = compact(a, axis);
-  row_offsets rows = rows_at(whole, axis);
-  nd::array lengths = new_list<int64_t>(rows.count);
-  for (intptr_t r = 0; r < rows.count; r++) {
-    values_of<int64_t>(lengths)[r] = rows.length(r);
-  }
-  return assemble(whole, axis, {}, lengths);
-}
-
 // Whether two arrays have the same sizes, and rows of the same lengths, down to an axis.
 bool same_rows(const nd::array &x, const nd::array &y, int axis) {
   bool same = std::equal(x->size(), x->size() + axis, y->size());
@@ -186,7 +175,8 @@ bool same_rows(const nd::array &x, const nd::array &y, int axis) {
 
 // Whether all rows that meet have the same lengths.
 bool rows_agree(const nd::array &x, int one, const nd::array &y, int other) {
-  nd::array lengths = lengths_along(x, one), others = lengths_along(y, other);
+  nd::array lengths = lengths_at("vecdot", compact(x, one), one);
+  nd::array others = lengths_at("vecdot", compact(y, other), other);
   nd::array differ = compact_copy(nd::array(apply(arithmetic::difference, {lengths.get(), others.get()})));
   const int64_t *all = values_of<int64_t>(differ);
   return std::all_of(all, all + list_of(differ, differ.ndim() - 1).size(0), [](int64_t d) { return d == 0; });
