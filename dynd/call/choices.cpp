@@ -161,9 +161,10 @@ template <class Count> void choices::count_rows(const char *name, Count count) {
   row_of_block_ = place_buffer((total >> block_bits) + 1);
   constexpr int64_t last = (int64_t(1) << block_bits) - 1;
   in_pieces(name, counts_.count, [&](intptr_t begin, intptr_t end) {
+    int64_t b = (counts_.at[begin] + last) >> block_bits, *to = row_of_block_.fill();
     for (intptr_t r = begin; r < end; r++) {
-      for (int64_t b = (counts_.at[r] + last) >> block_bits; b << block_bits < counts_.at[r + 1]; b++) {
-        row_of_block_.fill()[b] = r;
+      for (; b << block_bits < counts_.at[r + 1]; b++) {
+        to[b] = r;
       }
     }
   });

@@ -84,22 +84,25 @@ row_offsets nested_rows(const char *name, const choices &which, std::span<const 
   inner.fill()[0] = 0;
   in_pieces_of_rows(name, first.at, first.count, [&](intptr_t begin, intptr_t end) {
     constexpr int64_t whole = 8;
+    // Copies, which no store can change.
+    const int64_t *counts = which.counts().at, *starts = first.at, *second = rows[rows.size() > 1].at;
+    int64_t *all = inner.fill() + 1;
     for (intptr_t r = begin; r < end; r++) {
-      int64_t size = first.length(r);
-      uint64_t at = uint64_t(which.counts().at[r]), each = 1;
-      for (size_t k = 1; k < rows.size(); k++) {
+      int64_t size = starts[r + 1] - starts[r], *to = all + starts[r];
+      uint64_t each = rows.size() > 1 ? uint64_t(second[r + 1] - second[r]) : 1;
+      for (size_t k = 2; k < rows.size(); k++) {
         each *= uint64_t(rows[k].length(r)); // of no elements in the first row it may be anything
       }
-      int64_t *to = inner.fill() + first.at[r] + 1;
+      uint64_t at = uint64_t(counts[r]);
       // Short rows are written whole, past their end, which the next ones overwrite: no branch depends on the length.
-      if (size <= whole && first.at[r] + whole <= first.at[end]) {
+      if (size <= whole && starts[r] + whole <= starts[end]) {
         for (int64_t i = 0; i < whole; i++) {
           to[i] = int64_t(at + uint64_t(i + 1) * each);
         }
         continue;
       }
       for (int64_t i = 0; i < size; i++) {
-        to[i] = int64_t(at + uint64_t(i + 1) * each);
+        to[i] = int64_t(at += each);
       }
     }
   });

@@ -48,8 +48,18 @@ public:
     }
     used_[depth_] = std::min(lanes_, first + rows);
     if (has_blocks() && (i + rows) % batch == 0) {
-      end_block();
+      end_blocks(1);
     }
+  }
+  // Some following blocks at once: few columns that are read as one long row.
+  bool has_nodes() const {
+    return packed_ && has_blocks() && width_ <= few_functions::most && reduced_->functions->few.columns[width_] &&
+           reduced_->other == no_register;
+  }
+  void add_node(const char *x, size_t blocks) {
+    reduced_->functions->few.columns[width_](lane(depth_, 0), x, blocks);
+    used_[depth_] = lanes_;
+    end_blocks(blocks);
   }
   // The folded columns, or the positions.
   const char *finish(size_t rows) {
@@ -116,8 +126,8 @@ private:
   void combine(char *to, const char *a, const char *b, size_t n) {
     reduced_->functions->combine(to, a, b, ((n << reduced_->log2) + 63) / 64);
   }
-  void end_block() {
-    weight_[depth_++] = 1;
+  void end_blocks(size_t blocks) {
+    weight_[depth_++] = blocks;
     while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
       merge();
     }
@@ -161,7 +171,9 @@ public:
 
   int run(size_t count) {
     size_t most = !in_place_ ? computed_columns : size_t(k_->axis_size) <= few_rows ? few_columns : columns_at_once;
-    for (size_t j = 0; j < count; j += most) {
+    size_t j = fold_rows(count);
+    rows_follow_ &= j == 0; // what is left is a part of the rows
+    for (; j < count; j += most) {
       if (int status = run(j, std::min(most, count - j))) {
         return status;
       }
@@ -187,6 +199,24 @@ private:
     return found;
   }
 
+  // All whole vectors of columns of few rows, which are folded in one loop; how many columns these are.
+  size_t fold_rows(size_t count) {
+    const reduced_output &o = k_->reduced()[0];
+    size_t rows = size_t(k_->axis_size), line = size_t(64) >> o.log2;
+    auto *fold = rows < std::size(o.functions->few.fold) ? o.functions->few.fold[rows] : nullptr;
+    if (!fold || !in_place_ || k_->nreductions != 1 || o.other != no_register || count < line ||
+        stride_[o.stream] != intptr_t(1) << o.log2) {
+      return 0;
+    }
+    const char *row[2 * few_functions::most];
+    column_rows x = rows_of(o, from_[0], 0, 0, count);
+    for (size_t r = 0; r < rows; r++) {
+      row[r] = x.x + intptr_t(r) * x.stride;
+    }
+    fold(result_at(o, 0), row, count / line);
+    return count / line * line;
+  }
+
   int run(size_t j, size_t width) {
     std::span<const reduced_output> reduced = k_->reduced();
     size_t rows = size_t(k_->axis_size), most = rows_at_once(width);
@@ -201,7 +231,13 @@ private:
       stacks[0].fold_few(result_at(reduced[0], j), rows_of(reduced[0], from_[0], 0, j, width), rows);
       return dynd_ok;
     }
-    for (size_t i = 0, n; i < rows; i += n) {
+    size_t i = 0;
+    if (in_place_ && reduced.size() == 1 && stacks[0].has_nodes()) {
+      for (; i + node_blocks * batch <= rows; i += node_blocks * batch) {
+        stacks[0].add_node(rows_of(reduced[0], from_[0], i, j, width).x, node_blocks);
+      }
+    }
+    for (size_t n; i < rows; i += n) {
       n = std::min(most, rows - i);
       if (int status = in_place_ ? int(dynd_ok) : compute(i, n, j, width)) {
         return status;

@@ -27,6 +27,7 @@ constexpr size_t register_padding = 128;
 // the same sets of the cache.
 constexpr size_t computed_columns = 128, computed_rows = 16;
 constexpr size_t few_rows = 16, few_columns = 128;
+constexpr size_t node_blocks = 8; // of few columns or rows, which are read at once
 constexpr size_t column_line = 64;
 // Panels of an ordered walk are so small that the CPU fills the next one while the last one is added up, where the
 // source is then read in runs of at least some lines: `near_lines` where all that is side by side stays in the L2, else

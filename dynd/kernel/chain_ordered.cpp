@@ -41,6 +41,7 @@ public:
         return status;
       }
     }
+    run_turned(at, end, lanes);
     int status = run_batches(at, end, lanes);
     return status ? status : status_of(frame_);
   }
@@ -231,6 +232,23 @@ private:
       n = std::min(line - at % line, end - at);
       fetch_of(p).transpose(to + ((at - begin) << p.log2), to_stride, part, stride(last, number), rows, n);
     }
+  }
+
+  // The sum of few columns, each of which is contiguous: what a panel would hold is turned in registers.
+  void run_turned(size_t &at, size_t end, row_lanes &lanes) {
+    size_t columns = size_t(size(nloops_ - 1)), number = k_->nstored;
+    const reduce_functions &functions = *k_->reduced()[0].functions;
+    auto *turned = columns <= few_functions::most ? functions.few.turned[columns] : nullptr;
+    if (!turned || nloops_ != 2 || !sums_windows(k_) || way_[number] != way::panel) {
+      return;
+    }
+    const port &p = k_->all_ports()[number];
+    alignas(64) char node[64];
+    for (; at + node_blocks * batch <= end; at += node_blocks * batch) {
+      turned(node, address(p, number, at / columns), stride(1, number), node_blocks);
+      lanes.push_lanes(0, node, node_blocks);
+    }
+    panel_[number] = {at, at};
   }
 
   // ---- strips

@@ -60,8 +60,8 @@ void strip_sums::run(const row_columns &columns, size_t begin, size_t rows, bool
   begin_ = begin;
   rows_ = rows;
   start();
-  size_t windows = (row_ + batch - 1) / batch;
-  for (size_t w = 0; w < windows; w++) {
+  size_t windows = (row_ + batch - 1) / batch, w = run_few(columns);
+  for (; w < windows; w++) {
     run_window(columns, w);
     isa().fetch(log2_).transpose(slots_ + w % window_slots * 64, slot_bytes, open(half_, lane_count()), intptr_t(line_),
                                  rows_, lane_count());
@@ -77,6 +77,21 @@ void strip_sums::run(const row_columns &columns, size_t begin, size_t rows, bool
   for (size_t r = 0; r < rows_; r++) {
     push_row(r, lanes, boundaries && (r || follows));
   }
+}
+
+// Few rows whose columns follow each other, of whole blocks: all windows that come before nodes are made, at once.
+size_t strip_sums::run_few(const row_columns &columns) {
+  auto *few = rows_ <= few_functions::most ? functions_.few.rows[rows_] : nullptr;
+  if (!few || row_ % batch != 0 || columns.nloops != 1 || columns.stride[0] != intptr_t(rows_ << log2_)) {
+    return 0;
+  }
+  size_t windows = row_ / batch;
+  for (size_t w = 0, next; w < windows; w = next) {
+    next = std::min(*std::min_element(due_, due_ + rows_), windows - 1) + 1;
+    few(slots_, slot_bytes, w, columns.address(w * batch), next - w);
+    push_blocks(next - 1);
+  }
+  return windows;
 }
 
 void strip_sums::start() {

@@ -68,6 +68,7 @@ private:
   char *open(int half, size_t position) const { return open_[half] + position * line_; }
 
   void start();
+  size_t run_few(const row_columns &columns);
   void run_window(const row_columns &columns, size_t number);
   void push_blocks(size_t window);
   void keep_open();

@@ -201,8 +201,10 @@ struct var_rows_call {
   size_t rows_that_fit(size_t r) const {
     size_t end = r;
     int64_t limit = offsets[r] + int64_t(k->window);
-    while (end + 8 <= count && end + 8 - r <= k->window && offsets[end + 8] <= limit) {
-      end += 8;
+    for (size_t step : {64, 8}) {
+      while (end + step <= count && end + step - r <= k->window && offsets[end + step] <= limit) {
+        end += step;
+      }
     }
     while (end - r < 8 && end < count && offsets[end + 1] <= limit) {
       end++;

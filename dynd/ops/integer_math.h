@@ -55,10 +55,14 @@ template <class T> DYND_ISA_INLINE T truncated_quotient(T a, T b) {
   return __builtin_copysign(double(rest) * __builtin_bit_cast(double, unit), a);
 }
 
+#if defined(__FMA__) || defined(__AVX512F__)
+#define DYND_HAS_FMA 1
+#endif
+
 /// a - whole * b, where that is a number of the type. Without a fused multiplication the product is the sum of its
 /// nearest number and what that leaves: Dekker's, of halves of the digits.
 DYND_ISA_INLINE double unrounded_rest(double a, double whole, double b) {
-#if defined(__FMA__)
+#if defined(DYND_HAS_FMA)
   return __builtin_fma(-whole, b, a);
 #else
   auto high = [](double x) __attribute__((always_inline)) {
@@ -73,11 +77,17 @@ DYND_ISA_INLINE double unrounded_rest(double a, double whole, double b) {
 }
 
 /// Whether a - whole * b may be no remainder, nor one that is one divisor off: for doubles that is a quotient from 2^53
-/// on, or a number that has no room for its halves to grow; for floats, computed as doubles, a quotient from 2^29 on.
-template <class T> DYND_ISA_INLINE bool is_hard(double a, double b, double whole) {
+/// on (that of infinity too), for floats, computed as doubles, from 2^29 on; a divisor that is infinite; and, of
+/// products by halves, a number that has no room for these to grow.
+template <class T> DYND_ISA_INLINE bool is_hard([[maybe_unused]] double a, double b, double whole) {
   constexpr bool wide = sizeof(T) == 8;
-  constexpr double most = wide ? 0x1p53 : 0x1p29, room = wide ? 0x1p990 : __builtin_inf();
+  constexpr double most = wide ? 0x1p53 : 0x1p29;
+#if defined(DYND_HAS_FMA)
+  return !((__builtin_fabs(whole) < most) & (__builtin_fabs(b) < __builtin_inf()));
+#else
+  constexpr double room = wide ? 0x1p990 : __builtin_inf();
   return !((__builtin_fabs(whole) < most) & (__builtin_fabs(a) < room) & (__builtin_fabs(b) < room));
+#endif
 }
 
 /// The remainder of C's fmod, exactly, by one step that at most goes one divisor too far; where that is not so, it is
@@ -159,7 +169,7 @@ template <class T> DYND_ISA_INLINE T floor_remainder(quick<T> a, quick<T> b) {
   double rest = sizeof(T) == 8 ? unrounded_rest(x, whole, y) : x - whole * y;
   bool other_sign = ((rest < 0) != (y < 0)) & (rest != 0);
   rest += other_sign ? y : 0.0;
-  return T(rest == 0 ? __builtin_copysign(0.0, y) : rest);
+  return T(__builtin_copysign(rest, y));
 }
 template <class T> DYND_ISA_INLINE T floor_quotient(quick<T> a, quick<T> b) {
   return floor_quotient_by(truncated_remainder(a, b), a.value, b.value);

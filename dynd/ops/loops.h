@@ -26,6 +26,23 @@ inline constexpr intptr_t row_prefetch_distance = 2048;
 
 struct strip_window;
 
+/// Sums of few rows or columns that are read as they are in memory, by how many these are; null: there is no such loop.
+/// Blocks and lanes are those of reduce_functions; `blocks` of a node are a power of two up to 8.
+struct few_functions {
+  static constexpr size_t most = 4;
+  /// A node of each column, of whole blocks; the rows follow each other. The columns of lane 0 come first, then those of
+  /// lane 1 ...: 64 bytes for each column.
+  void (*columns[most + 1])(char *lanes, const char *x, size_t blocks);
+  /// Rows side by side: element i of all, then element i + 1 of all. The lanes of block b of row r go to slot (first +
+  /// b) % 8 of the row, row_bytes later for each.
+  void (*rows[most + 1])(char *slots, size_t row_bytes, size_t first, const char *x, size_t blocks);
+  /// Rows folded element by element, `vectors` of 64 bytes.
+  void (*fold[2 * most + 1])(char *dst, const char *const *rows, size_t vectors);
+  /// A node of the logical row that goes over all columns, row after row; each column is contiguous, `stride` bytes
+  /// from the one before.
+  void (*turned[most + 1])(char *lanes, const char *x, intptr_t stride, size_t blocks);
+};
+
 /// The elements of one logical row go to lanes: with L = 64 / sizeof(T) lanes and blocks of 64 elements, element i goes
 /// to lane i mod L of block i / 64; a lane adds its elements in rising i, starting with the first; lanes without an
 /// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
@@ -87,6 +104,7 @@ struct reduce_functions {
     void (*window)(const strip_window &window);
     void (*node)(void *lanes, const char *slots, size_t first, size_t blocks);
   } strips = {};
+  few_functions few = {};
 };
 
 /// The rows of a window are at most so many, usually no more than window_rows; a line has a number for each (not all

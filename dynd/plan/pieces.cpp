@@ -28,7 +28,17 @@ intptr_t content_pieces::boundary(intptr_t i) const {
     return row_count_; // and with it the empty rows at the end, which weigh nothing if cost is zero
   intptr_t weight = weight_before(row_count_);
   intptr_t before = weight / count_ * i + std::min(i, weight % count_);
+  // Rows are about alike in most arrays: the search begins where it then would be, and reads few lines of memory.
+  auto guess = intptr_t(double(before) / double(weight) * double(row_count_));
   intptr_t low = 0, high = row_count_;
+  for (intptr_t step = 512; step < row_count_; step *= 8) {
+    intptr_t left = std::max<intptr_t>(guess - step, 0), right = std::min(guess + step, row_count_);
+    if ((left == 0 || weight_before(left) < before) && weight_before(right) >= before) {
+      low = left;
+      high = right;
+      break;
+    }
+  }
   while (low < high) {
     intptr_t middle = low + (high - low) / 2;
     if (weight_before(middle) < before)

@@ -122,6 +122,21 @@ def test_rows_of_a_strip_advance_together(scalar, shape, threads):
     assert same_bits(held.sum(), oracle.ordered_sum((x.T + y).reshape(-1))) and same_bits(held, x.T + y)
 
 
+@pytest.mark.parametrize("few", range(1, 10))
+@pytest.mark.parametrize("scalar", ["float32", "float64"])
+def test_few_rows_or_columns(scalar, few, threads):
+    """One run of memory that is several logical rows; nodes of eight blocks, and what is left of them."""
+    rng = np.random.default_rng(few)
+    for many in [1, 63, 64, 511, 513, 1024, 4096 + 65, 64 * 157, *([120_000] if few in (3, 4) else [])]:
+        for x in [random_array(rng, scalar, (many, few)), random_array(rng, scalar, (few, many))]:
+            a, everything = nd.array(x), oracle.ordered_sum(x.reshape(-1))
+            assert same_bits(a.sum(axis=0), sums(x.T)) and same_bits(a.T.sum(axis=1), sums(x.T))
+            assert same_bits(a.sum(), everything) and same_bits(a[1:].sum(), oracle.ordered_sum(x[1:].reshape(-1)))
+            assert same_bits(a.T.sum(), oracle.ordered_sum(x.T.reshape(-1)))
+            assert same_bits(a[:, ::-1].T.sum(), oracle.ordered_sum(x[:, ::-1].T.reshape(-1)))
+            assert same_bits(a[::-1].sum(axis=0), sums(x[::-1].T))
+
+
 def test_strips_of_other_reductions(threads):
     rng = np.random.default_rng(8)
     x = random_array(rng, "float64", (700, 90))

@@ -396,6 +396,67 @@ TEST(Reduce, ColumnsOfProducts) {
   });
 }
 
+// Few rows or columns: the memory is one run, every logical row in it the sum that it is by itself.
+TEST(Reduce, FewRowsAndColumns) {
+  for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
+    std::mt19937_64 random(21);
+    constexpr size_t count = 64 / sizeof(T);
+    auto sum_of = [](const std::vector<T> &x) { return reference_lanes(reduction_id::sum, x.data(), x.size()); };
+    auto expect_lanes = [](const T *found, size_t stride, const std::vector<T> &expected) {
+      for (size_t l = 0; l < expected.size(); ++l) {
+        ASSERT_TRUE(same_bits(found[l * stride], expected[l])) << "lane " << l;
+      }
+    };
+    for (size_t few = 2; few <= few_functions::most; ++few) {
+      for (size_t blocks : {1, 2, 4, 8}) {
+        SCOPED_TRACE(std::to_string(few) + " of " + std::to_string(blocks) + " blocks");
+        size_t length = 64 * blocks;
+        std::vector<T> x = reduction_values<T>(random, type, few * length, blocks), mixed(few * count);
+        std::vector<T> slots(few * 8 * count), node(count);
+        const char *memory = reinterpret_cast<char *>(x.data());
+        functions.few.columns[few](reinterpret_cast<char *>(mixed.data()), memory, blocks);
+        functions.few.rows[few](reinterpret_cast<char *>(slots.data()), 8 * 64, 5, memory, blocks);
+        for (size_t r = 0; r < few; ++r) {
+          std::vector<T> row(length);
+          for (size_t i = 0; i < length; ++i) {
+            row[i] = x[i * few + r];
+          }
+          expect_lanes(mixed.data() + r, few, sum_of(row));
+          for (size_t b = 0; b < blocks; ++b) {
+            std::vector<T> block(row.begin() + ptrdiff_t(b) * 64, row.begin() + ptrdiff_t(b) * 64 + 64);
+            expect_lanes(slots.data() + (r * 8 + (5 + b) % 8) * count, 1, sum_of(block));
+          }
+        }
+        if (functions.few.turned[few]) { // the columns are contiguous, a little apart; the row goes over all of them
+          size_t rows = length / few;
+          std::vector<T> columns(few * (rows + 3)), all(length);
+          for (size_t i = 0; i < length; ++i) {
+            all[i] = columns[i % few * (rows + 3) + i / few] = x[i];
+          }
+          functions.few.turned[few](reinterpret_cast<char *>(node.data()), reinterpret_cast<char *>(columns.data()),
+                                    intptr_t((rows + 3) * sizeof(T)), blocks);
+          expect_lanes(node.data(), 1, sum_of(all));
+        }
+      }
+    }
+    for (size_t rows = 3; rows <= 2 * few_functions::most; ++rows) {
+      std::vector<T> x = reduction_values<T>(random, type, rows * 4 * count, rows), dst(3 * count);
+      const char *at[2 * few_functions::most];
+      for (size_t r = 0; r < rows; ++r) {
+        at[r] = reinterpret_cast<char *>(x.data() + r * 4 * count);
+      }
+      functions.few.fold[rows](reinterpret_cast<char *>(dst.data()), at, 3);
+      for (size_t j = 0; j < dst.size(); ++j) {
+        std::vector<T> column(rows);
+        for (size_t r = 0; r < rows; ++r) {
+          column[r] = x[r * 4 * count + j];
+        }
+        ASSERT_TRUE(same_bits(dst[j], reference_reduce(reduction_id::sum, column.data(), rows))) << rows << " rows";
+      }
+    }
+  });
+}
+
 TEST(Reduce, SquaredDistances) {
   for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
     std::mt19937_64 random(17);
