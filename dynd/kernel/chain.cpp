@@ -117,6 +117,8 @@ private:
       return p_.nexternal ? external_window : window;
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
+    case chain_kind::flat:
+      return reduces_ ? reduce_batch : (p_.nsteps == 1 ? lone_batch : group) << narrower();
     default:
       return reduces_ ? reduce_batch : group << narrower();
     }
@@ -196,7 +198,7 @@ private:
     k->nsources = p_.nsources;
     k->nsteps = uint8_t(chosen_.count);
     k->narrower = uint8_t(narrower());
-    k->window = uint16_t(layout_.kind == chain_kind::var_rows ? elements_of_batch() : 0);
+    k->window = uint16_t(elements_of_batch());
     k->whole_constant = false;
     k->whole_calls = chosen_.count == 1 && p_.steps[chosen_.steps[0].step].kind != step_kind::external && !reduces_;
     return end;

@@ -127,8 +127,11 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
     return status ? status : status_of(frame);
   }
   flat_moves moves;
-  // One step has no temporaries to keep in the cache; many steps take so long that memory does not wait for them.
+  // Many steps take so long that memory does not wait for them.
   size_t most = (k->nsteps == 1 || k->nsteps > 3 ? group : batch) << k->narrower;
+  if (k->nsteps == 1 && count <= in_cache << k->narrower) {
+    most = k->window;
+  }
   start_flat(k, stream, stride, reg, moves, k->nsteps == 1 && k->whole_constant ? 1 : std::min(count, most), frame);
   return run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame, [](size_t) {});
 }

@@ -17,6 +17,8 @@ namespace dynd::chain {
 
 constexpr size_t batch = 64;  // elements of a flat batch of 8 bytes each, and of a block of the summation
 constexpr size_t group = 128; // the same, of a batch of whole rows; of smaller elements there are more of both
+// One step has no temporaries: as long as its operands are in the L2 or near it, more elements at once cost less.
+constexpr size_t lone_batch = 512, in_cache = size_t(1) << 17;
 // Elements of a batch of ragged rows: a power of two of blocks; more where an external kernel's calls have a cost.
 constexpr size_t window = 256, external_window = 1024;
 constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
@@ -199,7 +201,7 @@ struct chain_kernel {
   uint32_t prefetch_distance;                                    // 0: sources are in the cache
   uint16_t shape_slots, number_stream;
   uint16_t nstreams; // up to the highest that is used
-  uint16_t window;   // elements of a batch of ragged rows
+  uint16_t window;   // elements of a batch of ragged rows; of a flat one at most
   uint8_t narrower;  // a batch has 2^narrower times as many elements: its bytes are what matters
   uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;
   uint8_t nrow_outputs, nstages; // of a staged program; else 0
