@@ -84,41 +84,51 @@ DYND_ISA_FAST float64s exp2(float64s x) {
   return exp_scaled({k, r});
 }
 
-/// exp(x) - 1 for |x| <= 40.
-DYND_ISA_INLINE twofold expm1_twofold(float64s x) {
-  reduced parts = reduce_exponent(x, float64s{});
-  twofold p = exp_minus_one(parts.r);
-  float64s power = power_of_two(parts.k);
-  twofold whole = ordered_sum(chosen(power > 1, power, -1.0), chosen(power > 1, -1.0, power));
-  twofold sum = exact_sum(whole.hi, power * p.hi);
-  return ordered_sum(sum.hi, sum.lo + fused(power, p.lo, whole.lo));
+/// exp(x) - 1: the exact sum of 2^k - 1 and the first term of 2^k (exp(r) - 1), then the others.
+DYND_ISA_FAST float64s expm1(float64s x) {
+  reduced parts = reduce_exponent(clamped(x, -40, 710), float64s{});
+  float64s r = parts.r.hi, half = parts.k - 1.0, power = power_of_two(half); // 2^1024 has no number
+  float64s rest = fused(r * r, fused(r, exp_tail_short(r), 0.5), parts.r.lo);
+  float64s whole = power - 0.5, lost = (power - whole) - 0.5;
+  twofold sum = ordered_sum(whole, power * r);
+  float64s result = (sum.hi + fused(power, rest, sum.lo + lost)) * 2.0;
+  return chosen(magnitude(x) < 0x1p-54, x, result);
 }
 
-DYND_ISA_CALLED float64s expm1(float64s x) {
-  float64s near = expm1_twofold(clamped(x, -40, 40)).hi;
-  float64s result = x > 40 ? exp(x) : near;
-  return chosen(x == 0, x, result);
+/// The hyperbolic functions of the rest r: cosh(r) - 1 and sinh(r) - r.
+struct hyperbolic {
+  float64s even, odd;
+};
+DYND_ISA_INLINE hyperbolic hyperbolic_tails(float64s r) {
+  float64s t = r * r;
+  float64s even = polynomial(t, 0x1.1eed8eff8d898p-29, 0x1.27e4fb7789f5cp-22, 0x1.a01a01a01a01ap-16,
+                             0x1.6c16c16c16c17p-10, 0x1.5555555555555p-5, 0x1p-1);
+  float64s odd = polynomial(t, 0x1.6124613a86d09p-33, 0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19,
+                            0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7, 0x1.5555555555555p-3);
+  return {even * t, odd * (t * r)};
 }
 
-/// exp(x) / 2 where exp(-x) does not count.
-DYND_ISA_INLINE float64s half_exp(float64s x) {
-  reduced parts = reduce_exponent(clamped(x, 0, 712), float64s{});
-  parts.k -= 1.0;
-  return exp_scaled(parts);
-}
-
-DYND_ISA_CALLED float64s sinh(float64s x) {
+/// With x = k ln 2 + r, half of exp(x) and of exp(-x), both divided by 2^k, are exp(r) / 2 and exp(-r) 2^(-2k-1), and
+/// cosh(r) is half the sum of exp(r) and exp(-r), sinh(r) half their difference. `lost`: what the sum of both factors
+/// was rounded by, and so was their difference.
+DYND_ISA_FAST float64s sinh(float64s x) {
   float64s size = magnitude(x);
-  twofold e = expm1_twofold(clamped(size, 0, 40));
-  twofold sum = e + e / (e + all(1));
-  return with_sign(chosen(size > 40, half_exp(size), chosen(size < 0x1p-28, size, sum.hi * 0.5)), sign_of(x));
+  reduced parts = reduce_exponent(clamped(size, 0, 712), float64s{});
+  float64s r = parts.r.hi, small = power_of_two(clamped(parts.k * -2.0 - 1.0, -200, 0));
+  float64s sum = 0.5 + small, difference = 0.5 - small, lost = small - (sum - 0.5);
+  hyperbolic tails = hyperbolic_tails(r);
+  float64s rest = fused(difference, tails.even, fused(sum, tails.odd + parts.r.lo, fused(lost, r, -lost)));
+  float64s result = scaled(difference + fused(sum, r, rest), parts.k);
+  return with_sign(chosen(size < 0x1p-28, size, result), sign_of(x));
 }
 
-DYND_ISA_CALLED float64s cosh(float64s x) {
-  float64s size = magnitude(x);
-  twofold e = expm1_twofold(clamped(size, 0, 40)) + all(1);
-  twofold sum = e + twice(1, 0) / e;
-  return chosen(size > 40, half_exp(size), sum.hi * 0.5);
+DYND_ISA_FAST float64s cosh(float64s x) {
+  reduced parts = reduce_exponent(clamped(magnitude(x), 0, 712), float64s{});
+  float64s r = parts.r.hi, small = power_of_two(clamped(parts.k * -2.0 - 1.0, -200, 0));
+  float64s sum = 0.5 + small, difference = 0.5 - small, lost = small - (sum - 0.5);
+  hyperbolic tails = hyperbolic_tails(r);
+  float64s rest = fused(sum, tails.even, fused(difference, tails.odd + parts.r.lo, fused(-lost, r, lost)));
+  return scaled(sum + fused(difference, r, rest), parts.k);
 }
 
 /// (exp(2x) - 1) / (exp(2x) + 1). Numerator and denominator have more digits than a double, but not all of twofold's.
@@ -210,17 +220,38 @@ DYND_ISA_FAST float64s log(float64s x) {
   return result;
 }
 
-DYND_ISA_CALLED float64s log2(float64s x) {
-  factored parts = factor({x, float64s{}});
-  twofold part = log_of({float64s{}, parts.f}) * twice(log2e, log2e_lo);
-  return log_specials(x, (part + parts.k).hi);
+/// log(1 + f) - f + more, between the roots of 1/2 and 2: with s = f / (2 + f) and h = f^2 / 2, s (h + tail) - h.
+DYND_ISA_INLINE float64s log_rest(float64s f, float64s more) {
+  float64s s = f / (f + 2.0), square = s * s, half = f * 0.5;
+  return fused(s, fused(square, log_tail(square), half * f), fused(-half, f, more));
 }
 
-DYND_ISA_CALLED float64s log10(float64s x) {
-  factored parts = factor({x, float64s{}});
-  twofold part = log_of({float64s{}, parts.f}) * twice(0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
-  twofold sum = exact_sum(parts.k * 0x1.34413509f7800p-2, part.hi); // log10(2), with zeros at the end
-  return log_specials(x, sum.hi + (sum.lo + fused(parts.k, 0x1.fef311f12b358p-46, part.lo)));
+/// The logarithm of 2^k (1 + f) to another base: its reciprocal's logarithm, and that of 2, are sums of two doubles.
+struct log_base {
+  double factor, factor_lo, of_two, of_two_lo;
+};
+template <int More> DYND_ISA_INLINE float64s log_normal_to(float64s x, log_base base) {
+  int64s above = bits(x) - root_of_half;
+  float64s f = from_bits(bits(x) - (above & (int64_t(-1) << 52))) - 1.0, k = exponent_above(above) + double(More);
+  float64s hi = f * base.factor, lo = fused(f, base.factor_lo, fused(f, base.factor, -hi));
+  lo = fused(log_rest(f, float64s{}), base.factor, fused(k, base.of_two_lo, lo));
+  twofold sum = ordered_sum(k * base.of_two, hi);
+  return sum.hi + (sum.lo + lo);
+}
+DYND_ISA_INLINE float64s log_to(float64s x, log_base base) {
+  float64s result = log_normal_to<0>(x, base);
+  int64s rare = ~((x >= 0x1p-1022) & (x < infinity));
+  if (__builtin_expect(any(rare), 0)) {
+    result = chosen(rare, log_specials(x, log_normal_to<-54>(x * 0x1p54, base)), result);
+  }
+  return result;
+}
+
+DYND_ISA_FAST float64s log2(float64s x) { return log_to(x, {log2e, log2e_lo, 1, 0}); }
+
+/// log10(2) has zeros at the end: its product with an exponent is exact.
+DYND_ISA_FAST float64s log10(float64s x) {
+  return log_to(x, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f7800p-2, 0x1.fef311f12b358p-46});
 }
 
 /// log(1 + x), where 1 + x may be a sum of two doubles.
@@ -231,10 +262,22 @@ DYND_ISA_CALLED twofold log1p_twofold(twofold x) {
   return log_of(parts);
 }
 
-DYND_ISA_CALLED float64s log1p(float64s x) {
+/// log(1 + x): what 1 + x is rounded by counts as its quotient by 1 + x, a small part of the result, of which some
+/// digits are enough. Where the exponent is 0, x is all there is.
+DYND_ISA_FAST float64s log1p(float64s x) {
   float64s inside = chosen((x > -1) & (x < infinity), x, 1.0);
-  float64s result = chosen(magnitude(x) < 0x1p-54, x, log1p_twofold({inside, float64s{}}).hi);
-  return chosen(x == 0, x, log_specials(x + 1.0, result));
+  twofold sum = exact_sum(all(1), inside);
+  int64s above = bits(sum.hi) - root_of_half, shift = above & (int64_t(-1) << 52);
+  float64s k = exponent_above(above), f = from_bits(bits(sum.hi) - shift) - 1.0;
+  int64s far = k > 60;
+  float64s scale = from_bits(far ? int64s{} : (int64_t(1023) << 52) - shift);
+  float64s lo = sum.lo * scale * fused(f, f - 1.0, 1.0);
+  int64s near = shift == 0;
+  f = chosen(near, inside, f);
+  lo = chosen(near, 0.0, lo);
+  twofold both = ordered_sum(k * ln2_short, f);
+  float64s result = both.hi + (both.lo + log_rest(f, fused(k, ln2_rest, lo)));
+  return chosen(magnitude(x) < 0x1p-54, x, log_specials(x + 1.0, result));
 }
 
 /// log(|x| + sqrt(x^2 + 1)): 1 is added last. Above 2^28, where that does not count, the logarithm of 2|x|.
