@@ -30,8 +30,8 @@ struct strip_window;
 /// Blocks and lanes are those of reduce_functions; `blocks` of a node are a power of two up to 8.
 struct few_functions {
   static constexpr size_t most = 4;
-  /// A node of each column, of whole blocks; the rows follow each other. The columns of lane 0 come first, then those of
-  /// lane 1 ...: 64 bytes for each column.
+  /// A node of each column, of whole blocks; the rows follow each other. The columns of lane 0 come first, then those
+  /// of lane 1 ...: 64 bytes for each column.
   void (*columns[most + 1])(char *lanes, const char *x, size_t blocks);
   /// Rows side by side: element i of all, then element i + 1 of all. The lanes of block b of row r go to slot (first +
   /// b) % 8 of the row, row_bytes later for each.
