@@ -173,6 +173,30 @@ def test_long_rows_lazy_operands_and_threads():
         nd.set_num_threads(before)
 
 
+def test_all_elements_by_a_table_of_the_different_ones():
+    """Texts, structs, narrow numbers and options: what is sorted is only what differs."""
+    rng = random.Random(5)
+    draws = {
+        "string": lambda: rng.choice(["", "b", "a", "a text of more than sixteen bytes", "eight by", "nine byte"]),
+        "bytes": lambda: rng.choice([b"", b"b", b"a\0", b"a"]),
+        "int8": lambda: rng.randint(-128, 127),
+        "?int64": lambda: rng.choice([None, 3, -(2**63), 2**63 - 1]),
+        "bool": lambda: rng.random() < 0.5,
+        "{x: int8, y: string}": lambda: {"x": rng.randint(0, 3), "y": rng.choice(["", "q", "p"])},
+    }
+    for element, draw in draws.items():
+        row = [draw() for _ in range(3000)]
+        a = nd.array(row, type=f"strided * {element}")
+        positions = [g for g in groups([tuple(x.values()) if isinstance(x, dict) else x for x in row])]
+        expected, counts = [row[g[0]] for g in positions], [len(g) for g in positions]
+        assert nd.unique(a).tolist() == expected and nd.unique(a).type.dtype == a.type.dtype
+        assert [part.tolist() for part in nd.unique_counts(a[::-1])] == [expected, counts]
+        values, inverse = nd.unique_inverse(a)
+        assert nd.take(values, inverse).tolist() == row and values.tolist() == expected
+    zeros = nd.unique(nd.array([{"x": -0.0}, {"x": 0.0}, {"x": float("nan")}, {"x": float("nan")}]))
+    assert repr(zeros.tolist()) == "[{'x': 0.0}, {'x': nan}]"
+
+
 def test_bad_input():
     for f in (nd.unique, nd.unique_counts, nd.unique_inverse, nd.rank):
         with pytest.raises(TypeError, match="elements of type complex128 have no order"):
