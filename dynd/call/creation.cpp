@@ -281,4 +281,19 @@ array linspace(double start, double stop, int64_t count, bool endpoint, scalar_i
                           : converted(made, type);
 }
 
+array linspace(std::complex<double> start, std::complex<double> stop, int64_t count, bool endpoint, scalar_id type) {
+  if (!is_complex(type)) {
+    fail(error_kind::type, std::string("linspace: complex numbers are no ") + scalar_name[size_t(type)]);
+  }
+  array real = linspace(start.real(), stop.real(), count, endpoint);
+  array imaginary = linspace(start.imag(), stop.imag(), count, endpoint);
+  array made = new_row(scalar_id::complex128, count);
+  in_pieces("linspace", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      values<std::complex<double>>(made)[i] = {values<double>(real)[i], values<double>(imaginary)[i]};
+    }
+  });
+  return converted(made, type);
+}
+
 } // namespace dynd::nd
