@@ -51,6 +51,8 @@ REFUSED = [
     (ValueError, "permute_dims: rows without elements", lambda r: nd.permute_dims(r[1:2], (1, 0))),
     (ValueError, "permute_dims: rows along axis 0 must be equally long below it: lengths 2 and 0", lambda r: nd.permute_dims(r, (1, 0))),
     (ValueError, "reshape: 3 elements have no shape (2, -1)", lambda r: nd.reshape([1, 2, 3], (2, -1))),
+    (ValueError, "reshape: there is no shape (-2, -3)", lambda r: nd.reshape([1] * 6, (-2, -3))),
+    (TypeError, "reshape: 1 ragged axes stay, and are None in the shape, not (3, -2)", lambda r: nd.reshape(r, (3, -2))),
     (ValueError, "reshape: there is no shape (-1, -1)", lambda r: nd.reshape([1, 2, 3], (-1, -1))),
     (ValueError, "squeeze: axis 0 has not size 1", lambda r: nd.squeeze(r, axis=0)),
     (IndexError, "expand_dims: axis 4 is out of bounds", lambda r: nd.expand_dims(r, 4)),
