@@ -461,6 +461,16 @@ def test_with_field_of_rows_inside():
     assert nd.with_field(more, "x", "text").tolist() == [{"x": "text", "h": [1, 2]}, {"x": "text", "h": [3]}]
 
 
+def test_with_field_of_records_that_may_be_missing():
+    t = nd.array([{"x": 1}, None, {"x": 2}])
+    more = nd.with_field(t, "y", ["a", "b", "c"])
+    assert str(more.type) == "strided * ?{x: int32, y: string}"
+    assert more.tolist() == [{"x": 1, "y": "a"}, None, {"x": 2, "y": "c"}]
+    rows = nd.array([[{"x": 1}, None], [], [None]])
+    assert nd.with_field(rows, "x", nd.array([5.5, 6.5, 7.5])[:, None]).tolist() == [[{"x": 5.5}, None], [], [None]]
+    assert nd.with_field(rows, "y", nd.local_index(rows)).tolist() == [[{"x": 1, "y": 0}, None], [], [None]]
+
+
 # ---- shapes -------------------------------------------------------------------------------------------------------------
 
 
