@@ -4,6 +4,7 @@ against nested lists where rows are ragged or elements are no numbers."""
 import copy
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -575,3 +576,18 @@ def test_a_mask_stretches():
     a = nd.array([[1, 2], [], [3]])
     assert nd.mask(a, [[True], [True], [False]]).tolist() == [[1, 2], [], [None]]
     assert nd.mask(a[::-1], a[::-1] > 1).tolist() == [[3], [], [None, 2]]
+
+
+def test_values_that_do_not_fit_what_is_selected():
+    d = nd.array(np.arange(12.0).reshape(3, 4), access="rw")
+    before = d.tolist()
+    for index, value, shapes in [
+        ([0, 1], [1, 2], "(2,) to (2, 4)"),
+        (([0, 1], [0, 1]), [7, 8, 9], "(3,) to (2,)"),
+        (d > 5, [1.0, 2.0], "(2,) to (6,)"),
+        (([0], slice(1, None)), [1, 2], "(2,) to (1, 3)"),
+        ([0], np.zeros((2, 1, 4)), "(2, 1, 4) to (1, 4)"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(f"assign: cannot broadcast {shapes}") + "$"):
+            d[index] = value
+    assert d.tolist() == before
