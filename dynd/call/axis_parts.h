@@ -20,6 +20,19 @@ template <class F> void for_rows(const char *name, const row_offsets &rows, F f)
   });
 }
 
+// One value as an element of the list; what it cannot become is an error of the function.
+inline array element_from(const char *name, const char *what, const array &given, const array &list) {
+  std::string whose = std::string(name) + ": " + what;
+  if (given.ndim() > 0) {
+    fail(error_kind::type, whose + " must be one value, not " + std::string(given.type().str()));
+  }
+  try {
+    return array(copy_values(given.get(), access_mode::immutable, list.type().element()));
+  } catch (const error &e) {
+    fail(e.kind(), whose + ": " + e.what());
+  }
+}
+
 // New offsets from the length of each row.
 template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
   new_offsets offsets(count);

@@ -189,4 +189,10 @@ def histogram(a, bins=10, range=None, axis=None, *, weights=None):
     except TypeError:
         if range is not None:
             raise ValueError("histogram: edges say what the range is: give one of them") from None
-    return _dynd.histogram(a, bins, None if range is None else (float(range[0]), float(range[1])), axis, weights)
+    if range is not None:
+        try:
+            first, last = range
+            range = float(first), float(last)
+        except (TypeError, ValueError):
+            raise TypeError(f"histogram: range must be two numbers, not {range!r}") from None
+    return _dynd.histogram(a, bins, range, axis, weights)

@@ -230,6 +230,9 @@ def test_bad_input():
         nd.quantile([1, 2], 0.5, method="best")
     with pytest.raises(ValueError, match="there must be one bin or more, not 0"):
         nd.histogram([1, 2], 0)
+    for range in (5, (1,), (1, 2, 3), ("a", 2)):
+        with pytest.raises(TypeError, match="histogram: range must be two numbers, not"):
+            nd.histogram([1, 2], 3, range)
     with pytest.raises(MemoryError, match="histogram: the result is too large|cannot allocate"):
         nd.histogram([[1, 2], [3]], 2**48, (0, 1), axis=1)
     with pytest.raises(ValueError, match="the edges must rise"):

@@ -69,6 +69,11 @@ REFUSED = [
     (IndexError, "take_along_axis: the index has 1 dimension(s), the array 2", lambda r: nd.take_along_axis(r, [0])),
     (TypeError, "nonzero: there is no such operation", lambda r: nd.nonzero(["a"])),
     (TypeError, "mask: the mask must be of bool", lambda r: nd.mask(r, 1)),
+    (ValueError, 'nth: empty: cannot cast string "a" to', lambda r: nd.nth(r, 0, empty="a")),
+    (ValueError, 'pad: value: cannot cast string "a" to', lambda r: nd.pad(r, 4, value="a")),
+    (TypeError, "to_dense: value must be one value, not", lambda r: nd.to_dense(r, 4, value=[1, 2])),
+    (TypeError, "zip: the names must be a name or several", lambda r: nd.zip({"x": r, 1: r})),
+    (TypeError, "cartesian: the names must be a name or several", lambda r: nd.cartesian({"x": r, 1: r})),
     (TypeError, "nth: empty must be one value", lambda r: nd.nth(r, 0, empty=[1, 2])),
 ]
 
