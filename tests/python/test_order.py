@@ -218,3 +218,26 @@ def test_searchsorted_of_signed_and_unsigned_is_exact():
     with pytest.raises((ValueError, OverflowError), match="searchsorted: "):
         nd.searchsorted([2**53 + 1], [0.5])
     assert nd.searchsorted([1, 2, 2**53], [1.5, float(2**53)]).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_positions_of_few_different_keys(threads):
+    """They are counted to their places; equal ones stay in their order, whichever thread takes them."""
+    rng = np.random.default_rng(11)
+    before = nd.num_threads()
+    nd.set_num_threads(threads)
+    try:
+        for count in (100, 5000, 300_000):
+            for keys in (rng.integers(-128, 128, count).astype("int8"), rng.integers(0, 2, count) > 0,
+                         rng.integers(2**40, 2**40 + count // 4 + 2, count)):
+                a = nd.array(keys)
+                assert np.array_equal(nd.argsort(a), np.argsort(keys, kind="stable"))
+                fallen = np.argsort(-keys.astype("int64"), kind="stable")
+                assert np.array_equal(nd.argsort(a, descending=True), fallen)
+                pairs = nd.zip({"k": a, "v": -nd.arange(count)})
+                assert np.array_equal(nd.argsort(pairs), np.lexsort((-np.arange(count), keys)))
+                there = rng.random(count) < 0.9
+                missing = np.argsort(np.where(there, keys.astype("int64"), 2**62), kind="stable")
+                assert np.array_equal(nd.argsort(nd.mask(a, nd.array(there))), missing)
+    finally:
+        nd.set_num_threads(before)
