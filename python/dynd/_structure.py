@@ -2,6 +2,7 @@
 
 They work on strided and ragged arrays of any depth, and on elements of any type: numbers, text, records, missing values.
 """
+import builtins
 import operator as _operator
 
 from dynd import _dynd
@@ -282,10 +283,19 @@ def flip(a, axis=None):
 def roll(a, shift, axis=None):
     """Elements moved on within their rows, those at the end to the beginning; without an axis, in the array as one row.
 
+    Several axes (a tuple) have a shift each, or one for all.
+
     >>> nd.roll([[1, 2, 3], [4]], 1, axis=1)
     nd.array([[3, 1, 2], [4]], type="strided * var * int32")
     """
-    return _dynd.roll(a, shift, axis)
+    if not isinstance(axis, (list, tuple)):
+        return _dynd.roll(a, shift, axis)
+    shifts = _integers("roll", "shift", shift)
+    if len(shifts) not in (1, len(axis)):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(axis)} axes")
+    for along, by in builtins.zip(axis, shifts * len(axis)):
+        a = _dynd.roll(a, by, along)
+    return a
 
 
 def rolling(a, window, axis=-1):

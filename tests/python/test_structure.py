@@ -604,3 +604,12 @@ def test_unflatten_inside_of_rows_by_one_length(rows, each, expected):
     assert nd.unflatten(np.arange(8).reshape(2, 4), 4, axis=1).shape == (2, 1, 4)
     with pytest.raises(ValueError, match="unflatten: the 1 elements of row 1 are no rows of 2"):
         nd.unflatten([[1, 2], [3]], 2, axis=1)
+
+
+def test_roll_along_several_axes():
+    plain = np.arange(60).reshape(3, 4, 5)
+    for shift, axes in [((1, -2), (0, 2)), (3, (1, 2)), ((2, 1), (1, 1)), ([1], [0])]:
+        assert np.array_equal(nd.roll(plain, shift, axis=axes), np.roll(plain, shift, axis=axes))
+    assert nd.roll([[1, 2, 3], [4]], 1, axis=(0, 1)).tolist() == [[4], [3, 1, 2]]
+    with pytest.raises(ValueError, match="roll: 3 shifts for 2 axes"):
+        nd.roll(plain, (1, 2, 3), axis=(0, 1))
