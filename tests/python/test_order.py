@@ -1,5 +1,6 @@
 """Functions of order, against NumPy and plain lists: every kind of number and text, NaN, signed zeros, missing values."""
 
+import bisect
 import math
 import random
 
@@ -203,6 +204,19 @@ def test_bad_input():
         nd.searchsorted([1, 2], [1], side="up")
     with pytest.raises(ValueError, match="other rows outside"):
         nd.searchsorted([[1], [2, 3]], [[1]])
+
+
+def test_searchsorted_of_structs():
+    rng = random.Random(2)
+    row = sorted((rng.randint(0, 4), rng.choice("abc")) for _ in range(200))
+    values = [(rng.randint(-1, 5), rng.choice("abcd")) for _ in range(100)]
+    a, v = (nd.array(x, type="strided * (int32, string)") for x in (row, values))
+    assert nd.searchsorted(a, v).tolist() == [bisect.bisect_left(row, x) for x in values]
+    assert nd.searchsorted(a, v, side="right").tolist() == [bisect.bisect_right(row, x) for x in values]
+    with pytest.raises(TypeError, match=r"searchsorted: \{x: float64\} in strided \* \{x: int32\}"):
+        nd.searchsorted([{"x": 1}], [{"x": 1.5}])
+    with pytest.raises(TypeError, match="searchsorted: one value is no sorted array: int32"):
+        nd.searchsorted(5, [1])
 
 
 def test_searchsorted_of_signed_and_unsigned_is_exact():
