@@ -25,7 +25,7 @@ array arange(int64_t start, int64_t stop, int64_t step, scalar_id type = scalar_
 /// `count` values from start to stop, which is the last with `endpoint`. Computed in float64, as in NumPy; integers are
 /// rounded down.
 array linspace(double start, double stop, int64_t count, bool endpoint = true, scalar_id type = scalar_id::float64);
-/// The same of complex numbers, each component by itself.
+/// The same of complex numbers.
 array linspace(std::complex<double> start, std::complex<double> stop, int64_t count, bool endpoint = true,
                scalar_id type = scalar_id::complex128);
 
