@@ -249,9 +249,11 @@ private:
     if (whole && a->type->dtype == dtype.get() && (a->flags & ours) == ours) {
       return {a, a.data<int64_t>()};
     }
-    nd::array made(whole ? copy_values(a.get(), access_mode::immutable, dtype) : new_empty(type.get(), size_));
+    nd::array made = index_numbers("index", a, kind.option);
     if (!whole) {
-      assign(made.get(), a.get());
+      nd::array numbers = made;
+      made = nd::array(new_empty(type.get(), size_));
+      assign(made.get(), numbers.get());
     }
     const stream *streams = made->streams();
     return {made, reinterpret_cast<const int64_t *>(streams[made->nstreams - 1].address),

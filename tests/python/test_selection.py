@@ -591,3 +591,16 @@ def test_values_that_do_not_fit_what_is_selected():
         with pytest.raises(ValueError, match=re.escape(f"assign: cannot broadcast {shapes}") + "$"):
             d[index] = value
     assert d.tolist() == before
+
+
+def test_unsigned_indices_beyond_int64_are_out_of_bounds():
+    d, x = nd.array(np.arange(6).reshape(3, 2)), nd.array([[1, 2], [], [3]])
+    big = np.array([2**64 - 1], dtype=np.uint64)
+    rows = nd.array([[2**64 - 1], [], [0]], type="3 * var * uint64")
+    for call in (lambda: d[big], lambda: d[[0], big], lambda: d[:, big], lambda: nd.take(d, big, axis=0), lambda: x[rows],
+                 lambda: nd.take_along_axis(x, rows)):
+        with pytest.raises(IndexError, match="an index is out of bounds: .*18446744073709551615"):
+            call()
+    for name, call in [("unflatten", lambda: nd.unflatten([1], big)), ("repeat", lambda: nd.repeat([1], big))]:
+        with pytest.raises(OverflowError, match=f"^{name}: .*18446744073709551615"):
+            call()
