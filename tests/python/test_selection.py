@@ -604,3 +604,22 @@ def test_unsigned_indices_beyond_int64_are_out_of_bounds():
     for name, call in [("unflatten", lambda: nd.unflatten([1], big)), ("repeat", lambda: nd.repeat([1], big))]:
         with pytest.raises(OverflowError, match=f"^{name}: .*18446744073709551615"):
             call()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_columns_of_many_rows(threads):
+    before = nd.num_threads()
+    nd.set_num_threads(threads)
+    try:
+        x = np.random.default_rng(4).normal(size=(3000, 7, 30))
+        a = nd.array(x)
+        several = np.array([0, 6, -1, 3]), np.array([29, -30, 2, 0])
+        for index in [(slice(None), [2, 0, -1]), (slice(None), []), (slice(None), *several), (slice(None), x[0, :, 0] > 0),
+                      (slice(None, None, -2), slice(1, 4), [5, -7]), (slice(None), [[0, 1], [-1, 3]]), (slice(0, 0), [1])]:
+            assert np.array_equal(np.asarray(a[index]), x[index])
+        missing = nd.array([0, None, -1])
+        assert a[:, missing][2999, 2].tolist() == x[2999, -1].tolist() and nd.is_missing(a[:, missing])[2999, 1].tolist()
+        with pytest.raises(IndexError, match="index 7 is out of bounds for axis 1 with size 7"):
+            a[:, [0, 7]]
+    finally:
+        nd.set_num_threads(before)
