@@ -118,7 +118,7 @@ def test_an_axis_outside_of_rows():
     assert nd.sort(a, axis=0).tolist() == [[["a", "x"], ["a"]], [["b", "y"], ["c"]]]
     assert nd.argsort(a, axis=0).tolist() == [[[1, 0], [1]], [[0, 1], [0]]]
     assert nd.is_sorted(a, axis=0).tolist() == [[False, True], [False]]
-    with pytest.raises(ValueError, match="sort: rows along axis 0 must be equally long below it: lengths 2 and 1"):
+    with pytest.raises(ValueError, match="sort: rows along axis 0 must be equally long below it: lengths 2 and 1 of rows 0 and 1"):
         nd.sort([[1, 2], [3]], axis=0)
 
 
