@@ -26,7 +26,7 @@ struct slice_extent {
   intptr_t first, count, step;
 };
 
-slice_extent resolve(const index &i, intptr_t size) {
+inline slice_extent resolve(const index &i, intptr_t size) {
   intptr_t step = i.step.value_or(1);
   if (step == 0) {
     fail(error_kind::value, "index: slice step cannot be zero");
@@ -40,7 +40,7 @@ slice_extent resolve(const index &i, intptr_t size) {
   intptr_t stop = i.stop ? clamp(*i.stop) : (step < 0 ? -1 : size);
   intptr_t count = 0;
   if (step > 0 && start < stop) {
-    count = (stop - start - 1) / step + 1;
+    count = step == 1 ? stop - start : (stop - start - 1) / step + 1; // a division for each row takes longer
   } else if (step < 0 && stop < start) {
     count = step == INTPTR_MIN ? 1 : (start - stop - 1) / -step + 1;
   }

@@ -20,6 +20,24 @@ template <class F> void for_rows(const char *name, const row_offsets &rows, F f)
   });
 }
 
+// An argument with elements of another type; what they cannot become is an error of the function.
+inline array converted_for(const char *name, const char *what, const array &given, ndt::type element) {
+  try {
+    return array(copy_values(given.get(), access_mode::immutable, element));
+  } catch (const error &e) {
+    fail(e.kind(), std::string(name) + ": " + what + ": " + e.what());
+  }
+}
+
+// One value as an element of the list.
+inline array element_from(const char *name, const char *what, const array &given, const array &list) {
+  if (given.ndim() > 0) {
+    fail(error_kind::type,
+         std::string(name) + ": " + what + " must be one value, not " + std::string(given.type().str()));
+  }
+  return converted_for(name, what, given, list.type().element());
+}
+
 // New offsets from the length of each row.
 template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
   new_offsets offsets(count);
@@ -55,7 +73,7 @@ inline array int_list(const char *name, const char *what, const array &a) {
   if (!a->has_scalars() || !is_integer(a->scalar())) {
     fail(error_kind::type, std::string(name) + ": " + what + " must be integers, not " + std::string(a.type().str()));
   }
-  array numbers(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
+  array numbers = converted_for(name, what, a, ndt::make_scalar(scalar_id::int64));
   return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
 }
 

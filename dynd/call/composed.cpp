@@ -205,10 +205,15 @@ array as_floats(const char *name, const array &a) {
 }
 
 /// What the elements along the axes are taken relative to: the largest of them; 0 where that is not finite.
-array largest_along(const array &a, const reduced_axes &axes, const array &mask = {}) {
-  scalar_id type = type_in("max", type_set::real_floats, a);
-  array lowest = number(type, -std::numeric_limits<double>::infinity());
-  array top = max(a, axes, {.keepdims = true, .where = mask.get(), .initial = lowest.get()});
+array largest_along(const char *name, const array &a, const reduced_axes &axes, const array &mask = {}) {
+  scalar_id type = type_in(name, type_set::real_floats, a);
+  array lowest = number(type, -std::numeric_limits<double>::infinity()), top;
+  try {
+    top = max(a, axes, {.keepdims = true, .where = mask.get(), .initial = lowest.get()});
+  } catch (const error &e) { // of rows or a mask: not that of a maximum
+    std::string text = e.what();
+    fail(e.kind(), name + text.substr(std::min(text.find(':'), text.size())));
+  }
   return where(isfinite(top), top, number(type, 0.0));
 }
 
@@ -222,7 +227,7 @@ array logsumexp(const array &a, const reduced_axes &axes, bool keepdims, const a
     return rows.restored(logsumexp(rows.operand(0), axes, keepdims, rows.operand(1)), first);
   }
   find_axes("logsumexp", axes, a.ndim()); // an error of its own
-  array x = as_floats("logsumexp", a), top = largest_along(x, axes, mask);
+  array x = as_floats("logsumexp", a), top = largest_along("logsumexp", x, axes, mask);
   array total = log(sum(exp(x - top), axes, {.keepdims = keepdims, .where = mask.get()}));
   return std::move(total) + (keepdims ? top : sum(top, axes));
 }
@@ -234,7 +239,7 @@ array of_rows(const array &a, int axis, row_function function, const settings &h
   ref<array_block> result =
       evaluate_rows({.what = {"softmax", function}, .operand = a.get(), .axis = axis, .keepdims = true}, how);
   return result                              ? array(std::move(result))
-         : function == row_function::largest ? largest_along(a, axis)
+         : function == row_function::largest ? largest_along("softmax", a, axis)
                                              : sum(a, axis, {.keepdims = true});
 }
 
@@ -301,7 +306,7 @@ array softmax(const array &a, const reduced_axes &axes) {
   axis_set found = find_axes("softmax", axes, a.ndim()); // an error of its own
   array x = as_floats("softmax", a);
   if (found.count != 1) {
-    array powers = exp(x - largest_along(x, axes));
+    array powers = exp(x - largest_along("softmax", x, axes));
     return powers / sum(powers, axes, {.keepdims = true});
   }
   int axis = found.first();

@@ -250,12 +250,20 @@ array arange(int64_t start, int64_t stop, int64_t step, scalar_id type) {
   return converted(made, type);
 }
 
-array linspace(double start, double stop, int64_t count, bool endpoint, scalar_id type) {
-  check_element_type("linspace", type);
+namespace {
+
+void check_value_count(int64_t count) {
   if (count < 0) {
     fail(error_kind::value, "linspace: the number of values must not be negative, got " + std::to_string(count));
   }
   checked_count(&count, 1, max_scalar_size);
+}
+
+} // namespace
+
+array linspace(double start, double stop, int64_t count, bool endpoint, scalar_id type) {
+  check_element_type("linspace", type);
+  check_value_count(count);
   array made = new_row(scalar_id::float64, count);
   auto *to = values<double>(made);
   auto parts = double(endpoint ? count - 1 : count);
@@ -279,6 +287,31 @@ array linspace(double start, double stop, int64_t count, bool endpoint, scalar_i
   });
   return is_integer(type) ? array(copy_values(made.get(), access_mode::immutable, ndt::make_scalar(type)))
                           : converted(made, type);
+}
+
+array linspace(std::complex<double> start, std::complex<double> stop, int64_t count, bool endpoint, scalar_id type) {
+  if (!is_complex(type)) {
+    fail(error_kind::type, std::string("linspace: complex numbers are no ") + scalar_name[size_t(type)]);
+  }
+  check_value_count(count);
+  array made = new_row(scalar_id::complex128, count);
+  auto *to = values<std::complex<double>>(made);
+  auto parts = double(endpoint ? count - 1 : count);
+  double part = parts > 0 ? 1 / parts : 1; // a complex number is divided by multiplying
+  std::complex<double> distance = stop - start, step = {distance.real() * part, distance.imag() * part};
+  in_pieces("linspace", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      auto component = [&](double from, double far, double near) {
+        return (step != 0.0 ? double(i) * near : double(i) * part * far) + from;
+      };
+      to[i] = {component(start.real(), distance.real(), step.real()),
+               component(start.imag(), distance.imag(), step.imag())};
+    }
+    if (endpoint && count > 1 && end == count) {
+      to[count - 1] = stop;
+    }
+  });
+  return converted(made, type);
 }
 
 } // namespace dynd::nd

@@ -1,6 +1,8 @@
 // Arrays from nothing but a type, sizes and a value, or a range.
 #pragma once
 
+#include <complex>
+
 #include "dynd/array/array.h"
 
 namespace dynd::nd {
@@ -23,5 +25,8 @@ array arange(int64_t start, int64_t stop, int64_t step, scalar_id type = scalar_
 /// `count` values from start to stop, which is the last with `endpoint`. Computed in float64, as in NumPy; integers are
 /// rounded down.
 array linspace(double start, double stop, int64_t count, bool endpoint = true, scalar_id type = scalar_id::float64);
+/// The same of complex numbers.
+array linspace(std::complex<double> start, std::complex<double> stop, int64_t count, bool endpoint = true,
+               scalar_id type = scalar_id::complex128);
 
 } // namespace dynd::nd

@@ -202,14 +202,17 @@ array with_field(const array &a, const std::string &name, const array &values) {
     missing_rows rows("with_field", both);
     return rows.restored(with_field(rows.operand(0), name, rows.operand(1)));
   }
-  if (a->type->dtype->kind != type_kind::struct_) {
+  const type_data *element = a->type->dtype;
+  bool option = element->kind == type_kind::option;
+  if ((option ? element->element : element)->kind != type_kind::struct_) {
     fail(error_kind::type, "with_field: the elements are not structs: " + std::string(a.type().str()));
   }
   array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
-  std::vector<std::string> names = field_names(a);
+  array structs = option ? inside_of_options(list) : list;
+  std::vector<std::string> names = field_names(structs);
   std::vector<array> lists;
   for (int i = 0; i < int(names.size()); i++) {
-    lists.push_back(field(list, i));
+    lists.push_back(field(structs, i));
   }
   size_t at_name = size_t(std::find(names.begin(), names.end(), name) - names.begin());
   if (at_name == names.size()) {
@@ -218,6 +221,7 @@ array with_field(const array &a, const std::string &name, const array &values) {
   }
   lists[at_name] = field_list(whole, values);
   array zipped = zip_lists(names, lists);
+  zipped = option ? join_options(zipped, validity_of(list)) : zipped;
   return a.ndim() ? assemble(whole, a.ndim(), {}, zipped) : at(zipped, 0);
 }
 

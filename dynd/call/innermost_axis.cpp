@@ -59,7 +59,7 @@ private:
       for (int64_t g = 0; var && g < groups[size_t(r)]; g++) {
         int64_t length = rows_.length(r) ? below.length(first + g) : 0;
         for (int64_t e = rows_.at[r] + 1; e < rows_.at[r + 1]; e++) {
-          check_length(length, below.length(begin[e] + g));
+          check_length(length, below.length(begin[e] + g), e - rows_.at[r]);
         }
         offsets.push_back(offsets.back() + length);
         count += length;
@@ -92,11 +92,12 @@ private:
     return rows;
   }
 
-  void check_length(int64_t length, int64_t other) const {
+  // Of what is at 0 and at `row` along the axis.
+  void check_length(int64_t length, int64_t other, int64_t row) const {
     if (length != other) {
       fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
                                       " must be equally long below it: lengths " + std::to_string(length) + " and " +
-                                      std::to_string(other));
+                                      std::to_string(other) + " of rows 0 and " + std::to_string(row));
     }
   }
 

@@ -31,23 +31,30 @@ class text_reader {
 public:
   explicit text_reader(const array &list);
 
+  // In registers: a key that is put together in memory waits for its parts when it is copied from there.
   text_key operator()(intptr_t i) const {
     std::string_view text = texts_[i];
     auto size = int64_t(text.size());
-    text_key key = {0, 0, text.data(), size, i};
+    uint64_t word, last = 0;
     if (size > 8) {
-      std::memcpy(&key.last, text.data() + size - 8, 8);
+      std::memcpy(&last, text.data() + size - 8, 8);
     }
     if (size > 0 && limit_ - text.data() >= 8) {
-      std::memcpy(&key.word, text.data(), 8);
-      key.word &= size < 8 ? (uint64_t(1) << (8 * size)) - 1 : ~uint64_t(0);
+      std::memcpy(&word, text.data(), 8);
+      word &= size < 8 ? (uint64_t(1) << (8 * size)) - 1 : ~uint64_t(0);
     } else {
-      std::memcpy(&key.word, text.data(), size_t(size < 8 ? size : 8));
+      word = first_bytes(text.data(), size);
     }
-    return key;
+    return {word, last, text.data(), size, i};
   }
 
 private:
+  [[gnu::noinline]] static uint64_t first_bytes(const char *data, int64_t size) {
+    uint64_t word = 0;
+    std::memcpy(&word, data, size_t(size < 8 ? size : 8));
+    return word;
+  }
+
   list_texts texts_;
   const char *limit_ = nullptr;
 };

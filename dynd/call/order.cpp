@@ -154,10 +154,30 @@ array converted(const array &list, const ordered_kind &own, scalar_id to) {
   }
 }
 
-// Both lists with numbers of one type. No type has all int64 and uint64: it is one of these that has those at hand.
-std::pair<array, array> comparable(const array &sorted, const ordered_kind &own, const array &values,
-                                   const ordered_kind &other) {
-  if (!own.number || !other.number) {
+bool has_fields(const array &list) {
+  const type_data *dtype = list->type->dtype;
+  return (dtype->kind == type_kind::option ? dtype->element : dtype)->nfields > 0;
+}
+
+// Both lists with numbers of one type, or as they are. No type has all int64 and uint64: it is one of these that has
+// those at hand.
+std::pair<array, array> comparable(const array &sorted, const array &values) {
+  if (sorted->type->dtype == values->type->dtype) {
+    check_order("searchsorted", sorted);
+    return {sorted, values};
+  }
+  auto refuse = [&] {
+    fail(error_kind::type,
+         "searchsorted: " + std::string(values.type().dtype().str()) + " in " + std::string(sorted.type().str()));
+  };
+  if (has_fields(sorted) || has_fields(values)) {
+    refuse();
+  }
+  ordered_kind own("searchsorted", sorted), other("searchsorted", values);
+  if (bool(own.number) != bool(other.number)) {
+    refuse();
+  }
+  if (!own.number) {
     return {sorted, values};
   }
   scalar_id common = promote(*own.number, *other.number);
@@ -224,10 +244,8 @@ array searchsorted(const array &sorted, const array &values, bool right) {
     missing_rows rows("searchsorted", std::span(both).subspan(one_row));
     return rows.restored(searchsorted(one_row ? sorted : rows.operand(0), rows.operand(!one_row), right));
   }
-  ordered_kind kind("searchsorted", sorted), of_values("searchsorted", values);
-  if (bool(kind.number) != bool(of_values.number) || sorted.ndim() == 0) {
-    fail(error_kind::type,
-         "searchsorted: " + std::string(values.type().dtype().str()) + " in " + std::string(sorted.type().str()));
+  if (sorted.ndim() == 0) {
+    fail(error_kind::type, "searchsorted: one value is no sorted array: " + std::string(sorted.type().str()));
   }
   array whole = compact(sorted, sorted.ndim() - 1), from = compact(values, values.ndim() - 1);
   row_offsets rows = rows_at(whole, sorted.ndim() - 1);
@@ -236,12 +254,13 @@ array searchsorted(const array &sorted, const array &values, bool right) {
   if (!one_row) {
     check_rows(whole, from, rows.count, rows_at(from, values.ndim() - 1).count);
   }
-  auto [in, searched] = comparable(list_of(whole, sorted.ndim() - 1), kind, list, of_values);
+  auto [in, searched] = comparable(list_of(whole, sorted.ndim() - 1), list);
   order_keys keys("searchsorted", in, {.one_zero = true}), wanted("searchsorted", searched, {.one_zero = true});
   array found = new_list<int64_t>(list.size(0));
   int64_t *to = values_of<int64_t>(found);
   const key_column &column = keys.columns()[0], &value = wanted.columns()[0];
-  bool numbers = kind.number && !column.may_be_missing() && !value.may_be_missing();
+  bool numbers =
+      keys.columns().size() == 1 && !column.has_texts() && !column.may_be_missing() && !value.may_be_missing();
   auto find = [&](int64_t i, intptr_t r) {
     to[i] = numbers ? place_of_key(column, rows.at[r], rows.length(r), value.key(i), right)
                     : place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);

@@ -16,7 +16,11 @@ namespace dynd::nd {
 
 namespace {
 
-bool has_fields(const type_data *type) { return type->kind == type_kind::struct_ || type->kind == type_kind::tuple; }
+// The struct or tuple, which may be missing; null where it is something else.
+const type_data *fields_of(const type_data *type) {
+  const type_data *inside = type->kind == type_kind::option ? type->element : type;
+  return inside->kind == type_kind::struct_ || inside->kind == type_kind::tuple ? inside : nullptr;
+}
 
 // False where a type is neither number nor text.
 bool find_ordered_kind(const type_data *dtype, bool &option, bool &swapped, std::optional<scalar_id> &number) {
@@ -35,9 +39,9 @@ bool find_ordered_kind(const type_data *dtype, bool &option, bool &swapped, std:
 void check_type(const char *name, const type_data *type) {
   bool option, swapped;
   std::optional<scalar_id> number;
-  if (has_fields(type)) {
-    for (int i = 0; i < type->nfields; i++) {
-      check_type(name, type->fields[i].type);
+  if (const type_data *structs = fields_of(type)) {
+    for (int i = 0; i < structs->nfields; i++) {
+      check_type(name, structs->fields[i].type);
     }
   } else if (type->ndim > 0 || !find_ordered_kind(type, option, swapped, number)) {
     fail(error_kind::type, std::string(name) + ": elements of type " + std::string(ndt::type(type).str()) +
@@ -87,12 +91,13 @@ void check_order(const char *name, const array &a, const std::vector<std::string
   if (by.empty()) {
     return check_type(name, dtype);
   }
-  if (dtype->kind != type_kind::struct_) {
+  const type_data *structs = fields_of(dtype);
+  if (!structs || structs->kind != type_kind::struct_) {
     fail(error_kind::type,
          std::string(name) + ": only structs are ordered by fields, not " + std::string(a.type().dtype().str()));
   }
   for (const std::string &field : by) {
-    check_type(name, dtype->fields[ordered_field(name, dtype, field).number].type);
+    check_type(name, structs->fields[ordered_field(name, structs, field).number].type);
   }
 }
 
@@ -169,20 +174,30 @@ int key_column::compare(const key_column &a, int64_t i, const key_column &b, int
 order_keys::order_keys(const char *name, const array &list, const ordering &order) {
   if (order.by.empty()) {
     add(name, list, order.descending, order);
+    return;
   }
+  add_presence(name, list);
   for (const std::string &by : order.by) {
-    ordered_field taken(name, list->type->dtype, by);
+    ordered_field taken(name, fields_of(list->type->dtype), by);
     add(name, field(list, taken.number), order.descending != taken.reversed, order);
   }
 }
 
+// Of structs that may be missing: those that are there come first, also before those of which all fields are missing.
+void order_keys::add_presence(const char *name, const array &structs) {
+  if (structs->type->dtype->kind == type_kind::option) {
+    columns_.emplace_back(name, validity_of(structs), true, false);
+  }
+}
+
 void order_keys::add(const char *name, const array &list, bool descending, const ordering &order) {
-  const type_data *dtype = list->type->dtype;
-  if (!has_fields(dtype)) {
+  const type_data *structs = fields_of(list->type->dtype);
+  if (!structs) {
     columns_.emplace_back(name, list, descending, order.one_zero);
     return;
   }
-  for (int i = 0; i < dtype->nfields; i++) {
+  add_presence(name, list);
+  for (int i = 0; i < structs->nfields; i++) {
     add(name, field(list, i), descending, order);
   }
 }

@@ -30,7 +30,8 @@ struct ordered_kind {
   ordered_kind(const char *name, const array &a);
 };
 
-/// A type error where the elements have no order: what is in ordered_kind has one, and structs and tuples of it.
+/// A type error where the elements have no order: what is in ordered_kind has one, and structs and tuples of it, or
+/// options of these.
 void check_order(const char *name, const array &a, const std::vector<std::string> &by = {});
 
 /// Numbers of a native type that follow each other in memory, from a list of them.
@@ -72,7 +73,8 @@ private:
   bool descending_ = false;
 };
 
-/// The keys of a list's elements: one column, or for structs one for each field that they are ordered by.
+/// The keys of a list's elements: one column, or for structs one for each field that they are ordered by. Structs
+/// that may be missing have one more before these.
 class order_keys {
 public:
   order_keys(const char *name, const array &list, const ordering &order = {});
@@ -82,6 +84,7 @@ public:
 
 private:
   void add(const char *name, const array &list, bool descending, const ordering &order);
+  void add_presence(const char *name, const array &structs);
 
   std::vector<key_column> columns_;
 };

@@ -226,13 +226,7 @@ array resized_numbers(const char *name, const axis_parts &parts, const row_offse
 
 // The rows as long as `rows` says, the places behind their ends filled.
 array resized(const char *name, const axis_parts &parts, const row_offsets &rows, const array &given) {
-  array list = parts.list(), value;
-  if (given && given.ndim() > 0) {
-    fail(error_kind::type, std::string(name) + ": the value must be one, not " + std::string(given.type().str()));
-  }
-  if (given) {
-    value = array(copy_values(given.get(), access_mode::immutable, list.type().element()));
-  }
+  array list = parts.list(), value = given ? element_from(name, "value", given, list) : array();
   if (array numbers = resized_numbers(name, parts, rows, value)) {
     return numbers;
   }

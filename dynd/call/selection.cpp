@@ -6,6 +6,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/axis_parts.h"
 #include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
@@ -332,11 +333,7 @@ array nth(const array &a, intptr_t i, int axis, const array &empty) {
   if (!empty) {
     return assemble(whole, along, {}, gather_or_missing("nth", list, places));
   }
-  if (empty.ndim() > 0) {
-    fail(error_kind::type, "nth: empty must be one value, not " + std::string(empty.type().str()));
-  }
-  array fill(copy_values(empty.get(), access_mode::immutable, list.type().element()));
-  return assemble(whole, along, {}, gather_or_fill("nth", list, places, fill));
+  return assemble(whole, along, {}, gather_or_fill("nth", list, places, element_from("nth", "empty", empty, list)));
 }
 
 } // namespace dynd::nd

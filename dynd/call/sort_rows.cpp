@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "dynd/call/select_long.h"
 #include "dynd/ops/isa.h"
@@ -74,6 +75,9 @@ private:
       low = std::min(low, own[0]);
       high = std::max(high, own[1]);
     });
+    if (high - low < std::min<uint64_t>(most_counted, uint64_t(n) / 4)) {
+      return count_by_keys([&](int64_t i) { return key(i) - low; }, intptr_t(high - low) + 1, positions, n);
+    }
     int position_bits = width_of(uint64_t(n - 1)), left_out = std::max(0, width_of(high - low) + position_bits - 64);
     in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
@@ -95,6 +99,32 @@ private:
     if (left_out > 0) {
       sort_left_out(key, packed, position_bits, positions, n);
     }
+  }
+
+  // Keys below `range`, which is small: the positions are counted to their places. Chunks are taken in their order, so
+  // equal keys stay in theirs.
+  template <class Key> void count_by_keys(Key key, intptr_t range, int64_t *positions, intptr_t n) {
+    intptr_t chunks = n < long_row ? 1 : num_threads();
+    std::vector<int64_t> next(size_t(chunks * range)); // of each chunk, a place for each key
+    in_chunks(name_, n, chunks, [&](intptr_t c, intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        next[size_t(c * range) + key(positions[i])]++;
+      }
+    });
+    int64_t place = 0;
+    for (intptr_t k = 0; k < range; k++) {
+      for (intptr_t c = 0; c < chunks; c++) {
+        place += std::exchange(next[size_t(c * range + k)], place);
+      }
+    }
+    int64_t *moved = moved_.data() + (positions - row_);
+    in_chunks(name_, n, chunks, [&](intptr_t c, intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        moved[next[size_t(c * range) + key(positions[i])]++] = positions[i];
+      }
+    });
+    in_pieces(name_, n,
+              [&](intptr_t begin, intptr_t end) { std::copy(moved + begin, moved + end, positions + begin); });
   }
 
   // Runs of positions whose keys are equal but for the bits that were left out. A piece has the runs that begin in it.
@@ -258,6 +288,8 @@ private:
       i = stop;
     }
   }
+
+  static constexpr uint64_t most_counted = 4096; // so that the places are in the first cache
 
   const char *name_;
   const std::vector<key_column> &columns_;

@@ -2,6 +2,7 @@
 // behind each other, fields. Elements may be of any type. Axes are negative from the end.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,8 +65,8 @@ array with_field(const array &a, const std::string &name, const array &values);
 array without_field(const array &a, std::span<const std::string> names);
 array rename(const array &a, std::span<const std::string> from, std::span<const std::string> to);
 
-/// An axis of a shape that is ragged.
-inline constexpr intptr_t ragged_size = -2;
+/// An axis of a shape that is ragged; no size that a caller may have computed.
+inline constexpr intptr_t ragged_size = INTPTR_MIN;
 /// The array in another shape, a view where it can be. Ragged axes stay; outside, between and inside of them one size
 /// may be -1.
 array reshape(const array &a, std::span<const intptr_t> shape);

@@ -1,9 +1,10 @@
-// What is found in groups of equal elements of sorted rows: the different ones, how many of each, ranks.
+// Equal elements: the different ones, how many of each, ranks. They are found in sorted rows, or by a table of keys.
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/group_folds.h"
 #include "dynd/call/group_keys.h"
 #include "dynd/call/innermost_axis.h"
 #include "dynd/call/order.h"
@@ -132,7 +133,7 @@ struct unique_rows {
   row_groups groups;
 
   unique_rows(const char *name, const array &a, std::optional<int> axis, bool with_positions, bool each_nan)
-      : inner(checked(name, a, axis)), list(inner->list()), rows(inner->rows()),
+      : inner(of(name, a, axis)), list(inner->list()), rows(inner->rows()),
         groups(name, list, rows, {.one_zero = true}, with_positions, each_nan) {}
 
   array assembled(const array &found) const {
@@ -140,35 +141,12 @@ struct unique_rows {
   }
 
 private:
-  static innermost_axis checked(const char *name, const array &a, std::optional<int> axis) {
-    check_order(name, a);
+  static innermost_axis of(const char *name, const array &a, std::optional<int> axis) {
     return axis ? innermost_axis(name, a, *axis) : innermost_axis(name, flatten(a), 0);
   }
 };
 
 } // namespace
-
-array unique(const array &a, std::optional<int> axis) {
-  if (has_missing_rows(a->type)) {
-    missing_rows rows("unique", a);
-    return rows.of_axis(unique(rows.operand(), axis), axis);
-  }
-  unique_rows found("unique", a, axis, false, false);
-  return found.assembled(found.groups.values());
-}
-
-counted_values unique_counts(const array &a, std::optional<int> axis) {
-  if (has_missing_rows(a->type)) {
-    missing_rows rows("unique_counts", a);
-    counted_values found = unique_counts(rows.operand(), axis);
-    return {rows.of_axis(found.values, axis), rows.of_axis(found.counts, axis)};
-  }
-  unique_rows found("unique_counts", a, axis, false, true);
-  array counts = new_list<int64_t>(found.groups.groups().total());
-  int64_t *to = values_of<int64_t>(counts);
-  found.groups.for_groups([&](int64_t g, intptr_t, int64_t begin, int64_t end) { to[g] = end - begin; });
-  return {found.assembled(found.groups.values()), found.assembled(counts)};
-}
 
 namespace {
 
@@ -181,22 +159,48 @@ bool ends_with_nan(const array &numbers) {
          });
 }
 
-// All elements as one row: by a table of the different ones, of which only these are sorted. Nothing where that is not
-// what unique_inverse gives: of NaNs, each of which is different, and of structs, whose fields may be NaN.
-std::optional<indexed_values> inverse_by_groups(const array &a) {
-  const char *name = "unique_inverse";
-  array list = flatten(a);
+// Plain numbers of 4 or 8 bytes: sorting them all takes less than a table of the different ones.
+bool is_sorted_fast(const array &list) {
   element_kind kind;
-  bool numbers = find_element_kind(list->type->dtype, kind), floating = numbers && is_floating(kind.scalar);
-  bool texts = !numbers && !list->type->dtype->nfields && list->type->dtype->ndim == 0;
-  if (!(numbers || texts) || (floating && (kind.option || kind.swapped)) || list.size(0) > INT32_MAX) {
+  return find_element_kind(list->type->dtype, kind) && !kind.option && scalar_size[size_t(kind.scalar)] >= 4;
+}
+
+// The elements of a list by a table of the different ones, of which only these are sorted. `each_nan`: nothing where
+// numbers may be NaN.
+std::optional<key_groups> groups_by_table(const char *name, const array &list, bool each_nan) {
+  element_kind kind;
+  bool floating = find_element_kind(list->type->dtype, kind) && is_floating(kind.scalar);
+  if ((each_nan && floating && (kind.option || kind.swapped)) || list.size(0) > INT32_MAX) {
     return {};
   }
   key_groups groups = group_keys(name, list);
-  if (floating && ends_with_nan(groups.keys)) {
+  if (each_nan && floating && ends_with_nan(groups.keys)) {
     return {};
   }
-  groups = groups.in_order();
+  return groups;
+}
+
+array counts_of(const char *name, const key_groups &groups) {
+  group_folds folds(name, groups);
+  size_t fold = folds.add(group_fold::count, array());
+  folds.run();
+  array counts = new_list<int64_t>(groups.count());
+  const int64_t *of_slots = folds.of_slots<int64_t>(fold);
+  for (intptr_t g = 0; g < groups.count(); g++) {
+    values_of<int64_t>(counts)[g] = of_slots[groups.slot_of[g]];
+  }
+  return counts;
+}
+
+// unique_inverse of all elements as one row.
+std::optional<indexed_values> inverse_by_table(const array &a) {
+  const char *name = "unique_inverse";
+  array list = flatten(a);
+  std::optional<key_groups> by_table = groups_by_table(name, list, true);
+  if (!by_table) {
+    return {};
+  }
+  key_groups groups = by_table->in_order();
   scratch_values<uint32_t> group_of = groups.group_of_slots();
   array found = new_list<int64_t>(list.size(0));
   groups.with_slots([&](auto slot) {
@@ -211,6 +215,42 @@ std::optional<indexed_values> inverse_by_groups(const array &a) {
 
 } // namespace
 
+array unique(const array &a, std::optional<int> axis) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("unique", a);
+    return rows.of_axis(unique(rows.operand(), axis), axis);
+  }
+  check_order("unique", a);
+  array list = axis ? array() : flatten(a);
+  if (list && !is_sorted_fast(list)) {
+    if (std::optional<key_groups> groups = groups_by_table("unique", list, false)) {
+      return groups->keys;
+    }
+  }
+  unique_rows found("unique", a, axis, false, false);
+  return found.assembled(found.groups.values());
+}
+
+counted_values unique_counts(const array &a, std::optional<int> axis) {
+  if (has_missing_rows(a->type)) {
+    missing_rows rows("unique_counts", a);
+    counted_values found = unique_counts(rows.operand(), axis);
+    return {rows.of_axis(found.values, axis), rows.of_axis(found.counts, axis)};
+  }
+  check_order("unique_counts", a);
+  array list = axis ? array() : flatten(a);
+  if (list && !is_sorted_fast(list)) {
+    if (std::optional<key_groups> groups = groups_by_table("unique_counts", list, true)) {
+      return {groups->keys, counts_of("unique_counts", *groups)};
+    }
+  }
+  unique_rows found("unique_counts", a, axis, false, true);
+  array counts = new_list<int64_t>(found.groups.groups().total());
+  int64_t *to = values_of<int64_t>(counts);
+  found.groups.for_groups([&](int64_t g, intptr_t, int64_t begin, int64_t end) { to[g] = end - begin; });
+  return {found.assembled(found.groups.values()), found.assembled(counts)};
+}
+
 indexed_values unique_inverse(const array &a, std::optional<int> axis) {
   if (has_missing_rows(a->type)) {
     missing_rows rows("unique_inverse", a);
@@ -218,7 +258,7 @@ indexed_values unique_inverse(const array &a, std::optional<int> axis) {
     return {rows.of_axis(found.values, axis), rows.restored(found.inverse)};
   }
   check_order("unique_inverse", a);
-  if (std::optional<indexed_values> found = axis ? std::nullopt : inverse_by_groups(a)) {
+  if (std::optional<indexed_values> found = axis ? std::nullopt : inverse_by_table(a)) {
     return *found;
   }
   unique_rows found("unique_inverse", a, axis, true, true);

@@ -16,6 +16,7 @@ aligned_rows::aligned_rows(const char *name, array_block *operand, const axis_se
     origin_ = var ? below_.back().run.first() : origin_ * operand_shape_.size[d];
   }
   offsets_.assign(size_t(axes.ndim - axes.count) + 1, {0});
+  found_.reserve(size_t(std::max<intptr_t>(operand_shape_.count(), 0)));
   {
     without_interpreter unlocked;
     visit(0, {{0, 0}});
@@ -66,6 +67,7 @@ void aligned_rows::visit_kept(int axis, const elements &found) {
   auto kept = size_t(axis - std::count(axes_.has, axes_.has + axis, true));
   offsets_[kept].push_back(offsets_[kept].back() + longest);
   elements reaching = found, inside; // fewer and fewer
+  inside.reserve(found.size());
   for (int64_t i = 0; i < longest; i++) {
     walk_.step(name_);
     std::erase_if(reaching, [&](const element &e) { return rows.length(e.place) <= i; });

@@ -1,6 +1,7 @@
 // Reducing or scanning an axis that is outside of ragged rows: it is copied inside, and back.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "dynd/array/cursor.h"
@@ -117,14 +118,14 @@ private:
     for (size_t i = 0; i < elements.size(); i++) {
       int64_t own = length_below(elements[i], axis);
       if (i > 0 && own != length) {
-        fail_lengths(k, length, own);
+        fail_lengths(k, {elements[i - 1], elements[i]}, {length, own});
       }
       length = own;
     }
     return length;
   }
 
-  [[noreturn]] void fail_lengths(int k, int64_t length, int64_t own) const {
+  [[noreturn]] void fail_lengths(int k, std::pair<int64_t, int64_t> rows, std::pair<int64_t, int64_t> lengths) const {
     std::vector<intptr_t> path;
     for (int outer = 0; outer < k; outer++) {
       path.push_back(index_[axis_at(outer)]);
@@ -132,7 +133,8 @@ private:
     fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
                                     " must be equally long below it" +
                                     (path.empty() ? "" : ", at " + row_text(path).substr(4)) + ": lengths " +
-                                    std::to_string(length) + " and " + std::to_string(own));
+                                    std::to_string(lengths.first) + " and " + std::to_string(lengths.second) +
+                                    " of rows " + std::to_string(rows.first) + " and " + std::to_string(rows.second));
   }
 
   const char *name_;

@@ -400,6 +400,19 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
 
 // ---- differences --------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Whether the axis of a new array has no elements in any row.
+bool is_empty_along(const nd::array &a, int axis) {
+  if (!a->is_var(axis)) {
+    return a.size(axis) == 0;
+  }
+  offsets_run run = rows_of(*a.get(), a->slot_stream(axis));
+  return run && run.content() == 0;
+}
+
+} // namespace
+
 nd::array differences(const nd::array &a, int n, int axis) {
   if (n < 0) {
     fail(error_kind::value, "diff: n must not be negative, got " + std::to_string(n));
@@ -409,7 +422,7 @@ nd::array differences(const nd::array &a, int n, int axis) {
   }
   int at = scanned_axis("diff", a.ndim(), axis);
   nd::array result = a;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && !(i && is_empty_along(result, at)); i++) {
     nd::array from = result;
     space shape;
     space_of(from.get(), shape);

@@ -191,8 +191,12 @@ public:
       return s;
     }
     s.start = place_buffer(all);
+    bool repeats = outer > 1 && count > 0 && !has_rows(s.base, axis_, last);
     for (size_t k = 0; k < arrays_.size(); k++) {
-      step(s, int(k), outer, count);
+      step(s, int(k), repeats ? 1 : outer, count);
+    }
+    if (repeats) {
+      repeat_places(s, outer, count);
     }
     return s;
   }
@@ -249,9 +253,11 @@ private:
     if (whole && a->type->dtype == dtype.get() && (a->flags & ours) == ours) {
       return {a, a.data<int64_t>()};
     }
-    nd::array made(whole ? copy_values(a.get(), access_mode::immutable, dtype) : new_empty(type.get(), size_));
+    nd::array made = index_numbers("index", a, kind.option);
     if (!whole) {
-      assign(made.get(), a.get());
+      nd::array numbers = made;
+      made = nd::array(new_empty(type.get(), size_));
+      assign(made.get(), numbers.get());
     }
     const stream *streams = made->streams();
     return {made, reinterpret_cast<const int64_t *>(streams[made->nstreams - 1].address),
@@ -286,6 +292,27 @@ private:
           i = 0;
           row++;
         }
+      }
+    });
+  }
+
+  // Axes of one size each: in every row the places are those in the first one, further on.
+  void repeat_places(selected &s, intptr_t outer, intptr_t count) {
+    int64_t further = 1;
+    for (int axis = axis_; axis <= s.axis; axis++) {
+      further *= s.base.size(axis);
+    }
+    const int64_t *first = s.start.data();
+    int64_t *others = s.start.fill() + count;
+    in_pieces("index", (outer - 1) * count, [=](intptr_t begin, intptr_t end) {
+      intptr_t row = begin / count, i = begin - row * count;
+      for (intptr_t at = begin; at < end; row++, i = 0) {
+        intptr_t n = std::min(count - i, end - at);
+        int64_t on = (row + 1) * further;
+        for (intptr_t j = 0; j < n; j++) {
+          others[at + j] = first[i + j] < 0 ? -1 : first[i + j] + on;
+        }
+        at += n;
       }
     });
   }

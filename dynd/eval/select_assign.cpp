@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "dynd/array/layout.h"
 #include "dynd/array/rows.h"
@@ -10,6 +11,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/select_parts.h"
 #include "dynd/eval/settings.h"
+#include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 
 namespace dynd {
@@ -48,6 +50,25 @@ bool find_in_content(const nd::array &base, int axis, place_buffer &start, nd::a
 // The value for an array whose selected elements have one more dimension outside of `inside` others.
 nd::array with_row_axis(const nd::array &value, int inside) {
   return value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
+}
+
+// As check_sizes, with the shape of what was selected: that of the target without its rows of one element.
+void check_selected_sizes(const nd::array &target, int row_axis, const nd::array &value) {
+  std::vector<intptr_t> sizes(target->size(), target->size() + target.ndim());
+  sizes.erase(sizes.begin() + row_axis);
+  bool fits = value.ndim() <= int(sizes.size());
+  for (int d = 0; d < value.ndim() && fits; d++) {
+    intptr_t to = sizes[sizes.size() - size_t(value.ndim() - d)], own = value->size()[d];
+    fits = own < 0 || to < 0 || own == 1 || own == to;
+  }
+  if (!fits) {
+    std::string text;
+    for (intptr_t size : sizes) {
+      text += (text.empty() ? "" : ", ") + (size < 0 ? "var" : std::to_string(size));
+    }
+    fail(error_kind::broadcast,
+         "assign: cannot broadcast " + space_text(value.get()) + " to (" + text + (sizes.size() == 1 ? ",)" : ")"));
+  }
 }
 
 // Elements of which every stream has one item: numbers, which may be missing, and structs of these.
@@ -117,6 +138,7 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
   int inside = base.ndim() - s.axis - 1;
   target = e.rest_of(target, inside);
   inside = target.ndim() - s.keep - int(s.dims.size()) - 1;
+  check_selected_sizes(target, s.keep + int(s.dims.size()), value);
   assign(target.get(), with_row_axis(value, inside).get());
 }
 

@@ -27,6 +27,9 @@ struct index_expression {
 
 bool is_mask(const nd::array &a);
 
+/// An index as int64, or options of it. A number that does not fit is out of bounds.
+nd::array index_numbers(const char *name, const nd::array &index, bool option);
+
 /// Selections of which selects_in_missing_rows is true.
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
 void assign_in_missing_rows(const nd::array &a, std::span<const selector> selectors, const nd::array &value);

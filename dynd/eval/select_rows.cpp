@@ -61,6 +61,17 @@ nd::array filter_rows(const char *name, const nd::array &a, const nd::array &mas
 
 // ---- an index that is lined up with the rows ------------------------------------------------------------------------
 
+nd::array index_numbers(const char *name, const nd::array &index, bool option) {
+  try {
+    return nd::array(copy_values(index.get(), access_mode::immutable, number_type(scalar_id::int64, option)));
+  } catch (const error &e) {
+    if (e.kind() == error_kind::overflow) {
+      fail(error_kind::index, std::string(name) + ": an index is out of bounds: " + e.what());
+    }
+    throw;
+  }
+}
+
 namespace {
 
 // The elements of an index as a list of int64; `there` is null where none can be missing.
@@ -75,8 +86,7 @@ struct index_list {
       fail(error_kind::type, std::string(name) + ": an index array must be of integers, or of bool as a mask, not " +
                                  std::string(index.type().str()));
     }
-    nd::array converted(copy_values(index.get(), access_mode::immutable, number_type(scalar_id::int64, kind.option)));
-    values = list_of(compact(converted, axis), axis);
+    values = list_of(compact(index_numbers(name, index, kind.option), axis), axis);
     at = reinterpret_cast<const int64_t *>(values->streams()[values->nstreams - 1].address);
     there = kind.option ? values->streams()[0].address : nullptr;
   }

@@ -60,6 +60,8 @@ def _keys(by):
     """Names, arrays, and whether an element's key is made of several."""
     if isinstance(by, dict):
         return list(by), [_dynd.asarray(keys) for keys in by.values()], True
+    if isinstance(by, str):
+        raise TypeError(f"groupby: by must be an array with a key for each element, as a[{by!r}], not {by!r}")
     several = isinstance(by, (list, tuple)) and len(by) > 0 and all(getattr(keys, "ndim", 0) > 0 for keys in by)
     return [], [_dynd.asarray(keys) for keys in (by if several else [by])], several
 
@@ -163,6 +165,8 @@ class GroupBy:
 
     def agg(self, what):
         """Several reductions in one pass, as structs: {name: "count", name: (field or values, "sum")}."""
+        if not isinstance(what, dict) or not what:
+            raise TypeError(f"groupby: agg takes a dict with one aggregate or more, not {what!r}")
         asked = {name: _request(name, request) for name, request in what.items()}
         asked = {name: (self._column(values), how) for name, (values, how) in asked.items()}
         together = [name for name, (values, how) in asked.items() if how in _REDUCTIONS and self._groups.takes(how, values)]

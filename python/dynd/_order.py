@@ -8,7 +8,7 @@ import collections as _collections
 import operator as _operator
 
 from dynd import _dynd
-from dynd._structure import _names
+from dynd._structure import _integers, _names
 
 __all__ = [
     "argsort", "histogram", "is_sorted", "median", "quantile", "rank", "searchsorted", "sort", "top_k", "unique",
@@ -138,15 +138,34 @@ def rank(a, axis=-1, method="average", *, descending=False, by=()):
 # ---- distribution
 
 
+def _of_axes(name, function, a, axis, keepdims):
+    """function(a, axis, keepdims), where several axes are one row."""
+    if not isinstance(axis, (list, tuple)):
+        return function(a, axis, keepdims)
+    a = _dynd.asarray(a)
+    axes = [at + a.ndim if at < 0 else at for at in _integers(name, "axis", axis)]
+    if not axes or len(set(axes)) < len(axes) or not all(0 <= at < a.ndim for at in axes):
+        raise IndexError(f"{name}: {axis} are no axes of {a.ndim} dimension(s)")
+    kept = [at for at in range(a.ndim) if at not in axes]
+    a = _dynd.permute_dims(a, kept + sorted(axes))
+    for _ in axes[1:]:
+        a = _dynd.flatten(a, a.ndim - 1)
+    found = function(a, -1, False)
+    outside = found.ndim - len(kept)  # an axis of several q
+    for at in sorted(axes) if keepdims else ():
+        found = _dynd.expand_dims(found, at + outside)
+    return found
+
+
 def median(a, axis=None, *, keepdims=False):
     """The middle element of each row of the axis, or the mean of the two in the middle; without an axis, of all elements.
 
-    What is missing is skipped. NaN where nothing is left, or one of the elements is NaN.
+    Several axes (a tuple) are one row. What is missing is skipped. NaN where nothing is left, or one of the elements is NaN.
 
     >>> nd.median([[3, 1, 2, None], [], [4, 1]], axis=1)
     nd.array([2.0, nan, 2.5], type="strided * float64")
     """
-    return _dynd.median(a, axis, keepdims)
+    return _of_axes("median", _dynd.median, a, axis, keepdims)
 
 
 _METHODS = [
@@ -158,7 +177,7 @@ _METHODS = [
 def quantile(a, q, axis=None, *, method="linear", keepdims=False):
     """The value below which the part q, from 0 to 1, of each row's elements are; without an axis, of all elements.
 
-    A list of several q is the first axis of the result. The methods are NumPy's. What is missing is skipped. NaN where
+    A list of several q is the first axis of the result. Several axes (a tuple) are one row. The methods are NumPy's. What is missing is skipped. NaN where
     nothing is left, or one of the elements is NaN.
 
     >>> nd.quantile([[1, 2, 3, 5], [], [4]], 0.25, axis=1)
@@ -168,7 +187,11 @@ def quantile(a, q, axis=None, *, method="linear", keepdims=False):
     """
     if method not in _METHODS:
         raise ValueError(f"quantile: method must be one of {', '.join(_METHODS)}, not {method!r}")
-    return _dynd.quantile(a, q, axis, _METHODS.index(method), keepdims)
+
+    def of_axis(a, axis, keepdims):
+        return _dynd.quantile(a, q, axis, _METHODS.index(method), keepdims)
+
+    return _of_axes("quantile", of_axis, a, axis, keepdims)
 
 
 def histogram(a, bins=10, range=None, axis=None, *, weights=None):
@@ -189,4 +212,10 @@ def histogram(a, bins=10, range=None, axis=None, *, weights=None):
     except TypeError:
         if range is not None:
             raise ValueError("histogram: edges say what the range is: give one of them") from None
-    return _dynd.histogram(a, bins, None if range is None else (float(range[0]), float(range[1])), axis, weights)
+    if range is not None:
+        try:
+            first, last = range
+            range = float(first), float(last)
+        except (TypeError, ValueError):
+            raise TypeError(f"histogram: range must be two numbers, not {range!r}") from None
+    return _dynd.histogram(a, bins, range, axis, weights)

@@ -2,6 +2,7 @@
 
 They work on strided and ragged arrays of any depth, and on elements of any type: numbers, text, records, missing values.
 """
+import builtins
 import operator as _operator
 
 from dynd import _dynd
@@ -282,10 +283,19 @@ def flip(a, axis=None):
 def roll(a, shift, axis=None):
     """Elements moved on within their rows, those at the end to the beginning; without an axis, in the array as one row.
 
+    Several axes (a tuple) have a shift each, or one for all.
+
     >>> nd.roll([[1, 2, 3], [4]], 1, axis=1)
     nd.array([[3, 1, 2], [4]], type="strided * var * int32")
     """
-    return _dynd.roll(a, shift, axis)
+    if not isinstance(axis, (list, tuple)):
+        return _dynd.roll(a, shift, axis)
+    shifts = _integers("roll", "shift", shift)
+    if len(shifts) not in (1, len(axis)):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(axis)} axes")
+    for along, by in builtins.zip(axis, shifts * len(axis)):
+        a = _dynd.roll(a, by, along)
+    return a
 
 
 def rolling(a, window, axis=-1):
@@ -321,7 +331,7 @@ def zip(arrays):
     >>> nd.zip({"x": [[1, 2], [3]], "y": [[10], [20]]})
     nd.array([[{"x": 1, "y": 10}, {"x": 2, "y": 10}], [{"x": 3, "y": 20}]], type="strided * var * {x: int32, y: int32}")
     """
-    return _dynd.zip(*_named(arrays))
+    return _dynd.zip(*_named("zip", arrays))
 
 
 def unzip(a):
@@ -388,9 +398,10 @@ def argcombinations(a, n, axis=1, *, replacement=False, fields=None):
     return _dynd.argcombinations(a, n, axis, replacement, _names("argcombinations", "fields", list(fields or [])))
 
 
-def _named(arrays):
+def _named(name, arrays):
+    """The names of a dict, and the arrays."""
     if isinstance(arrays, dict):
-        return list(arrays), list(arrays.values())
+        return _names(name, "the names", list(arrays)), list(arrays.values())
     return [], list(arrays)
 
 
@@ -403,7 +414,7 @@ def cartesian(arrays, axis=1, *, nested=False):
     >>> nd.cartesian({"a": [[1, 2], [3]], "b": [["x"], ["y", "z"]]})
     nd.array([[{"a": 1, "b": "x"}, {"a": 2, "b": "x"}], [{"a": 3, "b": "y"}, {"a": 3, "b": "z"}]], type="strided * var * {a: int32, b: string}")
     """
-    return _dynd.cartesian(*_named(arrays), axis, nested)
+    return _dynd.cartesian(*_named("cartesian", arrays), axis, nested)
 
 
 def argcartesian(arrays, axis=1, *, nested=False):
@@ -412,7 +423,7 @@ def argcartesian(arrays, axis=1, *, nested=False):
     >>> nd.argcartesian([[[7, 8]], [[9]]])
     nd.array([[(0, 0), (1, 0)]], type="strided * var * (int64, int64)")
     """
-    return _dynd.argcartesian(*_named(arrays), axis, nested)
+    return _dynd.argcartesian(*_named("argcartesian", arrays), axis, nested)
 
 
 # ---- shapes

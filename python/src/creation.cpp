@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include <algorithm>
+#include <complex>
 #include <string>
 
 #include "dynd/call/creation.h"
@@ -203,6 +204,14 @@ double to_double(const char *name, PyObject *object) {
   return value;
 }
 
+std::complex<double> to_complex(const char *name, PyObject *object) {
+  if (!PyComplex_Check(object)) {
+    return to_double(name, object);
+  }
+  Py_complex value = PyComplex_AsCComplex(object);
+  return {value.real, value.imag};
+}
+
 // A new array that nothing else has seen.
 nd::array with_access(const nd::array &made, PyObject *access) {
   made->access = access_or(access, access_mode::immutable);
@@ -245,11 +254,14 @@ PyObject *linspace_function(PyObject *, PyObject *const *arguments, Py_ssize_t c
     return nullptr;
   }
   return guarded([&] {
-    ndt::type element = element_type("linspace", given[4], given[5]);
-    nd::array made = nd::linspace(to_double("linspace", given[0]), to_double("linspace", given[1]),
-                                  given[2] ? to_integer("linspace", "num", given[2]) : 50,
-                                  given[3] ? to_flag("linspace", "endpoint", given[3]) : true,
-                                  number_type("linspace", element).value_or(scalar_id::float64));
+    std::optional<scalar_id> type = number_type("linspace", element_type("linspace", given[4], given[5]));
+    int64_t number = given[2] ? to_integer("linspace", "num", given[2]) : 50;
+    bool endpoint = given[3] ? to_flag("linspace", "endpoint", given[3]) : true;
+    std::complex<double> start = to_complex("linspace", given[0]), stop = to_complex("linspace", given[1]);
+    bool complex = PyComplex_Check(given[0]) || PyComplex_Check(given[1]);
+    nd::array made = complex
+                         ? nd::linspace(start, stop, number, endpoint, type.value_or(scalar_id::complex128))
+                         : nd::linspace(start.real(), stop.real(), number, endpoint, type.value_or(scalar_id::float64));
     return wrap(with_access(made, given[6]));
   });
 }

@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include <algorithm>
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -93,7 +94,7 @@ PyObject *diff_function(PyObject *, PyObject *const *arguments, Py_ssize_t count
       throw nb::python_error();
     }
     nd::array a = is_array(given[0]) ? unwrap(given[0]) : to_operand(given[0], nullptr, "diff");
-    return wrap(differences(a, int(std::clamp<Py_ssize_t>(times, -1, 1 << 30)), along.value_or(-1)));
+    return wrap(differences(a, int(std::clamp<Py_ssize_t>(times, INT_MIN, INT_MAX)), along.value_or(-1)));
   });
 }
 

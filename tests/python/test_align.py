@@ -171,6 +171,7 @@ def test_aligned_masks_broadcast_and_missing_values_have_positions():
 
 @pytest.mark.parametrize("call, kind, text", [
     (lambda a: nd.sum(a, axis=0), ValueError, "sum: rows along axis 0 must be equally long"),
+    (lambda a: nd.sum([[1, 2], [3, 4], [5]], axis=0), ValueError, "below it: lengths 2 and 1 of rows 1 and 2"),
     (lambda a: nd.sum(a, axis=0, align="right"), ValueError, "sum: align must be 'left' or None"),
     (lambda a: nd.max(a, axis=0, align="left", where=a > 4), ValueError, "max: row 2 has no element that where= takes"),
     (lambda a: nd.sum(a, axis=0, align="left", where=a[:2] > 4), ValueError, "sum: cannot broadcast"),

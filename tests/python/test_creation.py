@@ -177,6 +177,12 @@ def test_linspace_edges():
     for start, stop, num in [(0, 5e-324, 3), (1, 1, 4), (0, 1, 1), (3, -3, 7), (0.1, 0.9, 100_000)]:
         assert np.array_equal(as_numpy(nd.linspace(start, stop, num)), np.linspace(start, stop, num))
     assert nd.linspace(0, 1, num=3).tolist() == [0.0, 0.5, 1.0]
+    for start, stop in [(0, 1j), (1 + 2j, 3.5 - 7j), (np.complex128(1j), 0.25), (2j, 2j)]:
+        for num, endpoint in [(7, True), (7, False), (1, True), (0, True), (50_000, True)]:
+            expected = np.linspace(start, stop, num, endpoint=endpoint)
+            found = nd.linspace(start, stop, num, endpoint=endpoint)
+            assert np.array_equal(as_numpy(found), expected) and str(found.type) == "strided * complex128"
+    assert str(nd.linspace(0, 1j, 3, dtype="complex64").type) == "strided * complex64"
 
 
 # ---- errors
@@ -218,7 +224,8 @@ def test_linspace_edges():
     (lambda: nd.arange(0, 2, 0.5, dtype="int32"), ValueError, "arange: an integer type needs integers, got 0.5"),
     (lambda: nd.linspace(0, 1, -1), ValueError, "linspace: the number of values must not be negative, got -1"),
     (lambda: nd.linspace(0, 1, 2**61), MemoryError, "too large"),
-    (lambda: nd.linspace(0, 1j, 2), TypeError, "linspace: expected a number, not complex"),
+    (lambda: nd.linspace(0, "a", 2), TypeError, "linspace: expected a number, not str"),
+    (lambda: nd.linspace(0, 1j, 2, dtype="float64"), TypeError, "linspace: complex numbers are no float64"),
 ])
 def test_errors(call, kind, text):
     with pytest.raises(kind) as caught:

@@ -230,6 +230,9 @@ def test_bad_input():
         nd.quantile([1, 2], 0.5, method="best")
     with pytest.raises(ValueError, match="there must be one bin or more, not 0"):
         nd.histogram([1, 2], 0)
+    for range in (5, (1,), (1, 2, 3), ("a", 2)):
+        with pytest.raises(TypeError, match="histogram: range must be two numbers, not"):
+            nd.histogram([1, 2], 3, range)
     with pytest.raises(MemoryError, match="histogram: the result is too large|cannot allocate"):
         nd.histogram([[1, 2], [3]], 2**48, (0, 1), axis=1)
     with pytest.raises(ValueError, match="the edges must rise"):
@@ -284,3 +287,21 @@ def test_a_quantile_between_equal_infinities_is_one():
         assert nd.quantile(values, q).tolist() == expected
         assert nd.quantile(values, [q, q]).tolist() == [expected] * 2
     assert math.isnan(nd.quantile([-inf, inf], 0.5).tolist())
+
+
+def test_several_axes_are_one_row():
+    plain = np.random.default_rng(0).normal(size=(3, 4, 5))
+    a = nd.array(plain)
+    for axes in [(0, 1), (1, 2), (2, 0), (-1, 0), (0, 1, 2), (1,)]:
+        for keepdims in (False, True):
+            assert np.array_equal(nd.median(a, axis=axes, keepdims=keepdims), np.median(plain, axis=axes, keepdims=keepdims))
+            for q in (0.25, [0.0, 0.5, 1.0]):
+                expected = np.quantile(plain, q, axis=axes, keepdims=keepdims)
+                found = nd.quantile(a, q, axis=axes, keepdims=keepdims)
+                assert found.shape == expected.shape
+                np.testing.assert_allclose(found, expected, rtol=1e-15)
+    rows = nd.array([[[1, 2], [3]], [], [[4]]])
+    assert repr(nd.median(rows, axis=(1, 2)).tolist()) == "[2.0, nan, 4.0]"
+    for axes in ((0, 0), (0, 3), ()):
+        with pytest.raises(IndexError, match=r"median: \(.*\) are no axes of 3 dimension"):
+            nd.median(a, axis=axes)

@@ -507,6 +507,9 @@ def test_several_threads_share_groups():
 
 
 BAD = {
+    "the name of a field": (lambda gb: nd.groupby([{"x": 1}], by="x"), TypeError, "groupby: by must be an array with a key for each element"),
+    "no aggregate": (lambda gb: gb.agg({}), TypeError, "groupby: agg takes a dict with one aggregate or more, not {}"),
+    "aggregates in a list": (lambda gb: gb.agg(["count"]), TypeError, "groupby: agg takes a dict"),
     "keys of another length": (lambda gb: nd.groupby([1, 2], by=[1]), ValueError, "groupby: sizes differ at axis 0: 1 and 2"),
     "two keys of other lengths": (lambda gb: nd.groupby([1, 2], by=[nd.array([1, 2]), nd.array([1])]), ValueError, "sizes differ at axis 0: 2 and 1"),
     "rows of another length": (lambda gb: nd.groupby([[1], [2, 3]], by=[[1], [1]], axis=1), ValueError, "row 1 has 1 and 2 elements"),

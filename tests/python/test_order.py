@@ -1,5 +1,6 @@
 """Functions of order, against NumPy and plain lists: every kind of number and text, NaN, signed zeros, missing values."""
 
+import bisect
 import math
 import random
 
@@ -117,7 +118,7 @@ def test_an_axis_outside_of_rows():
     assert nd.sort(a, axis=0).tolist() == [[["a", "x"], ["a"]], [["b", "y"], ["c"]]]
     assert nd.argsort(a, axis=0).tolist() == [[[1, 0], [1]], [[0, 1], [0]]]
     assert nd.is_sorted(a, axis=0).tolist() == [[False, True], [False]]
-    with pytest.raises(ValueError, match="sort: rows along axis 0 must be equally long below it: lengths 2 and 1"):
+    with pytest.raises(ValueError, match="sort: rows along axis 0 must be equally long below it: lengths 2 and 1 of rows 0 and 1"):
         nd.sort([[1, 2], [3]], axis=0)
 
 
@@ -205,6 +206,19 @@ def test_bad_input():
         nd.searchsorted([[1], [2, 3]], [[1]])
 
 
+def test_searchsorted_of_structs():
+    rng = random.Random(2)
+    row = sorted((rng.randint(0, 4), rng.choice("abc")) for _ in range(200))
+    values = [(rng.randint(-1, 5), rng.choice("abcd")) for _ in range(100)]
+    a, v = (nd.array(x, type="strided * (int32, string)") for x in (row, values))
+    assert nd.searchsorted(a, v).tolist() == [bisect.bisect_left(row, x) for x in values]
+    assert nd.searchsorted(a, v, side="right").tolist() == [bisect.bisect_right(row, x) for x in values]
+    with pytest.raises(TypeError, match=r"searchsorted: \{x: float64\} in strided \* \{x: int32\}"):
+        nd.searchsorted([{"x": 1}], [{"x": 1.5}])
+    with pytest.raises(TypeError, match="searchsorted: one value is no sorted array: int32"):
+        nd.searchsorted(5, [1])
+
+
 def test_searchsorted_of_signed_and_unsigned_is_exact():
     big = 2**62
     unsigned = nd.array(np.array([big, big + 1, big + 2], np.uint64))
@@ -218,3 +232,26 @@ def test_searchsorted_of_signed_and_unsigned_is_exact():
     with pytest.raises((ValueError, OverflowError), match="searchsorted: "):
         nd.searchsorted([2**53 + 1], [0.5])
     assert nd.searchsorted([1, 2, 2**53], [1.5, float(2**53)]).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_positions_of_few_different_keys(threads):
+    """They are counted to their places; equal ones stay in their order, whichever thread takes them."""
+    rng = np.random.default_rng(11)
+    before = nd.num_threads()
+    nd.set_num_threads(threads)
+    try:
+        for count in (100, 5000, 300_000):
+            for keys in (rng.integers(-128, 128, count).astype("int8"), rng.integers(0, 2, count) > 0,
+                         rng.integers(2**40, 2**40 + count // 4 + 2, count)):
+                a = nd.array(keys)
+                assert np.array_equal(nd.argsort(a), np.argsort(keys, kind="stable"))
+                fallen = np.argsort(-keys.astype("int64"), kind="stable")
+                assert np.array_equal(nd.argsort(a, descending=True), fallen)
+                pairs = nd.zip({"k": a, "v": -nd.arange(count)})
+                assert np.array_equal(nd.argsort(pairs), np.lexsort((-np.arange(count), keys)))
+                there = rng.random(count) < 0.9
+                missing = np.argsort(np.where(there, keys.astype("int64"), 2**62), kind="stable")
+                assert np.array_equal(nd.argsort(nd.mask(a, nd.array(there))), missing)
+    finally:
+        nd.set_num_threads(before)

@@ -225,7 +225,7 @@ def test_traces_show_rows():
     (lambda: nd.cumulative_sum(["a"]), TypeError, "there is no such operation for elements of type string"),
     (lambda: nd.cumulative_min([1j]), TypeError, "cumulative_min: not defined for complex numbers, got complex128"),
     (lambda: nd.cumulative_sum([[1, 2], [3]], axis=0), ValueError,
-     "cumulative_sum: rows along axis 0 must be equally long below it: lengths 2 and 1"),
+     "cumulative_sum: rows along axis 0 must be equally long below it: lengths 2 and 1 of rows 0 and 1"),
 ])
 def test_errors(call, kind, text):
     with pytest.raises(kind) as caught:

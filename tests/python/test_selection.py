@@ -4,6 +4,7 @@ against nested lists where rows are ragged or elements are no numbers."""
 import copy
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -575,3 +576,50 @@ def test_a_mask_stretches():
     a = nd.array([[1, 2], [], [3]])
     assert nd.mask(a, [[True], [True], [False]]).tolist() == [[1, 2], [], [None]]
     assert nd.mask(a[::-1], a[::-1] > 1).tolist() == [[3], [], [None, 2]]
+
+
+def test_values_that_do_not_fit_what_is_selected():
+    d = nd.array(np.arange(12.0).reshape(3, 4), access="rw")
+    before = d.tolist()
+    for index, value, shapes in [
+        ([0, 1], [1, 2], "(2,) to (2, 4)"),
+        (([0, 1], [0, 1]), [7, 8, 9], "(3,) to (2,)"),
+        (d > 5, [1.0, 2.0], "(2,) to (6,)"),
+        (([0], slice(1, None)), [1, 2], "(2,) to (1, 3)"),
+        ([0], np.zeros((2, 1, 4)), "(2, 1, 4) to (1, 4)"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(f"assign: cannot broadcast {shapes}") + "$"):
+            d[index] = value
+    assert d.tolist() == before
+
+
+def test_unsigned_indices_beyond_int64_are_out_of_bounds():
+    d, x = nd.array(np.arange(6).reshape(3, 2)), nd.array([[1, 2], [], [3]])
+    big = np.array([2**64 - 1], dtype=np.uint64)
+    rows = nd.array([[2**64 - 1], [], [0]], type="3 * var * uint64")
+    for call in (lambda: d[big], lambda: d[[0], big], lambda: d[:, big], lambda: nd.take(d, big, axis=0), lambda: x[rows],
+                 lambda: nd.take_along_axis(x, rows)):
+        with pytest.raises(IndexError, match="an index is out of bounds: .*18446744073709551615"):
+            call()
+    for name, call in [("unflatten", lambda: nd.unflatten([1], big)), ("repeat", lambda: nd.repeat([1], big))]:
+        with pytest.raises(OverflowError, match=f"^{name}: .*18446744073709551615"):
+            call()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_columns_of_many_rows(threads):
+    before = nd.num_threads()
+    nd.set_num_threads(threads)
+    try:
+        x = np.random.default_rng(4).normal(size=(3000, 7, 30))
+        a = nd.array(x)
+        several = np.array([0, 6, -1, 3]), np.array([29, -30, 2, 0])
+        for index in [(slice(None), [2, 0, -1]), (slice(None), []), (slice(None), *several), (slice(None), x[0, :, 0] > 0),
+                      (slice(None, None, -2), slice(1, 4), [5, -7]), (slice(None), [[0, 1], [-1, 3]]), (slice(0, 0), [1])]:
+            assert np.array_equal(np.asarray(a[index]), x[index])
+        missing = nd.array([0, None, -1])
+        assert a[:, missing][2999, 2].tolist() == x[2999, -1].tolist() and nd.is_missing(a[:, missing])[2999, 1].tolist()
+        with pytest.raises(IndexError, match="index 7 is out of bounds for axis 1 with size 7"):
+            a[:, [0, 7]]
+    finally:
+        nd.set_num_threads(before)

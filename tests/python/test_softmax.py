@@ -65,6 +65,11 @@ def test_errors():
         nd.logsumexp([1j])
     with pytest.raises(TypeError, match="logsumexp: axis must be"):
         nd.logsumexp([1.0], axis="x")
+    for function in (nd.softmax, nd.logsumexp):
+        with pytest.raises(ValueError, match=f"^{function.__name__}: rows along axis 0 must be equally long"):
+            function(nd.array([[1.0, 2.0], [3.0]]), axis=0)
+    with pytest.raises(ValueError, match="^logsumexp: .*broadcast"):
+        nd.logsumexp([1.0, 2.0], where=[True, False, True])
 
 
 @pytest.mark.parametrize("scalar", ["float64", "float32"])

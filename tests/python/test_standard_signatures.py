@@ -171,6 +171,16 @@ def test_diff_with_ends_of_rows():
     assert nd.diff([1, 4], prepend=0.5).tolist() == [0.5, 3.0]
 
 
+def test_diff_more_often_than_there_are_elements():
+    rows = nd.array([[1.0, 4.0, 9.0], [], [5.0]])
+    assert nd.diff(rows, 2**62).tolist() == [[], [], []] and nd.diff([1, 2], 2**40).tolist() == []
+    assert nd.diff(nd.array([[[1], [2, 3]], [[4], [5, 6]]]), 2**40, axis=0).tolist() == []
+    assert nd.diff(nd.zeros((0, 5)), 2, axis=1).shape == (0, 3)  # no elements, but rows that become shorter
+    assert nd.diff(nd.zeros((2, 5, 0)), 2, axis=1).shape == (2, 3, 0)
+    with pytest.raises(ValueError, match="diff: n must not be negative, got -7"):
+        nd.diff(rows, -7)
+
+
 # ---- methods and attributes
 
 

@@ -461,6 +461,16 @@ def test_with_field_of_rows_inside():
     assert nd.with_field(more, "x", "text").tolist() == [{"x": "text", "h": [1, 2]}, {"x": "text", "h": [3]}]
 
 
+def test_with_field_of_records_that_may_be_missing():
+    t = nd.array([{"x": 1}, None, {"x": 2}])
+    more = nd.with_field(t, "y", ["a", "b", "c"])
+    assert str(more.type) == "strided * ?{x: int32, y: string}"
+    assert more.tolist() == [{"x": 1, "y": "a"}, None, {"x": 2, "y": "c"}]
+    rows = nd.array([[{"x": 1}, None], [], [None]])
+    assert nd.with_field(rows, "x", nd.array([5.5, 6.5, 7.5])[:, None]).tolist() == [[{"x": 5.5}, None], [], [None]]
+    assert nd.with_field(rows, "y", nd.local_index(rows)).tolist() == [[{"x": 1, "y": 0}, None], [], [None]]
+
+
 # ---- shapes -------------------------------------------------------------------------------------------------------------
 
 
@@ -594,3 +604,12 @@ def test_unflatten_inside_of_rows_by_one_length(rows, each, expected):
     assert nd.unflatten(np.arange(8).reshape(2, 4), 4, axis=1).shape == (2, 1, 4)
     with pytest.raises(ValueError, match="unflatten: the 1 elements of row 1 are no rows of 2"):
         nd.unflatten([[1, 2], [3]], 2, axis=1)
+
+
+def test_roll_along_several_axes():
+    plain = np.arange(60).reshape(3, 4, 5)
+    for shift, axes in [((1, -2), (0, 2)), (3, (1, 2)), ((2, 1), (1, 1)), ([1], [0])]:
+        assert np.array_equal(nd.roll(plain, shift, axis=axes), np.roll(plain, shift, axis=axes))
+    assert nd.roll([[1, 2, 3], [4]], 1, axis=(0, 1)).tolist() == [[4], [3, 1, 2]]
+    with pytest.raises(ValueError, match="roll: 3 shifts for 2 axes"):
+        nd.roll(plain, (1, 2, 3), axis=(0, 1))

@@ -51,6 +51,8 @@ REFUSED = [
     (ValueError, "permute_dims: rows without elements", lambda r: nd.permute_dims(r[1:2], (1, 0))),
     (ValueError, "permute_dims: rows along axis 0 must be equally long below it: lengths 2 and 0", lambda r: nd.permute_dims(r, (1, 0))),
     (ValueError, "reshape: 3 elements have no shape (2, -1)", lambda r: nd.reshape([1, 2, 3], (2, -1))),
+    (ValueError, "reshape: there is no shape (-2, -3)", lambda r: nd.reshape([1] * 6, (-2, -3))),
+    (TypeError, "reshape: 1 ragged axes stay, and are None in the shape, not (3, -2)", lambda r: nd.reshape(r, (3, -2))),
     (ValueError, "reshape: there is no shape (-1, -1)", lambda r: nd.reshape([1, 2, 3], (-1, -1))),
     (ValueError, "squeeze: axis 0 has not size 1", lambda r: nd.squeeze(r, axis=0)),
     (IndexError, "expand_dims: axis 4 is out of bounds", lambda r: nd.expand_dims(r, 4)),
@@ -67,6 +69,11 @@ REFUSED = [
     (IndexError, "take_along_axis: the index has 1 dimension(s), the array 2", lambda r: nd.take_along_axis(r, [0])),
     (TypeError, "nonzero: there is no such operation", lambda r: nd.nonzero(["a"])),
     (TypeError, "mask: the mask must be of bool", lambda r: nd.mask(r, 1)),
+    (ValueError, 'nth: empty: cannot cast string "a" to', lambda r: nd.nth(r, 0, empty="a")),
+    (ValueError, 'pad: value: cannot cast string "a" to', lambda r: nd.pad(r, 4, value="a")),
+    (TypeError, "to_dense: value must be one value, not", lambda r: nd.to_dense(r, 4, value=[1, 2])),
+    (TypeError, "zip: the names must be a name or several", lambda r: nd.zip({"x": r, 1: r})),
+    (TypeError, "cartesian: the names must be a name or several", lambda r: nd.cartesian({"x": r, 1: r})),
     (TypeError, "nth: empty must be one value", lambda r: nd.nth(r, 0, empty=[1, 2])),
 ]
 
