@@ -6,6 +6,9 @@ PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
 BENCH_PARTS := elements selection order groups tasks callables# tables of their own, after that of bench/run.py
 LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
+PYTEST := $(PYTHON) -m pytest
+SHARED := -n $(JOBS) --dist loadfile --no-loadscope-reorder# a file is run by one process; conftest.py has their order
+ALONE = $(shell grep -l 'mark\.alone' tests/python/test_*.py)# files with tests that want no other beside them
 
 .PHONY: help build demo test bench accuracy check format clean distclean
 
@@ -54,8 +57,9 @@ test: build
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
 	  "accuracy: $(BUILD)/accuracy 20000" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
-	  "python: $(PYTHON) -m pytest -q tests/python" \
-	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q $(LONG_WAY:%=tests/python/test_%.py)"
+	  "python: $(PYTEST) $(SHARED) -m 'not alone' tests/python" \
+	  "alone: $(PYTEST) -m alone $(ALONE)" \
+	  "the long way: DYND_DIRECT=0 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)

@@ -15,6 +15,16 @@ settings.register_profile(
 )
 settings.load_profile("ci")
 
+#: Files that take longest. Where several processes share the files (make test), these are begun first, so that none
+#: of them is left to one process at the end.
+LONGEST = []
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):  # one of pytest-xdist's processes
+        rank = {f"test_{name}": at for at, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
 
 @pytest.fixture(params=[1, 2])
 def threads(request):
