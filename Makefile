@@ -49,21 +49,21 @@ accuracy:
 	@$(BUILD)/accuracy 1000000 docs/accuracy.md
 
 test: build
-	@python3 tools/steps.py \
-	  "layers: python3 tools/check_layers.py" \
+	@python3 tools/steps.py $(JOBS) \
+	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
+	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py $(BUILD)" \
 	  "headers: python3 tools/check_headers.py" \
+	  "accuracy: $(BUILD)/accuracy 20000" \
 	  "abi: tools/check_abi.sh" \
 	  "isa levels: tools/check_isa_levels.sh $(BUILD)" \
-	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
-	  "accuracy: $(BUILD)/accuracy 20000" \
-	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
-	  "python: $(PYTEST) $(SHARED) -m 'not alone' tests/python" \
-	  "alone: $(PYTEST) -m alone $(ALONE)" \
-	  "the long way: DYND_DIRECT=0 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
+	  "layers: python3 tools/check_layers.py" \
+	  then "python: $(PYTEST) $(SHARED) -m 'not alone' tests/python" \
+	  then "alone: $(PYTEST) -m alone $(ALONE)" \
+	  then "the long way: DYND_DIRECT=0 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)
-	@python3 tools/steps.py \
+	@python3 tools/steps.py 1 \
 	  "format: tools/check_format.sh" \
 	  "layers: python3 tools/check_layers.py" \
 	  "dev: tools/build.sh dev $(JOBS) && build/dev/dynd_tests --gtest_brief=1" \
