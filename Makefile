@@ -21,9 +21,11 @@ help:
 	@echo "make format  rewrite the sources with clang-format"
 	@echo "make clean   remove what was built (make distclean: and .venv)"
 
-# Each target installs what it needs itself and no more: the sets of tools/setup_system.sh and tools/requirements/.
+# Each target installs what it needs itself and no more: the sets of tools/setup_system.sh and tools/requirements/. The
+# Python packages come while the Debian packages do.
 # Without targets, build makes everything; python/dynd then uses this build.
-setup = tools/setup_system.sh $(1) && tools/setup_python.sh $(filter-out check accuracy,$(1))
+setup = tools/setup_system.sh python && { tools/setup_python.sh $(filter-out check accuracy,$(1)) & \
+	  tools/setup_system.sh $(1); system=$$?; wait $$! && [ $$system = 0 ]; }
 build = tools/build.sh $(PRESET) $(JOBS) $(1) && for file in $(BUILD)/libdynd.so $(BUILD)/python/_dynd*.so; do \
 	  [ ! -e $$file ] || ln -sf ../../$$file python/dynd/; done
 
