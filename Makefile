@@ -6,6 +6,9 @@ PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
 BENCH_PARTS := elements selection order groups tasks callables# tables of their own, after that of bench/run.py
 LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
+PYTEST := $(PYTHON) -m pytest
+SHARED := -n $(JOBS) --dist loadfile --no-loadscope-reorder# a file is run by one process; conftest.py has their order
+ALONE = $(shell grep -l 'mark\.alone' tests/python/test_*.py)# files with tests that want no other beside them
 
 .PHONY: help build demo test bench accuracy check format clean distclean
 
@@ -18,9 +21,11 @@ help:
 	@echo "make format  rewrite the sources with clang-format"
 	@echo "make clean   remove what was built (make distclean: and .venv)"
 
-# Each target installs what it needs itself and no more: the sets of tools/setup_system.sh and tools/requirements/.
+# Each target installs what it needs itself and no more: the sets of tools/setup_system.sh and tools/requirements/. The
+# Python packages come while the Debian packages do.
 # Without targets, build makes everything; python/dynd then uses this build.
-setup = tools/setup_system.sh $(1) && tools/setup_python.sh $(filter-out check accuracy,$(1))
+setup = tools/setup_system.sh python && { tools/setup_python.sh $(filter-out check accuracy,$(1)) & \
+	  tools/setup_system.sh $(1); system=$$?; wait $$! && [ $$system = 0 ]; }
 build = tools/build.sh $(PRESET) $(JOBS) $(1) && for file in $(BUILD)/libdynd.so $(BUILD)/python/_dynd*.so; do \
 	  [ ! -e $$file ] || ln -sf ../../$$file python/dynd/; done
 
@@ -46,20 +51,21 @@ accuracy:
 	@$(BUILD)/accuracy 1000000 docs/accuracy.md
 
 test: build
-	@python3 tools/steps.py \
-	  "layers: python3 tools/check_layers.py" \
+	@python3 tools/steps.py $(JOBS) \
+	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
+	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py $(BUILD)" \
 	  "headers: python3 tools/check_headers.py" \
+	  "accuracy: $(BUILD)/accuracy 20000" \
 	  "abi: tools/check_abi.sh" \
 	  "isa levels: tools/check_isa_levels.sh $(BUILD)" \
-	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
-	  "accuracy: $(BUILD)/accuracy 20000" \
-	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
-	  "python: $(PYTHON) -m pytest -q tests/python" \
-	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q $(LONG_WAY:%=tests/python/test_%.py)"
+	  "layers: python3 tools/check_layers.py" \
+	  then "python: $(PYTEST) $(SHARED) -m 'not alone' tests/python" \
+	  then "alone: $(PYTEST) -m alone $(ALONE)" \
+	  then "the long way: DYND_DIRECT=0 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)
-	@python3 tools/steps.py \
+	@python3 tools/steps.py 1 \
 	  "format: tools/check_format.sh" \
 	  "layers: python3 tools/check_layers.py" \
 	  "dev: tools/build.sh dev $(JOBS) && build/dev/dynd_tests --gtest_brief=1" \

@@ -284,6 +284,7 @@ def test_the_first_bad_element_of_any_array(value, seed):
         assert found == [(index, int(element)) for index, element in indexed(value.values, value.ndim)]
 
 
+@pytest.mark.alone  # a time
 def test_the_search_for_a_bad_element_is_fast():
     """Element by element it took 60 ns each: a second and more for these."""
     rows = 2_000_000

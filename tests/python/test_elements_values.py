@@ -94,6 +94,7 @@ def test_too_many_fields():
         ndt.type("{" + ", ".join(f"x{i}: " + "2 * " * 30 + "int8" for i in range(9)) + "}")
 
 
+@pytest.mark.alone  # a time
 def test_too_many_fields_are_refused_soon():
     names = [f"x{i}" for i in range(100_000)]
     start = time.perf_counter()
@@ -108,6 +109,7 @@ def test_names_with_a_zero_byte():
         nd.array([{"a\0b": 1}])
 
 
+@pytest.mark.alone  # the memory of the process
 def test_nothing_is_leaked():
     mine, other = "-".join(["only", "here"]), "-".join(["nowhere", "else"])  # not shared with the interpreter
     values = [{"x": None, "s": mine, "h": [1, None]}, {"x": other, "s": "t", "h": []}]

@@ -15,6 +15,7 @@ import pytest
 
 from dynd import nd
 
+pytestmark = pytest.mark.alone  # signals, and how soon they are seen
 SIZE = 1 << 22
 
 

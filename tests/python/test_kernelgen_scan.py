@@ -124,6 +124,7 @@ def test_a_header_that_does_not_compile(tmp_path):
     assert "expected headers" in kernelgen_support.run("scan")[2]
 
 
+@pytest.mark.alone  # a time
 def test_gsl_in_seconds():
     start = time.monotonic()
     said, _ = scan("gsl/gsl_sf.h")

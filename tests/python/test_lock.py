@@ -8,6 +8,7 @@ import pytest
 
 from dynd import nd
 
+pytestmark = pytest.mark.alone  # threads that run meanwhile
 SIZE = 1_000_000
 
 

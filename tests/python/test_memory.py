@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from dynd import nd, ndt
 
+pytestmark = pytest.mark.alone  # the memory of the process
+
 
 class Mallinfo(ctypes.Structure):
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"

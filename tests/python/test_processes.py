@@ -9,6 +9,8 @@ import pytest
 
 from test_plugins import ROOT, build
 
+pytestmark = pytest.mark.alone  # forks and ends of programs at a moment of an evaluation
+
 BEGIN = """
 import math, os, signal, sys, threading, time
 import numpy as np

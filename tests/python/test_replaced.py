@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from dynd import nd
 
+pytestmark = pytest.mark.alone  # the memory of the process
+
 
 def resident():
     with open("/proc/self/statm") as statm:

@@ -18,6 +18,7 @@ import pytest
 from dynd import nd
 from test_interrupt import interrupted_after
 
+pytestmark = pytest.mark.alone  # signals, and how soon they are seen
 ROW = 1 << 18
 MANY = 2000  #: how often a row is seen
 RECORD = np.dtype([("x", "i4"), ("y", "f8"), ("z", "u1")])

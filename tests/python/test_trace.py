@@ -37,6 +37,7 @@ def test_what_the_engine_adds_is_no_source():
     assert [call.sources for call in calls[1:]] == [["[1, None, 3]"], ["[None, None, 4]"]]
 
 
+@pytest.mark.alone  # a time
 def test_large_arrays_are_cut_short():
     count = 50_000
     a = nd.array(list(range(count)))
