@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
 BENCH_PARTS := elements selection order groups tasks callables# tables of their own, after that of bench/run.py
-LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
+LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too, on poisoned memory
 
 .PHONY: help build demo test bench accuracy check format clean distclean
 
@@ -55,7 +55,7 @@ test: build
 	  "accuracy: $(BUILD)/accuracy 20000" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py" \
 	  "python: $(PYTHON) -m pytest -q tests/python" \
-	  "the long way: DYND_DIRECT=0 $(PYTHON) -m pytest -q $(LONG_WAY:%=tests/python/test_%.py)"
+	  "the long way: DYND_DIRECT=0 DYND_POISON=1 MALLOC_PERTURB_=90 $(PYTHON) -m pytest -q $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)
