@@ -107,6 +107,16 @@ def test_places_of_quantiles_of_every_small_row(method):
         assert np.allclose(nd.quantile(x, parts, method=method), np.quantile(x, parts, method=method), rtol=1e-13)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_have_the_bits_of_numpy(method):
+    """Between two elements the one that is nearer is what is left from: at its end it is that element."""
+    rng = np.random.default_rng(4)
+    for n in range(1, 40):
+        x = rng.standard_normal(n) * np.exp(5 * rng.standard_normal(n))
+        parts = np.concatenate([rng.random(20), [0, 0.25, 0.5, 1]])
+        assert np.array_equal(nd.quantile(x, parts, method=method), np.quantile(x, parts, method=method))
+
+
 def test_quantiles_of_other_axes_and_of_nothing():
     x = np.random.default_rng(1).random((5, 3, 4))
     for axis in (0, 1, 2, -1, None):

@@ -498,6 +498,22 @@ def test_an_init_that_ignores_the_refusal(tmp_path):
     assert_refused(library, "plugin_ignores: the plug-in registers it twice", "plugin_ignores")
 
 
+def test_kernels_of_one_plug_in_between_which_nothing_decides(tmp_path):
+    library = build(
+        tmp_path,
+        "unclear",
+        """
+        int dynd_plugin_init(const dynd_host *h) {
+          kernel = kernel_named("plugin_unclear"); kernel.signature = "(int32, T) -> int32";
+          other = kernel_named("plugin_unclear"); other.signature = "(T, int32) -> int32";
+          h->register_kernel(h, &kernel);
+          h->register_kernel(h, &other);
+          return dynd_ok;
+        }""",
+    )
+    assert_refused(library, "plugin_unclear: the plug-in registers it twice for the same operands", "plugin_unclear")
+
+
 def test_an_init_that_registers_nothing(tmp_path):
     library = build(tmp_path, "nothing", "int dynd_plugin_init(const dynd_host *h) { (void)h; return 0; }")
     assert_refused(library, "registered no kernel")
