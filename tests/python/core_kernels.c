@@ -100,8 +100,7 @@ END
 
 CORE(liar)
 call->made[0][i] = dynd_core_size(call, 0, i) + 1;
-END CORE(below)
-call->made[0][i] = -2; /* no number of elements, and not what is there before a kernel says one */
+END CORE(below) call->made[0][i] = -2; /* no number of elements, and not what is there before a kernel says one */
 END CORE(silent)
 END static int64_t no_bound(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes,
                             int destination) {

@@ -124,6 +124,10 @@ def test_quantiles_of_other_axes_and_of_nothing():
         assert np.allclose(nd.quantile(x, 0.3, axis=axis), np.quantile(x, 0.3, axis=axis), rtol=1e-15)
         assert np.array_equal(nd.median(x, axis=axis, keepdims=True), np.median(x, axis=axis, keepdims=True))
     assert nd.quantile(x, [], axis=0).shape == (0, 3, 4)
+    rows = nd.array([[1.0, 2.0], None, [3.0]])  # some may be missing
+    for axis in (1, -1):
+        assert nd.quantile(rows, [], axis=axis).shape == (0, 3)
+        assert nd.quantile(rows, [], axis=axis).type == nd.quantile(rows, [0.5], axis=axis).type
     assert math.isnan(nd.median(nd.array([], type="0 * int32")).tolist())
     assert nd.median([float("inf"), float("inf")]).tolist() == float("inf")
     assert nd.median([1.7e308, 1.7e308]).tolist() == 1.7e308
