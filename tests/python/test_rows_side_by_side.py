@@ -53,20 +53,6 @@ def test_three_axes_in_any_order(order, kind, threads):
             assert bits(a.sum(axis=axes)) == bits(c.sum(axis=axes))
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
-def test_two_arrays_in_different_orders(order, threads):
-    """Each is side by side along another axis, of rows that are short for one and long for the other."""
-    rng = np.random.default_rng(3)
-    for shape in [(6, 37, 50), (30, 40, 1100)]:
-        x, y = numbers(rng, shape, "float64"), numbers(rng, shape, "float64")
-        expected = {axes: bits((nd.array(x) * nd.array(y)).sum(axis=axes)) for axes in [(0, 1, 2), (0, 1), (1, 2), (0, 2)]}
-        stored = [nd.permute_dims(nd.array(np.ascontiguousarray(np.transpose(x, order))), tuple(np.argsort(order)))]
-        for other in itertools.permutations(range(3)):
-            stored[1:] = [nd.permute_dims(nd.array(np.ascontiguousarray(np.transpose(y, other))), tuple(np.argsort(other)))]
-            for axes, wanted in expected.items():
-                assert bits((stored[0] * stored[1]).sum(axis=axes)) == wanted, (shape, other, axes)
-
-
 def test_zeros_keep_their_sign_and_nan_and_infinity_stay():
     for value in (-0.0, 0.0, np.nan, np.inf):
         x = np.full((300, 5), -0.0)
