@@ -218,6 +218,9 @@ def test_bad_input():
         nd.searchsorted([1, 2], [1], side="up")
     with pytest.raises(ValueError, match="other rows outside"):
         nd.searchsorted([[1], [2, 3]], [[1]])
+    for deep in ([[[1, 2]], [[3, 4], [5, 6]]], [[[1, 2], [3, 4], [5, 6]]]):  # as many rows, but in other ones
+        with pytest.raises(ValueError, match="searchsorted: the values have other rows outside of their last axis"):
+            nd.searchsorted([[[1, 2], [3, 4]], [[5, 6]]], deep)
 
 
 def test_searchsorted_of_signed_and_unsigned_is_exact():

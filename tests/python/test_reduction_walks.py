@@ -255,6 +255,19 @@ def test_columns_that_are_computed_are_summed_in_the_order_of_rows(width, scalar
     assert same_bits((a * b - a).sum(axis=0), computed.sum(axis=1))
 
 
+@pytest.mark.parametrize("scalar", ["float64", "float32"])
+@pytest.mark.parametrize("row", [2, 8, 16, 31, 32, 33, 64, 65, 96, 128, 250])
+def test_short_rows_side_by_side_keep_c_order(row, scalar):
+    """They are transposed panel by panel: batches end where a panel does, and before and behind that."""
+    rng = np.random.default_rng(7)
+    for count in (100, 512, 3000, 20_000):
+        x, y = random_array(rng, scalar, (count, row)), random_array(rng, scalar, (count, row))
+        side_by_side = [nd.array(np.ascontiguousarray(values.T)).T for values in (x, y)]
+        a, b = nd.array(x), nd.array(y)
+        for f in (lambda p, q: p.sum(), lambda p, q: (p * q).sum(), lambda p, q, b=b: (p * b).sum()):
+            assert same_bits(f(*side_by_side), f(a, b))
+
+
 @pytest.mark.parametrize("shape", [(50, 1500), (100, 3, 700), (96, 1100), (37, 40, 41), (127, 33, 34), (130, 1030), (9, 1025)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "float16"])
 def test_strips_keep_c_order(shape, dtype):
