@@ -120,6 +120,7 @@ WRITTEN = {
     "fixed texts": ("strided * fixed_string[3]", ["b", "a", "c"], ["x", "yy", ""]),
     "records": ("strided * {x: ?int64, y: string}", [{"x": 1, "y": "a"}, {"x": None, "y": "b"}], [{"x": None, "y": "z"}, {"x": 5, "y": "zz"}]),
     "missing records": ("strided * ?{x: int64}", [{"x": 1}, None], [None, {"x": 5}]),
+    "many rows": ("strided * var * float64", [[i, 2.5, 3.5] for i in range(3_000)], [[1.5, i, 2.5] for i in range(3_000)]),  # enough to be lazy
 }
 # With an array; what a function does not take is left out.
 CALLS = [
@@ -138,17 +139,19 @@ def arrays_in(result):
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_what_is_immutable_does_not_change_when_its_operand_is_written(kind):
     text, values, others = WRITTEN[kind]
-    names = [name for name in dir(nd) if name[0] != "_" and name not in SETTINGS and callable(getattr(nd, name))]
+    too_many = {"cartesian", "argcartesian"} if kind == "many rows" else set()
+    names = [name for name in dir(nd) if name[0] != "_" and name not in SETTINGS | too_many and callable(getattr(nd, name))]
     calls = {f"nd.{name}": getattr(nd, name) for name in names} | {name: getattr(operator, name) for name in ("add", "eq", "neg", "pow", "mul")}
     compared = 0
     for name, function in calls.items():
         for number, call in enumerate(CALLS):
             a, found = nd.array(values, type=text, access="rw"), []
             with contextlib.suppress(Exception):
-                found = [r for r in arrays_in(call(function, a)) if r.access == "immutable"]
-                before = [repr(r.tolist()) for r in found]
-            if found:
+                wanted = arrays_in(call(function, nd.array(a)))
+                found = arrays_in(call(function, a))  # not looked at before it is written
+            if found and all(r.access == "immutable" for r in found):
+                wanted = [repr(r.tolist()) for r in wanted]
                 a[...] = nd.array(others, type=text)
-                assert [repr(r.tolist()) for r in found] == before, (name, number)
+                assert [repr(r.tolist()) for r in found] == wanted, (name, number)
                 compared += 1
     assert compared > 50
