@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 BUILD := build/$(PRESET)
 BENCH_PARTS := elements selection order groups tasks callables# tables of their own, after that of bench/run.py
-LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too
+LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too, on poisoned memory
 PYTEST := $(PYTHON) -m pytest
 SHARED := -n $(JOBS) --dist loadfile --no-loadscope-reorder# a file is run by one process; conftest.py has their order
 ALONE = $(shell grep -l 'mark\.alone' tests/python/test_*.py)# files with tests that want no other beside them
@@ -61,7 +61,7 @@ test: build
 	  "layers: python3 tools/check_layers.py" \
 	  then "python: $(PYTEST) $(SHARED) -m 'not alone' tests/python" \
 	  then "alone: $(PYTEST) -m alone $(ALONE)" \
-	  then "the long way: DYND_DIRECT=0 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
+	  then "the long way: DYND_DIRECT=0 DYND_POISON=1 MALLOC_PERTURB_=90 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)

@@ -29,14 +29,15 @@ constexpr int most_kept = 32;
 struct kept_blocks {
   void *block[class_count][most_kept];
   int count[class_count];
-  bool registered, closed;
+  int room; // for each class: 0 until the thread is known to end in end_of_thread, and after that
+  bool registered;
 };
 __attribute__((tls_model("initial-exec"))) thread_local kept_blocks kept;
 
 // Its destructor runs when the thread ends; `kept` itself has none, so that reaching it costs nothing.
 struct end_of_thread {
   ~end_of_thread() {
-    kept.closed = true;
+    kept.room = 0;
     trim_blocks();
   }
 };
@@ -45,28 +46,37 @@ void register_thread() {
   static thread_local end_of_thread end;
   (void)&end;
   kept.registered = true;
+  kept.room = poisoning ? 0 : most_kept;
+}
+
+void *new_memory(size_t bytes) {
+  void *memory = ::operator new(bytes, std::nothrow);
+  if (memory && poisoning) {
+    poison(memory, bytes);
+  }
+  return memory;
 }
 
 void *take_memory(size_t bytes, uint8_t *size_class) {
   int c = bytes <= 128 ? 0 : 1;
   if (!recycling || bytes > 256) {
     *size_class = no_class;
-    return ::operator new(bytes, std::nothrow);
+    return new_memory(bytes);
   }
   *size_class = uint8_t(c);
   if (kept.count[c] > 0) [[likely]] {
     return kept.block[c][--kept.count[c]];
   }
-  return ::operator new(size_t(128) << c, std::nothrow);
+  return new_memory(size_t(128) << c);
 }
 
 void give_memory_back(void *memory, uint8_t c) {
-  if (c == no_class || kept.count[c] == most_kept || kept.closed) {
-    ::operator delete(memory);
-    return;
-  }
   if (!kept.registered) [[unlikely]] {
     register_thread();
+  }
+  if (c == no_class || kept.count[c] >= kept.room) {
+    ::operator delete(memory);
+    return;
   }
   kept.block[c][kept.count[c]++] = memory;
 }

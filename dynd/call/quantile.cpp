@@ -304,6 +304,12 @@ std::vector<double> checked_parts(const array &q) {
   return parts;
 }
 
+// No arrays of that shape, along a new first axis.
+array none_of(const array &one) {
+  index nothing{index::slice, 0, 0, 0, {}};
+  return at(with_unit_axis(one, 0), {&nothing, 1});
+}
+
 } // namespace
 
 array median(const array &a, std::optional<int> axis, bool keepdims) {
@@ -324,11 +330,12 @@ array median(const array &a, std::optional<int> axis, bool keepdims) {
 array quantile(const array &a, const array &q, std::optional<int> axis, quantile_method method, bool keepdims) {
   if (has_missing_rows(a->type)) {
     missing_rows rows("quantile", a);
+    std::vector<double> parts = checked_parts(q);
     std::vector<array> found;
-    for (double part : checked_parts(q)) {
+    for (double part : parts.empty() ? std::vector<double>{0} : parts) {
       found.push_back(rows.of_axis(quantile(rows.operand(), part, axis, method, keepdims), axis));
     }
-    return q.ndim() == 0 ? found[0] : stack(found, 0);
+    return parts.empty() ? none_of(found[0]) : q.ndim() == 0 ? found[0] : stack(found, 0);
   }
   check_numbers("quantile", a);
   std::vector<double> parts = checked_parts(q);
@@ -351,9 +358,7 @@ array quantile(const array &a, const array &q, std::optional<int> axis, quantile
     return found[0];
   }
   if (found.empty()) {
-    array none = finished(from, a, axis, keepdims, nans(from.rows.count));
-    index nothing{index::slice, 0, 0, 0, {}};
-    return at(with_unit_axis(none, 0), {&nothing, 1});
+    return none_of(finished(from, a, axis, keepdims, nans(from.rows.count)));
   }
   return stack(found, 0);
 }

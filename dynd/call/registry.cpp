@@ -134,6 +134,22 @@ struct loading {
 
 thread_local loading *current_loading = nullptr;
 
+// Whether the kernel can be an overload beside those that were offered before it: check_overload says the same of what
+// is registered.
+void check_beside(const overload &made, const std::vector<std::unique_ptr<overload>> &offered) {
+  std::string_view name = made.function->name;
+  for (const std::unique_ptr<overload> &other : offered) {
+    signature_order order = compare(made.signature, other->signature);
+    auto decides_between = [&](const std::unique_ptr<overload> &both) {
+      return both->function->name == name && decides(both->signature, made.signature, other->signature);
+    };
+    bool unclear = order == signature_order::unclear && std::none_of(offered.begin(), offered.end(), decides_between);
+    if (other->function->name == name && (order == signature_order::same || unclear)) {
+      fail(error_kind::value, std::string(name) + ": the plug-in registers it twice for the same operands");
+    }
+  }
+}
+
 // The two functions of the table; no exception leaves them.
 int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noexcept {
   loading *now = current_loading;
@@ -146,13 +162,7 @@ int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noe
     }
     check_kernel(*offered); // before anything of it is called
     auto made = std::make_unique<overload>(make_overload(kernel(*offered)));
-    for (const std::unique_ptr<overload> &other : now->kernels) {
-      signature_order order = compare(made->signature, other->signature);
-      bool same_name = std::string_view(other->function->name) == offered->name;
-      if (same_name && (order == signature_order::same || order == signature_order::unclear)) {
-        fail(error_kind::value, std::string(offered->name) + ": the plug-in registers it twice for the same operands");
-      }
-    }
+    check_beside(*made, now->kernels);
     std::lock_guard lock(the_registry().mutex);
     check_offer(the_registry(), *made);
     now->kernels.push_back(std::move(made));

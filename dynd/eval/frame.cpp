@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dynd/base/errors.h"
+#include "dynd/memory/buffer.h"
 
 namespace dynd {
 
@@ -45,16 +46,19 @@ work_frame::work_frame(size_t scratch_size) {
   thread_scratch &own = scratch_of_thread;
   if (own.used) { // a kernel that evaluates something itself
     scratch = own_scratch_ = new_scratch(scratch_size);
-    return;
+  } else {
+    if (own.size < scratch_size) {
+      char *larger = new_scratch(scratch_size * 2);
+      ::operator delete(own.memory, std::align_val_t(64));
+      own.memory = larger;
+      own.size = scratch_size * 2;
+    }
+    own.used = true;
+    scratch = own.memory;
   }
-  if (own.size < scratch_size) {
-    char *larger = new_scratch(scratch_size * 2);
-    ::operator delete(own.memory, std::align_val_t(64));
-    own.memory = larger;
-    own.size = scratch_size * 2;
+  if (poisoning) {
+    poison(scratch, scratch_size);
   }
-  own.used = true;
-  scratch = own.memory;
 }
 
 work_frame::~work_frame() {
@@ -74,6 +78,9 @@ void *work_frame::allocate_temp(dynd_frame *self, size_t size) {
       size <= SIZE_MAX - header ? ::operator new(header + size, std::align_val_t(64), std::nothrow) : nullptr;
   if (!memory) {
     return nullptr;
+  }
+  if (poisoning) {
+    poison(memory, header + size);
   }
   *static_cast<void **>(memory) = std::exchange(self->temps, memory);
   return static_cast<char *>(memory) + header;

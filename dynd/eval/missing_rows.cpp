@@ -149,6 +149,9 @@ nd::array option_list(const nd::array &list, const nd::array &valid) {
     nd::array own = validity_of(list);
     return option_list(inside_of_options(list), apply(logic::both, {&own, &valid}));
   }
+  if (list->access == access_mode::immutable && valid->access != access_mode::immutable) { // what is written later
+    return option_list(list, nd::array(copy_values(valid.get(), access_mode::immutable)));
+  }
   ndt::type type = ndt::make_strided_dim(ndt::make_option(list.type().element()));
   // Where the validity is a new one, what is assigned to it would be lost.
   bool lost = list->access == access_mode::readwrite && valid->access != access_mode::readwrite;

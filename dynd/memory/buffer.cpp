@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -14,6 +16,13 @@
 #include "dynd/memory/pool.h"
 
 namespace dynd {
+
+const bool poisoning = [] {
+  const char *text = std::getenv("DYND_POISON");
+  return text && std::strcmp(text, "1") == 0;
+}();
+
+void poison(void *memory, size_t bytes) { std::memset(memory, 0xA5, bytes); }
 
 namespace {
 
@@ -107,6 +116,9 @@ public:
 
   void put(void *memory, int c) {
     size_t bytes = class_bytes(c);
+    if (poisoning) {
+      poison(memory, bytes);
+    }
     if (!recycling || bytes > keep_limit()) {
       free_block(memory, bytes);
       return;
@@ -219,9 +231,12 @@ ref<buffer> allocate_buffer(size_t size) {
   void *memory = recycling ? the_recycler().get(c) : nullptr;
   if (!memory) {
     memory = fresh_block(class_bytes(c));
-  }
-  if (!memory) {
-    fail(error_kind::memory, "cannot allocate " + std::to_string(size) + " bytes");
+    if (!memory) {
+      fail(error_kind::memory, "cannot allocate " + std::to_string(size) + " bytes");
+    }
+    if (poisoning) {
+      poison(memory, class_bytes(c));
+    }
   }
   return start_buffer(new (memory) buffer, static_cast<char *>(memory) + header_size, size, nullptr, nullptr);
 }

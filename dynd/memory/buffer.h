@@ -20,6 +20,11 @@ inline constexpr bool recycling = false;
 inline constexpr bool recycling = true;
 #endif
 
+/// Whether memory that promises nothing is handed out full of a pattern (DYND_POISON=1, for tests), so that whoever
+/// reads what was never written, or what was given back, is seen. 0xA5: neither a zero nor a bool, and a negative size.
+extern const bool poisoning;
+void poison(void *memory, size_t bytes);
+
 struct buffer : counted {
   char *data;
   size_t size;

@@ -222,12 +222,16 @@ int64_t row_pool::take_high(int n) {
   return end - room;
 }
 
-// Fresh pages are zero. In a place that was used before, rows must be new again: they may have another length.
+// Fresh pages are zero. In a place that was used before, rows must be new again: they may have another length. Texts
+// keep their places, and numbers are whatever was there.
 void row_pool::fill(int64_t start, int64_t count, bool again) {
   for (size_t s = 0; s < nstreams_; s++) {
     const pool_stream &stream = streams_[s];
+    char *address = stream.address + size_t(start) * stream.item;
     if (stream.fill != pool_fill::zeros && !(again && stream.fill == pool_fill::texts)) {
-      fill_new(stream.address + size_t(start) * stream.item, size_t(count) * stream.item, stream.fill);
+      fill_new(address, size_t(count) * stream.item, stream.fill);
+    } else if (poisoning && again && stream.fill == pool_fill::zeros) {
+      poison(address, size_t(count) * stream.item);
     }
   }
 }

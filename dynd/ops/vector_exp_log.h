@@ -88,10 +88,11 @@ DYND_ISA_FAST float64s exp2(float64s x) {
 DYND_ISA_FAST float64s expm1(float64s x) {
   reduced parts = reduce_exponent(clamped(x, -40, 710), float64s{});
   float64s r = parts.r.hi, half = parts.k - 1.0, power = power_of_two(half); // 2^1024 has no number
-  float64s rest = fused(r * r, fused(r, exp_tail_short(r), 0.5), parts.r.lo);
+  float64s square = r * (r * 0.5), square_lo = fused(r, r * 0.5, -square);
+  float64s rest = fused(square * r, exp_tail(r) * 2.0, parts.r.lo + square_lo);
   float64s whole = power - 0.5, lost = (power - whole) - 0.5;
   twofold sum = ordered_sum(whole, power * r);
-  float64s result = (sum.hi + fused(power, rest, sum.lo + lost)) * 2.0;
+  float64s result = (sum.hi + fused(power, square, fused(power, rest, sum.lo + lost))) * 2.0;
   return chosen(magnitude(x) < 0x1p-54, x, result);
 }
 

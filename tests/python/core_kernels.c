@@ -100,6 +100,7 @@ END
 
 CORE(liar)
 call->made[0][i] = dynd_core_size(call, 0, i) + 1;
+END CORE(below) call->made[0][i] = -2; /* no number of elements, and not what is there before a kernel says one */
 END CORE(silent)
 END static int64_t no_bound(const deferred_ckernel *self, const dynd_bind *bind, const int64_t *sizes,
                             int destination) {
@@ -353,6 +354,7 @@ static const deferred_ckernel kernels[] = {
     KERNEL(4, 3, "core_first", "(N * float64, *, k: int64 = 2) -> k * float64", first, NULL),
     KERNEL(4, 3, "core_positive", "(N * float64) -> var * float64", positive, as_many),
     KERNEL(4, 3, "core_liar", "(N * float64) -> var * float64", liar, as_many),
+    KERNEL(4, 3, "core_below", "(N * float64) -> var * float64", below, as_many),
     KERNEL(4, 3, "core_silent", "(N * float64) -> var * float64", silent, as_many),
     KERNEL(4, 3, "core_no_bound", "(N * float64) -> var * float64", positive, no_bound),
     KERNEL(4, 0, "core_scale", "(f: float64, x: inout N * float64) -> void", scale, NULL),

@@ -290,3 +290,15 @@ def test_remainder_of_floats_is_pythons():
         assert np.asarray(nd.array(a) % divisor).tobytes() == np.array(expected).tobytes()
         single = nd.array(a.astype("float32")) % nd.array(divisor, type="float32")
         assert np.asarray(single).tobytes() == (a.astype("float32") % np.float32(divisor)).tobytes()
+
+
+def test_records_of_choices_stay_when_the_array_is_written_later():
+    """So many that they would be put together when they are wanted."""
+    offsets = np.arange(0, 40_001, 4)
+    for make in (lambda a: nd.combinations(a, 2), lambda a: nd.cartesian({"0": a, "1": a}, axis=1), lambda a: nd.combinations(a, 3)):
+        memory = np.arange(40_000.0)
+        a = nd.from_offsets(offsets, nd.asarray(memory))
+        assert a.access != "immutable"
+        found, wanted = make(a), make(nd.from_offsets(offsets, nd.array(memory)))
+        memory[:] = -1
+        assert all(x.tolist() == y.tolist() for x, y in zip(nd.unzip(found), nd.unzip(wanted)))

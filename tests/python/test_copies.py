@@ -1,5 +1,6 @@
 """Copies of elements of any type: the values are the source's, and neither array sees what is written to the other."""
 import contextlib
+import operator
 import random
 
 import numpy as np
@@ -103,3 +104,56 @@ def test_results_that_go_through_scratch_are_not_streamed_there():
     rows = nd.asarray(memory[:, :4])
     assert "streaming" not in str(nd.explain(lambda: nd.assign(rows, nd.asarray(np.ones((2_000_000, 4))))))
     assert memory[:, :4].all() and not memory[:, 4:].any()
+
+
+# Name: a type, values, and others of the same lengths that are written over them.
+WRITTEN = {
+    "numbers": ("strided * float64", [3.0, 1.0, 2.0], [9.0, 8.0, -7.0]),
+    "table": ("2 * 2 * float64", [[1.0, 2.0], [3.0, 4.0]], [[9.0, 8.0], [7.0, 6.0]]),
+    "bools": ("strided * bool", [True, False, True], [False, True, False]),
+    "rows": ("strided * var * int64", [[2, 1], [], [3]], [[7, 8], [], [9]]),
+    "missing": ("strided * ?int64", [3, None, 1], [None, 5, 6]),
+    "missing in rows": ("strided * var * ?float64", [[2.0, None], [], [3.0]], [[None, 8.0], [], [9.0]]),
+    "missing rows": ("strided * ?var * int64", [[2, 1], [4], [3]], [None, [9], None]),
+    "texts": ("strided * string", ["b", "a", "c"], ["x" * 40, "y", ""]),
+    "missing texts": ("strided * ?string", ["b", None, "c"], [None, "y", ""]),
+    "fixed texts": ("strided * fixed_string[3]", ["b", "a", "c"], ["x", "yy", ""]),
+    "records": ("strided * {x: ?int64, y: string}", [{"x": 1, "y": "a"}, {"x": None, "y": "b"}], [{"x": None, "y": "z"}, {"x": 5, "y": "zz"}]),
+    "missing records": ("strided * ?{x: int64}", [{"x": 1}, None], [None, {"x": 5}]),
+    "many rows": ("strided * var * float64", [[i, 2.5, 3.5] for i in range(3_000)], [[1.5, i, 2.5] for i in range(3_000)]),  # enough to be lazy
+}
+# With an array; what a function does not take is left out.
+CALLS = [
+    lambda f, a: f(a), lambda f, a: f(a, a), lambda f, a: f(a, 0), lambda f, a: f(a, 1), lambda f, a: f(a, axis=-1), lambda f, a: f(a, 2, axis=-1),
+    lambda f, a: f([a, a]), lambda f, a: f([a, a], axis=-1), lambda f, a: f({"p": a, "q": a}), lambda f, a: f(a == a, a, a), lambda f, a: f(a, "x"),
+    lambda f, a: f(a, nd.array([True, False, True]), 0), lambda f, a: f(nd.array([1, 2, 3]), a, 0), lambda f, a: f(a, [2, 0]), lambda f, a: f(a, None),
+    lambda f, a: f(nd.add, a, axis=-1), lambda f, a: f(a, where=a == a),
+]  # fmt: skip
+# As the library has them: other tests load plug-ins, some of which count their calls.
+PUBLIC = [name for name in dir(nd) if name[0] != "_"]
+SETTINGS = {"set_num_threads", "load", "trim_memory", "trace", "explain", "assign", "callable", "kernel"}
+
+
+def arrays_in(result):
+    return [result] if isinstance(result, nd.array) else [a for part in result for a in arrays_in(part)] if isinstance(result, (tuple, list)) else []
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_what_is_immutable_does_not_change_when_its_operand_is_written(kind):
+    text, values, others = WRITTEN[kind]
+    left_out = {"cartesian", "argcartesian"} if kind == "many rows" else set()
+    names = [name for name in PUBLIC if name not in SETTINGS | left_out and callable(getattr(nd, name))]
+    calls = {f"nd.{name}": getattr(nd, name) for name in names} | {name: getattr(operator, name) for name in ("add", "eq", "neg", "pow", "mul")}
+    compared = 0
+    for name, function in calls.items():
+        for number, call in enumerate(CALLS):
+            a, found = nd.array(values, type=text, access="rw"), []
+            with contextlib.suppress(Exception):
+                wanted = arrays_in(call(function, nd.array(a)))
+                found = arrays_in(call(function, a))  # not looked at before it is written
+            if found and all(r.access == "immutable" for r in found):
+                wanted = [repr(r.tolist()) for r in wanted]
+                a[...] = nd.array(others, type=text)
+                assert [repr(r.tolist()) for r in found] == wanted, (name, number)
+                compared += 1
+    assert compared > 50

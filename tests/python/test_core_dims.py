@@ -257,6 +257,22 @@ def test_many_rows_without_a_bound():
         nd.core_repeated(nd.array([[[1], [2]], [[3]], [[-1], [4]]], type="strided * var * var * int64"))
 
 
+def test_the_row_that_failed_is_named_wherever_it_is():
+    """Also behind the rows that are read at once, with rows that the kernel makes, of fixed sizes, and of Python."""
+    refused = nd.callable(lambda row: row.tolist().index(0), "(N * int64) -> int64", name="core_refused_here")
+    for f, bad in ((nd.core_repeated, -1), (refused, 5)):
+        for at in (0, 255, 256, 257, 700, 999):
+            values = np.zeros((1000, 1), "int64")
+            values[at] = bad
+            with pytest.raises(ValueError) as caught:
+                f(values)
+            assert f"at index ({at},)" in "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+            for a in (nd.array(values.reshape(2, 500, 1)), nd.array([values.tolist()[:500], values.tolist()[500:]], type="strided * var * var * int64")):
+                with pytest.raises(ValueError) as caught:
+                    f(a)
+                assert f"at index ({at // 500}, {at % 500})" in "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
 def test_one_block_is_aligned():
     """The direct step's first call is of an aligned array; the second one's has the same strides."""
     memory = bytearray(8 * 4 + 1)
@@ -281,6 +297,8 @@ def test_a_kernel_that_does_not_say_why():
 def test_a_kernel_that_makes_what_it_did_not_announce():
     with pytest.raises(RuntimeError, match=r"core_liar: the kernel made 3 elements, where it had announced at most 2"):
         nd.core_liar([[1.0, 2.0]])
+    with pytest.raises(RuntimeError, match=r"core_below: the kernel made -2 elements, where it had announced at most 2"):
+        nd.core_below([[1.0, 2.0]])
     with pytest.raises(RuntimeError, match="core_silent: the kernel has not said how many elements it made$"):
         nd.core_silent([1.0])
     with pytest.raises(ValueError, match="core_no_bound: output_bound failed"):

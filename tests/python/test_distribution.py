@@ -107,6 +107,16 @@ def test_places_of_quantiles_of_every_small_row(method):
         assert np.allclose(nd.quantile(x, parts, method=method), np.quantile(x, parts, method=method), rtol=1e-13)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_have_the_bits_of_numpy(method):
+    """Between two elements the one that is nearer is what is left from: at its end it is that element."""
+    rng = np.random.default_rng(4)
+    for n in range(1, 40):
+        x = rng.standard_normal(n) * np.exp(5 * rng.standard_normal(n))
+        parts = np.concatenate([rng.random(20), [0, 0.25, 0.5, 1]])
+        assert np.array_equal(nd.quantile(x, parts, method=method), np.quantile(x, parts, method=method))
+
+
 def test_quantiles_of_other_axes_and_of_nothing():
     x = np.random.default_rng(1).random((5, 3, 4))
     for axis in (0, 1, 2, -1, None):
@@ -114,6 +124,10 @@ def test_quantiles_of_other_axes_and_of_nothing():
         assert np.allclose(nd.quantile(x, 0.3, axis=axis), np.quantile(x, 0.3, axis=axis), rtol=1e-15)
         assert np.array_equal(nd.median(x, axis=axis, keepdims=True), np.median(x, axis=axis, keepdims=True))
     assert nd.quantile(x, [], axis=0).shape == (0, 3, 4)
+    rows = nd.array([[1.0, 2.0], None, [3.0]])  # some may be missing
+    for axis in (1, -1):
+        assert nd.quantile(rows, [], axis=axis).shape == (0, 3)
+        assert nd.quantile(rows, [], axis=axis).type == nd.quantile(rows, [0.5], axis=axis).type
     assert math.isnan(nd.median(nd.array([], type="0 * int32")).tolist())
     assert nd.median([float("inf"), float("inf")]).tolist() == float("inf")
     assert nd.median([1.7e308, 1.7e308]).tolist() == 1.7e308

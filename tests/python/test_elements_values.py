@@ -140,3 +140,21 @@ def test_nothing_is_leaked():
     tracemalloc.stop()
     assert [sys.getrefcount(o) for o in (values[0]["s"], values[1]["x"], values[0])] == counts
     assert abs(sys.getrefcount(None) - none) < 200 and grown < 100_000
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_integers_at_the_ends_of_their_types(kind):
+    """In lists, which are read in place, and by themselves; in new arrays and in those that are written."""
+    least, greatest = (int(x) for x in (np.iinfo(kind).min, np.iinfo(kind).max))
+    for value in (least, greatest, least - 1, greatest + 1, -(2**63), 2**63, -(2**64), 2**64):
+        for values, text in ((value, kind), ([1, value], f"strided * {kind}"), ([[1], [], [value]], f"strided * var * {kind}"), ([None, value], f"2 * ?{kind}"), ((value,), f"1 * {kind}")):
+            written = nd.empty(f"2 * {kind}")
+            if least <= value <= greatest:
+                assert nd.array(values, type=text).tolist() == (list(values) if isinstance(values, tuple) else values)
+                written[...] = [1, value]
+                assert written.tolist() == [1, value]
+            else:
+                with pytest.raises(OverflowError):
+                    nd.array(values, type=text)
+                with pytest.raises(OverflowError):
+                    written[...] = [1, value]

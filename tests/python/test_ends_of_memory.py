@@ -73,8 +73,21 @@ def rows_all(kind):
                 assert repr(f(view).tolist()) == repr(f(copy).tolist()), (i, longest, narrow)
 
 
+def last_rows_all(kind):
+    """Every end of an array: rows are taken several elements at a time, empty ones too."""
+    functions = [lambda a: a.sum(axis=1), lambda a: nd.cumulative_sum(a, axis=1), lambda a: a + 1, lambda a: nd.softmax(a, axis=1)]
+    functions += [lambda a: a.max(axis=1, empty="missing"), lambda a: nd.any(a, axis=1), lambda a: nd.mean(a, axis=1), lambda a: nd.sort(a)]
+    for before in (0, 1, 7, 8):
+        for last in range(20):
+            offsets = np.array([0, 5, 5 + before, 5 + before + last, 5 + before + last][: 4 + last % 2])
+            x = np.arange(offsets[-1]).astype(kind)
+            for f in functions:
+                found, wanted = (f(nd.from_offsets(offsets, values)) for values in (at_the_end(x), nd.array(x)))
+                assert repr(found.tolist()) == repr(wanted.tolist())
+
+
 @pytest.mark.parametrize("kind", ["i1", "i4", "f4", "f8"])
-@pytest.mark.parametrize("what", ["reduce_all", "compute_all", "rows_all"])
+@pytest.mark.parametrize("what", ["reduce_all", "compute_all", "rows_all", "last_rows_all"])
 def test_nothing_is_read_past_the_end(what, kind):
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_ends_of_memory as t; t.{what}({kind!r})"
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)

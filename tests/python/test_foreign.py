@@ -4,6 +4,7 @@ import gc
 import inspect
 import pickle
 import pydoc
+import shutil
 import sys
 import threading
 import tracemalloc
@@ -489,6 +490,31 @@ def test_wrappers_are_compiled_once(monkeypatch, tmp_path):
     monkeypatch.setattr(_foreign, "_kept", {})
     monkeypatch.setattr(_foreign.subprocess, "run", None)              # a second process finds it
     assert nd.from_c("double atan2(double, double)", "libm.so.6")(0.0, 1.0).tolist() == 0.0
+
+
+def test_wrappers_of_another_compiler_or_another_abi_are_compiled_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def libraries():
+        monkeypatch.setattr(_foreign, "_kept", {})
+        assert nd.from_c("double hypot(double, double)", "libm.so.6")(3.0, 4.0).tolist() == 5.0
+        return len(list((tmp_path / "cache" / "dynd").glob("*.so")))
+    assert libraries() == 1
+    compiler = tmp_path / "another_cc"
+    compiler.symlink_to(_foreign._compiler())
+    with monkeypatch.context() as changed:
+        changed.setenv("CC", str(compiler))
+        assert libraries() == 2
+    for header in ("kernel.h", "callable.h"):
+        headers = tmp_path / header
+        shutil.copytree(_foreign._headers() / "dynd" / "abi", headers / "dynd" / "abi")
+        with open(headers / "dynd" / "abi" / header, "a") as file:
+            file.write("/* another version */\n")
+        with monkeypatch.context() as changed:
+            changed.setattr(_foreign, "_headers", lambda headers=headers: headers)
+            before = libraries()
+        assert before == 3 + (header == "callable.h")
+    assert libraries() == 4
 
 
 def test_functions_that_call_themselves_stop_before_the_stack_does():

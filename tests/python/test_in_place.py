@@ -76,6 +76,20 @@ def test_rows_in_place_with_a_lazy_operand_and_with_missing_values():
     assert missing.tolist() == [None if v is None else 2 * v + 1 for v in values]
 
 
+def test_rows_are_not_stretched_in_place():
+    """Rows of one element are not as long as the other's, in few and in many rows, wherever their slots are."""
+    for count in (3, 20_000):
+        ones = nd.array([[float(i)] for i in range(count)], type="strided * var * float64", access="rw")
+        for each in (2, 0):
+            other = nd.from_offsets(np.arange(0, each * count + 1, each) if each else np.zeros(count + 1, int), np.ones(each * count))
+            with pytest.raises(ValueError, match=f"cannot broadcast row 0: lengths {each} and 1"):
+                ones += other
+            assert nd.flatten(ones).tolist() == list(range(count))
+        same = nd.from_offsets(np.arange(7, 7 + count + 1), np.arange(7.0 + count))
+        ones += same
+        assert nd.flatten(ones).tolist() == [2 * i + 7 for i in range(count)]
+
+
 def test_what_the_array_cannot_hold_or_cannot_compute_leaves_it_as_it_was():
     whole = nd.array(np.full(9000, 3, dtype="int32"), access="rw")
     with pytest.raises(ValueError, match="fraction"):

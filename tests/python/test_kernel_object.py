@@ -60,6 +60,8 @@ def test_errors(hypot):
         ((a, a, np.zeros(3, "float32")), TypeError, "buffer 2 must have one dimension of float64"),
         ((a, a, np.zeros((3, 3))), TypeError, "must have one dimension"), ((a, a, 3), TypeError, ""),
         ((a, a, np.zeros(25, "u1")[1:].view("f8")), ValueError, "buffer 2 is not aligned"),
+        ((a, a, np.zeros(3, "f8, u1")["f0"]), ValueError, "buffer 2 is not aligned"),       # the second element is not
+        ((np.zeros(3, "f8, u1")["f0"], a, a), ValueError, "buffer 0 is not aligned"),
     ]:
         with pytest.raises(kind, match=message or None):
             k(*bad)

@@ -50,6 +50,17 @@ def test_what_can_be_known_when_it_is_generated(case, tmp_path):
     assert message in said and "kernel f" in said and "^" in said and said.startswith("test.cfg:"), said
 
 
+@pytest.mark.parametrize("kind, bits", [("signed char", 8), ("short", 16), ("int", 32), ("unsigned char", 8), ("unsigned short", 16), ("unsigned int", 32)])
+def test_constants_at_the_ends_of_their_types(kind, bits, tmp_path):
+    least = 0 if kind.startswith("unsigned") else -(2 ** (bits - 1))
+    text = HEAD + f"prototypes: double f({kind} n, double x)\ninput: x\nhide: n = "
+    for value in (least, least + 2**bits - 1):
+        code, _, errors = kernelgen_support.run("check", kernelgen_support.write(tmp_path, text + f"{value}\n"))
+        assert code == 0, errors
+    for value in (least - 1, least + 2**bits):
+        assert f"its value {value} is none that {kind} can have" in problems(tmp_path, text + f"{value}\n")
+
+
 TYPES = {
     "a struct with other fields": ("typedef struct { double x, z; } point;", "{x: float64, y: float64}", "no member named"),
     "a struct of other sizes": ("typedef struct { float x, y; } point;", "{x: float64, y: float64}", "typemaps: point is not"),

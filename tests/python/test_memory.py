@@ -7,7 +7,9 @@ import copy
 import ctypes
 import gc
 import operator
+import os
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -282,3 +284,19 @@ def test_arrays_let_go_of_their_type():
         for _ in range(1000):
             nd.array([value])
         assert sys.getrefcount(kind) < before + 100
+
+
+POISONED = """
+import numpy as np
+from dynd import nd
+for n in (8, 1000, 5 << 20):  # in its block, in a buffer, in pages of its own
+    for again in range(2):
+        memory = np.asarray(nd.empty(f"{n} * uint8"))
+        assert (memory == 0xA5).all(), n
+        memory[:] = 1
+        del memory
+"""
+
+
+def test_poisoned_memory_is_never_what_was_there():
+    subprocess.run([sys.executable, "-c", POISONED], check=True, env={**os.environ, "DYND_POISON": "1"})

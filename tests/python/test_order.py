@@ -59,8 +59,23 @@ def drawn(seed):
     if rng.random() < 0.3:
         dims = [rng.choice([30, 400])]  # the loops of longer rows
     values = nested(rng, dims, make)
-    a = nd.array(values, type=" * ".join(map(str, dims)) + " * " + "?" * missing + element)
+    a = in_some_layout(rng, values, dims, "?" * missing + element, make)
     return rng, values, a, rng.random() < 0.5
+
+
+def in_some_layout(rng, values, dims, element, make):
+    """The array, or the same elements with others between them, backwards, or behind others."""
+    layout = rng.choice(["plain", "plain", "every second", "backwards", "sliced"])
+    if layout == "every second":  # along the last axis, in rows too
+        values = map_rows(values, len(dims) - 1, lambda row: [x for own in row for x in (own, make(rng))])
+        dims = [*dims[:-1], dims[-1] if dims[-1] == "var" else 2 * dims[-1]]
+    elif layout == "backwards":
+        values = values[::-1]
+    elif layout == "sliced":
+        values = [*nested(rng, [2, *dims[1:]], make), *values]
+        dims = [dims[0] + 2, *dims[1:]]
+    a = nd.array(values, type=" * ".join(map(str, dims)) + " * " + element)
+    return a[..., ::2] if layout == "every second" else a[::-1] if layout == "backwards" else a[2:] if layout == "sliced" else a
 
 
 @settings(max_examples=SOME, deadline=None)
@@ -204,6 +219,9 @@ def test_bad_input():
         nd.searchsorted([1, 2], [1], side="up")
     with pytest.raises(ValueError, match="other rows outside"):
         nd.searchsorted([[1], [2, 3]], [[1]])
+    for deep in ([[[1, 2]], [[3, 4], [5, 6]]], [[[1, 2], [3, 4], [5, 6]]]):  # as many rows, but in other ones
+        with pytest.raises(ValueError, match="searchsorted: the values have other rows outside of their last axis"):
+            nd.searchsorted([[[1, 2], [3, 4]], [[5, 6]]], deep)
 
 
 def test_searchsorted_of_structs():

@@ -498,6 +498,46 @@ def test_an_init_that_ignores_the_refusal(tmp_path):
     assert_refused(library, "plugin_ignores: the plug-in registers it twice", "plugin_ignores")
 
 
+def test_kernels_of_one_plug_in_between_which_nothing_decides(tmp_path):
+    library = build(
+        tmp_path,
+        "unclear",
+        """
+        int dynd_plugin_init(const dynd_host *h) {
+          kernel = kernel_named("plugin_unclear"); kernel.signature = "(int32, T) -> int32";
+          other = kernel_named("plugin_unclear"); other.signature = "(T, int32) -> int32";
+          h->register_kernel(h, &kernel);
+          h->register_kernel(h, &other);
+          return dynd_ok;
+        }""",
+    )
+    assert_refused(library, "plugin_unclear: the plug-in registers it twice for the same operands", "plugin_unclear")
+
+
+def test_kernels_of_one_plug_in_between_which_another_decides(tmp_path):
+    """As those do that are added to a callable."""
+    signatures = ["(int32, int32) -> int32", "(int32, T) -> int32", "(T, int32) -> int32"]
+    library = build(
+        tmp_path,
+        "decided",
+        """
+        static deferred_ckernel all[3];
+        int dynd_plugin_init(const dynd_host *h) {
+          const char *const signatures[] = {%s};
+          for (int i = 0; i < 3; i++) {
+            all[i] = kernel_named("plugin_decided"); all[i].signature = signatures[i];
+            if (h->register_kernel(h, &all[i])) return dynd_error_internal;
+          }
+          return dynd_ok;
+        }"""
+        % ", ".join(f'"{s}"' for s in signatures),
+    )
+    nd.load(library)
+    assert [str(s) for s in nd.plugin_decided.signatures] == signatures
+    assert nd.plugin_decided([1, 2], [3, 4]).tolist() == [1, 2]
+    _dynd.forget(str(library))
+
+
 def test_an_init_that_registers_nothing(tmp_path):
     library = build(tmp_path, "nothing", "int dynd_plugin_init(const dynd_host *h) { (void)h; return 0; }")
     assert_refused(library, "registered no kernel")

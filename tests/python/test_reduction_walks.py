@@ -260,6 +260,29 @@ def test_everything_of_many_rows_with_a_value_each(threads):
     assert int((array * other).sum()) == int((content * np.repeat(row, lengths)).sum())
 
 
+@pytest.mark.parametrize("scalar", ["float64", "float32"])
+@pytest.mark.parametrize("width", [1, 3, 16, 33, 50, 63, 64, 65, 96, 100, 127, 128, 129, 200])
+def test_columns_that_are_computed_are_summed_in_the_order_of_rows(width, scalar):
+    """They go through scratch, so many rows at a time as it has room for; blocks end where they do in memory."""
+    rng = np.random.default_rng(6)
+    a, b = (nd.array(random_array(rng, scalar, (700, width))) for _ in range(2))
+    computed = nd.array(np.ascontiguousarray(np.asarray((a * b - a).eval()).T))
+    assert same_bits((a * b - a).sum(axis=0), computed.sum(axis=1))
+
+
+@pytest.mark.parametrize("scalar", ["float64", "float32"])
+@pytest.mark.parametrize("row", [2, 8, 16, 31, 32, 33, 64, 65, 96, 128, 250])
+def test_short_rows_side_by_side_keep_c_order(row, scalar):
+    """They are transposed panel by panel: batches end where a panel does, and before and behind that."""
+    rng = np.random.default_rng(7)
+    for count in (100, 512, 3000, 20_000):
+        x, y = random_array(rng, scalar, (count, row)), random_array(rng, scalar, (count, row))
+        side_by_side = [nd.array(np.ascontiguousarray(values.T)).T for values in (x, y)]
+        a, b = nd.array(x), nd.array(y)
+        for f in (lambda p, q: p.sum(), lambda p, q: (p * q).sum(), lambda p, q, b=b: (p * b).sum()):
+            assert same_bits(f(*side_by_side), f(a, b))
+
+
 @pytest.mark.parametrize("shape", [(50, 1500), (100, 3, 700), (96, 1100), (37, 40, 41), (127, 33, 34), (130, 1030), (9, 1025)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "float16"])
 def test_strips_keep_c_order(shape, dtype):
@@ -271,7 +294,7 @@ def test_strips_keep_c_order(shape, dtype):
         assert repr((view * view).sum().tolist()) == repr((copy * copy).sum().tolist())
 
 
-@pytest.mark.parametrize("shape", [(40, 50, 20), (8, 300, 5), (20, 600, 3), (3, 70, 90)])
+@pytest.mark.parametrize("shape", [(40, 50, 20), (8, 300, 5), (20, 600, 3), (3, 70, 90), (30, 40, 1100)])
 def test_two_operands_whose_axes_are_in_memory_in_any_two_orders(shape, threads):
     """All elements are summed in C order, whatever the order in memory: operands that jump are read in panels and strips."""
     rng = np.random.default_rng(1)

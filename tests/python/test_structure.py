@@ -525,6 +525,19 @@ def test_shapes_of_ragged_arrays(seed):
         assert inside.tolist() == [[[x] for x in plane[0]] for plane in values]
 
 
+@pytest.mark.parametrize("axes", [(0, 2, 1, 3), (0, 3, 2, 1), (0, 1, 3, 2), (0, 2, 3, 1)], ids=str)
+def test_rows_with_axes_of_one_size_inside_are_moved(axes):
+    """What is computed of them is what is computed of the same values in rows that follow each other."""
+    values = np.arange(36).reshape(9, 2, 2).tolist()
+    moved = nd.permute_dims(nd.array([values[:2], [], values[2:3], values[3:]], type="strided * var * 2 * 2 * int64"), axes)
+    plain = nd.array(moved.tolist(), type=moved.type)
+    functions = [lambda x: x + 1, lambda x: nd.flatten(x), lambda x: x[x > 3], lambda x: x.astype("float32") * 2, lambda x: x[1:], lambda x: x[:, ::-1]]
+    functions += [lambda x: nd.sort(x), lambda x: nd.cumulative_sum(x, axis=-1)]
+    functions += [lambda x, axis=axis: nd.sum(x, axis=axis) for axis in (None, 1, 2, 3)]
+    for f in functions:
+        assert f(moved).tolist() == f(plain).tolist()
+
+
 @settings(max_examples=SOME, deadline=None)
 @given(seeds)
 def test_take_along_axis_broadcasts(seed):

@@ -36,6 +36,7 @@ REFUSED = [
     (ValueError, "stack: row 0 has 2 and 1 elements", lambda r: nd.stack([r, [[1], [], [2]]], axis=2)),
     (ValueError, "repeat: the number 0 is negative: -2", lambda r: nd.repeat(r, -2)),
     (ValueError, "repeat: the numbers have neither", lambda r: nd.repeat(r, [1, 2], axis=1)),
+    (ValueError, "repeat: the numbers have neither", lambda r: nd.repeat([[1, 2], [3]], [[1], [2, 3]], axis=1)),
     (ValueError, "tile: a number of repetitions is negative", lambda r: nd.tile(r, -1)),
     (TypeError, "tile: reps must be an integer or a tuple", lambda r: nd.tile(r, "a")),
     (ValueError, "rolling: the window must be at least 1", lambda r: nd.rolling(r, 0)),

@@ -1,5 +1,7 @@
 """Operands that a Python function reads and writes."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,18 @@ def test_axes_of_one_element_share_no_memory(index):
     memory = np.zeros((3, 4))
     nd.callable(add, "(x: inout N * M * float64) -> void")(nd.asarray(memory)[index])
     assert memory.tolist() == np.ones((3, 4)).tolist()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)], ids=str)
+def test_axes_in_any_order_and_direction_share_no_memory(order):
+    def add(x):
+        x[...] = x + 1
+    call = nd.callable(add, "(x: inout N * float64) -> void")
+    for steps in itertools.product((1, -1), (1, -1, 2), (1, -1)):
+        memory = np.zeros((3, 4, 5))
+        index = tuple(slice(None, None, step) for step in steps)
+        call(nd.asarray(memory.transpose(order)[index]))
+        assert memory.sum() == memory.transpose(order)[index].size == np.count_nonzero(memory)
 
 
 def test_a_failure_undoes_all_that_was_written():

@@ -129,6 +129,8 @@ TEST(WorkFrame, ScratchBelongsToTheThreadAndNests) {
     std::memset(inner.scratch, 2, 5000);
   }
   EXPECT_EQ(outer.scratch[999], 1);
+  work_frame next(1000); // the end of the one before has not given the outer one's back
+  EXPECT_NE(next.scratch, outer.scratch);
   std::thread([&] {
     work_frame other(1000);
     EXPECT_NE(other.scratch, outer.scratch);

@@ -34,6 +34,7 @@ std::string message_of(std::string_view text) {
 TEST(pattern, prints_what_it_reads) {
   for (const char *text : {"T",
                            "N * T",
+                           "(a: int8 = 1, *, b: int8 = 2, c: int8, d: int8) -> T", // keywords are given by name
                            "3 * N * var * T",
                            "... * T",
                            "Dims... * T",
