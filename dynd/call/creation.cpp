@@ -107,6 +107,14 @@ array full_like(const array &like, ndt::type dtype, const array &value, access_m
   if (like->type->var_count == 0) {
     return full(ndt::with_dtype(like.type(), dtype), like->size(), value, access);
   }
+  if (int last = like.ndim() - 1;
+      dtype->scalar != not_scalar && value.ndim() == 0 && like->is_ready() && is_compact(like, last)) {
+    intptr_t count = list_of(like, last).size(0);
+    array one(copy_values(value.get(), access_mode::immutable, dtype));
+    array list = dense(ndt::make_strided_dim(dtype).get(), &count, one, access_mode::immutable);
+    array made = assemble(like, last + 1, {}, list);
+    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+  }
   return assigned(empty_like(like, dtype), value, access);
 }
 

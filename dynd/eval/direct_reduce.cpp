@@ -82,6 +82,21 @@ ref<array_block> fold_rows(const reduction_call &call, scalar_id type) {
   return values && !functions.index ? narrowed(std::move(result), call.taken_as(), call.dtype()) : std::move(result);
 }
 
+ref<array_block> count_true(const reduction_call &call) {
+  alignas(64) char scratch[max_direct_elements];
+  small_rows rows(call, scalar_id::bool_, scratch);
+  if (!rows.origin) {
+    return {};
+  }
+  ref<array_block> result = rows.new_result(scalar_id::int64);
+  auto *to = reinterpret_cast<int64_t *>(result->values().address);
+  for (intptr_t r = 0; r < rows.count; r++) {
+    to[r] =
+        std::count_if(rows.origin + rows.offsets[r], rows.origin + rows.offsets[r + 1], [](char c) { return c != 0; });
+  }
+  return result;
+}
+
 // As row_functions.cpp has it.
 template <class T> ref<array_block> statistic_of_rows(const reduction_call &call, scalar_id type) {
   alignas(64) char scratch[max_direct_elements * sizeof(T)];
@@ -129,6 +144,8 @@ ref<array_block> try_direct_reduction(const reduction_call &call) {
     return fold_rows(call, call.what.part == folded_part::truth ? scalar_id::bool_
                            : own == call.element.scalar         ? call.accumulator
                                                         : accumulator_type(call.what.fold, own, call.what.name));
+  case aggregate_kind::count:
+    return call.what.part == folded_part::truth ? count_true(call) : ref<array_block>();
   case aggregate_kind::mean:
   case aggregate_kind::variance:
   case aggregate_kind::deviation:

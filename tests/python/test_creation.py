@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from dynd import nd
+from dynd import nd, ndt
 from strategies import SOME, arrays, seeds
 from support import bits, identical, make
 
@@ -289,3 +289,21 @@ def test_dtypes_that_have_fields():
     assert str(nd.zeros(2, dtype=np.dtype(">f4")).type) == "strided * float32"
     with pytest.raises(TypeError, match="no type for elements of NumPy's dtype"):
         nd.zeros(2, dtype=np.dtype("M8[s]"))
+
+
+@pytest.mark.parametrize("scalar", ["float64", "int16", "bool"])
+def test_like_ragged_rows_whatever_their_layout(scalar):
+    """Rows that follow each other keep their offsets; others are made."""
+    rows = [[1, 2], [], [3, 4, 5], [6]]
+    a = nd.array([[[1, 2], [3]], [], [[4, 5, 6], []]])
+    one = True if scalar == "bool" else 3
+    for array, lists in [(nd.array(rows), rows), (nd.array(rows)[::-1], rows[::-1]), (nd.array(rows)[1:], rows[1:]),
+                         (nd.array(rows)[:, :1], [row[:1] for row in rows]), (nd.array(rows, access="rw"), rows)]:
+        for access in ("immutable", "rw"):
+            made = nd.full_like(array, one, dtype=scalar, access=access)
+            assert made.tolist() == [[one] * len(row) for row in lists]
+            assert made.dtype == ndt.type(scalar) and made.access == access
+    assert nd.zeros_like(a).tolist() == [[[0, 0], [0]], [], [[0, 0, 0], []]]
+    written = nd.full_like(nd.array(rows), one, access="rw")
+    written[0] = [7, 8]
+    assert nd.full_like(nd.array(rows), one).tolist()[0] == [one, one] and written.tolist()[1:] == [[], [one] * 3, [one]]

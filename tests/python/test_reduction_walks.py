@@ -308,3 +308,14 @@ def test_two_operands_whose_axes_are_in_memory_in_any_two_orders(shape, threads)
         a, b = in_memory(x, first), in_memory(y, second)
         assert same_bits((a * b).sum(), expected)
         assert same_bits((a * b).sum(axis=(1, 2)), nd.array(x * y).sum(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("scalar", ["bool", "int8", "int64", "float32", "float64", "complex128"])
+def test_few_elements_are_counted_where_they_are(scalar):
+    values = np.array([0, 1, 2, 0, 3, 0, 0, 5]).astype(scalar)
+    for x in [values, values[::-1], values[::2], values[:0], values.reshape(2, 4), values.reshape(2, 4).T, values[3]]:
+        assert nd.count_nonzero(nd.asarray(np.asarray(x))).tolist() == np.count_nonzero(x)
+    rows = nd.from_offsets(np.array([0, 3, 3, 8]), nd.array(values))
+    assert nd.count_nonzero(rows, axis=1).tolist() == [2, 0, 2] and nd.count_nonzero(rows).tolist() == 4
+    assert nd.count_nonzero(nd.asarray(np.array([2, 0, 255], "u1").view(bool))).tolist() == 2
+    assert nd.count_nonzero(nd.array([-0.0, float("nan"), None])).tolist() == 1
