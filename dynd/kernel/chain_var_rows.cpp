@@ -201,11 +201,15 @@ struct var_rows_call {
   size_t rows_that_fit(size_t r) const {
     size_t end = r;
     int64_t limit = offsets[r] + int64_t(k->window);
-    for (size_t step : {64, 8}) {
+    auto advance = [&](size_t step) {
       while (end + step <= count && end + step - r <= k->window && offsets[end + step] <= limit) {
         end += step;
       }
+    };
+    if (k->window > window) { // of few rows, reading offsets so far ahead costs more than it saves
+      advance(64);
     }
+    advance(8);
     while (end - r < 8 && end < count && offsets[end + 1] <= limit) {
       end++;
     }
