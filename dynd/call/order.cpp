@@ -154,11 +154,6 @@ array converted(const array &list, const ordered_kind &own, scalar_id to) {
   }
 }
 
-bool has_fields(const array &list) {
-  const type_data *dtype = list->type->dtype;
-  return (dtype->kind == type_kind::option ? dtype->element : dtype)->nfields > 0;
-}
-
 // Both lists with numbers of one type, or as they are. No type has all int64 and uint64: it is one of these that has
 // those at hand.
 std::pair<array, array> comparable(const array &sorted, const array &values) {
@@ -170,7 +165,7 @@ std::pair<array, array> comparable(const array &sorted, const array &values) {
     fail(error_kind::type,
          "searchsorted: " + std::string(values.type().dtype().str()) + " in " + std::string(sorted.type().str()));
   };
-  if (has_fields(sorted) || has_fields(values)) {
+  if (fields_of(sorted->type->dtype) || fields_of(values->type->dtype)) {
     refuse();
   }
   ordered_kind own("searchsorted", sorted), other("searchsorted", values);

@@ -12,15 +12,14 @@
 
 namespace dynd::nd {
 
-// ---- which elements have an order -----------------------------------------------------------------------------------
-
-namespace {
-
-// The struct or tuple, which may be missing; null where it is something else.
 const type_data *fields_of(const type_data *type) {
   const type_data *inside = type->kind == type_kind::option ? type->element : type;
   return inside->kind == type_kind::struct_ || inside->kind == type_kind::tuple ? inside : nullptr;
 }
+
+// ---- which elements have an order -----------------------------------------------------------------------------------
+
+namespace {
 
 // False where a type is neither number nor text.
 bool find_ordered_kind(const type_data *dtype, bool &option, bool &swapped, std::optional<scalar_id> &number) {

@@ -30,6 +30,9 @@ struct ordered_kind {
   ordered_kind(const char *name, const array &a);
 };
 
+/// The struct or tuple that elements are, which may be missing; null where they are something else.
+const type_data *fields_of(const type_data *type);
+
 /// A type error where the elements have no order: what is in ordered_kind has one, and structs and tuples of it, or
 /// options of these.
 void check_order(const char *name, const array &a, const std::vector<std::string> &by = {});

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from test_plugins import ROOT, build
+from plugin_support import ROOT, build
 
 pytestmark = pytest.mark.alone  # forks and ends of programs at a moment of an evaluation
 
