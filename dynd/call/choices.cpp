@@ -12,8 +12,6 @@ namespace dynd::nd {
 
 namespace {
 
-constexpr int block_bits = 7; // of the numbers whose rows are known
-
 [[noreturn]] void fail_large(const char *name) {
   fail(error_kind::memory, std::string(name) + ": the result is too large");
 }
@@ -156,18 +154,8 @@ template <class Count> void choices::count_rows(const char *name, Count count) {
       counts_.fill()[r + 1] = count(r);
     }
   });
-  int64_t total = make_offsets(name, counts_.fill(), counts_.count);
+  make_offsets(name, counts_.fill(), counts_.count);
   far_rows_ = count_far_rows();
-  row_of_block_ = place_buffer((total >> block_bits) + 1);
-  constexpr int64_t last = (int64_t(1) << block_bits) - 1;
-  in_pieces(name, counts_.count, [&](intptr_t begin, intptr_t end) {
-    int64_t b = (counts_.at[begin] + last) >> block_bits, *to = row_of_block_.fill();
-    for (intptr_t r = begin; r < end; r++) {
-      for (; b << block_bits < counts_.at[r + 1]; b++) {
-        to[b] = r;
-      }
-    }
-  });
 }
 
 ref<choices> choices::combined(const char *name, const row_offsets &rows, int n, bool replacement) {
@@ -183,14 +171,14 @@ ref<choices> choices::combined(const char *name, const row_offsets &rows, int n,
 ref<choices> choices::product(const char *name, std::span<const row_offsets> rows) {
   auto made = ref<choices>::adopt(new choices(rows, int(rows.size())));
   made->is_product_ = true;
-  made->count_rows(name, [&](intptr_t r) {
-    int64_t all = rows[0].length(r);
-    for (const row_offsets &one : rows.subspan(1)) {
-      if (__builtin_mul_overflow(all, one.length(r), &all)) {
-        fail_large(name);
-      }
+  // Copies, which no store can change.
+  made->count_rows(name, [name, first = rows[0], second = rows[rows.size() > 1], rows](intptr_t r) {
+    int64_t all = first.length(r);
+    bool large = rows.size() > 1 && __builtin_mul_overflow(all, second.length(r), &all);
+    for (size_t k = 2; k < rows.size(); k++) {
+      large |= __builtin_mul_overflow(all, rows[k].length(r), &all);
     }
-    return all;
+    return large ? fail_large(name), 0 : all;
   });
   return made;
 }
@@ -198,11 +186,7 @@ ref<choices> choices::product(const char *name, std::span<const row_offsets> row
 // ---- which ----------------------------------------------------------------------------------------------------------
 
 intptr_t choices::row_of(int64_t number) const {
-  intptr_t row = row_of_block_[number >> block_bits];
-  while (counts_.at[row + 1] <= number) {
-    row++;
-  }
-  return row;
+  return std::upper_bound(counts_.at, counts_.at + counts_.count + 1, number) - counts_.at - 1;
 }
 
 // Each element so often as there are choices of those after it, and all that again for those before.

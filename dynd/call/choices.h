@@ -49,8 +49,7 @@ private:
 
   std::vector<row_offsets> rows_; ///< of each member of a product; of combinations those of all
   new_offsets counts_;
-  place_buffer row_of_block_; ///< the row in which each block of numbers begins
-  intptr_t far_rows_ = 0;     ///< after each of them, the lists have more elements than a pattern
+  intptr_t far_rows_ = 0; ///< after each of them, the lists have more elements than a pattern
   int members_;
   bool is_product_ = false, replacement_ = false;
 };
