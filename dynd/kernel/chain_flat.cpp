@@ -154,9 +154,11 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
       return dynd_ok;
     }
   }
+  // Several sources from memory are read in turns: in runs shorter than a page the CPU prefetches them.
+  size_t most = count > in_cache ? reduce_batch / 2 : reduce_batch;
   row_lanes lanes(k);
-  int status = run_batches(k, stream, stride, count, reduce_batch, k->prefetch_distance, reg, moves, frame,
-                           [&](size_t n) { lanes.push(reg, n, reduce_batch); });
+  int status = run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame,
+                           [&](size_t n) { lanes.push(reg, n, most); });
   if (status == dynd_ok) {
     lanes.store_lanes(stream);
   }
