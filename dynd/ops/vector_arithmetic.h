@@ -118,6 +118,18 @@ template <class... More> DYND_ISA_INLINE float64s polynomial(float64s x, double 
   return value;
 }
 
+/// The same by two sums, of the even and of the odd powers, which do not wait for each other.
+template <class... All> DYND_ISA_INLINE float64s polynomial_in_halves(float64s x, All... coefficients) {
+  constexpr size_t count = sizeof...(All);
+  const double c[count] = {coefficients...};
+  float64s square = x * x, sum[2] = {all(c[0]), all(c[1])};
+#pragma GCC unroll 16
+  for (size_t i = 2; i < count; ++i) {
+    sum[i % 2] = fused(sum[i % 2], square, c[i]);
+  }
+  return fused(sum[count % 2], x, sum[1 - count % 2]);
+}
+
 /// An unevaluated sum, lo at most half a unit in the last place of hi: about 106 bits.
 struct twofold {
   float64s hi, lo;

@@ -35,9 +35,9 @@ DYND_ISA_INLINE float64s exp_tail(float64s r) {
 
 /// The same to 2^-57 of exp(r), for a sum that is rounded to 2^-53 of it anyway.
 DYND_ISA_INLINE float64s exp_tail_short(float64s r) {
-  return polynomial(r, 0x1.ad1f1a739f998p-26, 0x1.289faf77b522ep-22, 0x1.71df561aa77d2p-19, 0x1.a019ab0ae1757p-16,
-                    0x1.a01a011bad0dap-13, 0x1.6c16c17ccd471p-10, 0x1.11111111289fdp-7, 0x1.55555555531eap-5,
-                    0x1.5555555555501p-3);
+  return polynomial_in_halves(r, 0x1.ad1f1a739f998p-26, 0x1.289faf77b522ep-22, 0x1.71df561aa77d2p-19,
+                              0x1.a019ab0ae1757p-16, 0x1.a01a011bad0dap-13, 0x1.6c16c17ccd471p-10, 0x1.11111111289fdp-7,
+                              0x1.55555555531eap-5, 0x1.5555555555501p-3);
 }
 
 /// exp(r) - 1, to about 2^-62 of it.
@@ -305,14 +305,18 @@ DYND_ISA_CALLED float64s atanh(float64s x) {
   return with_sign(chosen(size < 1, near, chosen(size == 1, infinity, __builtin_nan(""))), sign_of(x));
 }
 
+/// The terms of the series from 2/5 s^5 on, divided by s^5, of t = s^2.
+DYND_ISA_INLINE float64s precise_log_tail(float64s t) {
+  return polynomial_in_halves(t, 0x1.e0533fdb7d1e2p-4, 0x1.df792d194ad57p-4, 0x1.1118d9a1f288ep-3, 0x1.3b13957be162ap-3,
+                              0x1.745d177b6c625p-3, 0x1.c71c71c6e9a43p-3, 0x1.2492492492525p-2, 0x1.999999999999ap-2);
+}
+
 /// The logarithm to about 2^-66 of it: the first terms of the series have more digits. Of x > 0, finite.
 DYND_ISA_CALLED twofold precise_log(twofold x) {
   factored parts = factor(x);
   twofold s = log_argument(parts.f), square = s * s;
   float64s t = square.hi;
-  float64s tail = polynomial(t, 0x1.e0533fdb7d1e2p-4, 0x1.df792d194ad57p-4, 0x1.1118d9a1f288ep-3, 0x1.3b13957be162ap-3,
-                             0x1.745d177b6c625p-3, 0x1.c71c71c6e9a43p-3, 0x1.2492492492525p-2, 0x1.999999999999ap-2);
-  twofold third = ordered_sum(all(0x1.5555555555555p-1), fused(t, tail, 0x1.5555555555555p-55));
+  twofold third = ordered_sum(all(0x1.5555555555555p-1), fused(t, precise_log_tail(t), 0x1.5555555555555p-55));
   twofold rest = square * third, factor = ordered_sum(all(2), rest.hi);
   twofold series = s * twofold{factor.hi, factor.lo + rest.lo};
   twofold sum = ordered_sum(parts.k * ln2_short, series.hi);
@@ -329,7 +333,8 @@ DYND_ISA_INLINE float64s power_specials(float64s x, float64s y, float64s result)
   return chosen((y == 0) | (x == 1), 1.0, result);
 }
 
-DYND_ISA_CALLED float64s pow(float64s x, float64s y) {
+/// Every power.
+DYND_ISA_CALLED float64s any_power(float64s x, float64s y) {
   float64s size = magnitude(x);
   twofold logarithm = precise_log({chosen((size > 0) & (size < infinity), size, 1.0), float64s{}});
   logarithm.hi = chosen(size == 0, -infinity, chosen(size == infinity, infinity, logarithm.hi));
@@ -337,6 +342,38 @@ DYND_ISA_CALLED float64s pow(float64s x, float64s y) {
   float64s lo = fused(logarithm.hi, y, -hi) + logarithm.lo * y;
   lo = chosen(magnitude(hi) < 1000, lo, 0.0);
   return power_specials(x, y, exp_scaled_twofold(reduce_exponent(clamped(hi, -760, 720), lo)));
+}
+
+/// The logarithm of a normal number to about 2^-66 of it: 2 s + s^3 (2/3 + s^2 tail), of which only the tail is a
+/// double.
+DYND_ISA_INLINE twofold precise_log_normal(float64s x) {
+  int64s above = bits(x) - root_of_half;
+  float64s f = from_bits(bits(x) - (above & (int64_t(-1) << 52))) - 1.0, k = exponent_above(above);
+  float64s below = f + 2.0, below_lo = f - (below - 2.0), inverse = 1.0 / below;
+  float64s s = f * inverse, s_lo = fused(-s, below_lo, fused(-s, below, f)) * inverse;
+  float64s t = s * s, t_lo = fused(s + s, s_lo, fused(s, s, -t));
+  float64s tail = fused(t, precise_log_tail(t), 0x1.5555555555555p-55);
+  twofold third = ordered_sum(all(0x1.5555555555555p-1), tail);
+  float64s rest = t * third.hi, rest_lo = fused(t, third.lo, fused(t_lo, third.hi, fused(t, third.hi, -rest)));
+  float64s cube = s * rest, cube_lo = fused(s, rest_lo, fused(s_lo, rest, fused(s, rest, -cube)));
+  twofold first = ordered_sum(k * ln2_short, s + s), sum = ordered_sum(first.hi, cube);
+  return {sum.hi, sum.lo + (first.lo + (cube_lo + fused(k, ln2_rest, s_lo + s_lo)))};
+}
+
+/// Powers of normal numbers that are normal, and not near the ends; others again.
+DYND_ISA_CALLED float64s pow(float64s x, float64s y) {
+  twofold logarithm = precise_log_normal(x);
+  float64s hi = logarithm.hi * y, lo = fused(logarithm.lo, y, fused(logarithm.hi, y, -hi));
+  reduced parts = reduce_exponent(hi, lo);
+  float64s r = parts.r.hi;
+  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail_short(r), 0.5), fused(r, parts.r.lo, parts.r.lo)));
+  twofold sum = ordered_sum(all(1), p.hi);
+  float64s result = scaled(sum.hi + (sum.lo + p.lo), parts.k);
+  int64s rare = ~((x >= 0x1p-1022) & (x < infinity) & (magnitude(hi) < 708));
+  if (__builtin_expect(any(rare), 0)) {
+    result = chosen(rare, any_power(x, y), result);
+  }
+  return result;
 }
 
 } // namespace math

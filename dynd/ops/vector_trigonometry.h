@@ -130,29 +130,31 @@ DYND_ISA_CALLED float64s tan(float64s x) {
   return chosen(x == 0, x, quotient.hi);
 }
 
-/// (atan(u) - u) / u^3 for |u| <= tan(pi/8), of t = u^2.
+/// (atan(u) - u) / u^3 for |u| <= 1/2, of t = u^2.
 DYND_ISA_INLINE float64s atan_tail(float64s t) {
-  return polynomial(t, -0x1.c87aa4dabca2ap-7, 0x1.f629f53781b24p-6, -0x1.504a8f5274743p-5, 0x1.82a0e07421c1fp-5,
-                    -0x1.aebdd391df389p-5, 0x1.e1d8fe997ca0cp-5, -0x1.1110cfb59b493p-4, 0x1.3b13aeb44c464p-4,
-                    -0x1.745d1735ba15ep-4, 0x1.c71c71c6df592p-4, -0x1.24924924920cdp-3, 0x1.9999999999997p-3,
-                    -0x1.5555555555555p-2);
+  return polynomial_in_halves(t, 0x1.58a70e520deefp-7, -0x1.cb76266c70cd5p-6, 0x1.5a44b190e531cp-5,
+                              -0x1.a4dbd646f023cp-5, 0x1.e037dfb40382fp-5, -0x1.10f9674e770afp-4, 0x1.3b11e9bd60b62p-4,
+                              -0x1.745d00e524e00p-4, 0x1.c71c711ab2f36p-4, -0x1.2492492328932p-3, 0x1.9999999997121p-3,
+                              -0x1.555555555554ep-2);
 }
 
 /// The angle of the point (x, y), neither of them negative, of which one is not 0; that of (-x, y) where `left`. A
-/// multiple of pi/4 is taken off, so that the tangent of the rest is at most tan(pi/8).
-DYND_ISA_CALLED float64s angle_of(twofold y, twofold x, int64s left) {
-  int64s steep = y.hi > x.hi;
-  twofold a = chosen(steep, x, y), b = chosen(steep, y, x);
-  int64s wide = a.hi > 0x1.a827999fcef32p-2 * b.hi;
-  twofold u = chosen(wide, a - b, a) / chosen(wide, a + b, b);
-  float64s t = u.hi * u.hi;
-  float64s lo = fused(t * u.hi, atan_tail(t), fused(-t, u.lo, u.lo));
+/// multiple of pi/4 is taken off, so that the tangent of the rest is at most 1/2: a / b, or (a - b) / (a + b), of which
+/// the difference is exact.
+DYND_ISA_INLINE float64s angle_of(float64s y, float64s x, int64s left) {
+  int64s steep = y > x;
+  float64s a = chosen(steep, x, y), b = chosen(steep, y, x);
+  int64s wide = a + a > b;
+  float64s below = chosen(wide, a + b, b), below_lo = chosen(wide, a - (below - b), 0.0);
+  float64s above = chosen(wide, a - b, a), inverse = 1.0 / below;
+  float64s u = above * inverse, u_lo = fused(-u, below_lo, fused(-u, below, above)) * inverse;
+  float64s t = u * u, lo = fused(t * u, atan_tail(t), fused(-t, u_lo, u_lo));
   float64s eighths = chosen(wide, 1.0, 0.0);
   eighths = chosen(steep, 2.0 - eighths, eighths);
   eighths = chosen(left, 4.0 - eighths, eighths);
   int64s sign = (steep ^ left) & INT64_MIN;
   twofold base = exact_product(eighths, all(half_pi * 0.5));
-  twofold sum = ordered_sum(base.hi, flipped_by(u.hi, sign));
+  twofold sum = ordered_sum(base.hi, flipped_by(u, sign));
   return sum.hi + (sum.lo + fused(eighths, half_pi_lo * 0.5, base.lo + flipped_by(lo, sign)));
 }
 
@@ -165,7 +167,7 @@ DYND_ISA_CALLED float64s atan2(float64s y, float64s x) {
   b = chosen(far_x | (most == 0), 1.0, chosen(far_y, 0.0, b * by));
   int64s left = sign_of(x) != 0, tiny = (a < 0x1p-960) & (b > 0x1p-700) & ~left; // a rest would have no digits
   a *= chosen(tiny, 0x1p200, 1.0);
-  float64s angle = angle_of({a, float64s{}}, {b, float64s{}}, left) * chosen(tiny, 0x1p-200, 1.0);
+  float64s angle = angle_of(a, b, left) * chosen(tiny, 0x1p-200, 1.0);
   angle = with_sign(angle, sign_of(y));
   return (x != x) | (y != y) ? x + y : angle;
 }
@@ -173,21 +175,48 @@ DYND_ISA_CALLED float64s atan2(float64s y, float64s x) {
 DYND_ISA_CALLED float64s atan(float64s x) {
   float64s size = magnitude(x);
   int64s far = size > 0x1p60;
-  float64s angle = angle_of({chosen(far, 1.0, size), float64s{}}, {chosen(far, 0.0, 1.0), float64s{}}, int64s{});
+  float64s angle = angle_of(chosen(far, 1.0, size), chosen(far, 0.0, 1.0), int64s{});
   return with_sign(angle, sign_of(x));
 }
 
-/// sqrt(1 - x^2); NaN where x is outside of [0, 1].
-DYND_ISA_INLINE twofold other_leg(float64s x) { return square_root(ordered_sum(all(1), -x) * exact_sum(all(1), x)); }
+/// (asin(v) - v) / v^3 for |v| <= 1/2, of t = v^2.
+DYND_ISA_INLINE float64s asin_tail(float64s t) {
+  return polynomial_in_halves(t, 0x1.0092e6ff91f0fp-5, -0x1.34a288aebc50dp-6, 0x1.49bf552428c38p-6,
+                              0x1.1f1b5a9d77aa5p-8, 0x1.5b28664b7a816p-7, 0x1.76a758b713a2ep-7, 0x1.c9fa7481c98fap-7,
+                              0x1.1c4b90c4bf9b5p-6, 0x1.6e8bc66802ad9p-6, 0x1.f1c71b80b4fa0p-6, 0x1.6db6db6f74302p-5,
+                              0x1.3333333331d5cp-4, 0x1.5555555555559p-3);
+}
+
+/// Of 0 <= size <= 1/2 the number itself, above v = sqrt((1 - size) / 2), the sine of half of the angle that is left to
+/// a right one; NaN beyond 1. asin(v) is v + lo.
+struct half_arc {
+  int64s steep;
+  float64s v, lo;
+};
+DYND_ISA_INLINE half_arc half_arc_of(float64s size) {
+  int64s steep = size > 0.5;
+  float64s t = chosen(steep, (1.0 - size) * 0.5, size * size), v = chosen(steep, square_root(t), size);
+  // What the root was rounded by, of which some digits are enough: the inverse root by its exponent, once made better.
+  float64s inverse = from_bits(0x5fe6eb50c7b537a9 - (int64s)((uint64s)bits(t) >> 1));
+  inverse *= fused(t * -0.5, inverse * inverse, 1.5);
+  float64s lo = chosen(steep, fused(-v, v, t) * (inverse * 0.5), 0.0);
+  return {steep, v, fused(v * t, asin_tail(t), lo)};
+}
 
 DYND_ISA_CALLED float64s asin(float64s x) {
-  float64s size = magnitude(x);
-  return with_sign(angle_of({size, float64s{}}, other_leg(size), int64s{}), sign_of(x));
+  half_arc arc = half_arc_of(magnitude(x));
+  float64s times = chosen(arc.steep, -2.0, 1.0);
+  twofold sum = ordered_sum(chosen(arc.steep, half_pi, 0.0), times * arc.v);
+  float64s angle = sum.hi + (sum.lo + fused(times, arc.lo, chosen(arc.steep, half_pi_lo, 0.0)));
+  return with_sign(angle, sign_of(x));
 }
 
 DYND_ISA_CALLED float64s acos(float64s x) {
-  float64s size = magnitude(x);
-  return angle_of(other_leg(size), {size, float64s{}}, sign_of(x) != 0);
+  half_arc arc = half_arc_of(magnitude(x));
+  float64s quarters = chosen(arc.steep, chosen(sign_of(x) != 0, 2.0, 0.0), 1.0);
+  float64s times = flipped_by(chosen(arc.steep, 2.0, -1.0), sign_of(x));
+  twofold sum = ordered_sum(quarters * half_pi, times * arc.v);
+  return sum.hi + (sum.lo + fused(times, arc.lo, quarters * half_pi_lo));
 }
 
 DYND_ISA_CALLED float64s hypot(float64s x, float64s y) {
