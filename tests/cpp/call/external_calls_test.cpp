@@ -133,8 +133,8 @@ TEST(ExternalCalls, WhatAFailureUndoesIsUndoneWhoeverWantsToStop) {
       value = value == 59999 ? throw std::domain_error("the last one") : -value;
     }
   }));
-  const intptr_t size = 40'000; // rows that are asked about one after another
-  nd::array rows = nd::empty(ndt::type("strided * var * float64"), &size), arguments[] = {rows};
+  const intptr_t size[] = {40'000, -1}; // rows that are asked about one after another
+  nd::array rows = nd::empty(ndt::type("strided * var * float64"), size), arguments[] = {rows};
   nd::assign(rows, ramp("40000 * var * float64"));
   const std::string before = testing::bits(rows);
   the_interpreter.interrupted = [] { return bool(wants_to_stop); };
