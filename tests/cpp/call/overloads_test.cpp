@@ -1,5 +1,6 @@
 // Overloads: which one is chosen, what is ambiguous, what an error says; keywords; and the operations of the library.
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <thread>
 
@@ -102,10 +103,11 @@ TEST(Overloads, TheBestFitIsChosen) {
 }
 
 TEST(Overloads, AmbiguityIsAnErrorWhenOneIsAdded) {
+  static std::deque<deferred_ckernel> made; // static, as a plug-in's are
   auto of = [](const char *signature) {
-    auto *made = new deferred_ckernel(times_for(signature, &two)); // static, as a plug-in's are
-    made->prototype = multi_operation_funcproto_id;
-    return nd::kernel(*made);
+    made.push_back(times_for(signature, &two));
+    made.back().prototype = multi_operation_funcproto_id;
+    return nd::kernel(made.back());
   };
   nd::callable f("times");
   f.add(of("(float64, T) -> T"));
