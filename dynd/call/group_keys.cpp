@@ -142,29 +142,49 @@ private:
     return {first, last};
   }
 
-  // Marks the numbers that there are; false where one is outside of the range. Each thread has marks of its own: bits,
-  // which stay in the cache.
+  // Marks the numbers that there are; false where one is outside of the range. Each thread has marks of its own, which
+  // stay in the cache: bits, or bytes of few numbers, which are stored without being read.
   bool mark() {
+    constexpr intptr_t few = 1 << 15;
     intptr_t chunks = count_ > (1 << 18) ? num_threads() : 1, words = size() / 64 + 1;
-    marks_ = place_buffer(chunks * words);
-    auto *marks = reinterpret_cast<uint64_t *>(marks_.fill());
-    std::fill_n(marks, chunks * words, 0);
+    intptr_t each = size() < few ? 8 * words : words;
+    place_buffer parts(chunks * each);
+    auto *part = reinterpret_cast<uint64_t *>(parts.fill());
+    std::fill_n(part, chunks * each, 0);
     in_chunks(name_, count_, chunks, [&](intptr_t c, intptr_t begin, intptr_t end) {
-      if (counts_) {
-        mark_part(marks + c * words, begin, end, counts_);
-      } else {
-        mark_part(marks + c * words, begin, end, [](intptr_t) { return true; });
-      }
+      auto counted = [&](auto counts) {
+        if (each > words) {
+          auto *bytes = reinterpret_cast<uint8_t *>(part + c * each);
+          mark_part(bytes, begin, end, counts, [](uint8_t *marks, uint64_t number) { marks[number] = 1; });
+        } else {
+          mark_part(part + c * each, begin, end, counts,
+                    [](uint64_t *marks, uint64_t number) { marks[number / 64] |= uint64_t(1) << number % 64; });
+        }
+      };
+      counts_ ? counted(counts_) : counted([](intptr_t) { return true; });
     });
-    for (intptr_t w = words; w < chunks * words; w++) {
-      marks[w % words] |= marks[w];
+    for (intptr_t w = each; w < chunks * each; w++) {
+      part[w % each] |= part[w];
     }
-    return !(marks[words - 1] >> size() % 64 & 1);
+    marks_ = each > words ? packed(reinterpret_cast<const uint8_t *>(part), words) : std::move(parts);
+    return !(uint64_t(marks_[words - 1]) >> size() % 64 & 1);
+  }
+
+  static place_buffer packed(const uint8_t *bytes, intptr_t words) {
+    place_buffer all(words);
+    for (intptr_t w = 0; w < words; w++) {
+      uint64_t word = 0;
+      for (int i = 0; i < 64; i++) {
+        word |= uint64_t(bytes[64 * w + i]) << i;
+      }
+      all.fill()[w] = int64_t(word);
+    }
+    return all;
   }
 
   // A function of its own, so that the address of the marks is in a register.
-  template <class Counts>
-  [[gnu::noinline]] void mark_part(uint64_t *__restrict marks, intptr_t begin, intptr_t end, Counts counts) const {
+  template <class Mark, class Counts, class Set>
+  [[gnu::noinline]] void mark_part(Mark *__restrict marks, intptr_t begin, intptr_t end, Counts counts, Set set) const {
     const bits *__restrict from = from_;
     bits base = first_number();
     uint64_t past = range_.above() + 1;
@@ -172,8 +192,7 @@ private:
         begin, end, [=](intptr_t i) { fetch_ahead(from + i); },
         [=](intptr_t i) {
           if (counts(i)) {
-            uint64_t number = std::min(uint64_t(bits(from[i] - base)), past);
-            marks[number / 64] |= uint64_t(1) << number % 64;
+            set(marks, std::min(uint64_t(bits(from[i] - base)), past));
           }
         });
   }
