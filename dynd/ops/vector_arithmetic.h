@@ -69,6 +69,12 @@ DYND_ISA_INLINE float64s square_root(float64s a) {
 #endif
 }
 
+/// 1 / sqrt(a) to some digits: by the exponent, once made better. Of 0 a large number.
+DYND_ISA_INLINE float64s rough_inverse_root(float64s a) {
+  float64s inverse = from_bits(0x5fe6eb50c7b537a9 - (int64s)((uint64s)bits(a) >> 1));
+  return inverse * fused(a * -0.5, inverse * inverse, 1.5);
+}
+
 DYND_ISA_INLINE float64s chosen(int64s where, float64s a, float64s b) { return where ? a : b; }
 DYND_ISA_INLINE float64s chosen(int64s where, double a, float64s b) { return where ? all(a) : b; }
 DYND_ISA_INLINE float64s chosen(int64s where, float64s a, double b) { return where ? a : all(b); }

@@ -255,7 +255,7 @@ DYND_ISA_FAST float64s log10(float64s x) {
   return log_to(x, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f7800p-2, 0x1.fef311f12b358p-46});
 }
 
-/// log(1 + x), where 1 + x may be a sum of two doubles.
+/// log(1 + x), where 1 + x may be a sum of two doubles, and so is the result.
 DYND_ISA_CALLED twofold log1p_twofold(twofold x) {
   twofold sum = exact_sum(all(1), x.hi);
   factored parts = factor(ordered_sum(sum.hi, sum.lo + x.lo));
@@ -263,45 +263,67 @@ DYND_ISA_CALLED twofold log1p_twofold(twofold x) {
   return log_of(parts);
 }
 
-/// log(1 + x): what 1 + x is rounded by counts as its quotient by 1 + x, a small part of the result, of which some
-/// digits are enough. Where the exponent is 0, x is all there is.
-DYND_ISA_FAST float64s log1p(float64s x) {
-  float64s inside = chosen((x > -1) & (x < infinity), x, 1.0);
-  twofold sum = exact_sum(all(1), inside);
-  int64s above = bits(sum.hi) - root_of_half, shift = above & (int64_t(-1) << 52);
-  float64s k = exponent_above(above), f = from_bits(bits(sum.hi) - shift) - 1.0;
-  int64s far = k > 60;
-  float64s scale = from_bits(far ? int64s{} : (int64_t(1023) << 52) - shift);
-  float64s lo = sum.lo * scale * fused(f, f - 1.0, 1.0);
-  int64s near = shift == 0;
-  f = chosen(near, inside, f);
-  lo = chosen(near, 0.0, lo);
+/// log(1 + x + lo), lo at most some units in the last place of x > -1: what the sum is rounded by counts as its
+/// quotient by 1 + x, a small part of the result, of which some digits are enough. Where the exponent is 0, x is all
+/// there is.
+DYND_ISA_INLINE float64s log1p_sum(float64s x, float64s lo) {
+  twofold sum = exact_sum(all(1), x);
+  int64s above = bits(sum.hi) - root_of_half, shift = above & (int64_t(-1) << 52), near = shift == 0;
+  float64s k = exponent_above(above), f = chosen(near, x, from_bits(bits(sum.hi) - shift) - 1.0);
+  float64s scale = from_bits(k > 60 ? int64s{} : (int64_t(1023) << 52) - shift);
+  lo = chosen(near, lo, (sum.lo + lo) * scale) * fused(f, f - 1.0, 1.0);
   twofold both = ordered_sum(k * ln2_short, f);
-  float64s result = both.hi + (both.lo + log_rest(f, fused(k, ln2_rest, lo)));
+  return both.hi + (both.lo + log_rest(f, fused(k, ln2_rest, lo)));
+}
+
+DYND_ISA_FAST float64s log1p(float64s x) {
+  float64s result = log1p_sum(chosen((x > -1) & (x < infinity), x, 1.0), float64s{});
   return chosen(magnitude(x) < 0x1p-54, x, log_specials(x + 1.0, result));
 }
 
-/// log(|x| + sqrt(x^2 + 1)): 1 is added last. Above 2^28, where that does not count, the logarithm of 2|x|.
+/// What the root of a + lo was rounded by: some digits of it, by those of the inverse root.
+DYND_ISA_INLINE float64s lost_by_root(float64s root, float64s a, float64s lo) {
+  return (fused(-root, root, a) + lo) * (rough_inverse_root(a) * 0.5);
+}
+
+/// The logarithm of 2x above 2^28, where 1 does not count beside x^2; NaN of NaN.
+DYND_ISA_INLINE float64s or_log_of_twice(float64s x, float64s near) {
+  int64s far = ~(x <= 0x1p28);
+  if (__builtin_expect(any(far), 0)) {
+    near = chosen(far, log(x) + ln2_hi, near);
+  }
+  return near;
+}
+
+/// log(|x| + sqrt(x^2 + 1)): 1 is added last.
 DYND_ISA_CALLED float64s asinh(float64s x) {
   float64s size = magnitude(x), inside = clamped(size, 0, 0x1p28);
-  twofold square = exact_product(inside, inside);
-  twofold root = square_root(square + all(1));
-  twofold near = log1p_twofold(square / (root + all(1)) + inside);
-  float64s result = chosen(size <= 0x1p28, chosen(size < 0x1p-28, size, near.hi), log(size) + ln2_hi);
-  return with_sign(result, sign_of(x));
+  twofold square = exact_product(inside, inside), sum = exact_sum(square.hi, all(1));
+  float64s root = square_root(sum.hi), below = root + 1.0, inverse = 1.0 / below;
+  float64s below_lo = (1.0 - (below - root)) + lost_by_root(root, sum.hi, sum.lo + square.lo);
+  float64s more = square.hi * inverse;
+  float64s more_lo = (fused(-more, below, square.hi) + fused(-more, below_lo, square.lo)) * inverse;
+  twofold argument = ordered_sum(inside, more);
+  float64s near = chosen(size < 0x1p-28, size, log1p_sum(argument.hi, argument.lo + more_lo));
+  return with_sign(or_log_of_twice(size, near), sign_of(x));
 }
 
 DYND_ISA_CALLED float64s acosh(float64s x) {
   float64s inside = clamped(x, 1, 0x1p28), less = inside - 1.0;
-  twofold root = square_root(exact_sum(inside, all(1)) * less);
-  float64s result = chosen(x > 0x1p28, log(x) + ln2_hi, log1p_twofold(root + less).hi);
-  return x >= 1 ? result : all(__builtin_nan(""));
+  twofold more = exact_sum(inside, all(1)), product = exact_product(more.hi, less);
+  float64s root = square_root(product.hi), lost = lost_by_root(root, product.hi, fused(more.lo, less, product.lo));
+  twofold argument = ordered_sum(root, less);
+  float64s near = log1p_sum(argument.hi, argument.lo + lost);
+  return x >= 1 ? or_log_of_twice(x, near) : all(__builtin_nan(""));
 }
 
+/// Half the logarithm of 1 + 2x / (1 - x).
 DYND_ISA_CALLED float64s atanh(float64s x) {
-  float64s size = magnitude(x), inside = chosen(size < 1, size, 0.5);
-  twofold quotient = twofold{inside + inside, float64s{}} / ordered_sum(all(1), -inside);
-  float64s near = chosen(size < 0x1p-28, size, log1p_twofold(quotient).hi * 0.5);
+  float64s size = magnitude(x), inside = chosen(size < 1, size, 0.5), above = inside + inside;
+  twofold below = ordered_sum(all(1), -inside);
+  float64s inverse = 1.0 / below.hi, quotient = above * inverse;
+  float64s lo = fused(-quotient, below.lo, fused(-quotient, below.hi, above)) * inverse;
+  float64s near = chosen(size < 0x1p-28, size, log1p_sum(quotient, lo) * 0.5);
   return with_sign(chosen(size < 1, near, chosen(size == 1, infinity, __builtin_nan(""))), sign_of(x));
 }
 

@@ -196,10 +196,8 @@ struct half_arc {
 DYND_ISA_INLINE half_arc half_arc_of(float64s size) {
   int64s steep = size > 0.5;
   float64s t = chosen(steep, (1.0 - size) * 0.5, size * size), v = chosen(steep, square_root(t), size);
-  // What the root was rounded by, of which some digits are enough: the inverse root by its exponent, once made better.
-  float64s inverse = from_bits(0x5fe6eb50c7b537a9 - (int64s)((uint64s)bits(t) >> 1));
-  inverse *= fused(t * -0.5, inverse * inverse, 1.5);
-  float64s lo = chosen(steep, fused(-v, v, t) * (inverse * 0.5), 0.0);
+  // What the root was rounded by, of which some digits are enough.
+  float64s lo = chosen(steep, fused(-v, v, t) * (rough_inverse_root(t) * 0.5), 0.0);
   return {steep, v, fused(v * t, asin_tail(t), lo)};
 }
 
