@@ -395,8 +395,51 @@ bool try_direct_compute(array_block *block, const settings &how) {
   return true;
 }
 
-// For dense arrays of the same sizes that do not overlap, too small for threads and within the cache.
+namespace {
+
+// One number for every element of an array that is dense, or has one strided dimension.
+bool try_direct_fill(array_block *dst, const array_block *src, error_mode mode) {
+  constexpr size_t batch = 64, past_end = 128;
+  bool dense = dst->flags & flag_dense;
+  if (!dst->has_scalars() || !dst->is_ready() || (!dense && (dst->ndim != 1 || dst->type->var_count > 0))) {
+    return false;
+  }
+  size_t count = size_t(dense ? dst->count : dst->size()[0]), item = dst->item_size();
+  intptr_t stride = dense ? intptr_t(item) : dst->value_strides()[0];
+  alignas(64) char values[batch * max_scalar_size + past_end], value[max_scalar_size];
+  if (count >= threads_from || count * item > this_cpu().stream_from ||
+      isa().convert_checked(mode, dst->scalar(), src->scalar())(value, src->values().address, nullptr, nullptr, 1,
+                                                                nullptr) != 0) {
+    return false;
+  }
+  const fetch_functions &fetch = isa().fetch(__builtin_ctzll(item));
+  fetch.splat(values, value, std::min(count, batch));
+  char *to = dst->values().address;
+  without_interpreter unlocked(intptr_t(count) > unlocked_from);
+  for (size_t done = 0; done < count; done += batch) {
+    fetch.store_strided(to + intptr_t(done) * stride, stride, values, std::min(count - done, batch));
+  }
+  return true;
+}
+
+// The same elements, as w[i:j] += x assigns them to where they are.
+bool is_itself(const array_block *dst, const array_block *src) {
+  int ndim = dst->ndim;
+  return dst->type == src->type && dst->has_scalars() && dst->type->var_count == 0 && src->is_ready() &&
+         dst->values().address == src->values().address && std::equal(dst->size(), dst->size() + ndim, src->size()) &&
+         std::equal(dst->value_strides(), dst->value_strides() + ndim, src->value_strides());
+}
+
+} // namespace
+
+// For one number, and for dense arrays of the same sizes that do not overlap: too small for threads, within the cache.
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how) {
+  if (is_itself(dst, src) && may_be_direct(how)) {
+    return true;
+  }
+  if (src->ndim == 0 && dst->ndim > 0 && is_dense_and_ready(src) && may_be_direct(how)) {
+    return try_direct_fill(dst, src, mode);
+  }
   if (!is_dense_and_ready(dst) || !is_dense_and_ready(src) || dst->count >= threads_from || dst->ndim != src->ndim ||
       !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || !may_be_direct(how)) {
     return false;

@@ -482,3 +482,33 @@ def test_every_row_without_memory_gets_it_by_its_index_from_either_end(inner, ro
         deep[-1, at] = row
         assert deep.tolist() == [[[]] * 3, [row if i == at % 3 else [] for i in range(3)]]
         assert rows[at].tolist() == deep[1, at].tolist() == row
+
+
+@pytest.mark.parametrize("type", ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("index", [np.s_[...], np.s_[1:4], np.s_[:, 2], np.s_[3], np.s_[2, ::-1], np.s_[2, 1:6:2], np.s_[0:0],
+                                   np.s_[::2, 1:5]])
+def test_one_number_fills_what_is_selected(type, index):
+    expected = np.arange(35).reshape(5, 7).astype(type)
+    array = nd.array(expected, access="rw")
+    expected[index] = True if type == "?" else 3
+    array[index] = True if type == "?" else 3
+    assert np.array_equal(np.asarray(array), expected)
+    if type[0] in "iu":
+        with pytest.raises(OverflowError):
+            array[index] = 1 << 70
+        assert np.array_equal(np.asarray(array), expected)
+
+
+@pytest.mark.parametrize("index", [np.s_[2:5], np.s_[1:9:3], np.s_[::-1]])
+def test_what_is_assigned_to_itself_stays(index):
+    expected = np.arange(10.0)
+    array = nd.array(expected, access="rw")
+    expected[index] += 1.5
+    array[index] += 1.5
+    assert np.array_equal(np.asarray(array), expected)
+    part = array[index]
+    array[index] = part
+    assert np.array_equal(np.asarray(array), expected)
+    array[2:5] = array[3:6]  # not itself
+    expected[2:5] = expected[3:6].copy()
+    assert np.array_equal(np.asarray(array), expected)
