@@ -56,7 +56,7 @@ private:
       std::vector<int64_t> &own = offsets[size_t(shape_.slot_index[d])];
       own.push_back(own.back() + length);
     }
-    if (d == last_) {
+    if (d == last_ || length == 0) { // an empty row has no first element whose rows could be looked at
       return;
     }
     places inner = at;
