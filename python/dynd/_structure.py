@@ -17,10 +17,11 @@ __all__ = [
 
 def _integers(name, what, values):
     """An integer or several, as a list."""
-    try:
-        return [_operator.index(values)]
-    except TypeError:
-        pass
+    if not isinstance(values, (list, tuple)):
+        try:
+            return [_operator.index(values)]
+        except TypeError:
+            pass
     try:
         return [_operator.index(value) for value in values]
     except TypeError:
