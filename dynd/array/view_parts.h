@@ -71,7 +71,7 @@ struct view_parts {
 
   void insert_axis(int d) {
     if (ndim == max_ndim) {
-      fail(error_kind::value, "index: more than 32 dimensions");
+      fail(error_kind::value, "index: more than " + std::to_string(max_ndim) + " dimensions");
     }
     for (int s = 0; s < nstreams; s++) {
       std::copy_backward(stride(s) + d, stride(s) + all_ndim, stride(s) + all_ndim + 1);

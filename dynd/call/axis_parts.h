@@ -1,6 +1,7 @@
 // An axis of an array with its rows and elements, for functions that change the lengths of rows. Private to dynd/call/.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "dynd/array/array.h"
@@ -10,15 +11,6 @@
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
-
-// Calls f(row) for all rows, in pieces.
-template <class F> void for_rows(const char *name, const row_offsets &rows, F f) {
-  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      f(r);
-    }
-  });
-}
 
 // An argument with elements of another type; what they cannot become is an error of the function.
 inline array converted_for(const char *name, const char *what, const array &given, ndt::type element) {
@@ -36,19 +28,6 @@ inline array element_from(const char *name, const char *what, const array &given
          std::string(name) + ": " + what + " must be one value, not " + std::string(given.type().str()));
   }
   return converted_for(name, what, given, list.type().element());
-}
-
-// New offsets from the length of each row.
-template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
-  new_offsets offsets(count);
-  int64_t *to = offsets.fill() + 1;
-  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      to[r] = length(r);
-    }
-  });
-  make_offsets(name, offsets.fill(), count);
-  return offsets;
 }
 
 // An axis of the operand, with its rows and elements.
@@ -70,18 +49,24 @@ struct axis_parts {
 
 // An array of integers as a list of int64.
 inline array int_list(const char *name, const char *what, const array &a) {
-  if (!a->has_scalars() || !is_integer(a->scalar())) {
+  element_kind kind;
+  if (!find_element_kind(a->type->dtype, kind) || kind.option || !is_integer(kind.scalar)) {
     fail(error_kind::type, std::string(name) + ": " + what + " must be integers, not " + std::string(a.type().str()));
   }
   array numbers = converted_for(name, what, a, ndt::make_scalar(scalar_id::int64));
   return list_of(compact(numbers, a.ndim() - 1), a.ndim() - 1);
 }
 
-inline void check_not_negative(const char *name, const char *what, int64_t value, intptr_t i) {
-  if (value < 0) {
-    fail(error_kind::value,
-         std::string(name) + ": " + what + " " + std::to_string(i) + " is negative: " + std::to_string(value));
-  }
+// Of a list of int64.
+inline void check_not_negative(const char *name, const char *what, const array &list) {
+  const int64_t *value = values_of<int64_t>(list);
+  in_pieces(name, list.size(0), [&](intptr_t begin, intptr_t end) {
+    const int64_t *negative = std::find_if(value + begin, value + end, [](int64_t v) { return v < 0; });
+    if (negative < value + end) {
+      fail(error_kind::value, std::string(name) + ": " + what + " " + std::to_string(negative - value) +
+                                  " is negative: " + std::to_string(*negative));
+    }
+  });
 }
 
 } // namespace dynd::nd

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dynd/base/interruption.h"
+#include "dynd/call/counted_kernel.h"
 #include "dynd/eval/threads.h"
 #include "dynd/kernel/level.h"
 #include "dynd/type/native.h"
@@ -186,7 +187,7 @@ template <class T> struct product {
         return plain_rows(own, b, to + i * rows * row_stride, row_stride, column_stride, frame);
       });
     } catch (...) {
-      return report(frame, dynd_error_memory, "no memory");
+      return report_caught(frame);
     }
   }
 

@@ -12,7 +12,7 @@ namespace dynd::nd {
 /// have all threads; else products are on our threads, and BLAS has one in each.
 const callable &matmul_kernel(bool alone);
 
-/// Where else BLAS may be: tried first, before the first product. Python says where NumPy has its own.
+/// Where else BLAS may be: tried after the system's OpenBLAS. Python says where NumPy has its own.
 void add_blas_path(std::string path);
 
 /// The library that is used, looked for now if it was not before; empty where there is none.

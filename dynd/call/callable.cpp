@@ -70,7 +70,7 @@ void check_lock(const deferred_ckernel &kernel) {
 // The default of a keyword, from its canonical text.
 void read_default(const type_field &f, keyword_values::value &to) {
   std::string_view text = f.value;
-  const type_data *t = f.type->kind == type_kind::option ? f.type->element : f.type;
+  const type_data *t = without_option(f.type);
   if (f.type->kind == type_kind::option && text == "None") {
     to.missing = true;
   } else if (t->kind == type_kind::string) {
@@ -88,7 +88,7 @@ void read_given(const kernel &k, const type_field &f, const array &given, keywor
   if (!given || given.ndim() != 0) {
     wrong("is one value, not " + (given ? std::string(given.type().str()) : "nothing"));
   }
-  const type_data *t = f.type->kind == type_kind::option ? f.type->element : f.type;
+  const type_data *t = without_option(f.type);
   const type_data *own = given->type->dtype;
   materialize(given.get());
   if (own->kind == type_kind::option) {
@@ -168,20 +168,22 @@ public:
   std::unique_ptr<core_function> make() {
     made_.kernel = found_.chosen->function.get();
     made_.noutputs = int(signature_.results.size());
+    const std::vector<core_pattern> &results = signature_.results, &operands = signature_.operands;
+    std::vector<std::vector<int64_t>> numbers = size_numbers(signature_);
     for (bool fixed : {false, true}) { // sizes that are in the signature come last
-      for (const core_pattern &p : signature_.operands) {
-        add_sizes(p, fixed, false);
+      for (size_t i = 0; i < operands.size(); i++) {
+        add_sizes(operands[i], numbers[results.size() + i], fixed, false);
       }
-      for (const core_pattern &p : signature_.results) {
-        add_sizes(p, fixed, true);
+      for (size_t i = 0; i < results.size(); i++) {
+        add_sizes(results[i], numbers[i], fixed, true);
       }
     }
-    for (const core_pattern &p : signature_.results) {
-      made_.operands.push_back({ndt::substitute(p.dtype, found_.bound), sizes_of_[&p], false, -1});
+    auto sizes_of = [&](size_t o) { return std::vector<int8_t>(numbers[o].begin(), numbers[o].end()); };
+    for (size_t i = 0; i < results.size(); i++) {
+      made_.operands.push_back({ndt::substitute(results[i].dtype, found_.bound), sizes_of(i), false, -1});
     }
-    for (size_t i = 0; i < signature_.operands.size(); i++) {
-      const core_pattern &p = signature_.operands[i];
-      made_.operands.push_back({found_.operands[i], sizes_of_[&p], p.inout, int(i)});
+    for (size_t i = 0; i < operands.size(); i++) {
+      made_.operands.push_back({found_.operands[i], sizes_of(results.size() + i), operands[i].inout, int(i)});
     }
     if (ncomputed_ > 0) {
       make_output_sizes();
@@ -200,22 +202,18 @@ private:
     made_.output_sizes = core_maker(same, blocks_, made_.keywords).make();
   }
 
-  void add_sizes(const core_pattern &p, bool fixed, bool result) {
-    std::vector<int8_t> &own = sizes_of_[&p];
-    own.resize(p.dims.size());
+  // The sizes that are not there yet; those that are in the signature get their numbers.
+  void add_sizes(const core_pattern &p, std::vector<int64_t> &numbers, bool fixed, bool result) {
     for (size_t d = 0; d < p.dims.size(); d++) {
-      if ((p.dims[d].kind == type_kind::fixed_dim) == fixed) {
-        own[d] = size_for(p.dims[d], result);
+      int64_t next = int64_t(made_.sizes.size());
+      if (fixed ? numbers[d] < 0 : numbers[d] == next) {
+        add_size(p.dims[d], result);
+        numbers[d] = next;
       }
     }
   }
 
-  int8_t size_for(const ndt::dimension &d, bool result) {
-    auto same = [&](const core_size &s) { return s.name == d.name && d.kind == type_kind::dim_variable; };
-    auto known = std::find_if(made_.sizes.begin(), made_.sizes.end(), same);
-    if (known != made_.sizes.end()) {
-      return int8_t(known - made_.sizes.begin());
-    }
+  void add_size(const ndt::dimension &d, bool result) {
     if (made_.sizes.size() == max_core_sizes) {
       refuse(*made_.kernel, "has more than " + std::to_string(max_core_sizes) + " sizes");
     }
@@ -226,7 +224,6 @@ private:
       size.fixed = given_size(d.name);
     }
     made_.sizes.push_back(size);
-    return int8_t(made_.sizes.size() - 1);
   }
 
   bool is_computed(const std::string &name) const {
@@ -277,7 +274,6 @@ private:
   core_function &made_;
   bool reads_values_ = false;
   int ncomputed_ = 0;
-  std::map<const core_pattern *, std::vector<int8_t>> sizes_of_;
 };
 
 // An overload that was added to an operation, for elements that are no numbers.

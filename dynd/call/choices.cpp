@@ -142,19 +142,13 @@ void fill_numbers(int64_t *to, int64_t count, int64_t first) {
 
 // ---- how many -------------------------------------------------------------------------------------------------------
 
-choices::choices(std::span<const row_offsets> rows, int members)
-    : rows_(rows.begin(), rows.end()), counts_(rows[0].count), members_(members) {
+choices::choices(std::span<const row_offsets> rows, int members) : rows_(rows.begin(), rows.end()), members_(members) {
   refs = 1;
   destroy = [](counted *self) noexcept { delete static_cast<choices *>(self); };
 }
 
 template <class Count> void choices::count_rows(const char *name, Count count) {
-  in_pieces(name, counts_.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      counts_.fill()[r + 1] = count(r);
-    }
-  });
-  make_offsets(name, counts_.fill(), counts_.count);
+  counts_ = offsets_of(name, rows_[0].count, count);
   far_rows_ = count_far_rows();
 }
 
@@ -212,7 +206,6 @@ void choices::product_places(int member, intptr_t row, int64_t first, int64_t co
 
 void choices::combined_places(int member, intptr_t row, int64_t first, int64_t count, int64_t *to,
                               int64_t begin) const {
-  constexpr int most_members = 64;
   int64_t size = size_for(rows_[0].length(row), members_, replacement_), chosen[most_members];
   find_choice(first, size, members_, chosen);
   begin -= replacement_ ? member : 0;

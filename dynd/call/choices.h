@@ -19,7 +19,9 @@ struct record_field {
 
 class choices : public counted {
 public:
-  /// Choices of n elements of each row, in their order; with `replacement` also of the same element several times.
+  static constexpr int most_members = 64; ///< of combinations
+  /// Choices of n elements of each row, most_members at most, in their order; with `replacement` also of the same
+  /// element several times.
   static ref<choices> combined(const char *name, const row_offsets &rows, int n, bool replacement);
   /// Choices of one element of a row of each, the last one's changing first.
   static ref<choices> product(const char *name, std::span<const row_offsets> rows);
@@ -48,7 +50,7 @@ private:
   choice_rows patterns_of(std::span<const record_field> fields) const;
 
   std::vector<row_offsets> rows_; ///< of each member of a product; of combinations those of all
-  new_offsets counts_;
+  row_offsets counts_;
   intptr_t far_rows_ = 0; ///< after each of them, the lists have more elements than a pattern
   int members_;
   bool is_product_ = false, replacement_ = false;

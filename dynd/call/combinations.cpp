@@ -4,7 +4,7 @@
 #include <string>
 
 #include "dynd/base/errors.h"
-#include "dynd/call/joined.h"
+#include "dynd/call/records.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
@@ -12,8 +12,6 @@
 namespace dynd::nd {
 
 namespace {
-
-constexpr int most_members = 64;
 
 // The records of choices, in the shape of their numbers: of the elements of lists, or of positions in their rows.
 array records_of(const char *name, std::span<const std::string> fields, const ref<choices> &which, const array &numbers,
@@ -40,9 +38,9 @@ array positions_of(const char *name, std::span<const std::string> fields, const 
 
 array combined(const char *name, const array &a, intptr_t n, int axis, bool replacement,
                std::span<const std::string> fields, bool positions) {
-  if (n < 1 || n > most_members) {
-    fail(error_kind::value,
-         std::string(name) + ": n must be from 1 to " + std::to_string(most_members) + ", not " + std::to_string(n));
+  if (n < 1 || n > choices::most_members) {
+    fail(error_kind::value, std::string(name) + ": n must be from 1 to " + std::to_string(choices::most_members) +
+                                ", not " + std::to_string(n));
   }
   if (!fields.empty() && fields.size() != size_t(n)) {
     fail(error_kind::value,

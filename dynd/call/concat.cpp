@@ -1,10 +1,9 @@
-// Arrays behind each other and side by side; arrays in their common shape.
+// Arrays behind each other and side by side.
 #include <algorithm>
 #include <string>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/call/written.h"
 #include "dynd/eval/evaluate.h"
@@ -17,33 +16,9 @@
 
 namespace dynd::nd {
 
-void check_outside(const char *name, const std::vector<array> &arrays, int axis) {
-  const array &first = arrays[0];
-  for (size_t k = 1; k < arrays.size(); k++) {
-    for (int d = 0; d < axis; d++) {
-      const array &other = arrays[k];
-      if (!first->is_var(d) && !other->is_var(d) && first.size(d) != other.size(d)) {
-        fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(d) + ": " +
-                                    std::to_string(first.size(d)) + " and " + std::to_string(other.size(d)));
-      }
-      if (!first->is_var(d) && !other->is_var(d)) {
-        continue;
-      }
-      row_offsets own = rows_at(first, d), rows = rows_at(other, d);
-      for (intptr_t r = 0; r < own.count && own.at != rows.at; r++) {
-        if (own.length(r) != rows.length(r)) {
-          fail(error_kind::value, std::string(name) + ": " + row_name(first, d, r) + " has " +
-                                      std::to_string(own.length(r)) + " and " + std::to_string(rows.length(r)) +
-                                      " elements");
-        }
-      }
-    }
-  }
-}
-
 namespace {
 
-// All with one element type, and what is inside of the axis of one type too.
+// All with one element type.
 std::vector<array> with_one_type(const char *name, std::span<const array> arrays) {
   if (arrays.empty()) {
     fail(error_kind::value, std::string(name) + ": no array is given");
@@ -76,10 +51,7 @@ void make_inside_alike(const char *name, std::vector<array> &arrays, int axis) {
     }
     if (!var) {
       for (const array &a : arrays) {
-        if (a.size(d) != arrays[0].size(d)) {
-          fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(d) + ": " +
-                                      std::to_string(arrays[0].size(d)) + " and " + std::to_string(a.size(d)));
-        }
+        check_size(name, arrays[0], a, d);
       }
     }
     type = var ? ndt::make_var_dim(type) : ndt::make_strided_dim(type);
@@ -108,7 +80,7 @@ array join_rows(const char *name, const std::vector<array> &arrays, int axis, bo
   }
   place_buffer start(count * n), which((count * n + 1) / 2);
   auto *source = reinterpret_cast<int32_t *>(which.fill());
-  new_offsets runs(count * n), joined(count);
+  new_offsets runs(count * n);
   in_pieces(
       name, count,
       [&](intptr_t begin, intptr_t end) {
@@ -122,11 +94,9 @@ array join_rows(const char *name, const std::vector<array> &arrays, int axis, bo
       },
       n);
   make_offsets(name, runs.fill(), count * n);
-  for (intptr_t r = 0; r <= count; r++) {
-    joined.fill()[r] = runs.at[r * n];
-  }
   array list = gather(name, lists, {start.data(), runs.at, count * n, source});
-  return var ? assemble(arrays[0], axis, {joined}, list) : assemble(arrays[0], axis, {size}, list);
+  return var ? assemble(arrays[0], axis, {offsets_at(name, count, [&](intptr_t r) { return runs.at[r * n]; })}, list)
+             : assemble(arrays[0], axis, {size}, list);
 }
 
 // The order of the axes in memory. An axis of size 1 has any stride; it stays where it is.

@@ -7,6 +7,7 @@
 
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/axis_parts.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/missing_rows.h"
@@ -57,6 +58,19 @@ array assigned(const array &made, const array &value, access_mode access) {
 
 } // namespace
 
+array with_access(const array &made, access_mode access) {
+  element_kind kind;
+  if (access == access_mode::immutable) {
+    return made;
+  }
+  if (made->type->var_count > 0 || !find_element_kind(made->type->dtype, kind)) { // rows and texts may be replaced
+    return array(copy_values(made.get(), access));
+  }
+  made->access = access;
+  made->flags &= uint8_t(~flag_ours);
+  return made;
+}
+
 array full(ndt::type type, const intptr_t *size, const array &value, access_mode access) {
   intptr_t sizes[max_type_streams];
   find_sizes("full", type, size, sizes);
@@ -77,7 +91,7 @@ array empty_like(const array &like, ndt::type dtype, access_mode access) {
   if (has_missing_rows(like->type)) {
     missing_rows rows("empty_like", like);
     array made = rows.restored(empty_like(rows.operand(), dtype, access_mode::immutable));
-    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+    return with_access(made, access);
   }
   element_kind kind;
   if (like->type->var_count == 0) {
@@ -87,7 +101,7 @@ array empty_like(const array &like, ndt::type dtype, access_mode access) {
     array rows = compact(like, like.ndim() - 1);
     intptr_t count = list_of(rows, rows.ndim() - 1).size(0);
     array made = assemble(rows, rows.ndim(), {}, empty(ndt::make_strided_dim(dtype), &count, access_mode::immutable));
-    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+    return with_access(made, access);
   }
   space shape;
   space_of(like.get(), shape);
@@ -95,14 +109,14 @@ array empty_like(const array &like, ndt::type dtype, access_mode access) {
     make_slots(shape, measure_rows("empty_like", {like.get()}, shape)); // rows one after another
   }
   array made(new_result(shape, dtype, kind.option));
-  return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+  return with_access(made, access);
 }
 
 array full_like(const array &like, ndt::type dtype, const array &value, access_mode access) {
   if (has_missing_rows(like->type)) {
     missing_rows rows("full_like", like);
     array made = rows.restored(full_like(rows.operand(), dtype, value));
-    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+    return with_access(made, access);
   }
   if (like->type->var_count == 0) {
     return full(ndt::with_dtype(like.type(), dtype), like->size(), value, access);
@@ -113,7 +127,7 @@ array full_like(const array &like, ndt::type dtype, const array &value, access_m
     array one(copy_values(value.get(), access_mode::immutable, dtype));
     array list = dense(ndt::make_strided_dim(dtype).get(), &count, one, access_mode::immutable);
     array made = assemble(like, last + 1, {}, list);
-    return access == access_mode::immutable ? made : array(copy_values(made.get(), access));
+    return with_access(made, access);
   }
   return assigned(empty_like(like, dtype), value, access);
 }
@@ -122,20 +136,8 @@ array full_like(const array &like, ndt::type dtype, const array &value, access_m
 
 namespace {
 
-array new_row(scalar_id type, intptr_t count) {
-  return array(new_dense(ndt::make_strided_dim(ndt::make_scalar(type)).get(), &count));
-}
-
-template <class T> T *values(const array &a) { return reinterpret_cast<T *>(a->values().address); }
-
-array converted(const array &a, scalar_id type) {
-  return type == a->scalar()
-             ? a
-             : array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck));
-}
-
 [[noreturn]] void fail_size(double count) {
-  fail(error_kind::memory, "arange: " + std::to_string(count) + " elements are too many");
+  fail(error_kind::memory, "arange: " + values_text(array(count)) + " elements are too many");
 }
 
 intptr_t count_of(double start, double stop, double step) {
@@ -182,9 +184,9 @@ double rounded(double x, scalar_id type) {
 
 // In float16 and float32 the first two values are rounded, and then all are computed in float32.
 template <class T> array range_of(scalar_id stored, scalar_id type, double start, double step, intptr_t count) {
-  array made = new_row(stored, count);
+  array made = new_list(ndt::make_scalar(stored), count);
   T first = T(rounded(start, type)), second = T(rounded(start + step, type)), apart = second - first;
-  T *to = values<T>(made);
+  T *to = values_of<T>(made);
   in_pieces("arange", count, [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
       to[i] = first + T(i) * apart;
@@ -196,7 +198,7 @@ template <class T> array range_of(scalar_id stored, scalar_id type, double start
   if (count > 1) {
     to[1] = second;
   }
-  return converted(made, type);
+  return native_list(made, type, false);
 }
 
 void check_element_type(const char *name, scalar_id type) {
@@ -207,7 +209,7 @@ void check_element_type(const char *name, scalar_id type) {
 
 int64_t integer_of(double x) {
   if (std::trunc(x) != x || std::fabs(x) >= 0x1p63) {
-    fail(error_kind::value, "arange: an integer type needs integers, got " + std::to_string(x));
+    fail(error_kind::value, "arange: an integer type needs integers, got " + values_text(array(x)));
   }
   return int64_t(x);
 }
@@ -229,7 +231,7 @@ array arange(double start, double stop, double step, scalar_id type) {
   checked_count(&count, 1, scalar_size[size_t(type)]);
   array made = own == scalar_id::float64 ? range_of<double>(own, own, start, step, count)
                                          : range_of<float>(scalar_id::float32, own, start, step, count);
-  return converted(made, type);
+  return native_list(made, type, false);
 }
 
 array arange(int64_t start, int64_t stop, int64_t step, scalar_id type) {
@@ -241,21 +243,21 @@ array arange(int64_t start, int64_t stop, int64_t step, scalar_id type) {
   intptr_t count = count_of(start, stop, step);
   checked_count(&count, 1, sizeof(int64_t));
   if (count > 0 && type != scalar_id::int64) {
-    int64_t ends[] = {start, start + (count - 1) * step};
+    int64_t ends[] = {start, int64_t(uint64_t(start) + uint64_t(count - 1) * uint64_t(step))};
     char room[2 * sizeof(int64_t)];
     if (isa().convert_checked(error_mode::overflow, type, scalar_id::int64)(room, ends, nullptr, nullptr, 2, nullptr)) {
       fail(error_kind::overflow, "arange: " + std::to_string(ends[0]) + " to " + std::to_string(ends[1]) +
                                      " do not fit " + scalar_name[size_t(type)]);
     }
   }
-  array made = new_row(scalar_id::int64, count);
-  int64_t *to = values<int64_t>(made);
+  array made = new_list(ndt::make_scalar(scalar_id::int64), count);
+  int64_t *to = values_of<int64_t>(made);
   in_pieces("arange", count, [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      to[i] = start + i * step;
+      to[i] = int64_t(uint64_t(start) + uint64_t(i) * uint64_t(step)); // i * step may be beyond int64
     }
   });
-  return converted(made, type);
+  return native_list(made, type, false);
 }
 
 namespace {
@@ -272,8 +274,8 @@ void check_value_count(int64_t count) {
 array linspace(double start, double stop, int64_t count, bool endpoint, scalar_id type) {
   check_element_type("linspace", type);
   check_value_count(count);
-  array made = new_row(scalar_id::float64, count);
-  auto *to = values<double>(made);
+  array made = new_list(ndt::make_scalar(scalar_id::float64), count);
+  auto *to = values_of<double>(made);
   auto parts = double(endpoint ? count - 1 : count);
   double distance = stop - start, step = distance / parts;
   in_pieces("linspace", count, [&](intptr_t begin, intptr_t end) {
@@ -293,8 +295,8 @@ array linspace(double start, double stop, int64_t count, bool endpoint, scalar_i
       to[i] = std::floor(to[i]);
     }
   });
-  return is_integer(type) ? array(copy_values(made.get(), access_mode::immutable, ndt::make_scalar(type)))
-                          : converted(made, type);
+  return is_integer(type) ? converted_for("linspace", "the values", made, ndt::make_scalar(type))
+                          : native_list(made, type, false);
 }
 
 array linspace(std::complex<double> start, std::complex<double> stop, int64_t count, bool endpoint, scalar_id type) {
@@ -302,8 +304,8 @@ array linspace(std::complex<double> start, std::complex<double> stop, int64_t co
     fail(error_kind::type, std::string("linspace: complex numbers are no ") + scalar_name[size_t(type)]);
   }
   check_value_count(count);
-  array made = new_row(scalar_id::complex128, count);
-  auto *to = values<std::complex<double>>(made);
+  array made = new_list(ndt::make_scalar(scalar_id::complex128), count);
+  auto *to = values_of<std::complex<double>>(made);
   auto parts = double(endpoint ? count - 1 : count);
   double part = parts > 0 ? 1 / parts : 1; // a complex number is divided by multiplying
   std::complex<double> distance = stop - start, step = {distance.real() * part, distance.imag() * part};
@@ -319,7 +321,7 @@ array linspace(std::complex<double> start, std::complex<double> stop, int64_t co
       to[count - 1] = stop;
     }
   });
-  return converted(made, type);
+  return native_list(made, type, false);
 }
 
 } // namespace dynd::nd

@@ -7,6 +7,9 @@
 
 namespace dynd::nd {
 
+/// A new array that nothing else has seen, with that access. Rows and texts are copied.
+array with_access(const array &made, access_mode access);
+
 /// An array of that type whose elements are all `value`, converted to theirs. `size` as for empty(). Large immutable
 /// arrays of numbers hold the value once.
 array full(ndt::type type, const intptr_t *size, const array &value, access_mode access = access_mode::immutable);

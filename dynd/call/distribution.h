@@ -36,7 +36,8 @@ array quantile(const array &a, const array &q, std::optional<int> axis = std::nu
                quantile_method method = quantile_method::linear, bool keepdims = false);
 
 struct histogram_counts {
-  array counts; ///< int64 with the bins as the last axis; the sums of weights where there are any, float64 or int64
+  array counts; ///< int64 with the bins as the last axis; the sums of weights where there are any,
+                ///< float64 of floating types and uint64, else int64
   array edges;  ///< float64, one more than there are bins; the same for all rows
 };
 

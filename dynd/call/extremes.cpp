@@ -21,26 +21,22 @@ namespace {
 place_buffer first_places(const char *name, const innermost_axis &inner, bool largest, bool may_be_missing) {
   array list = inner.list();
   row_offsets rows = inner.rows();
-  new_offsets taken(rows.count);
-  for (intptr_t r = 0; r < rows.count; r++) {
+  row_offsets taken = offsets_of(name, rows.count, [&](intptr_t r) {
     if (rows.length(r) == 0 && !may_be_missing) {
       std::string where = inner.moved.ndim() > 1 ? row_name(inner.moved, inner.moved.ndim() - 1, r) : "the array";
       fail(error_kind::value,
            std::string(name) + ": " + where + " is empty, and " + name + " of no elements is not defined");
     }
-    taken.fill()[r + 1] = std::min<int64_t>(1, rows.length(r));
-  }
-  make_offsets(name, taken.fill(), rows.count);
+    return std::min<int64_t>(1, rows.length(r));
+  });
   place_buffer found(taken.total()), places(rows.count);
   if (found.size() > 0) {
     first_of_rows(name, order_keys(name, list, {.descending = largest}), rows, taken, found.fill());
   }
-  bool option = list->type->dtype->kind == type_kind::option;
-  for (intptr_t r = 0; r < rows.count; r++) {
+  for_rows(name, rows, [&, is_there = presence_of(list)](intptr_t r) {
     int64_t at = taken.length(r) ? found[taken.at[r]] : -1;
-    bool there = at >= 0 && (!option || list->streams()[0].address[at * list->strides(0)[0]]);
-    places.fill()[r] = there ? at : -1;
-  }
+    places.fill()[r] = at >= 0 && is_there(at) ? at : -1;
+  });
   return places;
 }
 
@@ -48,11 +44,11 @@ place_buffer first_places(const char *name, const innermost_axis &inner, bool la
 array positions_of(const char *name, const place_buffer &places, const row_offsets &rows, bool may_be_missing) {
   array positions = new_list<int64_t>(rows.count);
   place_buffer own(rows.count);
-  for (intptr_t r = 0; r < rows.count; r++) {
+  for_rows(name, rows, [&](intptr_t r) {
     values_of<int64_t>(positions)[r] = places[r] - rows.at[r];
     own.fill()[r] = places[r] < 0 ? -1 : r;
-  }
-  return may_be_missing ? gather_or_missing(name, positions, {own.data(), nullptr, own.size()}) : positions;
+  });
+  return may_be_missing ? gather_or_missing(name, positions, own) : positions;
 }
 
 ref<array_block> extreme(aggregate_id id, array_block *operand, const reduced_axes &axes,
@@ -66,14 +62,13 @@ ref<array_block> extreme(aggregate_id id, array_block *operand, const reduced_ax
     fail(error_kind::type, std::string(what.name) + ": of " + operand->type->dtype->text +
                                " along one axis or all, without where=, initial= and align=");
   }
-  innermost_axis inner = all ? innermost_axis(what.name, flatten(a), 0) : innermost_axis(what.name, a, found.first());
+  innermost_axis inner(what.name, a, all ? std::nullopt : std::optional(found.first()));
   bool may_be_missing = keywords.empty_missing || operand->type->dtype->kind == type_kind::option;
   bool largest = reduction_of(what.fold).combine == arithmetic::larger;
   place_buffer places = first_places(what.name, inner, largest, may_be_missing);
-  list_places at = {places.data(), nullptr, places.size()};
   array list = what.kind == aggregate_kind::index ? positions_of(what.name, places, inner.rows(), may_be_missing)
-                                                  : (may_be_missing ? gather_or_missing(what.name, inner.list(), at)
-                                                                    : gather(what.name, inner.list(), at));
+                                                  : (may_be_missing ? gather_or_missing(what.name, inner.list(), places)
+                                                                    : gather(what.name, inner.list(), places));
   array result = assemble(inner.moved, inner.moved.ndim() - 1, {}, list);
   return keywords.keepdims ? with_axes_kept(ref<array_block>::share(result.get()), found)
                            : ref<array_block>::share(result.get());

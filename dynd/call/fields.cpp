@@ -7,7 +7,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/innermost_axis.h"
-#include "dynd/call/joined.h"
+#include "dynd/call/records.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
@@ -56,8 +56,7 @@ bool have_same_rows(const array &a, const array &like, int ndim) {
   for (int d = 0; d < ndim && same; d++) {
     same = a->is_var(d) == like->is_var(d) && (a->is_var(d) || a.size(d) == like.size(d));
     if (same && a->is_var(d)) {
-      row_offsets own = rows_at(a, d), other = rows_at(like, d);
-      same = own.count == other.count && (own.at == other.at || std::equal(own.at, own.at + own.count + 1, other.at));
+      same = same_rows("with_field", rows_at(a, d), rows_at(like, d));
     }
   }
   return same;
@@ -66,10 +65,7 @@ bool have_same_rows(const array &a, const array &like, int ndim) {
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
 array broadcast_places(const array &whole, const space &shape) {
   intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
-  array numbers = new_list<int64_t>(count);
-  auto *to = values_of<int64_t>(numbers);
-  in_pieces("broadcast_arrays", count,
-            [&](intptr_t begin, intptr_t end) { std::iota(to + begin, to + end, int64_t(begin)); });
+  array numbers = counted_list(count);
   array shaped = whole.ndim() ? assemble(whole, whole.ndim(), {}, numbers) : at(numbers, 0);
   array places(new_result(shape, ndt::make_scalar(scalar_id::int64)));
   places->access = access_mode::readwrite;
@@ -102,8 +98,7 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
       continue;
     }
     array places = compact(broadcast_places(a, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
-    list_places at = {values_of<int64_t>(start), nullptr, start.size(0)};
-    a = assemble(places, shape.ndim, {}, gather(name, list_of(a, a.ndim() - 1), at));
+    a = assemble(places, shape.ndim, {}, gather(name, list_of(a, a.ndim() - 1), place_buffer(start)));
   }
   return evaluated;
 }
@@ -145,34 +140,32 @@ array zip(std::span<const std::string> names, std::span<const array> arrays) {
 
 namespace {
 
-const type_data *fields_of(const char *name, const array &a) {
-  const type_data *t = elements_of_rows(a->type);
-  while (t->kind == type_kind::option || t->kind == type_kind::pointer) {
-    t = t->element;
-  }
-  if (t->nfields == 0) {
+const type_data *record_of(const char *name, const array &a) {
+  const type_data *record = without_options(elements_of_rows(a->type));
+  if (record->nfields == 0) {
     fail(error_kind::type, std::string(name) + ": the elements have no fields: " + std::string(a.type().str()));
   }
-  return t;
+  return record;
+}
+
+// Which of the names is this one; an index error where none is.
+size_t place_of(const char *operation, std::span<const std::string> names, const std::string &name, const array &a) {
+  auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    fail(error_kind::index,
+         std::string(operation) + ": no field " + field_name_text(name) + " in " + std::string(a.type().str()));
+  }
+  return size_t(found - names.begin());
 }
 
 } // namespace
 
 std::vector<array> unzip(const array &a) {
   std::vector<array> parts;
-  for (int i = 0; i < fields_of("unzip", a)->nfields; i++) {
+  for (int i = 0; i < record_of("unzip", a)->nfields; i++) {
     parts.push_back(field(a, i));
   }
   return parts;
-}
-
-std::vector<std::string> field_names(const array &a) {
-  const type_data *t = fields_of("fields", a);
-  std::vector<std::string> names;
-  for (int i = 0; i < t->nfields && t->kind == type_kind::struct_; i++) {
-    names.push_back(t->fields[i].name);
-  }
-  return names;
 }
 
 namespace {
@@ -202,14 +195,14 @@ array with_field(const array &a, const std::string &name, const array &values) {
     missing_rows rows("with_field", both);
     return rows.restored(with_field(rows.operand(0), name, rows.operand(1)));
   }
-  const type_data *element = a->type->dtype;
-  bool option = element->kind == type_kind::option;
-  if ((option ? element->element : element)->kind != type_kind::struct_) {
+  const type_data *record = without_option(a->type->dtype);
+  bool option = record != a->type->dtype;
+  if (record->kind != type_kind::struct_) {
     fail(error_kind::type, "with_field: the elements are not structs: " + std::string(a.type().str()));
   }
   array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
   array structs = option ? inside_of_options(list) : list;
-  std::vector<std::string> names = field_names(structs);
+  std::vector<std::string> names = field_names(record);
   std::vector<array> lists;
   for (int i = 0; i < int(names.size()); i++) {
     lists.push_back(field(structs, i));
@@ -226,14 +219,9 @@ array with_field(const array &a, const std::string &name, const array &values) {
 }
 
 array without_field(const array &a, std::span<const std::string> names) {
-  std::vector<std::string> left = field_names(a);
+  std::vector<std::string> left = field_names(record_of("without_field", a));
   for (const std::string &name : names) {
-    auto found = std::find(left.begin(), left.end(), name);
-    if (found == left.end()) {
-      fail(error_kind::index,
-           "without_field: no field " + field_name_text(name) + " in " + std::string(a.type().str()));
-    }
-    left.erase(found);
+    left.erase(left.begin() + ptrdiff_t(place_of("without_field", left, name, a)));
   }
   if (left.empty()) {
     fail(error_kind::value, "without_field: no field would be left");
@@ -261,13 +249,9 @@ ndt::type renamed(const type_data *type, std::span<const std::string> names) {
 } // namespace
 
 array rename(const array &a, std::span<const std::string> from, std::span<const std::string> to) {
-  std::vector<std::string> old = field_names(a), names = old;
+  std::vector<std::string> old = field_names(record_of("rename", a)), names = old;
   for (size_t i = 0; i < from.size(); i++) {
-    auto found = std::find(old.begin(), old.end(), from[i]);
-    if (found == old.end()) {
-      fail(error_kind::index, "rename: no field " + field_name_text(from[i]) + " in " + std::string(a.type().str()));
-    }
-    names[size_t(found - old.begin())] = to[i];
+    names[place_of("rename", old, from[i], a)] = to[i];
   }
   materialize(a.get());
   ndt::type type = ndt::with_dtype(a.type(), renamed(a->type->dtype, names));
@@ -357,6 +341,10 @@ void add_sizes(std::span<const intptr_t> shape, intptr_t count, const std::strin
 
 // Between ragged axes, which stay, the axes are one, and cut again.
 array reshape(const array &a, std::span<const intptr_t> shape) {
+  if (has_missing_rows(a->type)) {
+    fail(error_kind::type, "reshape: rows may be missing, of " + std::string(a.type().str()) +
+                               "; use fill_missing(a, []) or drop_missing(a) first");
+  }
   array whole = one_size_outside(a);
   if (std::count(shape.begin(), shape.end(), ragged_size) != whole->type->var_count) {
     fail(error_kind::type, "reshape: " + std::to_string(whole->type->var_count) +
@@ -379,7 +367,7 @@ array reshape(const array &a, std::span<const intptr_t> shape) {
     begin = end;
   }
   if (dims.size() > size_t(max_ndim)) {
-    fail(error_kind::value, "reshape: more than 32 dimensions");
+    fail(error_kind::value, "reshape: more than " + std::to_string(max_ndim) + " dimensions");
   }
   array list = list_of(whole, whole.ndim() - 1);
   return dims.empty() ? at(list, 0) : assemble({}, 0, dims, list);
@@ -387,12 +375,12 @@ array reshape(const array &a, std::span<const intptr_t> shape) {
 
 array permute_dims(const array &a, std::span<const int> axes) {
   array moved = one_size_outside(a);
-  std::vector<int> order, seen(size_t(a.ndim()), 0);
+  std::vector<int> order, own(size_t(a.ndim()));
+  std::iota(own.begin(), own.end(), 0);
   for (int axis : axes) {
     order.push_back(checked_axis("permute_dims", a, axis));
-    seen[size_t(order.back())]++;
   }
-  if (order.size() != seen.size() || std::any_of(seen.begin(), seen.end(), [](int times) { return times != 1; })) {
+  if (!std::is_permutation(order.begin(), order.end(), own.begin(), own.end())) {
     fail(error_kind::value,
          "permute_dims: the axes are not a permutation of the " + std::to_string(a.ndim()) + " dimension(s)");
   }
@@ -424,7 +412,7 @@ array squeeze(const array &a, std::optional<std::span<const int>> axes) {
       indices[size_t(d)] = {index::integer, 0, {}, {}, {}};
     }
   }
-  for (int axis : axes.value_or(std::span<const int>())) {
+  for (int axis : checked_axes("squeeze", axes.value_or(std::span<const int>()), rows_ndim(a->type))) {
     int d = checked_axis("squeeze", a, axis);
     if (whole.size(d) != 1) {
       fail(error_kind::value, "squeeze: axis " + std::to_string(d) + " has not size 1");

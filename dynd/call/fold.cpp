@@ -1,7 +1,6 @@
 #include "dynd/call/fold.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -10,6 +9,8 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
+#include "dynd/call/counted_kernel.h"
+#include "dynd/call/innermost_axis.h"
 #include "dynd/call/resolve.h"
 #include "dynd/call/selection.h"
 #include "dynd/call/structure.h"
@@ -24,17 +25,13 @@ namespace dynd::nd {
 namespace {
 
 /// A kernel (N * T) -> T that has the folded one as its child.
-struct fold_kernel : deferred_ckernel {
-  std::string name_text, signature_text;
+struct fold_kernel : counted_kernel<fold_kernel> {
+  using counted_kernel::counted_kernel;
+
   ref<external_function> function;
   size_t item;
   bool has_identity = false;
   alignas(16) char identity[max_scalar_size] = {};
-  std::atomic<intptr_t> refs{1};
-
-  static fold_kernel *of(const deferred_ckernel *self) {
-    return const_cast<fold_kernel *>(static_cast<const fold_kernel *>(self));
-  }
 };
 
 struct fold_leaf {
@@ -93,9 +90,9 @@ intptr_t make_fold(const deferred_ckernel *self, ckernel_builder_struct *out, in
 }
 
 // The overload of f for two operands of the type; what it takes first it has to give.
-const resolution &resolve_fold(const callable &f, const type_data *element) {
+const resolution &resolve_fold(const callable &f, scalar_id element) {
   alignas(16) const char zero[max_scalar_size] = {};
-  array sample = scalar_of(element->scalar, zero);
+  array sample = scalar_of(element, zero);
   array_block *blocks[] = {sample.get(), sample.get()};
   const resolution &found = resolve(*f.state(), blocks, 2);
   if (!found.scalar || found.scalar->types.noutputs != 1 ||
@@ -107,11 +104,10 @@ const resolution &resolve_fold(const callable &f, const type_data *element) {
 }
 
 kernel make_kernel_of(const callable &f, const resolution &found, const array &identity) {
-  auto made = std::make_unique<fold_kernel>();
   const external_types &types = found.scalar->types;
-  made->name_text = "reduce: " + f.name();
-  made->signature_text =
-      std::string("(N * ") + scalar_name[size_t(types.type[2])] + ") -> " + scalar_name[size_t(types.type[0])];
+  auto made =
+      std::make_unique<fold_kernel>("reduce: " + f.name(), std::string("(N * ") + scalar_name[size_t(types.type[2])] +
+                                                               ") -> " + scalar_name[size_t(types.type[0])]);
   made->function = found.scalar;
   made->item = scalar_size[size_t(types.type[0])];
   if (identity) {
@@ -121,24 +117,9 @@ kernel make_kernel_of(const callable &f, const resolution &found, const array &i
   } else if (types.type[0] != types.type[2]) {
     fail(error_kind::type, "reduce: " + f.name() + " takes two types; give an identity of the first one");
   }
-  deferred_ckernel &base = *made;
-  base = {sizeof(deferred_ckernel),
-          DYND_ABI_VERSION,
-          core_operation_funcproto_id,
-          found.chosen->function->flags & (dynd_callable_one_thread | dynd_callable_python_lock),
-          made->name_text.c_str(),
-          made->signature_text.c_str(),
-          nullptr,
-          nullptr,
-          make_fold,
-          [](const deferred_ckernel *self) { fold_kernel::of(self)->refs.fetch_add(1, std::memory_order_relaxed); },
-          [](const deferred_ckernel *self) {
-            if (fold_kernel::of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-              delete fold_kernel::of(self);
-            }
-          },
-          nullptr,
-          nullptr};
+  made->prototype = core_operation_funcproto_id;
+  made->flags = found.chosen->function->flags & (dynd_callable_one_thread | dynd_callable_python_lock);
+  made->instantiate = make_fold;
   return kernel::adopt(made.release());
 }
 
@@ -147,22 +128,6 @@ bool takes_one_row(const callable &f) {
   std::lock_guard lock(state.mutex);
   return !state.overloads.empty() && state.overloads[0]->signature.operands.size() == 1 &&
          state.overloads[0]->signature.operands[0].dims.size() == 1;
-}
-
-// The axis as the last one.
-array with_axis_last(const array &a, int axis) {
-  int own = checked_axis("reduce", axis, a.ndim());
-  if (own == a.ndim() - 1) {
-    return a;
-  }
-  if (a->type->var_count) {
-    return array(move_axis_inside("reduce", a.get(), own, a.ndim() - 1));
-  }
-  std::vector<int> axes(size_t(a.ndim()));
-  std::iota(axes.begin(), axes.end(), 0);
-  axes.erase(axes.begin() + own);
-  axes.push_back(own);
-  return transposed(a, axes);
 }
 
 // Elements that are no numbers: a call of f takes one element of every row that has it. The longest rows come first, so
@@ -196,9 +161,11 @@ array fold_by_position(const callable &f, const array &rows, const array &identi
     while (go_on > 0 && at.length(order[size_t(go_on) - 1]) <= j) {
       go_on--;
     }
-    for (intptr_t i = 0; i < go_on; i++) {
-      places[size_t(i)] = at.at[order[size_t(i)]] + j;
-    }
+    in_pieces("reduce", go_on, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        places[size_t(i)] = at.at[order[size_t(i)]] + j;
+      }
+    });
     array next = taken(list, places, go_on);
     if (go_on < count && (now || identity)) {
       done.push_back(now ? part_of(now, go_on, count) : repeat(with_unit_axis(identity, 0), count - go_on, 0));
@@ -234,22 +201,26 @@ array fold(const callable &f, const array &a, std::optional<int> axis, const arr
     }
     return of.restored(fold(f, of.operand(), axis, identity), along);
   }
-  array rows = axis ? with_axis_last(a, *axis) : array(as_one_row(a.get()));
+  std::string name = f.name(); // an error where there is no callable
+  array rows = axis ? with_axis_last("reduce", a, *axis) : array(as_one_row(a.get()));
   if (takes_one_row(f)) {
     if (identity) {
-      fail(error_kind::type, "reduce: " + f.name() + " takes whole rows, and no identity");
+      fail(error_kind::type, "reduce: " + name + " takes whole rows, and no identity");
     }
     return f(rows);
   }
-  const type_data *element = a->type->dtype;
-  if (element->kind == type_kind::option) { // as reductions do
-    element = element->element;
+  element_kind element;
+  bool numbers = find_element_kind(a->type->dtype, element);
+  if (a->type->dtype->kind == type_kind::option) { // as reductions do
     rows = drop_missing(rows);
   }
-  if (element->kind != type_kind::scalar) {
+  if (!numbers) {
     return fold_by_position(f, rows, identity);
   }
-  kernel folded = make_kernel_of(f, resolve_fold(f, element), identity);
+  if (element.swapped) {
+    rows = array(copy_values(rows.get(), access_mode::immutable, ndt::make_scalar(element.scalar)));
+  }
+  kernel folded = make_kernel_of(f, resolve_fold(f, element.scalar), identity);
   return callable(folded)(rows);
 }
 

@@ -224,22 +224,20 @@ array native_numbers(const array &list, group_fold what) {
   find_element_kind(list->type->dtype, kind);
   bool ordered = what == group_fold::least || what == group_fold::greatest;
   scalar_id type = kind.scalar == scalar_id::float16 && !ordered ? scalar_id::float32 : kind.scalar;
-  return type == kind.scalar && !kind.swapped
-             ? list
-             : array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck));
+  return type == kind.scalar && !kind.swapped ? list : native_list(list, type, false);
 }
 
 } // namespace
 
 size_t group_folds::add(group_fold what, const array &list, const group_folds *about, size_t about_fold) {
+  const char *values = about ? about->of_slots<char>(about_fold) : nullptr;
   for (size_t k = 0; k < folds_.size(); k++) {
-    if (folds_[k].what == what && folds_[k].list.get() == list.get() && !about) {
+    if (folds_[k].what == what && folds_[k].list.get() == list.get() && folds_[k].about == values) {
       return k;
     }
   }
-  one_fold fold{what, list, {}, {}, nullptr, 0, {}, scratch_values<char>()};
+  one_fold fold{what, list, {}, {}, values, 0, {}, scratch_values<char>()};
   if (about) {
-    fold.about = about->of_slots<char>(about_fold);
     fold.about_item = about->folds_[about_fold].functions.item;
   }
   if (list) {
@@ -308,27 +306,12 @@ array moved(const array &list, const element_parts &parts) {
   intptr_t count = parts.elements(), stride = list->value_strides()[0];
   array to(new_dense(list->type, &count));
   const char *from = list->values().address;
-  auto move = [&]<class T>(T *values) {
+  with_word(list->item_size(), [&](auto word) {
+    using T = decltype(word);
     parts.move(
-        values, [=](intptr_t i) { fetch_ahead(from + i * stride); },
+        reinterpret_cast<T *>(to->values().address), [=](intptr_t i) { fetch_ahead(from + i * stride); },
         [=](intptr_t i) { return value_at<T>(from + i * stride); });
-  };
-  switch (list->item_size()) {
-  case 1:
-    move(values_of<uint8_t>(to));
-    break;
-  case 2:
-    move(values_of<uint16_t>(to));
-    break;
-  case 4:
-    move(values_of<uint32_t>(to));
-    break;
-  case 8:
-    move(values_of<uint64_t>(to));
-    break;
-  default:
-    move(values_of<complex_number>(to));
-  }
+  });
   return to;
 }
 

@@ -7,8 +7,8 @@
 #include "dynd/array/view.h"
 #include "dynd/base/cache_lines.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/joined.h"
 #include "dynd/call/key_lists.h"
+#include "dynd/call/records.h"
 #include "dynd/call/sort_rows.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/mask_bits.h"
@@ -41,18 +41,6 @@ key_groups key_groups::in_order() const {
 }
 
 namespace {
-
-place_buffer counted_up(intptr_t count) {
-  place_buffer places(count);
-  for (intptr_t i = 0; i < count; i++) {
-    places.fill()[i] = i;
-  }
-  return places;
-}
-
-array gathered(const char *name, const array &list, const place_buffer &places) {
-  return gather(name, list, {places.data(), nullptr, places.size()});
-}
 
 // ---- numbers of a small range ---------------------------------------------------------------------------------------
 
@@ -202,7 +190,7 @@ private:
     to.slots = size();
     to.slot_of = mask_bits(name_, marks_, size()).positions(name_);
     intptr_t groups = to.count();
-    array keys(new_dense(keys_.list->type, &groups));
+    array keys = new_list(keys_.list.type().element(), groups);
     in_pieces(name_, groups, [&](intptr_t begin, intptr_t end) {
       for (intptr_t g = begin; g < end; g++) {
         values_of<bits>(keys)[g] = Code::decode(bits(range_.first + uint64_t(to.slot_of[g])), false);
@@ -223,7 +211,7 @@ private:
     scratch_values<uint32_t> group = few ? to.group_of_slots() : scratch_values<uint32_t>();
     if (few) {
       to.slots = to.count();
-      to.slot_of = counted_up(to.count());
+      to.slot_of = place_buffer::counting(to.count());
     }
     to.numbers = new_list<uint32_t>(count_);
     uint32_t *numbers = values_of<uint32_t>(to.numbers);
@@ -289,7 +277,7 @@ void sort_groups(const char *name, const array &distinct, key_groups &to) {
   row.fill()[1] = to.slots;
   to.slot_of = place_buffer(to.slots);
   argsort_rows(name, order_keys(name, distinct), row, to.slot_of.fill());
-  to.keys = gathered(name, distinct, to.slot_of);
+  to.keys = gather(name, distinct, to.slot_of);
 }
 
 // Whether many keys are different: then a table of them all would be larger than a cache.
@@ -362,7 +350,7 @@ template <class Code> void group_numbers(const char *name, const marked_list &ke
   if (!to.parts) {
     fill_table(name, keys, read, table, to);
   }
-  array distinct(new_dense(keys.list->type, &to.slots));
+  array distinct = new_list(keys.list.type().element(), to.slots);
   in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
     for (intptr_t s = begin; s < end; s++) {
       reinterpret_cast<typename Code::bits *>(distinct->values().address)[s] =
@@ -381,7 +369,7 @@ void group_texts(const char *name, const marked_list &keys, key_groups &to) {
       first.fill()[s] = table.key(s).position;
     }
   });
-  sort_groups(name, gathered(name, keys.list, first), to);
+  sort_groups(name, gather(name, keys.list, first), to);
 }
 
 // ---- columns --------------------------------------------------------------------------------------------------------
@@ -424,11 +412,11 @@ key_groups group_all(const char *name, const marked_list &keys) {
   marked_list inside = keys.inside(name);
   key_groups groups = group_counted(name, inside);
   add_missing(name, inside, groups);
-  place_buffer places = counted_up(groups.count());
+  place_buffer places = place_buffer::counting(groups.count());
   if (groups.keys.size(0) < groups.count()) {
     places.fill()[groups.count() - 1] = -1;
   }
-  groups.keys = gather_or_missing(name, groups.keys, {places.data(), nullptr, places.size()});
+  groups.keys = gather_or_missing(name, groups.keys, places);
   return groups;
 }
 
@@ -439,7 +427,7 @@ key_groups one_group(intptr_t elements) {
   std::fill_n(values_of<uint32_t>(one.numbers), elements, 0);
   one.elements = elements;
   one.slots = 1;
-  one.slot_of = counted_up(1);
+  one.slot_of = place_buffer::counting(1);
   return one;
 }
 
@@ -481,9 +469,9 @@ key_groups group_columns(const char *name, std::span<const std::string> names, s
       rank.fill()[g] = int64_t(both % each);
     }
     for (array &part : parts) {
-      part = gathered(name, part, before);
+      part = gather(name, part, before);
     }
-    parts.push_back(gathered(name, own.keys, rank));
+    parts.push_back(gather(name, own.keys, rank));
   }
   all.keys = zip_lists(names, parts);
   return all;
@@ -492,15 +480,11 @@ key_groups group_columns(const char *name, std::span<const std::string> names, s
 key_groups group_counted(const char *name, const marked_list &keys) {
   const type_data *type = keys.list->type->element;
   if (type->nfields) {
-    std::vector<std::string> names;
     std::vector<array> columns;
     for (int i = 0; i < type->nfields; i++) {
       columns.push_back(field(keys.list, i));
-      if (type->kind == type_kind::struct_) {
-        names.push_back(type->fields[i].name);
-      }
     }
-    return group_columns(name, names, columns, keys.marks);
+    return group_columns(name, field_names(type), columns, keys.marks);
   }
   key_groups groups;
   marked_list own = {own_keys(name, keys.list), keys.marks};
@@ -548,7 +532,7 @@ key_groups group_in_rows(const char *name, const row_offsets &rows, const key_gr
     key.fill()[g] = int64_t(both % each);
   }
   make_offsets(name, first.fill(), first.count);
-  all.keys = gathered(name, inside.keys, key);
+  all.keys = gather(name, inside.keys, key);
   return all;
 }
 

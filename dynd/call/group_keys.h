@@ -23,7 +23,7 @@ struct slot_parts {
 
 /// The slots of elements, and the groups, whose keys rise; what is missing is the last one.
 struct key_groups {
-  array numbers; ///< uint32, or integers of 8 bytes or uint32: the slot of element i is numbers[i] - base
+  array numbers; ///< integers of 4 or 8 bytes: the slot of element i is numbers[i] - base
   uint64_t base = 0;
   intptr_t elements = 0;
   intptr_t slots = 0;                      ///< all are below it

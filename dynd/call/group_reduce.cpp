@@ -103,12 +103,6 @@ private:
     return made;
   }
 
-  static array as_scalar(const array &made, scalar_id type) {
-    return made->scalar() == type
-               ? made
-               : array(copy_values(made.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck));
-  }
-
   // Sums and products; of nothing they are 0 and 1.
   array total(const reduction_step &step) const {
     scalar_id type = result_type(aggregate_of(step.asked.what).fold, step.element.scalar);
@@ -121,16 +115,16 @@ private:
       return made(folds_.of_slots<uint64_t>(step.fold));
     }
     if (is_integer(type)) {
-      return as_scalar(made(folds_.of_slots<int64_t>(step.fold)), type);
+      return native_list(made(folds_.of_slots<int64_t>(step.fold)), type);
     }
-    return as_scalar(is_complex(type) ? made(folds_.of_slots<std::complex<double>>(step.fold))
-                                      : made(folds_.of_slots<double>(step.fold)),
-                     type);
+    return native_list(is_complex(type) ? made(folds_.of_slots<std::complex<double>>(step.fold))
+                                        : made(folds_.of_slots<double>(step.fold)),
+                       type);
   }
 
   array extreme(const reduction_step &step, bool descending) const {
     intptr_t count = groups_.count();
-    array made(new_dense(ndt::make_strided_dim(ndt::make_scalar(step.element.scalar)).get(), &count));
+    array made = new_list(ndt::make_scalar(step.element.scalar), count);
     const uint64_t *codes = folds_.of_slots<uint64_t>(step.fold);
     with_code(step.element.scalar, [&](auto code) {
       using bits = typename decltype(code)::bits;
@@ -152,12 +146,12 @@ private:
   array mean(const reduction_step &step) const {
     scalar_id own = step.element.scalar;
     if (is_complex(own)) {
-      return as_scalar(list<std::complex<double>>(
-                           [of = folds_.of_slots<std::complex<double>>(step.fold)](int64_t s) { return of[s]; }),
-                       own);
+      return native_list(list<std::complex<double>>(
+                             [of = folds_.of_slots<std::complex<double>>(step.fold)](int64_t s) { return of[s]; }),
+                         own);
     }
     array made = list<double>([of = folds_.of_slots<double>(step.fold)](int64_t s) { return of[s]; });
-    return as_scalar(made, is_floating(own) ? own : scalar_id::float64);
+    return native_list(made, is_floating(own) ? own : scalar_id::float64);
   }
 
   array distances(const reduction_step &step) const {
@@ -169,7 +163,7 @@ private:
       double variance = of[s] / std::max(double(present[s]) - step.asked.correction, 0.0);
       return root ? std::sqrt(variance) : variance;
     });
-    return as_scalar(made, is_floating(own) ? own : scalar_id::float64);
+    return native_list(made, is_floating(own) ? own : scalar_id::float64);
   }
 
   const key_groups &groups_;

@@ -5,7 +5,6 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/call/group_keys.h"
-#include "dynd/call/joined.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/work.h"
 
@@ -115,7 +114,7 @@ array groups::values_list(const array &values) const {
 array groups::rows(const array &values) const {
   array list = values_list(values);
   std::shared_ptr<const group_order> order = state_->ordered();
-  array sorted = gather(name, list, {order->places.data(), nullptr, order->places.size()});
+  array sorted = gather(name, list, order->places);
   if (state_->axis == 0) {
     return assemble({}, 0, {count(), order->offsets}, sorted);
   }
@@ -141,17 +140,15 @@ array groups::spread(const array &of_groups) const {
       }
     });
   });
-  array spread = gather(name, list, {places.data(), nullptr, places.size()});
+  array spread = gather(name, list, places);
   return assemble(state_->like, state_->axis + 1, {}, spread);
 }
 
 array groups::restored(const array &rows) const {
   int inside = state_->axis + 1;
   array whole = compact(rows, checked_axis(name, rows, inside));
-  row_offsets own = rows_at(whole, inside);
   std::shared_ptr<const group_order> order = state_->ordered();
-  bool same = own.count == count() && std::equal(own.at, own.at + own.count + 1, order->offsets.at);
-  if (!same) {
+  if (!same_rows(name, rows_at(whole, inside), order->offsets)) {
     fail(error_kind::value, "groupby: the rows have other lengths than the groups");
   }
   place_buffer places(order->places.size());
@@ -160,7 +157,7 @@ array groups::restored(const array &rows) const {
       places.fill()[order->places[i]] = i;
     }
   });
-  array list = gather(name, list_of(whole, inside), {places.data(), nullptr, places.size()});
+  array list = gather(name, list_of(whole, inside), places);
   return assemble(state_->like, inside, {}, list);
 }
 

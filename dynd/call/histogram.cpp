@@ -1,5 +1,7 @@
+// Histograms: how many numbers of each row are in each bin.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -7,11 +9,9 @@
 #include "dynd/call/creation.h"
 #include "dynd/call/distribution.h"
 #include "dynd/call/innermost_axis.h"
-#include "dynd/call/joined.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/missing_rows.h"
-#include "dynd/eval/work.h"
 
 namespace dynd::nd {
 
@@ -24,30 +24,28 @@ std::string text_of(double value) { return values_text(array(value)); }
 // Numbers of one axis as float64 (or int64, for weights), and whether they are there.
 struct number_rows {
   innermost_axis inner;
-  array list;
-  const char *values, *valid = nullptr;
+  array list, numbers;
+  presence is_there;
+  const char *values;
 
   number_rows(const array &a, std::optional<int> axis, scalar_id type)
-      : inner(axis ? innermost_axis(name, a, *axis) : innermost_axis(name, flatten(a), 0)) {
-    bool option = a->type->dtype->kind == type_kind::option;
-    list = inner.list();
-    if (list->type->dtype != ndt::make_scalar(type).get() || list->value_strides()[0] != intptr_t(list->item_size())) {
-      list = array(copy_values(list.get(), access_mode::immutable, number_type(type, option), error_mode::nocheck));
-    }
-    values = list->streams()[option].address;
-    valid = option ? list->streams()[0].address : nullptr;
-  }
+      : inner(name, a, axis), list(inner.list().eval()),
+        numbers(native_list(is_option(list) ? inside_of_options(list) : list, type, false)),
+        is_there(presence_of(list)), values(numbers->values().address) {}
   double operator[](int64_t i) const { return reinterpret_cast<const double *>(values)[i]; }
-  bool is_there(int64_t i) const { return !valid || valid[i]; }
+
+private:
+  static bool is_option(const array &a) { return a->type->dtype->kind == type_kind::option; }
 };
 
+// The type that they are added up in. Sums of uint64 may be beyond int64.
 scalar_id checked_number(const char *what, const array &a) {
   element_kind kind;
   if (!find_element_kind(a->type->dtype, kind) || is_complex(kind.scalar)) {
     fail(error_kind::type, std::string(name) + ": " + what + " must be real numbers or bools, not " +
                                std::string(a.type().dtype().str()));
   }
-  return is_floating(kind.scalar) ? scalar_id::float64 : scalar_id::int64;
+  return is_floating(kind.scalar) || kind.scalar == scalar_id::uint64 ? scalar_id::float64 : scalar_id::int64;
 }
 
 // The bins, and which one a number is in.
@@ -167,21 +165,21 @@ histogram_counts counted(const array &a, const bin_edges &edges, const number_ro
           edges.edges()};
 }
 
-// From the smallest to the largest number.
+// From the smallest to the largest number; from 0 to 1 where there is none.
 std::pair<double, double> whole_range(const number_rows &from) {
-  bool found = false;
-  double low = 0, high = 1;
-  for (int64_t i = 0; i < from.list.size(0); i++) {
-    if (from.is_there(i)) {
-      low = found ? std::min(low, from[i]) : from[i];
-      high = found ? std::max(high, from[i]) : from[i];
-      found = true;
-      if (!std::isfinite(from[i])) {
-        fail(error_kind::value, "histogram: " + text_of(from[i]) + " is in the array: it needs a range");
-      }
+  double ends[] = {0, 1};
+  for (aggregate_id which : {aggregate_id::min, aggregate_id::max}) {
+    array found(evaluate(which, from.list.get(), false, {}, {.empty_missing = true}));
+    found = array(copy_values(found.get(), access_mode::immutable, number_type(scalar_id::float64, true)));
+    double &end = ends[which == aggregate_id::max];
+    if (*found->streams()[0].address) {
+      std::memcpy(&end, found->values().address, sizeof(end));
+    }
+    if (!std::isfinite(end)) {
+      fail(error_kind::value, "histogram: " + text_of(end) + " is in the array: it needs a range");
     }
   }
-  return {low, high};
+  return {ends[0], ends[1]};
 }
 
 } // namespace

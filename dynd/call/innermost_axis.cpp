@@ -1,10 +1,10 @@
 #include "dynd/call/innermost_axis.h"
 
-#include <algorithm>
+#include <numeric>
 #include <string>
-#include <vector>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/structure.h"
 #include "dynd/eval/gather.h"
 
 namespace dynd::nd {
@@ -14,21 +14,18 @@ namespace {
 // The dimensions below the axis for each of its rows, which are those of the row's first element.
 class rows_below {
 public:
-  rows_below(const char *name, const array &own, int axis) : name_(name), axis_(axis), rows_(rows_at(own, axis)) {
-    std::vector<int64_t> groups(size_t(rows_.count), 1); // rows of the dimension that is next
-    place_buffer begin(rows_.total() + 1);
-    for (intptr_t e = 0; e <= rows_.total(); e++) {
-      begin.fill()[e] = e;
-    }
+  rows_below(const char *name, const array &own, int axis)
+      : name_(name), axis_(axis), rows_(rows_at(own, axis)), begin_(place_buffer::counting(rows_.total() + 1)),
+        inside_(offsets_at(name, rows_.count, [](intptr_t r) { return r; })) {
     for (int d = axis + 1; d < own.ndim(); d++) {
       row_offsets below = rows_at(own, d);
-      add_dimension(own, d, below, begin, groups);
-      for (intptr_t e = 0; e <= rows_.total(); e++) {
-        begin.fill()[e] = below.at[begin[e]];
-      }
+      own->is_var(d) ? add_rows(below) : add_size(own.size(d));
+      in_pieces(name, begin_.size(), [&](intptr_t begin, intptr_t end) {
+        for (intptr_t e = begin; e < end; e++) {
+          begin_.fill()[e] = below.at[begin_[e]];
+        }
+      });
     }
-    begin_ = begin;
-    columns_ = std::move(groups);
     add_axis(own);
   }
 
@@ -37,59 +34,52 @@ public:
   // Where the elements of the moved array are in the list of the own one.
   place_buffer order() const {
     place_buffer places(begin_[rows_.total()]);
-    int64_t *to = places.fill();
-    for (intptr_t r = 0; r < rows_.count; r++) {
-      for (int64_t c = 0; rows_.length(r) && c < columns_[size_t(r)]; c++) {
+    row_offsets all = offsets_at(name_, rows_.count, [&](intptr_t r) { return begin_[rows_.at[r]]; });
+    for_rows(name_, all, [&](intptr_t r) {
+      int64_t *to = places.fill() + all.at[r];
+      for (int64_t c = 0; rows_.length(r) && c < inside_.length(r); c++) {
         for (int64_t e = rows_.at[r]; e < rows_.at[r + 1]; e++) {
           *to++ = begin_[e] + c;
         }
       }
-    }
+    });
     return places;
   }
 
 private:
   // The lengths of the rows of a dimension below each first element; others along the axis have the same.
-  void add_dimension(const array &own, int d, const row_offsets &below, const place_buffer &begin,
-                     std::vector<int64_t> &groups) {
-    bool var = own->is_var(d);
-    std::vector<int64_t> offsets = {0};
-    for (intptr_t r = 0; r < rows_.count; r++) {
-      int64_t count = 0, first = rows_.length(r) ? begin[rows_.at[r]] : 0;
-      for (int64_t g = 0; var && g < groups[size_t(r)]; g++) {
-        int64_t length = rows_.length(r) ? below.length(first + g) : 0;
+  void add_rows(const row_offsets &below) {
+    new_offsets rows(inside_.total());
+    for_rows(name_, inside_, [&](intptr_t r) {
+      for (int64_t g = 0; g < inside_.length(r); g++) {
+        int64_t length = rows_.length(r) ? below.length(begin_[rows_.at[r]] + g) : 0;
         for (int64_t e = rows_.at[r] + 1; e < rows_.at[r + 1]; e++) {
-          check_length(length, below.length(begin[e] + g), e - rows_.at[r]);
+          check_length(length, below.length(begin_[e] + g), e - rows_.at[r]);
         }
-        offsets.push_back(offsets.back() + length);
-        count += length;
+        rows.fill()[inside_.at[r] + g + 1] = length;
       }
-      groups[size_t(r)] = var ? count : groups[size_t(r)] * own.size(d);
-    }
-    if (var) {
-      dims_.push_back(rows_from(offsets));
-    } else {
-      dims_.push_back(own.size(d));
-    }
+    });
+    make_offsets(name_, rows.fill(), rows.count);
+    inside_ = offsets_at(name_, rows_.count, [&](intptr_t r) { return rows.at[inside_.at[r]]; });
+    dims_.push_back(rows);
+  }
+
+  void add_size(intptr_t size) {
+    checked_product(name_, inside_.total(), size);
+    inside_ = offsets_at(name_, rows_.count, [&](intptr_t r) { return inside_.at[r] * size; });
+    dims_.push_back(size);
   }
 
   void add_axis(const array &own) {
     if (!own->is_var(axis_)) {
       return dims_.push_back(own.size(axis_));
     }
-    std::vector<int64_t> offsets = {0};
-    for (intptr_t r = 0; r < rows_.count; r++) {
-      for (int64_t c = 0; c < columns_[size_t(r)]; c++) {
-        offsets.push_back(offsets.back() + rows_.length(r));
-      }
-    }
-    dims_.push_back(rows_from(offsets));
-  }
-
-  static row_offsets rows_from(const std::vector<int64_t> &offsets) {
-    new_offsets rows(intptr_t(offsets.size()) - 1);
-    std::copy(offsets.begin(), offsets.end(), rows.fill());
-    return rows;
+    new_offsets rows(inside_.total());
+    for_rows(name_, inside_, [&](intptr_t r) {
+      std::fill(rows.fill() + inside_.at[r] + 1, rows.fill() + inside_.at[r + 1] + 1, rows_.length(r));
+    });
+    make_offsets(name_, rows.fill(), rows.count);
+    dims_.push_back(rows);
   }
 
   // Of what is at 0 and at `row` along the axis.
@@ -104,21 +94,41 @@ private:
   const char *name_;
   int axis_;
   row_offsets rows_;
-  place_buffer begin_;           // of each element of the axis, in the list of the last one
-  std::vector<int64_t> columns_; // elements of the last axis in each element of a row of the axis
+  place_buffer begin_; // of each element of the axis, in the list of the dimension that was added last
+  row_offsets inside_; // of each row of the axis: the elements of that dimension in one of its elements
   std::vector<new_dim> dims_;
 };
 
 } // namespace
 
-innermost_axis::innermost_axis(const char *name, const array &a, int axis) {
-  int along = checked_axis(name, a, axis);
-  own = moved = compact(a, a.ndim() - 1);
-  if (along < a.ndim() - 1) {
-    rows_below below(name, own, along);
+std::vector<int> order_with_last(int axis, int ndim) {
+  std::vector<int> axes(size_t(ndim), 0);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.erase(axes.begin() + axis);
+  axes.push_back(axis);
+  return axes;
+}
+
+std::vector<int> order_with_last_at(int axis, int ndim) {
+  std::vector<int> axes(size_t(ndim), 0);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.pop_back();
+  axes.insert(axes.begin() + axis, ndim - 1);
+  return axes;
+}
+
+innermost_axis::innermost_axis(const char *name, const array &a, std::optional<int> along)
+    : own(along ? a : flatten(a)), axis(checked_axis(name, own, along.value_or(0))) {
+  int last = own.ndim() - 1;
+  if (std::vector<int> axes = order_with_last(axis, own.ndim()); axis < last && can_transpose(own, axes)) {
+    moved = compact(transposed(own, axes), last);
+    return;
+  }
+  own = moved = compact(own, last);
+  if (axis < last) {
+    rows_below below(name, own, axis);
     order = below.order();
-    array list = gather(name, list_of(own, a.ndim() - 1), {order.data(), nullptr, order.size()});
-    moved = assemble(own, along, below.dims(), list);
+    moved = assemble(own, axis, below.dims(), gather(name, list_of(own, last), order));
   }
 }
 
@@ -126,11 +136,22 @@ array innermost_axis::restored(const char *name, const array &list) const {
   if (own.get() == moved.get()) {
     return assemble(own, own.ndim(), {}, list);
   }
-  place_buffer back(order.size());
-  for (intptr_t i = 0; i < order.size(); i++) {
-    back.fill()[order[i]] = i;
+  if (!order.data()) {
+    return transposed(assemble(moved, moved.ndim(), {}, list), order_with_last_at(axis, own.ndim()));
   }
-  return assemble(own, own.ndim(), {}, gather(name, list, {back.data(), nullptr, back.size()}));
+  place_buffer back(order.size());
+  in_pieces(name, order.size(), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      back.fill()[order[i]] = i;
+    }
+  });
+  return assemble(own, own.ndim(), {}, gather(name, list, back));
+}
+
+array with_axis_last(const char *name, const array &a, int axis) {
+  int own = checked_axis(name, a, axis);
+  std::vector<int> axes = order_with_last(own, a.ndim());
+  return own == a.ndim() - 1 ? a : can_transpose(a, axes) ? transposed(a, axes) : innermost_axis(name, a, own).moved;
 }
 
 } // namespace dynd::nd

@@ -1,22 +1,33 @@
 // An axis moved inside of all others, for functions that work on rows. Private to dynd/call/.
 #pragma once
 
+#include <optional>
+
 #include "dynd/array/array.h"
 #include "dynd/eval/nested.h"
 
 namespace dynd::nd {
 
+/// The order of axes in which one of them is the last, and the order that undoes it.
+std::vector<int> order_with_last(int axis, int ndim);
+std::vector<int> order_with_last_at(int axis, int ndim);
+
 /// An axis as the last one of an array. What is between is equally long along it, or it is an error (broadcast).
 struct innermost_axis {
-  array own;          ///< compact down to its last axis
+  array own;          ///< compact down to its last axis, if the axis is its last or there is an order
   array moved;        ///< compact too, with the axis as the last
-  place_buffer order; ///< where each element of `moved` is in `own`; null: both are the same
+  place_buffer order; ///< where each element of `moved` is in `own`, where that cannot be transposed
+  int axis;           ///< of `own`
 
-  innermost_axis(const char *name, const array &a, int axis);
+  /// Without an axis, all elements are one row.
+  innermost_axis(const char *name, const array &a, std::optional<int> along);
   row_offsets rows() const { return rows_at(moved, moved.ndim() - 1); }
   array list() const { return list_of(moved, moved.ndim() - 1); }
-  /// Elements in the order of `moved`, in the shape and order of `own`.
+  /// Elements in the order of `moved`, in the shape of `own`.
   array restored(const char *name, const array &list) const;
 };
+
+/// The array with the axis as the last: a view, or where ragged rows are between a copy.
+array with_axis_last(const char *name, const array &a, int axis);
 
 } // namespace dynd::nd

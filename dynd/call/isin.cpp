@@ -40,11 +40,6 @@ struct complex_reader {
   }
 };
 
-array as_complex128(const array &list) {
-  return array(
-      copy_values(list.get(), access_mode::immutable, ndt::make_scalar(scalar_id::complex128), error_mode::nocheck));
-}
-
 // A table of the values, and a look-up for each element of the list.
 template <class Read>
 void find_keys(intptr_t count, Read element, intptr_t nvalues, Read value, bool invert, char *to) {
@@ -103,7 +98,8 @@ void find_numbers(const array &list, scalar_id scalar, const array &values, bool
     return compare_numbers(list, known, invert, to);
   }
   if (is_complex(scalar)) {
-    array numbers = as_complex128(list), wanted = as_complex128(known);
+    constexpr scalar_id complex = scalar_id::complex128;
+    array numbers = native_list(list, complex, false), wanted = native_list(known, complex, false);
     return find_keys(numbers.size(0), complex_reader{numbers->values().address}, wanted.size(0),
                      complex_reader{wanted->values().address}, invert, to);
   }
@@ -120,8 +116,6 @@ void find_texts(const array &list, const array &values, bool invert, char *to) {
   find_keys(texts.size(0), text_reader(texts), wanted.size(0), text_reader(wanted), invert, to);
 }
 
-const type_data *below_option(const type_data *type) { return type->kind == type_kind::option ? type->element : type; }
-
 } // namespace
 
 array isin(const array &a, const array &values, bool invert) {
@@ -129,40 +123,24 @@ array isin(const array &a, const array &values, bool invert) {
     missing_rows rows("isin", a);
     return rows.restored(isin(rows.operand(), values, invert));
   }
-  const type_data *own = below_option(a->type->dtype), *other = below_option(values->type->dtype);
   element_kind kind, of_values;
   bool numbers = find_element_kind(a->type->dtype, kind) && find_element_kind(values->type->dtype, of_values);
-  bool texts = is_text(own->kind) && is_text(other->kind) && is_string(own->kind) == is_string(other->kind);
-  if (!numbers && !texts) {
+  if (!numbers && !are_like_texts(a->type->dtype, values->type->dtype)) {
     fail(error_kind::type, "isin: " + std::string(a.type().dtype().str()) + " among " +
                                std::string(values.type().dtype().str()) +
                                ": only numbers, texts and bytes are looked up");
   }
   array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
   bool option = a->type->dtype->kind == type_kind::option;
-  intptr_t count = list.size(0);
-  space shape;
-  shape.ndim = 1;
-  shape.size[0] = count;
-  array found(new_result(shape, number_type(scalar_id::bool_, option)));
-  char *to = found->streams()[option].address;
-  if (option) {
-    char *valid = found->streams()[0].address;
-    const char *from = list->streams()[0].address;
-    intptr_t stride = list->strides(0)[0];
-    in_pieces("isin", count, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t i = begin; i < end; i++) {
-        valid[i] = from[i * stride];
-      }
-    });
-  }
-  list = option ? inside_of_options(list) : list;
+  array inside = option ? inside_of_options(list) : list, found = new_list<bool>(list.size(0));
+  char *to = found->values().address;
   if (numbers) {
-    find_numbers(list, kind.scalar, values, invert, to);
+    find_numbers(inside, kind.scalar, values, invert, to);
   } else {
     array known = drop_missing(list_of(compact(values, values.ndim() - 1), values.ndim() - 1));
-    find_texts(list, known, invert, to);
+    find_texts(inside, known, invert, to);
   }
+  found = option ? join_options(found, native_list(validity_of(list), scalar_id::bool_)) : found;
   if (a.ndim() == 0) {
     return at(found, 0);
   }

@@ -1,13 +1,14 @@
-// Joins: a table of the right side's keys, a look-up for each of the left side's, and gathers of both.
+// A table of the right side's keys, a look-up for each of the left side's, and gathers of both.
+#include "dynd/call/join.h"
+
 #include <algorithm>
 #include <atomic>
 #include <string>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/groups.h"
-#include "dynd/call/joined.h"
 #include "dynd/call/key_lists.h"
+#include "dynd/call/records.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
@@ -141,14 +142,9 @@ pair_places pairs_of(const matched_slots &matched, bool keeps_left) {
   right_rows rows(matched);
   intptr_t count = matched.left.size(0);
   const uint32_t *slot = values_of<uint32_t>(matched.left);
-  new_offsets first(count);
-  in_pieces("join", count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      first.fill()[i + 1] = slot[i] == none ? int64_t(keeps_left) : rows.offsets.length(slot[i]);
-    }
-  });
-  int64_t total = make_offsets("join", first.fill(), count);
-  pair_places pairs{place_buffer(total), place_buffer(total)};
+  row_offsets first = offsets_of(
+      "join", count, [&](intptr_t i) { return slot[i] == none ? int64_t(keeps_left) : rows.offsets.length(slot[i]); });
+  pair_places pairs{place_buffer(first.total()), place_buffer(first.total())};
   in_pieces_of_rows("join", first.at, count, [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
       int64_t from = slot[i] == none ? -1 : rows.offsets.at[slot[i]];
@@ -189,14 +185,6 @@ place_buffer unmatched_right(const matched_slots &matched) {
 
 // ---- the result -----------------------------------------------------------------------------------------------------
 
-array gathered(const array &list, const place_buffer &places) {
-  return gather("join", list, {places.data(), nullptr, places.size()});
-}
-
-array gathered_or_missing(const array &list, const place_buffer &places) {
-  return gather_or_missing("join", list, {places.data(), nullptr, places.size()});
-}
-
 bool contains(std::span<const std::string> names, const std::string &name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -234,7 +222,7 @@ public:
     if (how == join_kind::semi || how == join_kind::anti) {
       const uint32_t *slot = values_of<uint32_t>(matched.left);
       bool wants = how == join_kind::semi;
-      return gathered(left_, places_where(left_.size(0), [&](intptr_t i) { return (slot[i] != none) == wants; }));
+      return gather("join", left_, places_where(left_.size(0), [&](intptr_t i) { return (slot[i] != none) == wants; }));
     }
     pair_places pairs = pairs_of(matched, how != join_kind::inner);
     place_buffer more;
@@ -245,11 +233,13 @@ public:
   }
 
 private:
+  static std::vector<std::string> names_of(const array &structs) { return field_names(structs->type->dtype); }
+
   void check_names() const {
     if (on_.empty()) {
       fail(error_kind::value, "join: no key is given");
     }
-    std::vector<std::string> left = field_names(left_), right = field_names(right_);
+    std::vector<std::string> left = names_of(left_), right = names_of(right_);
     for (size_t k = 0; k < on_.size(); k++) {
       for (const auto *names : {&left, &right}) {
         if (!contains(*names, on_[k])) {
@@ -274,7 +264,6 @@ private:
     element_kind own, other;
     const type_data *a = left->type->dtype, *b = right->type->dtype;
     bool numbers = find_element_kind(a, own) && find_element_kind(b, other);
-    auto without_option = [](const type_data *t) { return t->kind == type_kind::option ? t->element : t; };
     bool exact = numbers;
     if (numbers && own.scalar != other.scalar) {
       scalar_id both = promote(own.scalar, other.scalar);
@@ -297,24 +286,25 @@ private:
 
   array records(const pair_places &pairs, join_kind how, const place_buffer &more) const {
     bool outer = how == join_kind::outer;
-    std::vector<std::string> names = field_names(left_);
+    std::vector<std::string> names = names_of(left_);
     std::vector<array> lists;
     place_buffer from_left = outer ? with_more(pairs.left, more.size(), nullptr) : pairs.left;
     place_buffer from_right = outer ? with_more(pairs.right, more.size(), more.data()) : pairs.right;
     for (const std::string &name : names) {
       array own = field(left_, name);
       if (outer && contains(on_, name)) {
-        const array both[] = {gathered(own, pairs.left), gathered(field(right_, name), more)};
+        const array both[] = {gather("join", own, pairs.left), gather("join", field(right_, name), more)};
         lists.push_back(compact(concat(both), 0));
       } else {
-        lists.push_back(outer ? gathered_or_missing(own, from_left) : gathered(own, pairs.left));
+        lists.push_back(outer ? gather_or_missing("join", own, from_left) : gather("join", own, pairs.left));
       }
     }
-    for (const std::string &name : field_names(right_)) {
+    for (const std::string &name : names_of(right_)) {
       if (!contains(on_, name)) {
         names.push_back(name);
         array own = field(right_, name);
-        lists.push_back(how == join_kind::inner ? gathered(own, from_right) : gathered_or_missing(own, from_right));
+        lists.push_back(how == join_kind::inner ? gather("join", own, from_right)
+                                                : gather_or_missing("join", own, from_right));
       }
     }
     return zip_lists(names, lists);

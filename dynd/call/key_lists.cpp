@@ -10,9 +10,8 @@
 namespace dynd::nd {
 
 marked_list marked_list::inside(const char *name) const {
-  array valid = validity_of(list);
   array both = new_list<bool>(list.size(0));
-  presence own = {valid->values().address, valid->value_strides()[0]}, outer = counts();
+  presence own = presence_of(list), outer = counts();
   bool *to = values_of<bool>(both);
   in_pieces(name, list.size(0), [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
@@ -23,20 +22,17 @@ marked_list marked_list::inside(const char *name) const {
 }
 
 array own_keys(const char *name, const array &list) {
-  bool ours = list->access == access_mode::immutable && (list->flags & flag_ours), texts = has_texts(list);
+  bool texts = has_texts(list);
   element_kind kind{};
   bool number = find_element_kind(list->type->dtype, kind) && !kind.option && !is_complex(kind.scalar);
   if (list.ndim() != 1 || !(texts || number)) {
     fail(error_kind::type, std::string(name) + ": elements of type " + std::string(list.type().element().str()) +
                                " are no keys; real numbers, bools, texts, bytes and structs of these are");
   }
-  if (texts) {
-    return ours ? list : gather_whole(list);
+  if (!texts) {
+    return native_list(list, kind.scalar);
   }
-  if (ours && !kind.swapped && list->value_strides()[0] == intptr_t(list->item_size())) {
-    return list;
-  }
-  return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(kind.scalar), error_mode::nocheck));
+  return list->access == access_mode::immutable && (list->flags & flag_ours) ? list : gather_whole(list);
 }
 
 text_reader::text_reader(const array &list) : texts_(list) {

@@ -1,5 +1,4 @@
-// Lists of keys: numbers, texts or bytes, with what is missing marked. Private to
-// dynd/call/.
+// Lists of keys: numbers, texts or bytes, with what is missing marked. Private to dynd/call/.
 #pragma once
 
 #include <span>

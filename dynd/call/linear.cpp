@@ -10,6 +10,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/blas.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/nested.h"
 
 namespace dynd::nd {
 
@@ -35,14 +36,15 @@ array strided_view(const char *name, const array &a, const size_list &sizes, con
   return array(std::move(view));
 }
 
-// An array that strides describe: its values are there, and its elements are numbers without rows.
+// An array that strides describe: its values are there, and its elements are numbers of a native type without rows.
 array as_strided(const char *name, const array &a) {
-  if (a->type->var_count || a->type->dtype->kind != type_kind::scalar) {
+  element_kind kind;
+  if (a->type->var_count || !find_element_kind(a->type->dtype, kind) || kind.option) {
     fail(error_kind::type, std::string(name) + ": takes strided arrays of numbers, not " + std::string(a.type().str()));
   }
   array ready = a;
-  ready.eval();
-  return ready;
+  return kind.swapped ? array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(kind.scalar)))
+                      : ready.eval();
 }
 
 // The axes of each group become one axis; a view where strides allow it, else a copy.
@@ -147,25 +149,17 @@ array tensordot(const array &left, const array &right, std::span<const int> a_ax
     fail(error_kind::value,
          "tensordot: " + std::to_string(a_axes.size()) + " axes of a and " + std::to_string(b_axes.size()) + " of b");
   }
-  auto checked = [](const array &x, std::span<const int> given, axis_list &summed) {
-    std::vector<bool> used(size_t(x.ndim()));
-    for (int axis : given) {
-      int own = checked_axis("tensordot", axis, x.ndim());
-      if (used[size_t(own)]) {
-        fail(error_kind::value, "tensordot: axis " + std::to_string(axis) + " is there twice");
-      }
-      used[size_t(own)] = true;
-      summed.push_back(own);
-    }
+  auto others = [](const array &x, const axis_list &summed) {
     axis_list kept;
     for (int d = 0; d < x.ndim(); d++) {
-      if (!used[size_t(d)]) {
+      if (std::find(summed.begin(), summed.end(), d) == summed.end()) {
         kept.push_back(d);
       }
     }
     return kept;
   };
-  axis_list a_summed, b_summed, a_kept = checked(a, a_axes, a_summed), b_kept = checked(b, b_axes, b_summed);
+  axis_list a_summed = checked_axes("tensordot", a_axes, a.ndim()), a_kept = others(a, a_summed);
+  axis_list b_summed = checked_axes("tensordot", b_axes, b.ndim()), b_kept = others(b, b_summed);
   size_list sizes;
   for (size_t i = 0; i < a_summed.size(); i++) {
     if (a.size(a_summed[i]) != b.size(b_summed[i])) {
@@ -216,11 +210,7 @@ public:
     all = without_others(all, {}, operands_.size());
     axis_list order;
     for (int label : output_) {
-      int axis = all.axis_of(label);
-      if (axis < 0) { // all operands have size 1 there
-        refuse("the result has no size for a label");
-      }
-      order.push_back(axis);
+      order.push_back(all.axis_of(label));
     }
     return transposed(all.a, order);
   }

@@ -9,6 +9,12 @@
 
 namespace dynd::nd {
 
+/// Whether elements of both types are texts, or of both bytes; they may be missing.
+inline bool are_like_texts(const type_data *a, const type_data *b) {
+  type_kind own = without_option(a)->kind, other = without_option(b)->kind;
+  return is_text(own) && is_text(other) && is_string(own) == is_string(other);
+}
+
 /// The texts of a list, which holds them or bytes, of a fixed length or not.
 class list_texts {
 public:

@@ -17,28 +17,17 @@
 
 namespace dynd::nd {
 
-void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions) {
-  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      for (int64_t i = rows.at[r]; i < rows.at[r + 1]; i++) {
-        positions[i] += rows.at[r];
-      }
-    }
-  });
-}
-
 namespace {
 
 array sorted_list(const char *name, const array &list, const row_offsets &rows, const ordering &order) {
   element_kind kind;
   if (find_element_kind(list->type->dtype, kind) && !kind.option) {
-    ordered_kind numbers(name, list);
-    return sorted_numbers(name, dense_numbers(list, numbers), kind.scalar, rows, order.descending);
+    return sorted_numbers(name, native_list(list, kind.scalar), kind.scalar, rows, order.descending);
   }
   place_buffer places(list.size(0));
   argsort_rows(name, order_keys(name, list, order), rows, places.fill());
   add_row_starts(name, rows, places.fill());
-  return gather(name, list, {places.data(), nullptr, places.size()});
+  return gather(name, list, places);
 }
 
 // The first elements of rows in order, as many of each as `taken` has.
@@ -46,12 +35,11 @@ array top_list(const char *name, const array &list, const row_offsets &rows, con
                const ordering &order) {
   element_kind kind;
   if (find_element_kind(list->type->dtype, kind) && !kind.option) {
-    return first_numbers(name, dense_numbers(list, ordered_kind(name, list)), kind.scalar, rows, taken,
-                         order.descending);
+    return first_numbers(name, native_list(list, kind.scalar), kind.scalar, rows, taken, order.descending);
   }
   place_buffer places(taken.total());
   first_of_rows(name, order_keys(name, list, order), rows, taken, places.fill());
-  return gather(name, list, {places.data(), nullptr, places.size()});
+  return gather(name, list, places);
 }
 
 } // namespace
@@ -64,10 +52,10 @@ array sort(const array &a, int axis, bool descending, const std::vector<std::str
   check_order("sort", a, by);
   innermost_axis inner("sort", a, axis);
   array list = inner.list();
-  if (list.size(0) == 0) {
-    return inner.own;
+  if (list.size(0) > 0) {
+    list = sorted_list("sort", list, inner.rows(), {.descending = descending, .by = by});
   }
-  return inner.restored("sort", sorted_list("sort", list, inner.rows(), {.descending = descending, .by = by}));
+  return inner.restored("sort", list);
 }
 
 array argsort(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
@@ -129,11 +117,7 @@ array top_k(const array &a, intptr_t k, int axis, const std::vector<std::string>
   }
   whole = compact(whole, along);
   row_offsets rows = rows_at(whole, along);
-  new_offsets taken(rows.count);
-  for (intptr_t r = 0; r < rows.count; r++) {
-    taken.fill()[r + 1] = std::min<int64_t>(k, rows.length(r));
-  }
-  make_offsets("top_k", taken.fill(), rows.count);
+  row_offsets taken = offsets_of("top_k", rows.count, [&](intptr_t r) { return std::min<int64_t>(k, rows.length(r)); });
   array found = top_list("top_k", list_of(whole, along), rows, taken, {.descending = true, .by = by});
   return whole->is_var(along) ? assemble(whole, along, {taken}, found) : assemble(whole, along, {k}, found);
 }
@@ -165,22 +149,25 @@ std::pair<array, array> comparable(const array &sorted, const array &values) {
     fail(error_kind::type,
          "searchsorted: " + std::string(values.type().dtype().str()) + " in " + std::string(sorted.type().str()));
   };
-  if (fields_of(sorted->type->dtype) || fields_of(values->type->dtype)) {
+  if (record_type_of(sorted->type->dtype) || record_type_of(values->type->dtype)) {
     refuse();
   }
   ordered_kind own("searchsorted", sorted), other("searchsorted", values);
-  if (bool(own.number) != bool(other.number)) {
-    refuse();
-  }
-  if (!own.number) {
+  if (are_like_texts(sorted->type->dtype, values->type->dtype)) {
     return {sorted, values};
+  }
+  if (!own.number || !other.number) {
+    refuse();
   }
   scalar_id common = promote(*own.number, *other.number);
   if (is_integer(*own.number) && is_integer(*other.number) && !is_integer(common)) {
     try {
       return {converted(sorted, own, scalar_id::uint64), converted(values, other, scalar_id::uint64)};
-    } catch (const error &) { // some are negative
-      common = scalar_id::int64;
+    } catch (const error &e) {
+      if (e.kind() != error_kind::overflow) {
+        throw;
+      }
+      common = scalar_id::int64; // some are negative
     }
   }
   return {converted(sorted, own, common), converted(values, other, common)};
@@ -212,24 +199,6 @@ int64_t place_of_key(const key_column &sorted, int64_t first, int64_t size, uint
   return begin - first + (size == 1 && sorted.key(begin) < below);
 }
 
-// Row r of the values is searched in row r of what is sorted; where that is one row, all are.
-void check_rows(const array &sorted, const array &values, intptr_t rows, intptr_t of_values) {
-  if (sorted.ndim() != values.ndim()) {
-    fail(error_kind::value, "searchsorted: values of " + std::to_string(values.ndim()) +
-                                " dimension(s) in rows of an array of " + std::to_string(sorted.ndim()));
-  }
-  array outside[] = {num(sorted), num(values)};
-  array own[] = {compact(outside[0], sorted.ndim() - 2), compact(outside[1], sorted.ndim() - 2)};
-  bool same = rows == of_values;
-  for (int d = 0; same && d < sorted.ndim() - 1; d++) {
-    row_offsets one = rows_at(own[0], d), other = rows_at(own[1], d);
-    same = one.count == other.count && std::equal(one.at, one.at + one.count + 1, other.at);
-  }
-  if (!same) {
-    fail(error_kind::value, "searchsorted: the values have other rows outside of their last axis than the array");
-  }
-}
-
 } // namespace
 
 array searchsorted(const array &sorted, const array &values, bool right) {
@@ -245,9 +214,13 @@ array searchsorted(const array &sorted, const array &values, bool right) {
   array whole = compact(sorted, sorted.ndim() - 1), from = compact(values, values.ndim() - 1);
   row_offsets rows = rows_at(whole, sorted.ndim() - 1);
   array list = list_of(from, values.ndim() - 1);
-  bool one_row = sorted.ndim() == 1;
+  bool one_row = sorted.ndim() == 1; // else row r of the values is searched in row r of what is sorted
+  if (!one_row && sorted.ndim() != values.ndim()) {
+    fail(error_kind::value, "searchsorted: values of " + std::to_string(values.ndim()) +
+                                " dimension(s) in rows of an array of " + std::to_string(sorted.ndim()));
+  }
   if (!one_row) {
-    check_rows(whole, from, rows.count, rows_at(from, values.ndim() - 1).count);
+    check_outside("searchsorted", {whole, from}, sorted.ndim() - 1);
   }
   auto [in, searched] = comparable(list_of(whole, sorted.ndim() - 1), list);
   order_keys keys("searchsorted", in, {.one_zero = true}), wanted("searchsorted", searched, {.one_zero = true});

@@ -12,8 +12,8 @@
 
 namespace dynd::nd {
 
-const type_data *fields_of(const type_data *type) {
-  const type_data *inside = type->kind == type_kind::option ? type->element : type;
+const type_data *record_type_of(const type_data *type) {
+  const type_data *inside = without_option(type);
   return inside->kind == type_kind::struct_ || inside->kind == type_kind::tuple ? inside : nullptr;
 }
 
@@ -31,14 +31,13 @@ bool find_ordered_kind(const type_data *dtype, bool &option, bool &swapped, std:
     return !is_complex(kind.scalar);
   }
   option = dtype->kind == type_kind::option;
-  const type_data *inside = option ? dtype->element : dtype;
-  return is_text(inside->kind);
+  return is_text(without_option(dtype)->kind);
 }
 
 void check_type(const char *name, const type_data *type) {
   bool option, swapped;
   std::optional<scalar_id> number;
-  if (const type_data *structs = fields_of(type)) {
+  if (const type_data *structs = record_type_of(type)) {
     for (int i = 0; i < structs->nfields; i++) {
       check_type(name, structs->fields[i].type);
     }
@@ -54,25 +53,15 @@ struct ordered_field {
   bool reversed;
 
   ordered_field(const char *name, const type_data *structs, std::string_view by) : reversed(false) {
-    number = find(structs, by);
+    number = find_field(structs, by);
     if (number < 0 && by.starts_with('-')) {
       reversed = true;
-      number = find(structs, by.substr(1));
+      number = find_field(structs, by.substr(1));
     }
     if (number < 0) {
-      fail(error_kind::value, std::string(name) + ": no field " + field_name_text(by.substr(by.starts_with('-'))) +
+      fail(error_kind::index, std::string(name) + ": no field " + field_name_text(by.substr(by.starts_with('-'))) +
                                   " to order by in " + std::string(ndt::type(structs).str()));
     }
-  }
-
-private:
-  static int find(const type_data *structs, std::string_view wanted) {
-    for (int i = 0; i < structs->nfields && structs->kind == type_kind::struct_; i++) {
-      if (structs->fields[i].name == wanted) {
-        return i;
-      }
-    }
-    return -1;
   }
 };
 
@@ -90,7 +79,7 @@ void check_order(const char *name, const array &a, const std::vector<std::string
   if (by.empty()) {
     return check_type(name, dtype);
   }
-  const type_data *structs = fields_of(dtype);
+  const type_data *structs = record_type_of(dtype);
   if (!structs || structs->kind != type_kind::struct_) {
     fail(error_kind::type,
          std::string(name) + ": only structs are ordered by fields, not " + std::string(a.type().dtype().str()));
@@ -98,15 +87,6 @@ void check_order(const char *name, const array &a, const std::vector<std::string
   for (const std::string &field : by) {
     check_type(name, structs->fields[ordered_field(name, structs, field).number].type);
   }
-}
-
-array dense_numbers(const array &list, const ordered_kind &kind) {
-  materialize(list.get());
-  bool ours = list->access == access_mode::immutable && (list->flags & flag_ours); // else they may change meanwhile
-  if (!ours || kind.swapped || list->value_strides()[0] != intptr_t(list->item_size())) {
-    return array(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(*kind.number), error_mode::nocheck));
-  }
-  return list;
 }
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
@@ -118,12 +98,9 @@ key_column::key_column(const char *name, const array &list, bool descending, boo
     list_ = gather_whole(list);
   }
   array inside = kind.option ? inside_of_options(list_) : list_;
-  if (kind.option) {
-    valid_ = list_->streams()[0].address;
-    valid_stride_ = list_->strides(0)[0];
-  }
+  is_there_ = presence_of(list_);
   if (kind.number) {
-    read_numbers(name, dense_numbers(inside, kind), *kind.number, one_zero);
+    read_numbers(name, native_list(inside, *kind.number), *kind.number, one_zero);
   } else {
     texts_ = list_texts(inside);
     read_texts(name);
@@ -177,7 +154,7 @@ order_keys::order_keys(const char *name, const array &list, const ordering &orde
   }
   add_presence(name, list);
   for (const std::string &by : order.by) {
-    ordered_field taken(name, fields_of(list->type->dtype), by);
+    ordered_field taken(name, record_type_of(list->type->dtype), by);
     add(name, field(list, taken.number), order.descending != taken.reversed, order);
   }
 }
@@ -190,7 +167,7 @@ void order_keys::add_presence(const char *name, const array &structs) {
 }
 
 void order_keys::add(const char *name, const array &list, bool descending, const ordering &order) {
-  const type_data *structs = fields_of(list->type->dtype);
+  const type_data *structs = record_type_of(list->type->dtype);
   if (!structs) {
     columns_.emplace_back(name, list, descending, order.one_zero);
     return;

@@ -31,22 +31,19 @@ struct ordered_kind {
 };
 
 /// The struct or tuple that elements are, which may be missing; null where they are something else.
-const type_data *fields_of(const type_data *type);
+const type_data *record_type_of(const type_data *type);
 
 /// A type error where the elements have no order: what is in ordered_kind has one, and structs and tuples of it, or
 /// options of these.
 void check_order(const char *name, const array &a, const std::vector<std::string> &by = {});
-
-/// Numbers of a native type that follow each other in memory, from a list of them.
-array dense_numbers(const array &list, const ordered_kind &kind);
 
 /// One key for each element of a list. Of a number it says all; of a text it is the beginning.
 class key_column {
 public:
   key_column(const char *name, const array &list, bool descending, bool one_zero);
 
-  bool may_be_missing() const { return valid_ != nullptr; }
-  bool is_missing(int64_t i) const { return valid_ && !valid_[i * valid_stride_]; }
+  bool may_be_missing() const { return bool(is_there_); }
+  bool is_missing(int64_t i) const { return !is_there_(i); }
   bool has_texts() const { return bool(texts_); }
   uint64_t key(int64_t i) const { return uint64_t(keys_[i]); }
   std::string_view text(int64_t i) const { return texts_[i]; }
@@ -71,8 +68,7 @@ private:
   array list_;
   list_texts texts_; // none of numbers
   place_buffer keys_;
-  const char *valid_ = nullptr;
-  intptr_t valid_stride_ = 0;
+  presence is_there_;
   bool descending_ = false;
 };
 

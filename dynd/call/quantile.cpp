@@ -1,3 +1,4 @@
+// Medians and quantiles: elements of rows by their places in the order, found without sorting where these are few.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -104,23 +105,12 @@ struct quantile_rows {
   row_offsets rows;
   ordered_kind kind;
   scalar_id scalar;
-  const char *valid = nullptr;
-  intptr_t valid_stride = 0;
+  presence is_there;
 
   quantile_rows(const char *name, const array &a, std::optional<int> axis)
-      : inner(axis ? innermost_axis(name, a, *axis) : innermost_axis(name, flatten(a), 0)), list(inner.list()),
-        rows(inner.rows()), kind(name, a), scalar(*kind.number) {
-    array inside = kind.option ? inside_of_options(list) : list;
-    if (kind.option) {
-      valid = list->streams()[0].address;
-      valid_stride = list->strides(0)[0];
-    }
-    if (scalar == scalar_id::float16) {
-      scalar = scalar_id::float32;
-      numbers = array(copy_values(inside.get(), access_mode::immutable, ndt::make_scalar(scalar), error_mode::nocheck));
-    } else {
-      numbers = dense_numbers(inside, kind);
-    }
+      : inner(name, a, axis), list(inner.list()), rows(inner.rows()), kind(name, a),
+        scalar(*kind.number == scalar_id::float16 ? scalar_id::float32 : *kind.number), is_there(presence_of(list)) {
+    numbers = native_list(kind.option ? inside_of_options(list) : list, scalar);
   }
 
   scalar_id result() const { return is_floating(*kind.number) ? *kind.number : scalar_id::float64; }
@@ -159,10 +149,9 @@ public:
   row_selection(const char *name, const quantile_rows &from, intptr_t row, intptr_t wanted, bits *codes)
       : name_(name), scalar_(from.scalar), codes_(codes), scratch_(codes + from.rows.length(row)) {
     const char *values = from.numbers->values().address + from.rows.at[row] * int64_t(sizeof(bits));
-    const char *valid = from.valid ? from.valid + from.rows.at[row] * from.valid_stride : nullptr;
     intptr_t n = from.rows.length(row);
-    if (valid) {
-      read_valid(values, valid, from.valid_stride, n);
+    if (from.is_there) {
+      read_present(values, from.is_there, from.rows.at[row], n);
     } else {
       read(values, n);
     }
@@ -208,14 +197,18 @@ private:
     has_nan_ = nan;
   }
 
-  void read_valid(const char *values, const char *valid, intptr_t stride, intptr_t n) {
-    for (intptr_t i = 0; i < n; i++) {
-      bits own = value_at(values, i);
-      bool there = valid[i * stride];
-      codes_[count_] = Code::encode(own, false);
-      has_nan_ |= there && Code::is_nan(own);
-      count_ += there;
-    }
+  // In one chunk: where an element goes depends on those before.
+  void read_present(const char *values, presence is_there, int64_t first, intptr_t n) {
+    auto add = [&](intptr_t, intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        bits own = value_at(values, i);
+        bool there = is_there(first + i);
+        codes_[count_] = Code::encode(own, false);
+        has_nan_ |= there && Code::is_nan(own);
+        count_ += there;
+      }
+    };
+    n < long_row ? add(0, 0, n) : in_chunks(name_, n, 1, add);
   }
 
   void sort_all() {
@@ -246,7 +239,7 @@ template <class F> void for_selections(const char *name, const quantile_rows &fr
         f(r, row);
       }
     };
-    for_rows(
+    for_short_and_long_rows(
         name, from.rows,
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
           scratch_values<bits> memory(2 * longest);
@@ -266,10 +259,7 @@ array nans(intptr_t count) {
 
 // Results of the rows in the type and shape they are wanted in.
 array finished(const quantile_rows &from, const array &a, std::optional<int> axis, bool keepdims, array found) {
-  if (from.result() != scalar_id::float64) {
-    found =
-        array(copy_values(found.get(), access_mode::immutable, ndt::make_scalar(from.result()), error_mode::nocheck));
-  }
+  found = native_list(found, from.result(), false);
   found = assemble(from.inner.moved, from.inner.moved.ndim() - 1, {}, found);
   if (keepdims && axis) {
     return with_unit_axis(found, *axis < 0 ? *axis + a.ndim() : *axis);

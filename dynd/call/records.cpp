@@ -4,7 +4,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/joined.h"
+#include "dynd/call/records.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
@@ -24,7 +24,7 @@ array zip_lists(std::span<const std::string> names, std::span<const array> lists
     immutable &= list->access == access_mode::immutable;
     ours &= (list->flags & flag_ours) != 0;
   }
-  ndt::type structs = names.empty() ? ndt::make_tuple(types) : ndt::make_struct(names, types);
+  ndt::type structs = ndt::make_record(names, types);
   access_mode access = immutable ? access_mode::immutable : writable ? access_mode::readwrite : access_mode::readonly;
   ref<array_block> block = new_block(ndt::make_strided_dim(structs).get(), access, ours ? flag_ours : 0);
   std::fill_n(block->strides(0), block->nstreams * block->all_ndim, 0);
@@ -114,16 +114,9 @@ private:
     }
     auto *made = reinterpret_cast<leaf *>(out->data + offset);
     made->function = of_kernel(self);
-    made->base.function = function_of(made->function->fields[0].list->item_size());
+    made->base.function = with_word(made->function->fields[0].list->item_size(),
+                                    [](auto word) { return reinterpret_cast<void *>(take<sizeof(word)>); });
     return end;
-  }
-
-  static void *function_of(size_t item) {
-    return item == 1   ? reinterpret_cast<void *>(take<1>)
-           : item == 2 ? reinterpret_cast<void *>(take<2>)
-           : item == 4 ? reinterpret_cast<void *>(take<4>)
-           : item == 8 ? reinterpret_cast<void *>(take<8>)
-                       : reinterpret_cast<void *>(take<16>);
   }
 
   // The numbers of a batch follow each other, in nearly all walks.
@@ -159,15 +152,7 @@ array members_now(const char *name, const record_field &field, const choices &wh
   in_pieces(name, start.size(), [&](intptr_t begin, intptr_t end) {
     which.places(field.member, begin, end - begin, start.fill() + begin);
   });
-  return gather(name, field.list, {start.data(), nullptr, start.size()});
-}
-
-std::vector<std::string> names_of(const type_data *record) {
-  std::vector<std::string> names;
-  for (int i = 0; i < record->nfields && record->kind == type_kind::struct_; i++) {
-    names.push_back(record->fields[i].name);
-  }
-  return names;
+  return gather(name, field.list, start);
 }
 
 array records_now(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
@@ -208,7 +193,7 @@ private:
     for (int i = 0; i < record->nfields; i++) {
       fields.push_back(of(self).field_at(block->lazy->input, i));
     }
-    array made = records_now("choose", names_of(record), fields, *of(self).which, of(self).numbers);
+    array made = records_now("choose", field_names(record), fields, *of(self).which, of(self).numbers);
     std::copy_n(made->size(), block->all_ndim, block->size());
     std::copy_n(made->strides(0), block->nstreams * block->all_ndim, block->strides(0));
     for (int s = block->type->var_count; s < block->nstreams; s++) { // those of an attempt that failed are none
@@ -233,7 +218,7 @@ private:
       for (int k = 0; k < type->nfields; k++) {
         inside.push_back({nd::field(field.list, k), field.member});
       }
-      values = choose_records("choose", names_of(type), inside, which, numbers, thread_settings());
+      values = choose_records("choose", field_names(type), inside, which, numbers, thread_settings());
     } else {
       values = assemble(numbers, numbers.ndim(), {}, members_now("choose", field, *which));
     }
@@ -263,7 +248,7 @@ array choose_records(const char *name, std::span<const std::string> names, std::
     types.push_back(field.list.type().element());
     inputs.push_back(field.list.get());
   }
-  ndt::type record = names.empty() ? ndt::make_tuple(types) : ndt::make_struct(names, types);
+  ndt::type record = ndt::make_record(names, types);
   ndt::type type = ndt::with_dtype(numbers.type(), record);
   ref<array_block> result =
       new_block(type.get(), access_mode::immutable, flag_ours, lazy_operation::bytes(int(inputs.size())));
@@ -275,7 +260,14 @@ array choose_records(const char *name, std::span<const std::string> names, std::
     std::copy_n(numbers->strides(s), numbers->ndim, result->strides(s));
   }
   auto elements = ref<lazy_elements>::adopt(new lazy_records(which, numbers, fields));
-  make_lazy(result.get(), {{}, {}, uint8_t(inputs.size()), false, 0, elements.get(), true}, inputs.data());
+  lazy_operation later = {.op = {},
+                          .computation = {},
+                          .ninputs = uint8_t(inputs.size()),
+                          .of_rows = false,
+                          .held = 0,
+                          .external = elements.get(),
+                          .of_elements = true};
+  make_lazy(result.get(), later, inputs.data());
   return array(std::move(result));
 }
 

@@ -1,7 +1,6 @@
 #include "dynd/call/reduction.h"
 
 #include <algorithm>
-#include <atomic>
 #include <climits>
 #include <cstring>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/counted_kernel.h"
 #include "dynd/call/signature.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/threads.h"
@@ -21,15 +21,10 @@ namespace {
 
 constexpr size_t max_state = 1 << 20;
 
-struct row_reduction : deferred_ckernel {
-  kernel of;
+struct row_reduction : counted_kernel<row_reduction> {
+  kernel given; // which has the texts
   const dynd_reduction *functions;
   size_t room; // of a state
-  std::atomic<intptr_t> refs{1};
-
-  static row_reduction *from(const deferred_ckernel *self) {
-    return const_cast<row_reduction *>(static_cast<const row_reduction *>(self));
-  }
 };
 
 struct reduction_leaf {
@@ -66,7 +61,7 @@ public:
     try {
       return for_each_piece(intptr_t(count), [&](intptr_t i) { return run_piece(first, size_t(i), states); });
     } catch (...) {
-      return report(frame_, dynd_error_memory, "no memory for the pieces of a reduction");
+      return report_caught(frame_);
     }
   }
 
@@ -170,7 +165,7 @@ intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, in
   if (ckernel_builder_ensure_capacity_leaf(out, size_t(end)) != dynd_ok) {
     return dynd_error_memory;
   }
-  const row_reduction *owner = row_reduction::from(self);
+  const row_reduction *owner = row_reduction::of(self);
   auto *leaf = reinterpret_cast<reduction_leaf *>(out->data + offset);
   leaf->owner = owner;
   leaf->scratch = ckernel_builder_reserve_scratch(out, 2 * owner->room);
@@ -221,24 +216,18 @@ void check_rows(const deferred_ckernel &k, const kernel_signature &signature) {
 kernel reduction_kernel(const kernel &reduction) {
   check_functions(*reduction);
   auto made = std::make_unique<row_reduction>();
-  made->of = reduction;
+  made->given = reduction;
   made->functions = static_cast<const dynd_reduction *>(reduction->data_ptr);
   made->room = (made->functions->state_size + 63) / 64 * 64;
-  deferred_ckernel &base = *made;
+  deferred_ckernel &base = *made, own = base;
   base = {};
   std::memcpy(&base, reduction.get(),
               std::min<size_t>(reduction->size, sizeof(base))); // it may be an older, smaller one
-  base.size = sizeof(deferred_ckernel);
+  base.size = own.size;
+  base.retain = own.retain;
+  base.release = own.release;
   base.prototype = core_operation_funcproto_id;
   base.instantiate = make_leaf;
-  base.retain = [](const deferred_ckernel *self) {
-    row_reduction::from(self)->refs.fetch_add(1, std::memory_order_relaxed);
-  };
-  base.release = [](const deferred_ckernel *self) {
-    if (row_reduction::from(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      delete row_reduction::from(self);
-    }
-  };
   check_rows(*made, read_signature(*made));
   return kernel::adopt(made.release());
 }

@@ -66,15 +66,6 @@ std::optional<op_id> find_operation(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_aggregate(std::string_view name) {
-  for (size_t i = 0; i < aggregate_count; i++) {
-    if (aggregate_of(aggregate_id(i)).name == name) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // Under the lock; empty where there is none.
 callable find(const registry &all, std::string_view name) {
   if (std::optional<op_id> op = find_operation(name)) {
@@ -92,7 +83,7 @@ void check_offer(const registry &all, const overload &offered) {
          "\"" + name + "\" cannot be the name of a kernel: it is not an identifier that begins with a letter");
   }
   callable known = find(all, name);
-  if (is_aggregate(name) || (all.reserved.count(name) && !known)) {
+  if (find_aggregate(name) || (all.reserved.count(name) && !known)) {
     fail(error_kind::value, name + ": the name is taken, by a function of the library or a word of the language");
   }
   if (known) {
@@ -134,19 +125,17 @@ struct loading {
 
 thread_local loading *current_loading = nullptr;
 
-// Whether the kernel can be an overload beside those that were offered before it: check_overload says the same of what
-// is registered.
+// Whether the kernel can be an overload beside those of its name that were offered before it.
 void check_beside(const overload &made, const std::vector<std::unique_ptr<overload>> &offered) {
   std::string_view name = made.function->name;
+  std::vector<const overload *> known;
   for (const std::unique_ptr<overload> &other : offered) {
-    signature_order order = compare(made.signature, other->signature);
-    auto decides_between = [&](const std::unique_ptr<overload> &both) {
-      return both->function->name == name && decides(both->signature, made.signature, other->signature);
-    };
-    bool unclear = order == signature_order::unclear && std::none_of(offered.begin(), offered.end(), decides_between);
-    if (other->function->name == name && (order == signature_order::same || unclear)) {
-      fail(error_kind::value, std::string(name) + ": the plug-in registers it twice for the same operands");
+    if (other->function->name == name) {
+      known.push_back(other.get());
     }
+  }
+  if (ambiguous_with(known, made)) {
+    fail(error_kind::value, std::string(name) + ": the plug-in registers it twice for the same operands");
   }
 }
 

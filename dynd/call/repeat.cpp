@@ -42,6 +42,10 @@ array repeat_numbers(const char *name, const array &a, intptr_t times, int axis,
     part *= size[size_t(d)];
   }
   size[size_t(axis)] = checked_product(name, own, times);
+  intptr_t bytes = intptr_t(a->item_size());
+  for (intptr_t one : size) {
+    bytes = checked_product(name, bytes, one);
+  }
   written_numbers result(a.type().dtype(), size);
   array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
   bool gaps = false;
@@ -69,23 +73,19 @@ array repeat(const array &a, const array &repeats, std::optional<int> axis) {
     return rows.restored(repeat(rows.operand(0), rows.operand(1), own));
   }
   if (repeats.ndim() == 0 && has_numbers_of_one_size(a)) {
-    int64_t times = values_of<int64_t>(int_list("repeat", "repeats", with_unit_axis(repeats, 0)))[0];
-    check_not_negative("repeat", "the number", times, 0);
-    int own = checked_axis("repeat", a, *axis);
-    return repeat_numbers("repeat", a, times, own, true);
+    array times = int_list("repeat", "repeats", with_unit_axis(repeats, 0));
+    check_not_negative("repeat", "the number", times);
+    return repeat_numbers("repeat", a, values_of<int64_t>(times)[0], checked_axis("repeat", a, *axis), true);
   }
   axis_parts parts("repeat", one_size_outside(a), *axis);
   array own = repeats.ndim() ? one_size_outside(repeats) : with_unit_axis(repeats, 0);
   array list = int_list("repeat", "repeats", own);
   const int64_t *times = values_of<int64_t>(list);
-  for (intptr_t i = 0; i < list.size(0); i++) {
-    check_not_negative("repeat", "the number", times[i], i);
-  }
+  check_not_negative("repeat", "the number", list);
   intptr_t total = parts.rows.total(), n = list.size(0);
   bool in_rows = own.ndim() == parts.axis + 1 && parts.axis > 0;
   if (in_rows) {
-    row_offsets other = rows_at(compact(own, parts.axis), parts.axis);
-    in_rows = other.count == parts.rows.count && std::equal(other.at, other.at + other.count + 1, parts.rows.at);
+    in_rows = same_rows("repeat", rows_at(compact(own, parts.axis), parts.axis), parts.rows);
   }
   bool one_each = own.ndim() == 1 && !parts.is_var() && n == parts.whole.size(parts.axis);
   if (n != 1 && !in_rows && !one_each) {
@@ -96,17 +96,17 @@ array repeat(const array &a, const array &repeats, std::optional<int> axis) {
   row_offsets runs = offsets_of("repeat", total, times_of);
   place_buffer start(runs.total());
   for_rows("repeat", runs, [&](intptr_t i) { std::fill(start.fill() + runs.at[i], start.fill() + runs.at[i + 1], i); });
-  array taken = gather("repeat", parts.list(), {start.data(), nullptr, start.size()});
-  new_offsets rows(parts.rows.count);
-  for (intptr_t r = 0; r <= rows.count; r++) {
-    rows.fill()[r] = runs.at[parts.rows.at[r]];
-  }
+  array taken = gather("repeat", parts.list(), start);
   bool one_size = !parts.is_var() && !(in_rows && n != 1);
   intptr_t size = 0;
   for (intptr_t i = 0; one_size && i < parts.whole.size(parts.axis); i++) {
     size = checked_sum("repeat", size, times[n == 1 ? 0 : i]);
   }
-  return one_size ? assemble(parts.whole, parts.axis, {size}, taken) : assemble(parts.whole, parts.axis, {rows}, taken);
+  if (one_size) {
+    return assemble(parts.whole, parts.axis, {size}, taken);
+  }
+  auto begin_of = [&](intptr_t r) { return runs.at[parts.rows.at[r]]; };
+  return assemble(parts.whole, parts.axis, {offsets_at("repeat", parts.rows.count, begin_of)}, taken);
 }
 
 namespace {
@@ -126,11 +126,9 @@ array tile_axis(const array &a, intptr_t times, int axis) {
   row_offsets rows = offsets_of("tile", parts.rows.count,
                                 [&](intptr_t r) { return checked_product("tile", parts.rows.length(r), times); });
   intptr_t count = checked_product("tile", parts.rows.count, times);
-  place_buffer start(count);
-  for (intptr_t i = 0; i < count; i++) {
-    start.fill()[i] = parts.rows.at[i / times];
-  }
   row_offsets runs = offsets_of("tile", count, [&](intptr_t i) { return parts.rows.length(i / times); });
+  place_buffer start(count);
+  for_rows("tile", runs, [&](intptr_t i) { start.fill()[i] = parts.rows.at[i / times]; });
   array taken = gather("tile", parts.list(), {start.data(), runs.at, count});
   return parts.is_var()
              ? assemble(parts.whole, parts.axis, {rows}, taken)

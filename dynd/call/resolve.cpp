@@ -53,7 +53,7 @@ class candidate {
 public:
   explicit candidate(const overload &o) : overload_(o), operands_(o.signature.operands) {}
 
-  /// Fills in the resolution, and returns how good it fits; `why` says why it does not.
+  /// Fills in the resolution, and returns how well it fits; `why` says why it does not.
   fit match(array_block *const *blocks, int count, resolution &found) {
     blocks_ = blocks;
     found.chosen = &overload_;
@@ -330,18 +330,29 @@ void forget_overloads(callable_state &state, const void *library) {
   retire_resolutions(state);
 }
 
-void check_overload(const callable_state &state, const overload &added) {
-  for (const std::unique_ptr<overload> &other : state.overloads) {
+const overload *ambiguous_with(std::span<const overload *const> known, const overload &added) {
+  for (const overload *other : known) {
     signature_order order = compare(added.signature, other->signature);
-    bool decided = order == signature_order::unclear &&
-                   std::any_of(state.overloads.begin(), state.overloads.end(), [&](const auto &both) {
-                     return decides(both->signature, added.signature, other->signature);
-                   });
-    if (order == signature_order::same || (order == signature_order::unclear && !decided)) {
-      fail(error_kind::type, state.name + ": " + std::string(added.signature.type.str()) + " is ambiguous with " +
-                                 std::string(other->signature.type.str()) + ", which it has already" +
-                                 (state.library.empty() ? "" : ", from " + state.library));
+    auto decides_between = [&](const overload *both) {
+      return decides(both->signature, added.signature, other->signature);
+    };
+    if (order == signature_order::same ||
+        (order == signature_order::unclear && std::none_of(known.begin(), known.end(), decides_between))) {
+      return other;
     }
+  }
+  return nullptr;
+}
+
+void check_overload(const callable_state &state, const overload &added) {
+  std::vector<const overload *> known;
+  for (const std::unique_ptr<overload> &own : state.overloads) {
+    known.push_back(own.get());
+  }
+  if (const overload *other = ambiguous_with(known, added)) {
+    fail(error_kind::type, state.name + ": " + std::string(added.signature.type.str()) + " is ambiguous with " +
+                               std::string(other->signature.type.str()) + ", which it has already" +
+                               (state.library.empty() ? "" : ", from " + state.library));
   }
   auto number = [](const core_pattern &p) {
     return p.dtype->kind != type_kind::struct_ && p.dtype->kind != type_kind::tuple;

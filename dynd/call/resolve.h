@@ -24,7 +24,7 @@ struct overload {
 /// A checked kernel (check_kernel) as an overload; what is wrong with its signature is a type error.
 overload make_overload(const kernel &k);
 
-/// How good an overload fits.
+/// How well an overload fits.
 enum class fit { exact, lossless, like_numpy, none };
 
 /// An overload for given types.
@@ -61,6 +61,8 @@ struct callable_state : counted {
   static void wait_at_fork(); ///< from now on a fork waits for the mutex
 };
 
+/// The first of some overloads between which and another one nothing decides, for some operands; null: there is none.
+const overload *ambiguous_with(std::span<const overload *const> known, const overload &added);
 /// Whether an overload may be added; the caller holds the mutex. Otherwise a type error.
 void check_overload(const callable_state &state, const overload &added);
 

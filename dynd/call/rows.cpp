@@ -1,6 +1,7 @@
 // Lengths and numbers of rows; axes that are joined, split, padded, moved.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include "dynd/array/layout.h"
@@ -85,31 +86,24 @@ array flatten(const array &a, std::optional<int> axis) {
     return assemble(whole, joined - 1, {both}, list);
   }
   row_offsets outer = rows_at(whole, joined - 1), inner = rows_at(whole, joined);
-  new_offsets both(outer.count);
-  for (intptr_t r = 0; r <= outer.count; r++) {
-    both.fill()[r] = inner.at[outer.at[r]];
-  }
-  return assemble(whole, joined - 1, {both}, list);
+  auto begin_of = [&](intptr_t r) { return inner.at[outer.at[r]]; };
+  return assemble(whole, joined - 1, {offsets_at("flatten", outer.count, begin_of)}, list);
 }
 
 namespace {
 
 array rows_of_one_length(const axis_parts &parts, int64_t each) {
-  bool var = parts.axis > 0 && parts.whole->is_var(parts.axis);
-  new_offsets fewer(var ? parts.rows.count : 0);
-  for (intptr_t r = 0; r < parts.rows.count; r++) {
+  for_rows("unflatten", parts.rows, [&](intptr_t r) {
     int64_t length = parts.rows.length(r);
     if (each == 0 || length % each) {
       std::string where = parts.axis ? " of " + row_name(parts.whole, parts.axis, r) : "";
       fail(error_kind::value, "unflatten: the " + std::to_string(length) + " elements" + where + " are no rows of " +
                                   std::to_string(each));
     }
-    if (var) {
-      fewer.fill()[r + 1] = parts.rows.at[r + 1] / each;
-    }
-  }
-  if (var) {
-    fewer.fill()[0] = 0;
+  });
+  if (parts.axis > 0 && parts.whole->is_var(parts.axis)) {
+    auto begin_of = [&](intptr_t r) { return each ? parts.rows.at[r] / each : 0; };
+    row_offsets fewer = offsets_at("unflatten", parts.rows.count, begin_of);
     return assemble(parts.whole, parts.axis, {fewer, intptr_t(each)}, parts.list());
   }
   intptr_t size = parts.axis ? parts.whole.size(parts.axis) : parts.rows.total();
@@ -122,9 +116,9 @@ array unflatten(const array &a, const array &lengths, int axis) {
   axis_parts parts("unflatten", one_size_outside(a), axis);
   array own = lengths;
   if (lengths.ndim() == 0) { // rows of one length
-    int64_t each = values_of<int64_t>(int_list("unflatten", "lengths", with_unit_axis(lengths, 0)))[0];
-    check_not_negative("unflatten", "length", each, 0);
-    return rows_of_one_length(parts, each);
+    array each = int_list("unflatten", "lengths", with_unit_axis(lengths, 0));
+    check_not_negative("unflatten", "length", each);
+    return rows_of_one_length(parts, values_of<int64_t>(each)[0]);
   }
   own = compact(one_size_outside(own), own.ndim() - 1);
   if (own.ndim() != parts.axis + 1) {
@@ -133,23 +127,21 @@ array unflatten(const array &a, const array &lengths, int axis) {
   }
   array list = int_list("unflatten", "lengths", own);
   const int64_t *length = values_of<int64_t>(list);
-  for (intptr_t i = 0; i < list.size(0); i++) {
-    check_not_negative("unflatten", "length", length[i], i);
-  }
+  check_not_negative("unflatten", "length", list);
   row_offsets rows = offsets_of("unflatten", list.size(0), [&](intptr_t i) { return length[i]; });
   row_offsets outer = rows_at(own, parts.axis);
   if (outer.count != parts.rows.count) {
     fail(error_kind::value,
          "unflatten: lengths for " + std::to_string(outer.count) + " rows, not " + std::to_string(parts.rows.count));
   }
-  for (intptr_t r = 0; r < outer.count; r++) {
+  for_rows("unflatten", outer, [&](intptr_t r) {
     int64_t sum = rows.at[outer.at[r + 1]] - rows.at[outer.at[r]];
     if (sum != parts.rows.length(r)) {
       std::string where = parts.axis ? " of " + row_name(parts.whole, parts.axis, r) : "";
       fail(error_kind::value, "unflatten: the lengths" + where + " add up to " + std::to_string(sum) + ", not to " +
                                   std::to_string(parts.rows.length(r)));
     }
-  }
+  });
   return assemble(own, own.ndim(), {rows}, parts.list());
 }
 
@@ -157,20 +149,12 @@ array unflatten(const array &a, const array &lengths, int axis) {
 
 namespace {
 
-// An item of numbers that are only moved.
-template <size_t Size> struct moved;
-template <> struct moved<1> { using type = uint8_t; };
-template <> struct moved<2> { using type = uint16_t; };
-template <> struct moved<4> { using type = uint32_t; };
-template <> struct moved<8> { using type = uint64_t; };
-template <> struct moved<16> { using type = unsigned __int128; };
-
 // Numbers that follow each other: all that a row of the result is long is read, where the list goes on so far, so that
 // no branch depends on a row's length.
-template <size_t Size>
+template <class Word>
 void fill_rows(const axis_parts &parts, const row_offsets &rows, const char *list, const char *value, char *result,
                intptr_t begin, intptr_t end) {
-  typedef typename moved<Size>::type item __attribute__((may_alias, aligned(1)));
+  typedef Word item __attribute__((may_alias, aligned(1)));
   auto *from = reinterpret_cast<const item *>(list);
   auto *to = reinterpret_cast<item *>(result);
   const item fill = *reinterpret_cast<const item *>(value);
@@ -196,22 +180,14 @@ array resized_numbers(const char *name, const axis_parts &parts, const row_offse
   if (item == 0 || list->value_strides()[0] != intptr_t(item)) {
     return {};
   }
-  space shape;
-  shape.ndim = 1;
-  shape.size[0] = rows.total();
-  array result(new_result(shape, value ? list.type().element() : ndt::make_option(list.type().element())));
-  auto fill = [&](const char *from, size_t size, const char *with, char *to) {
-    in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-      auto *function = size == 1   ? fill_rows<1>
-                       : size == 2 ? fill_rows<2>
-                       : size == 4 ? fill_rows<4>
-                       : size == 8 ? fill_rows<8>
-                                   : fill_rows<16>;
-      function(parts, rows, from, with, to, begin, end);
-    });
-  };
+  array result = new_list(value ? list.type().element() : ndt::make_option(list.type().element()), rows.total());
   alignas(16) const char zeros[max_scalar_size] = {};
-  fill(list->values().address, item, value ? value->values().address : zeros, result->values().address);
+  const char *from = list->values().address, *with = value ? value->values().address : zeros;
+  with_word(item, [&](auto word) {
+    in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+      fill_rows<decltype(word)>(parts, rows, from, with, result->values().address, begin, end);
+    });
+  });
   if (!value) {
     char *valid = result->streams()[0].address;
     for_rows(name, rows, [&](intptr_t r) {
@@ -237,8 +213,7 @@ array resized(const char *name, const axis_parts &parts, const row_offsets &rows
       to[i] = i < own ? first + i : -1;
     }
   });
-  list_places places = {start.data(), nullptr, start.size()};
-  return value ? gather_or_fill(name, list, places, value) : gather_or_missing(name, list, places);
+  return value ? gather_or_fill(name, list, start, value) : gather_or_missing(name, list, start);
 }
 
 void check_width(const char *name, intptr_t width) {
@@ -287,12 +262,12 @@ array from_dense(const array &a, const array &lengths, int axis) {
                                 std::to_string(parts.rows.count) + " rows of axis " + std::to_string(parts.axis));
   }
   const int64_t *length = values_of<int64_t>(list);
-  for (intptr_t r = 0; r < parts.rows.count; r++) {
+  for_rows("from_dense", parts.rows, [&](intptr_t r) {
     if (length[r] < 0 || length[r] > parts.rows.length(r)) {
       fail(error_kind::value, "from_dense: " + row_name(parts.whole, parts.axis, r) + " has " +
                                   std::to_string(parts.rows.length(r)) + " elements, not " + std::to_string(length[r]));
     }
-  }
+  });
   row_offsets rows = offsets_of("from_dense", parts.rows.count, [&](intptr_t r) { return length[r]; });
   array taken = gather("from_dense", parts.list(), {parts.rows.at, rows.at, rows.count});
   return parts.axis == 0 ? taken : assemble(parts.whole, parts.axis, {rows}, taken);
@@ -303,10 +278,9 @@ array from_dense(const array &a, const array &lengths, int axis) {
 namespace {
 
 // With rows that may be missing: one axis after another.
-array flip_rows(const array &a, std::optional<std::span<const int>> axes) {
+array flip_rows(const array &a, std::span<const int> axes) {
   array flipped = a;
-  for (int i = 0, ndim = rows_ndim(a->type); i < (axes ? int(axes->size()) : ndim); i++) {
-    int axis = axes ? dynd::checked_axis("flip", (*axes)[size_t(i)], ndim) : i;
+  for (int axis : axes) {
     missing_rows rows("flip", flipped, axis);
     std::vector<index> indices(size_t(axis), index{index::slice, 0, {}, {}, {}});
     indices.push_back({index::slice, 0, {}, {}, -1});
@@ -318,15 +292,15 @@ array flip_rows(const array &a, std::optional<std::span<const int>> axes) {
 } // namespace
 
 array flip(const array &a, std::optional<std::span<const int>> axes) {
+  std::vector<int> own(size_t(rows_ndim(a->type)));
+  std::iota(own.begin(), own.end(), 0);
+  own = axes ? checked_axes("flip", *axes, int(own.size())) : own;
   if (has_missing_rows(a->type)) {
-    return flip_rows(a, axes);
+    return flip_rows(a, own);
   }
   std::vector<index> indices(size_t(a.ndim()), index{index::slice, 0, {}, {}, {}});
-  for (size_t d = 0; !axes && d < indices.size(); d++) {
-    indices[d].step = -1;
-  }
-  for (int axis : axes.value_or(std::span<const int>())) {
-    indices[size_t(checked_axis("flip", a, axis))].step = -1;
+  for (int axis : own) {
+    indices[size_t(axis)].step = -1;
   }
   return at(a, indices);
 }

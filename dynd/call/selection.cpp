@@ -1,13 +1,12 @@
 #include "dynd/call/selection.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/axis_parts.h"
-#include "dynd/call/joined.h"
+#include "dynd/call/innermost_axis.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
@@ -23,23 +22,7 @@ namespace {
 
 // 0, 1, 2, ... in the shape of an array that is compact down to its last axis.
 array numbered(const array &a) {
-  intptr_t count = a.ndim() ? list_of(a, a.ndim() - 1).size(0) : 1;
-  array numbers = new_list<int64_t>(count);
-  int64_t *to = values_of<int64_t>(numbers);
-  in_pieces("mask", count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = i;
-    }
-  });
-  return assemble(a, a.ndim(), {}, numbers);
-}
-
-array moved_to_end(const array &a, int axis, bool back) {
-  int axes[max_ndim], n = a.ndim();
-  for (int d = 0; d < n; d++) {
-    axes[d] = back ? (d == axis ? n - 1 : d < axis ? d : d - 1) : (d == n - 1 ? axis : d < axis ? d : d + 1);
-  }
-  return transposed(a, {axes, size_t(n)});
+  return assemble(a, a.ndim(), {}, counted_list(a.ndim() ? list_of(a, a.ndim() - 1).size(0) : 1));
 }
 
 } // namespace
@@ -81,10 +64,8 @@ bool stretch(const array &a, const array &b, int axis) {
 // Array and index with the same axes outside of this one, as they broadcast: rows of the array are repeated.
 array take_stretched(const array &a, const array &index, int axis) {
   array whole = compact(a, axis), rows = list_of(whole, axis - 1), lined = compact(index, axis);
-  array number = new_list<int64_t>(rows.size(0)), none = new_list<int64_t>(list_of(lined, axis - 1).size(0));
-  std::iota(values_of<int64_t>(number), values_of<int64_t>(number) + number.size(0), int64_t(0));
-  std::fill_n(values_of<int64_t>(none), none.size(0), int64_t(0));
-  const array outside[] = {assemble(whole, axis, {1}, number), assemble(lined, axis, {1}, none)};
+  array none = counted_list(list_of(lined, axis - 1).size(0)); // for its shape
+  const array outside[] = {assemble(whole, axis, {1}, counted_list(rows.size(0))), assemble(lined, axis, {1}, none)};
   const array both[] = {outside[0], lined};
   array taken = compact(broadcast_arrays(outside)[0], axis), places = list_of(taken, axis);
   places = array(copy_values(places.get(), access_mode::immutable));
@@ -116,8 +97,15 @@ array take_along_axis(const array &a, const array &index, int axis) {
     fail(error_kind::index, "take_along_axis: the index has " + std::to_string(index.ndim()) +
                                 " dimension(s), the array " + std::to_string(a.ndim()));
   }
-  return moved_to_end(take_along_axis(moved_to_end(a, along, false), moved_to_end(index, along, false), -1), along,
-                      true);
+  std::vector<int> inside = order_with_last(along, a.ndim());
+  for (const array &one : both) {
+    if (!can_transpose(one, inside)) {
+      fail(error_kind::type, "take_along_axis: a ragged axis inside of axis " + std::to_string(along) + ": " +
+                                 std::string(one.type().str()));
+    }
+  }
+  return transposed(take_along_axis(transposed(a, inside), transposed(index, inside), -1),
+                    order_with_last_at(along, a.ndim()));
 }
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -170,18 +158,6 @@ void split_places(const array &a, int axis, place_buffer &places, int64_t *posit
     });
   }
   places = rows;
-}
-
-// The same memory.
-array list_of_places(const place_buffer &places) {
-  ndt::type type = ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64));
-  ref<array_block> block = new_block(type.get(), access_mode::immutable, flag_ours);
-  block->size()[0] = places.size();
-  block->value_strides()[0] = sizeof(int64_t);
-  char *address = reinterpret_cast<char *>(const_cast<int64_t *>(places.data()));
-  block->values() = {address, ref<counted>(places.owner()).take(), slot_kind::none};
-  note_density(*block);
-  return array(std::move(block));
 }
 
 } // namespace
@@ -308,8 +284,8 @@ array mask(const array &a, const array &mask, std::optional<int> axis) {
   array places(evaluate(logic::chosen, {operands, 3}));
   places = compact(places, places.ndim() - 1);
   array start = list_of(places, places.ndim() - 1);
-  list_places at = {values_of<int64_t>(start), nullptr, start.size(0)};
-  return assemble(places, places.ndim(), {}, gather_or_missing("mask", list_of(whole, a.ndim() - 1), at));
+  return assemble(places, places.ndim(), {},
+                  gather_or_missing("mask", list_of(whole, a.ndim() - 1), place_buffer(start)));
 }
 
 array nth(const array &a, intptr_t i, int axis, const array &empty) {
@@ -329,11 +305,10 @@ array nth(const array &a, intptr_t i, int axis, const array &empty) {
     }
   });
   array list = list_of(whole, along);
-  list_places places = {start.data(), nullptr, rows.count};
   if (!empty) {
-    return assemble(whole, along, {}, gather_or_missing("nth", list, places));
+    return assemble(whole, along, {}, gather_or_missing("nth", list, start));
   }
-  return assemble(whole, along, {}, gather_or_fill("nth", list, places, element_from("nth", "empty", empty, list)));
+  return assemble(whole, along, {}, gather_or_fill("nth", list, start, element_from("nth", "empty", empty, list)));
 }
 
 } // namespace dynd::nd

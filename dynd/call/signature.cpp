@@ -11,9 +11,6 @@ namespace dynd {
 
 namespace {
 
-// The type of the values that are there.
-const type_data *value_of(const type_data *t) { return t->kind == type_kind::option ? t->element : t; }
-
 class reader {
 public:
   explicit reader(const deferred_ckernel &kernel) : kernel_(kernel) {}
@@ -72,7 +69,7 @@ private:
       made.dims.push_back(ndt::dimension_of(t));
     }
     made.dtype = ndt::type(t);
-    const type_data *value = value_of(t);
+    const type_data *value = without_option(t);
     bool symbol = value->kind == type_kind::variable || (value->kind == type_kind::family && !result);
     if (!symbol && (t->abstract || !has_c_layout(t))) {
       wrong(std::string("has an operand that a kernel cannot have: ") + type->text +
@@ -83,7 +80,7 @@ private:
   }
 
   void check_keyword(const type_field &f) {
-    const type_data *t = f.type->kind == type_kind::option ? f.type->element : f.type;
+    const type_data *t = without_option(f.type);
     if (t->kind != type_kind::scalar && t->kind != type_kind::string) {
       wrong(std::string("has a keyword ") + f.name + " that is no bool, number or string: " + f.type->text);
     }
@@ -170,7 +167,7 @@ private:
         names.push_back(d.name);
       }
     }
-    if (const type_data *value = value_of(p.dtype.get()); value->kind == type_kind::variable) {
+    if (const type_data *value = without_option(p.dtype.get()); value->kind == type_kind::variable) {
       names.emplace_back(value->name);
     }
   }
@@ -238,7 +235,7 @@ signature_order compare_values(ndt::type a, ndt::type b) {
 
 // What cannot be missing is more specific.
 signature_order compare_elements(ndt::type a, ndt::type b) {
-  signature_order order = compare_values(ndt::type(value_of(a.get())), ndt::type(value_of(b.get())));
+  signature_order order = compare_values(ndt::type(without_option(a.get())), ndt::type(without_option(b.get())));
   bool first = a->kind == type_kind::option, second = b->kind == type_kind::option;
   if (first == second || order == signature_order::apart) {
     return order;

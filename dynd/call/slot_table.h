@@ -16,20 +16,12 @@
 #include "dynd/base/cache_lines.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/scratch.h"
+#include "dynd/eval/nested.h"
 
 namespace dynd::nd {
 
-/// Which of some elements count: a byte each; without an address all do.
-struct presence {
-  const char *address = nullptr;
-  intptr_t stride = 0;
-
-  explicit operator bool() const { return address != nullptr; }
-  bool operator()(intptr_t i) const { return !address || address[i * stride]; }
-};
-
 /// Another odd number in each process: who does not know it cannot choose keys that all come to the same place. Results
-/// do not depend on it, because slots have no order.
+/// do not depend on it, because no result depends on the order of slots.
 inline const uint64_t secret_factor = [] {
   try {
     std::random_device bits;

@@ -20,7 +20,7 @@ inline constexpr intptr_t long_row = intptr_t(1) << 16; ///< elements
 
 /// Calls f(begin, end, the longest row) for pieces of the rows, on threads; g(row) for each long row, which has threads
 /// of its own.
-template <class F, class G> void for_rows(const char *name, const row_offsets &rows, F f, G g) {
+template <class F, class G> void for_short_and_long_rows(const char *name, const row_offsets &rows, F f, G g) {
   std::vector<intptr_t> alone;
   for (intptr_t r = 0; r < rows.count; r++) {
     if (rows.length(r) >= long_row) {

@@ -41,11 +41,11 @@ template <class U> void sort_few(U *items, intptr_t n) {
 }
 
 /// The smallest item, and the number of bits in which the others differ from it as numbers.
-template <class U> struct code_range {
+template <class U> struct item_range {
   U low;
   int width;
 
-  code_range(const U *items, intptr_t n) : low(items[0]) {
+  item_range(const U *items, intptr_t n) : low(items[0]) {
     U high = items[0];
     for (intptr_t i = 1; i < n; i++) {
       low = std::min(low, items[i]);
@@ -109,7 +109,7 @@ template <class U> void sort_digits(const U *from, intptr_t n, U *scratch, U *to
     }
     return n <= few_items ? sort_few(to, n) : std::sort(to, to + n);
   }
-  code_range<U> range(from, n);
+  item_range<U> range(from, n);
   bool short_row = n <= 1200; // measured: where clearing the larger counts costs more than it saves
   int shift = std::max(0, range.width - (short_row ? 16 : 22));
   if (range.width == 0) {
@@ -166,7 +166,7 @@ template <class U> std::pair<U, U> select_two(U *items, intptr_t n, intptr_t k) 
   U above = 0; // the smallest of those behind the ones that are kept
   bool has_above = false;
   while (n > few_items) {
-    code_range<U> range(items, n);
+    item_range<U> range(items, n);
     int bits = n < 1200 ? 8 : 11, shift = std::max(0, range.width - bits);
     auto digit = [&](U item) { return U(U(item - range.low) >> shift); };
     uint32_t counts[1 << 11];

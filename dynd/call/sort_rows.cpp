@@ -302,7 +302,7 @@ private:
 } // namespace
 
 void argsort_rows(const char *name, const order_keys &keys, const row_offsets &rows, int64_t *to) {
-  for_rows(
+  for_short_and_long_rows(
       name, rows,
       [&](intptr_t begin, intptr_t end, intptr_t longest) {
         row_sorter sorter(name, keys, longest);
@@ -378,14 +378,23 @@ private:
 
 } // namespace
 
+void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions) {
+  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      for (int64_t i = rows.at[r]; i < rows.at[r + 1]; i++) {
+        positions[i] += rows.at[r];
+      }
+    }
+  });
+}
+
 array sorted_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows, bool descending) {
-  intptr_t count = list.size(0);
-  array sorted(new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar)).get(), &count));
+  array sorted = new_list(ndt::make_scalar(scalar), list.size(0));
   with_code(scalar, [&](auto code) {
     using bits = typename decltype(code)::bits;
     number_sorter<decltype(code)> sorter{list->values().address, descending};
     auto *to = reinterpret_cast<bits *>(sorted->values().address);
-    for_rows(
+    for_short_and_long_rows(
         name, rows,
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
           scratch_values<bits> scratch(longest);
@@ -408,8 +417,7 @@ array sorted_numbers(const char *name, const array &list, scalar_id scalar, cons
 
 array first_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows,
                     const row_offsets &taken, bool descending) {
-  intptr_t count = taken.total();
-  array found(new_dense(ndt::make_strided_dim(ndt::make_scalar(scalar)).get(), &count));
+  array found = new_list(ndt::make_scalar(scalar), taken.total());
   with_code(scalar, [&](auto code) {
     using bits = typename decltype(code)::bits;
     number_sorter<decltype(code)> sorter{list->values().address, descending};
@@ -433,7 +441,7 @@ array first_numbers(const char *name, const array &list, scalar_id scalar, const
         to[taken.at[r] + i] = i < first ? decltype(code)::decode(sorted[i], descending) : memory[numbers + i - first];
       }
     };
-    for_rows(
+    for_short_and_long_rows(
         name, rows,
         [&](intptr_t begin, intptr_t end, intptr_t longest) {
           scratch_values<bits> memory(2 * longest);

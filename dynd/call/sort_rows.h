@@ -11,7 +11,7 @@ void argsort_rows(const char *name, const order_keys &keys, const row_offsets &r
 /// Positions within rows become places in the list.
 void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions);
 
-/// Rows of numbers, as `dense_numbers` gives them, sorted: a new list. NaNs are last, in their order.
+/// Rows of numbers, as `native_list` gives them, sorted: a new list. NaNs are last, in their order.
 array sorted_numbers(const char *name, const array &list, scalar_id scalar, const row_offsets &rows, bool descending);
 
 /// Only the first elements of the rows in order, as many of each as `taken` has rows for: the same without sorting all.

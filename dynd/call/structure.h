@@ -59,7 +59,6 @@ std::vector<array> broadcast_arrays(std::span<const array> arrays);
 array zip(std::span<const std::string> names, std::span<const array> arrays);
 /// The fields of structs or tuples, as views.
 std::vector<array> unzip(const array &a);
-std::vector<std::string> field_names(const array &a);
 /// The structs with one more field, or with another in its place.
 array with_field(const array &a, const std::string &name, const array &values);
 array without_field(const array &a, std::span<const std::string> names);

@@ -1,25 +1,55 @@
 // Equal elements: the different ones, how many of each, ranks. They are found in sorted rows, or by a table of keys.
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
-#include "dynd/base/errors.h"
+#include "dynd/array/view.h"
 #include "dynd/call/group_folds.h"
 #include "dynd/call/group_keys.h"
 #include "dynd/call/innermost_axis.h"
 #include "dynd/call/order.h"
+#include "dynd/call/records.h"
 #include "dynd/call/sort_codes.h"
 #include "dynd/call/sort_rows.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/mask_bits.h"
 #include "dynd/eval/missing_rows.h"
-#include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
 
 namespace {
+
+// A list that was just made, with numbers of native types and without -0.0, in the fields of structs too.
+array with_one_zero(const array &list) {
+  if (const type_data *record = record_type_of(list->type->dtype)) {
+    bool option = record != list->type->dtype;
+    std::vector<array> columns;
+    for (int i = 0; i < record->nfields; i++) {
+      columns.push_back(with_one_zero(field(option ? inside_of_options(list) : list, i)));
+    }
+    array structs = zip_lists(field_names(record), columns);
+    return option ? join_options(structs, validity_of(list)) : structs;
+  }
+  element_kind kind;
+  if (!find_element_kind(list->type->dtype, kind)) {
+    return list;
+  }
+  array own = kind.swapped ? array(copy_values(list.get(), access_mode::immutable,
+                                               number_type(kind.scalar, kind.option), error_mode::nocheck))
+                           : list;
+  if (is_floating(kind.scalar)) {
+    char *address = own->streams()[kind.option].address;
+    with_code(kind.scalar, [&](auto code) {
+      using bits = typename decltype(code)::bits;
+      in_pieces("unique", own.size(0), [&](intptr_t begin, intptr_t end) {
+        std::replace(reinterpret_cast<bits *>(address) + begin, reinterpret_cast<bits *>(address) + end,
+                     decltype(code)::sign, bits(0));
+      });
+    });
+  }
+  return own;
+}
 
 // The elements of a list in the order of their rows, cut where an element differs from the one before.
 class row_groups {
@@ -34,7 +64,7 @@ public:
     place_buffer begins(list.size(0) / 8 + 1); // a byte for each element
     char *to = reinterpret_cast<char *>(begins.fill());
     if (plain && !with_positions) {
-      in_order_ = sorted_numbers(name, dense_numbers(list, ordered_kind(name, list)), kind.scalar, rows, false);
+      in_order_ = sorted_numbers(name, native_list(list, kind.scalar), kind.scalar, rows, false);
       mark_numbers(kind.scalar, to, each_nan);
     } else {
       order_keys keys(name, list, order);
@@ -56,16 +86,11 @@ public:
   const row_offsets &groups() const { return groups_; } // their number for each row
   int64_t place(int64_t i) const { return places_.size() ? places_[i] : i; }
 
-  // One element of each group; a zero is 0.0.
+  // One element of each group; numbers are of native types, and a zero is 0.0.
   array values() const {
     place_buffer taken(starts_.size());
     for_groups([&](int64_t g, intptr_t, int64_t begin, int64_t) { taken.fill()[g] = place(begin); });
-    array found = gather(name_, in_order_, {taken.data(), nullptr, taken.size()});
-    element_kind kind;
-    if (find_element_kind(found->type->dtype, kind) && is_floating(kind.scalar) && !kind.swapped) {
-      remove_signs_of_zeros(kind.scalar, found->streams()[kind.option].address, found.size(0));
-    }
-    return found;
+    return with_one_zero(gather(name_, in_order_, taken));
   }
 
   // Calls f(group, its row, begin, end), which are in the order of the rows, on threads.
@@ -89,11 +114,9 @@ private:
         to[i] = i == 0 || differs(i);
       }
     });
-    in_pieces(name_, rows_.count, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t r = begin; r < end; r++) {
-        if (rows_.length(r)) {
-          to[rows_.at[r]] = 1;
-        }
+    for_rows(name_, rows_, [&](intptr_t r) {
+      if (rows_.length(r)) {
+        to[rows_.at[r]] = 1;
       }
     });
   }
@@ -110,14 +133,6 @@ private:
     });
   }
 
-  static void remove_signs_of_zeros(scalar_id scalar, char *address, intptr_t count) {
-    with_code(scalar, [&](auto code) {
-      using bits = typename decltype(code)::bits;
-      auto *values = reinterpret_cast<bits *>(address);
-      std::replace(values, values + count, decltype(code)::sign, bits(0));
-    });
-  }
-
   const char *name_;
   row_offsets rows_, groups_;
   array in_order_;      // what `place` counts in: the list, or where there are no places the sorted one
@@ -127,28 +142,19 @@ private:
 
 // Rows whose different elements are wanted: of an axis, or all elements as one.
 struct unique_rows {
-  std::optional<innermost_axis> inner;
+  innermost_axis inner;
   array list;
   row_offsets rows;
   row_groups groups;
 
   unique_rows(const char *name, const array &a, std::optional<int> axis, bool with_positions, bool each_nan)
-      : inner(of(name, a, axis)), list(inner->list()), rows(inner->rows()),
+      : inner(name, a, axis), list(inner.list()), rows(inner.rows()),
         groups(name, list, rows, {.one_zero = true}, with_positions, each_nan) {}
 
   array assembled(const array &found) const {
-    return inner->moved.ndim() == 1 ? found : assemble(inner->moved, inner->moved.ndim() - 1, {groups.groups()}, found);
-  }
-
-private:
-  static innermost_axis of(const char *name, const array &a, std::optional<int> axis) {
-    return axis ? innermost_axis(name, a, *axis) : innermost_axis(name, flatten(a), 0);
+    return inner.moved.ndim() == 1 ? found : assemble(inner.moved, inner.moved.ndim() - 1, {groups.groups()}, found);
   }
 };
-
-} // namespace
-
-namespace {
 
 // Whether the last number is NaN, where NaNs are.
 bool ends_with_nan(const array &numbers) {
@@ -186,9 +192,11 @@ array counts_of(const char *name, const key_groups &groups) {
   folds.run();
   array counts = new_list<int64_t>(groups.count());
   const int64_t *of_slots = folds.of_slots<int64_t>(fold);
-  for (intptr_t g = 0; g < groups.count(); g++) {
-    values_of<int64_t>(counts)[g] = of_slots[groups.slot_of[g]];
-  }
+  in_pieces(name, groups.count(), [&, to = values_of<int64_t>(counts)](intptr_t begin, intptr_t end) {
+    for (intptr_t g = begin; g < end; g++) {
+      to[g] = of_slots[groups.slot_of[g]];
+    }
+  });
   return counts;
 }
 
@@ -271,7 +279,7 @@ indexed_values unique_inverse(const array &a, std::optional<int> axis) {
     }
   });
   array whole = axis ? array() : compact(a, a.ndim() - 1);
-  array inverse = axis ? found.inner->restored("unique_inverse", numbers) : assemble(whole, a.ndim(), {}, numbers);
+  array inverse = axis ? found.inner.restored("unique_inverse", numbers) : assemble(whole, a.ndim(), {}, numbers);
   return {found.assembled(groups.values()), inverse};
 }
 
@@ -306,12 +314,8 @@ array rank(const array &a, int axis, rank_of_equals equals, bool descending, con
   row_offsets rows = inner.rows();
   row_groups groups("rank", list, rows, {.descending = descending, .one_zero = true, .by = by}, true);
   bool option = list->type->dtype->kind == type_kind::option, average = equals == rank_of_equals::average;
-  space shape;
-  shape.ndim = 1;
-  shape.size[0] = list.size(0);
-  array ranks(new_result(shape, number_type(average ? scalar_id::float64 : scalar_id::int64, option)));
-  char *valid = ranks->streams()[0].address, *to = ranks->streams()[option].address;
-  const char *there = option ? list->streams()[0].address : nullptr;
+  array ranks = new_list(ndt::make_scalar(average ? scalar_id::float64 : scalar_id::int64), list.size(0));
+  char *to = ranks->values().address;
   groups.for_groups([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
     int64_t first = rows.at[row];
     double shared = shared_rank(equals, begin - first, end - first, g - groups.groups().at[row]);
@@ -322,12 +326,9 @@ array rank(const array &a, int axis, rank_of_equals equals, bool descending, con
       } else {
         reinterpret_cast<int64_t *>(to)[place] = equals == rank_of_equals::ordinal ? i - first + 1 : int64_t(shared);
       }
-      if (option) {
-        valid[place] = there[place * list->strides(0)[0]];
-      }
     }
   });
-  return inner.restored("rank", ranks);
+  return inner.restored("rank", option ? join_options(ranks, native_list(validity_of(list), scalar_id::bool_)) : ranks);
 }
 
 } // namespace dynd::nd

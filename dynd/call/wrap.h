@@ -10,8 +10,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -19,7 +17,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/call/callable.h"
-#include "dynd/kernel/level.h"
+#include "dynd/call/counted_kernel.h"
 #include "dynd/type/native.h"
 
 namespace dynd::nd {
@@ -87,7 +85,7 @@ template <class C, class R, class... A> struct callable_traits<R (C::*)(A...)> {
 };
 
 /// A deferred kernel with the function in it; counted.
-template <class F> struct wrapped : deferred_ckernel {
+template <class F> struct wrapped : counted_kernel<wrapped<F>> {
   using traits = callable_traits<F>;
   using operands = typename traits::operands;
   using outputs = result_of<typename traits::result>;
@@ -97,9 +95,7 @@ template <class F> struct wrapped : deferred_ckernel {
   static_assert(noperands >= 1 && noperands <= 8, "make_kernel: one to eight operands");
   static_assert(noutputs >= 1 && noutputs <= 8, "make_kernel: one to eight results");
 
-  std::string name_text, signature_text, doc_text;
   F function;
-  std::atomic<intptr_t> refs{1};
 
   // The kernel: the function is the deferred kernel's, which lives as long as the kernel does.
   struct leaf {
@@ -108,33 +104,15 @@ template <class F> struct wrapped : deferred_ckernel {
   };
 
   wrapped(std::string name, F f, uint32_t flags, std::string doc)
-      : deferred_ckernel{}, name_text(std::move(name)),
-        signature_text(signature(std::make_index_sequence<noperands>())), doc_text(std::move(doc)),
+      : counted_kernel<wrapped>(std::move(name), text_of(std::make_index_sequence<noperands>()), std::move(doc)),
         function(std::move(f)) {
-    deferred_ckernel &base = *this;
-    base = {sizeof(deferred_ckernel),
-            DYND_ABI_VERSION,
-            multi_operation_funcproto_id,
-            flags | (traits::nothrow ? uint32_t(dynd_callable_total) : 0),
-            name_text.c_str(),
-            signature_text.c_str(),
-            doc_text.c_str(),
-            nullptr,
-            make_leaf,
-            [](const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); },
-            [](const deferred_ckernel *self) {
-              if (of(self)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-                delete of(self);
-              }
-            },
-            nullptr,
-            nullptr};
+    this->prototype = multi_operation_funcproto_id;
+    this->flags = flags | (traits::nothrow ? uint32_t(dynd_callable_total) : 0);
+    this->instantiate = make_leaf;
   }
 
 private:
-  static wrapped *of(const deferred_ckernel *self) { return const_cast<wrapped *>(static_cast<const wrapped *>(self)); }
-
-  template <size_t... I> static std::string signature(std::index_sequence<I...>) {
+  template <size_t... I> static std::string text_of(std::index_sequence<I...>) {
     std::string text;
     ((text += (I ? ", " : "") + std::string(name_of<std::tuple_element_t<I, operands>>())), ...);
     return "(" + text + ") -> " + outputs::text();
@@ -149,7 +127,7 @@ private:
     auto *made = reinterpret_cast<leaf *>(out->data + offset);
     made->base.function =
         bind->request == kernel_request_strided ? reinterpret_cast<void *>(strided) : reinterpret_cast<void *>(single);
-    made->owner = of(self);
+    made->owner = wrapped::of(self);
     return end;
   }
 
@@ -163,12 +141,8 @@ private:
     const F &f = reinterpret_cast<const leaf *>(self)->owner->function;
     try {
       run(f, data, stride, count, std::make_index_sequence<noperands>());
-    } catch (const error &e) {
-      return report(frame, int(e.kind()), "%s", e.what());
-    } catch (const std::exception &e) {
-      return report(frame, dynd_error_value, "%s", e.what());
     } catch (...) {
-      return report(frame, dynd_error_value, "an exception of unknown type");
+      return report_caught(frame);
     }
     return dynd_ok;
   }

@@ -69,7 +69,7 @@ public:
       v.type = k.type;
       v.missing = !k.value;
       ndt::type type(k.type);
-      const type_data *t = type->kind == type_kind::option ? type->element : type.get();
+      const type_data *t = without_option(type.get());
       v.is_text = t->kind == type_kind::string;
       if (k.value && v.is_text) {
         v.text = static_cast<const char *>(k.value);
@@ -160,11 +160,12 @@ template <class C, class R, class... A> struct core_traits<R (C::*)(A...) const>
 template <class C, class R, class... A> struct core_traits<R (C::*)(A...) const noexcept> : core_traits<R (*)(A...)> {};
 
 /// The function's kind-independent part: names, counting, and what a call has for each operand.
-struct core_wrapped : deferred_ckernel {
-  std::string name_text, signature_text, doc_text;
+struct core_wrapped : counted_kernel<core_wrapped> {
+  using counted_kernel::counted_kernel;
+  virtual ~core_wrapped() = default;
+
   std::vector<std::vector<int64_t>> sizes; // size_numbers
-  std::atomic<intptr_t> refs{1};
-  static constexpr size_t max_core = 4; // dimensions of a block
+  static constexpr size_t max_core = 4;    // dimensions of a block
 
   struct leaf {
     ckernel_prefix base;
@@ -172,10 +173,6 @@ struct core_wrapped : deferred_ckernel {
     const given_keywords *keywords; // owned
     intptr_t stride[max_external_operands][max_core];
   };
-
-  static core_wrapped *of(const deferred_ckernel *self) {
-    return const_cast<core_wrapped *>(static_cast<const core_wrapped *>(self));
-  }
 
   static intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, intptr_t offset,
                             const dynd_bind *bind) {
@@ -199,16 +196,7 @@ struct core_wrapped : deferred_ckernel {
     return end;
   }
 
-  static void retain_self(const deferred_ckernel *self) { of(self)->refs.fetch_add(1, std::memory_order_relaxed); }
-  static void release_self(const deferred_ckernel *self) {
-    core_wrapped *own = of(self);
-    if (own->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      own->destroy(own);
-    }
-  }
-
   void *run = nullptr; // a core_operation_t
-  void (*destroy)(core_wrapped *self) = nullptr;
 };
 
 template <class F> struct core_function_of : core_wrapped {
@@ -231,26 +219,11 @@ template <class F> struct core_function_of : core_wrapped {
   F function;
 
   core_function_of(std::string name, std::string signature, F f, uint32_t flags, std::string doc)
-      : function(std::move(f)) {
-    name_text = std::move(name);
-    signature_text = std::move(signature);
-    doc_text = std::move(doc);
+      : core_wrapped(std::move(name), std::move(signature), std::move(doc)), function(std::move(f)) {
     run = reinterpret_cast<void *>(call);
-    deferred_ckernel &base = *this;
-    base = {sizeof(deferred_ckernel),
-            DYND_ABI_VERSION,
-            core_operation_funcproto_id,
-            flags | (needs_order(all()) ? uint32_t(dynd_callable_c_layout) : 0),
-            name_text.c_str(),
-            signature_text.c_str(),
-            doc_text.c_str(),
-            nullptr,
-            make_leaf,
-            retain_self,
-            release_self,
-            nullptr,
-            nullptr};
-    destroy = [](core_wrapped *self) { delete static_cast<core_function_of *>(self); };
+    prototype = core_operation_funcproto_id;
+    this->flags = flags | (needs_order(all()) ? uint32_t(dynd_callable_c_layout) : 0);
+    instantiate = make_leaf;
     kernel_signature parts = read_signature(*this);
     check(parts, all());
     sizes = size_numbers(parts);
@@ -317,15 +290,9 @@ private:
       for (; i < call->count; i++) {
         call_one(*made, *call, i, all());
       }
-    } catch (const error &e) {
-      fail_element(frame, i);
-      return report(frame, int(e.kind()), "%s", e.what());
-    } catch (const std::exception &e) {
-      fail_element(frame, i);
-      return report(frame, dynd_error_value, "%s", e.what());
     } catch (...) {
       fail_element(frame, i);
-      return report(frame, dynd_error_value, "an exception of unknown type");
+      return report_caught(frame);
     }
     return dynd_ok;
   }

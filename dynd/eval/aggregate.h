@@ -35,17 +35,6 @@ struct reduction_call {
   uint8_t weight(fused_task &fused, const value_registers *operands, scalar_id type) const;
 };
 
-/// The first reduction of which `wanted` is true; null where there is none.
-template <class Wanted> const aggregate *find_aggregate(Wanted wanted) {
-  for (size_t i = 0; i < aggregate_count; i++) {
-    const aggregate &a = aggregate_of(aggregate_id(i));
-    if (wanted(a)) {
-      return &a;
-    }
-  }
-  return nullptr;
-}
-
 /// where= has to be bool and to broadcast to what the operands broadcast to.
 void check_mask(const char *name, const space_operands &operands, array_block *where);
 

@@ -10,10 +10,15 @@ namespace dynd {
 
 /// Which elements of a list: runs of neighbours.
 struct list_places {
-  const int64_t *start;             ///< of each run; where runs are one element each, -1 for no element
+  const int64_t *start = nullptr;   ///< of each run; where runs are one element each, -1 for no element
   const int64_t *offsets = nullptr; ///< count + 1: where each run begins in the result; null: each is one element
   intptr_t count = 0;
   const int32_t *source = nullptr; ///< of each run: which list it is in, where there are several
+
+  list_places() = default;
+  list_places(const int64_t *first, const int64_t *begin, intptr_t n, const int32_t *list = nullptr)
+      : start(first), offsets(begin), count(n), source(list) {}
+  list_places(const place_buffer &places) : start(places.data()), count(places.size()) {} // NOLINT: one each
 
   intptr_t total() const { return offsets ? offsets[count] : count; }
 };

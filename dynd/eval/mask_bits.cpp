@@ -72,7 +72,7 @@ nd::array gather_masked(const char *name, const nd::array &list, const mask_bits
   size_t item = list->has_scalars() ? list->item_size() : 0;
   if (list.ndim() != 1 || item == 0 || list->value_strides()[0] != intptr_t(item)) {
     place_buffer found = mask.positions(name);
-    return gather(name, list, {found.data(), nullptr, found.size()});
+    return gather(name, list, found);
   }
   intptr_t kept = mask.kept();
   ref<array_block> result = new_dense(ndt::make_strided_dim(list.type().element()).get(), &kept);

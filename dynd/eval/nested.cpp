@@ -1,7 +1,9 @@
 #include "dynd/eval/nested.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include "dynd/array/view_parts.h"
@@ -9,8 +11,8 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/select.h"
 #include "dynd/eval/space.h"
-#include "dynd/eval/work.h"
 #include "dynd/kernel/chain.h"
 
 namespace dynd {
@@ -24,11 +26,37 @@ place_buffer::place_buffer(intptr_t count) : count_(count) {
 place_buffer::place_buffer(const nd::array &list)
     : owner_(ref<counted>::share(list.get())), data_(list.data<int64_t>()), count_(list->count) {}
 
+place_buffer place_buffer::counting(intptr_t count) {
+  place_buffer places(count);
+  int64_t *to = places.fill();
+  in_pieces("places", count, [&](intptr_t begin, intptr_t end) { std::iota(to + begin, to + end, int64_t(begin)); });
+  return places;
+}
+
 new_offsets::new_offsets(intptr_t rows) {
   place_buffer memory(rows + 1);
   at = memory.data();
   count = rows;
   owner = memory.owner();
+}
+
+intptr_t first_other_row(const char *name, const row_offsets &a, const row_offsets &b) {
+  std::atomic<intptr_t> first = a.count;
+  if (a.at == b.at) {
+    return -1;
+  }
+  in_pieces(name, a.count, [&](intptr_t begin, intptr_t end) {
+    if (std::equal(a.at + begin, a.at + end + 1, b.at + begin)) { // no branch for each row
+      return;
+    }
+    intptr_t r = begin, known = first;
+    while (r < end && a.length(r) == b.length(r)) {
+      r++;
+    }
+    while (r < end && r < known && !first.compare_exchange_weak(known, r)) {
+    }
+  });
+  return first == a.count ? -1 : intptr_t(first);
 }
 
 int rows_ndim(const type_data *type) {
@@ -47,6 +75,43 @@ int checked_axis(const char *name, const nd::array &a, int axis) {
                                "; use fill_missing(a, []) or drop_missing(a) first");
   }
   return along;
+}
+
+std::vector<int> checked_axes(const char *name, std::span<const int> axes, int ndim) {
+  std::vector<int> found;
+  for (int axis : axes) {
+    int own = checked_axis(name, axis, ndim);
+    if (std::find(found.begin(), found.end(), own) != found.end()) {
+      fail(error_kind::value, std::string(name) + ": axis " + std::to_string(own) + " is given twice");
+    }
+    found.push_back(own);
+  }
+  return found;
+}
+
+void check_outside(const char *name, std::span<const nd::array> arrays, int axis) {
+  const nd::array &first = arrays[0];
+  for (const nd::array &other : arrays.subspan(1)) {
+    for (int d = 0; d < axis; d++) {
+      if (!first->is_var(d) && !other->is_var(d)) {
+        check_size(name, first, other, d);
+        continue;
+      }
+      row_offsets own = rows_at(first, d), rows = rows_at(other, d);
+      if (intptr_t r = first_other_row(name, own, rows); r >= 0) {
+        fail(error_kind::value, std::string(name) + ": " + row_name(first, d, r) + " has " +
+                                    std::to_string(own.length(r)) + " and " + std::to_string(rows.length(r)) +
+                                    " elements");
+      }
+    }
+  }
+}
+
+void check_size(const char *name, const nd::array &a, const nd::array &b, int axis) {
+  if (a.size(axis) != b.size(axis)) {
+    fail(error_kind::value, std::string(name) + ": sizes differ at axis " + std::to_string(axis) + ": " +
+                                std::to_string(a.size(axis)) + " and " + std::to_string(b.size(axis)));
+  }
 }
 
 namespace {
@@ -167,6 +232,17 @@ nd::array list_of(const nd::array &a, int axis) {
   return nd::array(std::move(list));
 }
 
+nd::array list_of_places(const place_buffer &places) {
+  ndt::type type = ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64));
+  ref<array_block> block = new_block(type.get(), access_mode::immutable, flag_ours);
+  block->size()[0] = places.size();
+  block->value_strides()[0] = sizeof(int64_t);
+  char *address = reinterpret_cast<char *>(const_cast<int64_t *>(places.data()));
+  block->values() = {address, ref<counted>(places.owner()).take(), slot_kind::none};
+  note_density(*block);
+  return nd::array(std::move(block));
+}
+
 nd::array list_of_numbers(intptr_t count) {
   ref<array_block> list = new_block(ndt::make_strided_dim(ndt::make_scalar(scalar_id::int64)).get(),
                                     access_mode::immutable, flag_ours | flag_numbers);
@@ -197,6 +273,30 @@ nd::array validity_of(const nd::array &list) {
   block->strides(0)[0] = list->strides(0)[0];
   note_density(*block);
   return nd::array(std::move(block));
+}
+
+presence presence_of(const nd::array &list) {
+  return list->type->element->kind == type_kind::option ? presence{list->streams()[0].address, list->strides(0)[0]}
+                                                        : presence{};
+}
+
+nd::array native_list(const nd::array &list, scalar_id type, bool kept) {
+  materialize(list.get());
+  ndt::type element = ndt::make_scalar(type);
+  bool stays = !kept || (list->access == access_mode::immutable && (list->flags & flag_ours));
+  return stays && list->type->element == element.get() && list->value_strides()[0] == intptr_t(list->item_size())
+             ? list
+             : nd::array(copy_values(list.get(), access_mode::immutable, element, error_mode::nocheck));
+}
+
+nd::array new_list(ndt::type element, intptr_t count) {
+  if (element->kind == type_kind::scalar) {
+    return nd::array(new_dense(ndt::make_strided_dim(element).get(), &count));
+  }
+  space shape;
+  shape.ndim = 1;
+  shape.size[0] = count;
+  return nd::array(new_result(shape, element));
 }
 
 nd::array rows_over(const nd::array &list, ref<buffer> slots, intptr_t count) {
@@ -310,7 +410,7 @@ struct outer_dims {
 
   void add(intptr_t n, const type_data *type, row_offsets r) {
     if (count == max_ndim) {
-      fail(error_kind::value, "array: more than 32 dimensions");
+      fail(error_kind::value, "array: more than " + std::to_string(max_ndim) + " dimensions");
     }
     size[count] = n;
     fixed[count] = type && type->kind == type_kind::fixed_dim ? type : nullptr;

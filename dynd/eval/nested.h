@@ -10,9 +10,11 @@
 
 #include <initializer_list>
 #include <span>
+#include <vector>
 
 #include "dynd/array/rows.h"
 #include "dynd/array/view.h"
+#include "dynd/eval/work.h"
 
 namespace dynd {
 
@@ -24,6 +26,7 @@ public:
   place_buffer() = default;
   explicit place_buffer(intptr_t count);
   explicit place_buffer(const nd::array &list);
+  static place_buffer counting(intptr_t count);            ///< 0, 1, 2, ...
   int64_t *fill() { return const_cast<int64_t *>(data_); } ///< not of what is shared
   const int64_t *data() const { return data_; }
   intptr_t size() const { return count_; }
@@ -52,6 +55,47 @@ struct new_offsets : row_offsets {
   int64_t *fill() { return const_cast<int64_t *>(at); }
 };
 
+/// New offsets from the length of each row.
+template <class F> row_offsets offsets_of(const char *name, intptr_t count, F length) {
+  new_offsets offsets(count);
+  int64_t *to = offsets.fill() + 1;
+  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = length(r);
+    }
+  });
+  make_offsets(name, offsets.fill(), count);
+  return offsets;
+}
+
+/// New offsets, each of them: offset(r) for r from 0 to count.
+template <class F> row_offsets offsets_at(const char *name, intptr_t count, F offset) {
+  new_offsets offsets(count);
+  int64_t *to = offsets.fill();
+  in_pieces(name, count + 1, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] = offset(r);
+    }
+  });
+  return offsets;
+}
+
+/// Calls f(row) for all rows, in pieces.
+template <class F> void for_rows(const char *name, const row_offsets &rows, F f) {
+  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      f(r);
+    }
+  });
+}
+
+/// The first row that has another length in `b`; -1 where all are equally long. Both have as many rows.
+intptr_t first_other_row(const char *name, const row_offsets &a, const row_offsets &b);
+/// Whether both have as many rows of the same lengths.
+inline bool same_rows(const char *name, const row_offsets &a, const row_offsets &b) {
+  return a.count == b.count && first_other_row(name, a, b) < 0;
+}
+
 /// Whether the elements are rows that may be missing, `strided * ?var * T` (missing_rows.h).
 inline bool has_missing_rows(const type_data *type) {
   return type->dtype->kind == type_kind::option && type->dtype->element->ndim > 0;
@@ -70,6 +114,8 @@ inline const type_data *elements_of_rows(const type_data *type) {
 /// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be
 /// missing count, but are an error too: functions that take them look for them first.
 int checked_axis(const char *name, const nd::array &a, int axis);
+/// Several axes, of which none is given twice: that is a value error.
+std::vector<int> checked_axes(const char *name, std::span<const int> axes, int ndim);
 
 /// The array; where its first dimension is `var`, that one row as a dimension of one size.
 nd::array one_size_outside(const nd::array &a);
@@ -93,9 +139,33 @@ row_offsets rows_at(const nd::array &a, int axis);
 /// the lengths of these rows, int64, with the dimensions outside of the axis.
 nd::array lengths_at(const char *name, const nd::array &a, int axis);
 
+/// Arrays that are compact down to the axis have the same sizes and rows outside of it; else a value error.
+void check_outside(const char *name, std::span<const nd::array> arrays, int axis);
+inline void check_outside(const char *name, std::initializer_list<nd::array> arrays, int axis) {
+  check_outside(name, std::span(arrays.begin(), arrays.size()), axis);
+}
+
+/// Two arrays have the same size along an axis; else a value error.
+void check_size(const char *name, const nd::array &a, const nd::array &b, int axis);
+
 /// Of a list of options, as views: what is inside of them, and whether it is there.
 nd::array inside_of_options(const nd::array &list);
 nd::array validity_of(const nd::array &list);
+
+/// Which of some elements count: a byte each; without an address all do.
+struct presence {
+  const char *address = nullptr;
+  intptr_t stride = 0;
+
+  explicit operator bool() const { return address != nullptr; }
+  bool operator()(intptr_t i) const { return !address || address[i * stride]; }
+};
+/// Which elements of a list are not missing; it does not own the list.
+presence presence_of(const nd::array &list);
+
+/// A list of numbers that cannot be missing: of that native type, one after another, and if `kept` such that nothing
+/// else writes them. The list itself, or a copy.
+nd::array native_list(const nd::array &list, scalar_id type, bool kept = true);
 
 /// A list of `count` rows over the elements of another list, a view; each is a {start, size} pair.
 ///   [10, 20, 30], {2, 1} {0, 2}: [[30], [10, 20]]
@@ -121,12 +191,16 @@ inline nd::array assemble(const nd::array &like, int keep, std::initializer_list
   return assemble(like, keep, std::span(dims.begin(), dims.size()), list);
 }
 
-/// The numbers 0 .. count as a list; they are not in memory (flag_numbers).
+/// Places as a list of int64, the same memory; 0, 1, 2, ... as such a list.
+nd::array list_of_places(const place_buffer &places);
+inline nd::array counted_list(intptr_t count) { return list_of_places(place_buffer::counting(count)); }
+/// The same that is not in memory (flag_numbers): for programs that have no other operand.
 nd::array list_of_numbers(intptr_t count);
 
-/// A list of numbers to be filled in.
+/// A list to be filled in: of numbers, or options of them.
+nd::array new_list(ndt::type element, intptr_t count);
 template <class T> nd::array new_list(intptr_t count) {
-  return nd::array(new_dense(ndt::make_strided_dim(ndt::make_scalar(native_scalar_id<T>())).get(), &count));
+  return new_list(ndt::make_scalar(native_scalar_id<T>()), count);
 }
 template <class T> T *values_of(const nd::array &list) { return reinterpret_cast<T *>(list->values().address); }
 

@@ -84,7 +84,7 @@ nd::array index_expression::rest_of(const nd::array &taken, int inside) const {
 
 nd::array selected::take(const char *name) const {
   nd::array list = list_of(base, axis);
-  list_places places = {start.data(), nullptr, start.size()};
+  list_places places = start;
   return assemble(like, keep, dims,
                   may_be_missing ? gather_or_missing(name, list, places) : gather(name, list, places));
 }
@@ -380,7 +380,7 @@ nd::array index_of_rows(const nd::array &base, const nd::array &index, int axis)
   nd::array whole = compact(base, axis - 1), one = nd::with_unit_axis(index, 0);
   place_buffer first(list_of(whole, axis - 1).size(0));
   std::fill_n(first.fill(), first.size(), 0);
-  return assemble(whole, axis, {}, gather("index", one, {first.data(), nullptr, first.size()}));
+  return assemble(whole, axis, {}, gather("index", one, first));
 }
 
 selected places_of_rows(const nd::array &base, const nd::array &index, int axis) {

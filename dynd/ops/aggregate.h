@@ -1,6 +1,9 @@
 // The reductions that people call, as data: the entries of aggregates.def.
 #pragma once
 
+#include <concepts>
+#include <string_view>
+
 #include "dynd/ops/operation.h"
 
 namespace dynd {
@@ -49,5 +52,20 @@ struct aggregate {
 };
 
 const aggregate &aggregate_of(aggregate_id id);
+
+/// The first reduction of which `wanted` is true; null where there is none.
+template <std::predicate<const aggregate &> Wanted> const aggregate *find_aggregate(Wanted wanted) {
+  for (size_t i = 0; i < aggregate_count; i++) {
+    const aggregate &a = aggregate_of(aggregate_id(i));
+    if (wanted(a)) {
+      return &a;
+    }
+  }
+  return nullptr;
+}
+/// That of a name.
+inline const aggregate *find_aggregate(std::string_view name) {
+  return find_aggregate([=](const aggregate &a) { return name == a.name; });
+}
 
 } // namespace dynd

@@ -12,7 +12,6 @@ namespace dynd {
 namespace {
 
 template <size_t Size> struct doubled_width;
-template <> struct doubled_width<1> { using type = uint16_t; };
 template <> struct doubled_width<2> { using type = uint32_t; };
 template <> struct doubled_width<4> { using type = uint64_t; };
 template <> struct doubled_width<8> { using type = unsigned __int128; };

@@ -48,7 +48,7 @@ struct few_functions {
 /// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
 /// binary counter, combine the two topmost as long as they have equally many blocks; at the end combine from the
 /// top down, acc = combine(lower, acc). Then the lanes fold by halves: lane j with lane j + L/2, and so on to lane 0.
-/// This order is the contract (architecture, decision 10): every way to reduce gives bitwise the same.
+/// This order is the contract (docs/decisions/0004): every way to reduce gives bitwise the same.
 struct reduce_functions {
   /// lanes (64 bytes) of one block of n <= 64 contiguous elements
   void (*block)(void *lanes, const void *x, size_t n);

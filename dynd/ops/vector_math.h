@@ -1,7 +1,5 @@
 // The functions of transcendental.def: of vectors of floating-point numbers, of complex numbers, and the powers of
 // integers. Private to the units that are compiled once for each ISA level; the same bits at each (decision 0024).
-//
-// A float32 is computed as a double and rounded once, so it is nearly always the nearest float32 (vector_float32.h).
 #pragma once
 
 #include "dynd/ops/complex_math.h"

@@ -361,13 +361,35 @@ element_kind kind_of_numbers(const char *operation, const type_data *operand) {
   return kind;
 }
 
+const type_data *without_options(const type_data *type) {
+  while (type->kind == type_kind::option || type->kind == type_kind::pointer) {
+    type = type->element;
+  }
+  return type;
+}
+
+std::vector<std::string> field_names(const type_data *record) {
+  std::vector<std::string> names;
+  for (int i = 0; i < record->nfields && record->kind == type_kind::struct_; i++) {
+    names.push_back(record->fields[i].name);
+  }
+  return names;
+}
+
+int find_field(const type_data *record, std::string_view name) {
+  for (int i = 0; i < record->nfields && record->kind == type_kind::struct_; i++) {
+    if (record->fields[i].name == name) {
+      return i;
+    }
+  }
+  return -1;
+}
+
 int partner_field(const type_data *type, const type_data *other, int i) {
   if (type->kind != type_kind::struct_ || other->kind != type_kind::struct_) {
     return i < other->nfields ? i : -1;
   }
-  auto has_name = [&](const type_field &f) { return std::strcmp(f.name, type->fields[i].name) == 0; };
-  const type_field *end = other->fields + other->nfields, *found = std::find_if(other->fields, end, has_name);
-  return found == end ? -1 : int(found - other->fields);
+  return find_field(other, type->fields[i].name);
 }
 
 namespace ndt {
@@ -429,6 +451,10 @@ type make_tuple(std::span<const type> fields, bool open) { return make_fields(ty
 
 type make_struct(std::span<const std::string> names, std::span<const type> fields, bool open) {
   return make_fields(type_kind::struct_, names, fields, open);
+}
+
+type make_record(std::span<const std::string> names, std::span<const type> fields) {
+  return names.empty() ? make_tuple(fields) : make_struct(names, fields);
 }
 
 type make_family(type_family family) {

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dynd/type/scalar.h"
 
@@ -174,6 +175,8 @@ type make_pointer(type element);
 type make_byteswap(type element);
 type make_tuple(std::span<const type> fields, bool open = false);
 type make_struct(std::span<const std::string> names, std::span<const type> fields, bool open = false);
+/// A struct, or without names a tuple.
+type make_record(std::span<const std::string> names, std::span<const type> fields);
 
 // Patterns and signatures. `open` ends with `...`: there may be more fields or parameters. A name is an identifier.
 type make_family(type_family family);
@@ -223,6 +226,16 @@ inline ndt::type number_type(scalar_id scalar, bool option) {
   return option ? ndt::make_option(ndt::make_scalar(scalar)) : ndt::make_scalar(scalar);
 }
 
+/// What is inside of an option, or of several options and pointers; other types as they are.
+inline const type_data *without_option(const type_data *type) {
+  return type->kind == type_kind::option ? type->element : type;
+}
+const type_data *without_options(const type_data *type);
+
+/// The names of a struct's fields; none of a tuple.
+std::vector<std::string> field_names(const type_data *record);
+/// The field of a struct that has the name; -1 where there is none.
+int find_field(const type_data *record, std::string_view name);
 /// The field of `other` that goes with field i of `type`: that of its name, where both are structs, else that at its
 /// place; -1 where there is none.
 int partner_field(const type_data *type, const type_data *other, int i);

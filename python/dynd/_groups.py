@@ -121,13 +121,14 @@ class GroupBy:
         return self.__dynd_array__() if values is self._array else self._groups.rows(values)
 
     def _is_one_pass(self, name, values, axis, keywords):
-        return axis == self._groups.axis + 1 and set(keywords) <= {"correction"} and self._groups.takes(name, values)
+        correction = "correction" in keywords
+        return axis == self._groups.axis + 1 and len(keywords) == correction and self._groups.takes(name, values, correction)
 
     def _reduce(self, name, values, axis, keywords):
         values = self._column(values)
         axis = self._axis(values, axis)
         if self._is_one_pass(name, values, axis, keywords):
-            return self._groups.reduce([name], [values], [keywords.get("correction", 0)])[0]
+            return self._groups.reduce([name], [values], [keywords.get("correction")])[0]
         for key in {"where", "weights"} & set(keywords):
             if keywords[key] is not None:
                 keywords[key] = self._groups.rows(keywords[key])
@@ -171,7 +172,7 @@ class GroupBy:
         asked = {name: (self._column(values), how) for name, (values, how) in asked.items()}
         together = [name for name, (values, how) in asked.items() if how in _REDUCTIONS and self._groups.takes(how, values)]
         values, names = [asked[name][0] for name in together], [asked[name][1] for name in together]
-        found = dict(zip(together, self._groups.reduce(names, values, [0] * len(names))))
+        found = dict(zip(together, self._groups.reduce(names, values, [None] * len(names))))
         for name in asked.keys() - found.keys():
             values, how = asked[name]
             found[name] = getattr(self, how)(values)

@@ -1,5 +1,6 @@
 """Products of matrices and tensors."""
 import importlib.util
+import operator
 import pathlib
 
 from dynd import _dynd
@@ -36,7 +37,8 @@ def tensordot(a, b, axes=2):
     >>> nd.tensordot(nd.ones((2, 3, 4)), nd.ones((3, 4, 5))).shape
     (2, 5)
     """
-    if isinstance(axes, int) and not isinstance(axes, bool):
+    if hasattr(axes, "__index__") and not isinstance(axes, bool):
+        axes = operator.index(axes)
         if axes < 0:
             raise ValueError(f"tensordot: axes must not be negative, not {axes}")
         a, b = _dynd.asarray(a), _dynd.asarray(b)
@@ -44,9 +46,8 @@ def tensordot(a, b, axes=2):
             raise IndexError(f"tensordot: {axes} axes of arrays of {a.ndim} and {b.ndim} dimension(s)")
         return _dynd.tensordot(a, b, list(range(-axes, 0)), list(range(axes)))
     try:
-        first, second = axes
-        first, second = ([x] if isinstance(x, int) else list(x) for x in (first, second))
-    except TypeError:
+        first, second = ([x] if hasattr(x, "__index__") else list(x) for x in axes)
+    except (TypeError, ValueError):
         raise TypeError(f"tensordot: axes must be an integer or a pair of lists of axes, not {axes!r}") from None
     return _dynd.tensordot(a, b, first, second)
 

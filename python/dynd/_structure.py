@@ -2,7 +2,7 @@
 
 They work on strided and ragged arrays of any depth, and on elements of any type: numbers, text, records, missing values.
 """
-import builtins
+import builtins as _builtins
 import operator as _operator
 
 from dynd import _dynd
@@ -294,7 +294,7 @@ def roll(a, shift, axis=None):
     shifts = _integers("roll", "shift", shift)
     if len(shifts) not in (1, len(axis)):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axis)} axes")
-    for along, by in builtins.zip(axis, shifts * len(axis)):
+    for along, by in _builtins.zip(axis, shifts * len(axis)):
         a = _dynd.roll(a, by, along)
     return a
 

@@ -2,11 +2,11 @@
 
 The elementwise functions and the reductions come from the library's own list of operations: `nd.operations()`.
 """
-import builtins
-import collections
-import contextlib
-import keyword
-import os
+import builtins as _builtins
+import collections as _collections
+import contextlib as _contextlib
+import keyword as _keyword
+import os as _os
 
 from dynd import _dynd
 from dynd._dynd import array, assign, kernel, num_threads, set_num_threads, trim_memory, type_of, vecdot
@@ -15,7 +15,7 @@ from dynd._groups import *  # its __all__
 from dynd._order import *  # its __all__
 from dynd._structure import *  # its __all__
 
-Operation = collections.namedtuple("Operation", "name doc signature")
+Operation = _collections.namedtuple("Operation", "name doc signature")
 
 
 def operations():
@@ -127,7 +127,7 @@ def from_offsets(offsets, content):
     return _dynd.from_offsets(offsets, content)
 
 
-@contextlib.contextmanager
+@_contextlib.contextmanager
 def eager():
     """Inside, nothing is lazy: every operation of this thread computes its values at once.
 
@@ -167,7 +167,7 @@ class Trace:
 
 
 def _observe(name, f, args, tracing):
-    if not builtins.callable(f):
+    if not _builtins.callable(f):
         raise TypeError(f"{name}: the first argument must be a function to call, not {type(f).__name__}")
     return _dynd.observe(f, args, tracing)
 
@@ -200,7 +200,7 @@ def load(path):
     >>> nd.triple([[1, 2], [3]])
     nd.array([[3, 6], [9]], type="strided * var * int32")
     """
-    names = _dynd.load(os.fspath(path))
+    names = _dynd.load(_os.fspath(path))
     for name in names:
         globals()[name] = __getattr__(name)
     return names
@@ -208,7 +208,7 @@ def load(path):
 
 def kernels():
     """The kernels that were loaded or registered: name, documentation and signature of each overload."""
-    return [Operation(*row) for row in _dynd.callables()]
+    return [Operation(*entry) for entry in _dynd.callables()]
 
 
 def __getattr__(name):
@@ -225,9 +225,4 @@ def _restore(*parts):
     return _dynd.restore(*parts)
 
 
-_dynd.reserve_names([name for name in globals() if not name.startswith("_")] + keyword.kwlist)
-
-
-def __dir__():
-    """What completion offers: not the modules that are imported above."""
-    return [name for name, value in globals().items() if name[0] != "_" and not isinstance(value, builtins.type(os))]
+_dynd.reserve_names([name for name in globals() if not name.startswith("_")] + _keyword.kwlist)

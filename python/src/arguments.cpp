@@ -42,7 +42,7 @@ bool parse_arguments(const char *function, const char *const *names, size_t coun
 void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list) {
   nb::object module_name = nb::str("dynd.nd"), names = nb::list();
   for (PyMethodDef *function = functions; function->ml_name; function++) {
-    m.attr(function->ml_name) = nb::steal(PyCFunction_NewEx(function, nullptr, module_name.ptr()));
+    m.attr(function->ml_name) = steal(PyCFunction_NewEx(function, nullptr, module_name.ptr()));
     names.attr("append")(function->ml_name);
   }
   m.attr(list) = names;
@@ -53,9 +53,9 @@ intptr_t to_integer(const char *function, const char *what, nb::handle object) {
     throw error(error_kind::type,
                 std::string(function) + ": " + what + " must be an integer, not " + Py_TYPE(object.ptr())->tp_name);
   }
-  nb::object number = nb::steal(PyNumber_Index(object.ptr()));
+  nb::object number = steal(PyNumber_Index(object.ptr()));
   int overflow = 0;
-  int64_t value = number.is_valid() ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : -1;
+  int64_t value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (overflow) {
     throw error(error_kind::overflow,
                 std::string(function) + ": " + what + " " + nb::str(number).c_str() + " does not fit int64");
@@ -66,15 +66,20 @@ intptr_t to_integer(const char *function, const char *what, nb::handle object) {
   return value;
 }
 
-int axis_number(const char *function, nb::handle axis, const char *expected) {
-  if (!PyIndex_Check(axis.ptr())) {
-    throw error(error_kind::type,
-                std::string(function) + ": axis must be " + expected + ", not " + Py_TYPE(axis.ptr())->tp_name);
+intptr_t clipped_integer(const char *function, const char *what, nb::handle object, const char *expected) {
+  if (!PyIndex_Check(object.ptr())) {
+    throw error(error_kind::type, std::string(function) + ": " + what + " must be " + expected + ", not " +
+                                      Py_TYPE(object.ptr())->tp_name);
   }
-  Py_ssize_t number = PyNumber_AsSsize_t(axis.ptr(), nullptr);
+  Py_ssize_t number = PyNumber_AsSsize_t(object.ptr(), nullptr);
   if (number == -1 && PyErr_Occurred()) {
     throw nb::python_error();
   }
+  return number;
+}
+
+int axis_number(const char *function, nb::handle axis, const char *expected) {
+  intptr_t number = clipped_integer(function, "axis", axis, expected);
   if (number > max_ndim || number < -max_ndim) {
     throw error(error_kind::index, std::string(function) + ": axis " + nb::str(axis).c_str() + " is out of bounds");
   }
@@ -113,6 +118,38 @@ double to_number(const char *function, const char *keyword, PyObject *object, do
                 std::string(function) + ": " + keyword + " must be a number, not " + Py_TYPE(object)->tp_name);
   }
   return value;
+}
+
+namespace {
+
+constexpr const char *access_names[] = {"immutable", "readonly", "readwrite"};
+
+} // namespace
+
+const char *access_name(access_mode access) { return access_names[size_t(access)]; }
+
+access_mode access_of(const char *function, std::string_view text) {
+  for (size_t i = 0; i < std::size(access_names); i++) {
+    if (text == access_names[i]) {
+      return access_mode(i);
+    }
+  }
+  if (text == "r" || text == "rw") {
+    return text == "r" ? access_mode::readonly : access_mode::readwrite;
+  }
+  throw error(error_kind::value, std::string(function) +
+                                     ": access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" +
+                                     std::string(text) + "'");
+}
+
+access_mode access_or(const char *function, PyObject *access, access_mode otherwise) {
+  if (!access || access == Py_None) {
+    return otherwise;
+  }
+  if (!PyUnicode_Check(access)) {
+    throw error(error_kind::type, std::string(function) + ": access must be text, not " + Py_TYPE(access)->tp_name);
+  }
+  return access_of(function, utf8_of(access, {}));
 }
 
 ndt::type to_element_type(const char *function, PyObject *object) {

@@ -26,6 +26,10 @@ void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list);
 
 /// An integer of 64 bits that is called `what`; one that has more is an overflow error.
 intptr_t to_integer(const char *function, const char *what, nb::handle object);
+/// The same where an integer beyond 64 bits is the nearest one that has them; `expected` says what it can be, for what
+/// is no integer.
+intptr_t clipped_integer(const char *function, const char *what, nb::handle object,
+                         const char *expected = "an integer");
 /// An axis, which is there; `expected` says what it can be, for what is no integer.
 int axis_number(const char *function, nb::handle axis, const char *expected = "an integer");
 /// axis=: an integer, or None or nothing.
@@ -36,6 +40,11 @@ bool to_flag(const char *function, const char *keyword, nb::handle object);
 
 /// A number as float64; `otherwise` where it was not given or is None.
 double to_number(const char *function, const char *keyword, PyObject *object, double otherwise);
+
+/// access=: "readonly", "rw", ...; `otherwise` where it was not given or is None.
+access_mode access_or(const char *function, PyObject *access, access_mode otherwise);
+access_mode access_of(const char *function, std::string_view text);
+const char *access_name(access_mode access);
 
 /// The element type that an argument names: datashape text, an ndt.type, one of Python's number types, or what NumPy
 /// takes for a dtype. Null where it was not given or is None.

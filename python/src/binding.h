@@ -112,16 +112,12 @@ nd::array missing_value(scalar_id scalar);
 /// The same for an assignment: values have their own type. Where Python gives none (records by position, None alone,
 /// text beside numbers) they take the target's type, and every value is converted to it as the mode says.
 nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode = error_mode::fractional);
-/// What is inside of options and pointers.
-const type_data *below_options(const type_data *type);
 
 /// An ndt.type or datashape text; None gives no type.
 ndt::type to_type(nb::handle object, const char *operation);
 /// The type of an array with other elements. These have as many dimensions as the array's own, or it would not be clear
 /// which of the array's go into them: then a type error.
 ndt::type with_element(const nd::array &a, ndt::type element, const char *operation);
-/// The same dimensions over another scalar.
-ndt::type with_scalar(ndt::type type, scalar_id scalar);
 
 /// Nested lists, records, texts, numbers, None, and what has the buffer protocol. `type` may be null (deduced), an
 /// element type or a whole type. Always a copy. `if_none`: the whole type that they go to, for what has none, nothing
@@ -134,14 +130,14 @@ nd::array view_of_buffer(PyObject *object);
 
 /// Nested lists of Python values; a 0-dimensional array gives the value itself. A new reference.
 PyObject *to_list(const nd::array &a);
+/// The one value of a 0-dimensional array; any other is a type error of the operation.
+nb::object scalar_value(PyObject *self, const char *operation);
 
 /// np.asarray(a): a view of scalars, a structured copy of structs, objects for texts.
 nb::object to_numpy(nb::handle self, nb::handle dtype, nb::handle copy);
 
 /// What pickle keeps of an array: the arguments that make it again.
 nb::object reduced_to_bytes(const nd::array &a, int protocol);
-/// "readonly", "rw", ...
-access_mode access_of(std::string_view text);
 /// axis= of a reduction: an integer, a tuple of them, or None for all.
 reduced_axes axes_of(const char *name, PyObject *axis);
 
@@ -157,9 +153,11 @@ void make_array_types();
 PyObject *new_array(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
 PyObject *call_array_type(PyObject *type, PyObject *const *arguments, size_t count, PyObject *names);
 
-/// The Python object of a callable. `text` is its documentation, with the line of its signature that help() shows;
-/// `call` is what an operation of the library is called by, else null.
-nb::object new_callable(const nd::callable &function, const std::string &text, vectorcallfunc call = nullptr);
+/// The Python object of a callable.
+nb::object new_callable(const nd::callable &function);
+/// That of an operation of the library, which is called by `call`. `text` is its documentation, with the line of its
+/// signature that help() shows.
+nb::object new_operation(const nd::callable &function, const std::string &text, vectorcallfunc call);
 /// Calls a callable by its overloads.
 PyObject *call_overloads(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names);
 

@@ -46,8 +46,7 @@ std::optional<scalar_id> wanted_scalar(const nd::callable &f, Py_ssize_t i, std:
       if (name.empty() ? p != i : !s->fields[p].name || name != s->fields[p].name) {
         continue;
       }
-      const type_data *t = s->fields[p].type->dtype;
-      t = t->kind == type_kind::option ? t->element : t;
+      const type_data *t = without_option(s->fields[p].type->dtype);
       same = t->kind == type_kind::scalar && (!found || *found == t->scalar);
       found = same ? std::optional(t->scalar) : std::nullopt;
     }
@@ -366,20 +365,27 @@ PyTypeObject *make_callable_type() {
 
 nb::object callable_of_name(const std::string &name) {
   nd::callable found = nd::find_callable(name);
-  return found ? new_callable(found, document(found)) : nb::none();
+  return found ? new_callable(found) : nb::none();
 }
 
 } // namespace
 
-nb::object new_callable(const nd::callable &function, const std::string &text, vectorcallfunc call) {
+nb::object new_callable(const nd::callable &function) {
   if (!callable_type && !(callable_type = make_callable_type())) {
     throw nb::python_error();
   }
   nb::object made = steal(callable_type->tp_alloc(callable_type, 0));
   callable_object *object = object_of(made.ptr());
-  object->call = call ? call : call_overloads;
-  object->operation = call != nullptr;
+  object->call = call_overloads;
   object->function = new nd::callable(function);
+  return made;
+}
+
+nb::object new_operation(const nd::callable &function, const std::string &text, vectorcallfunc call) {
+  nb::object made = new_callable(function);
+  callable_object *object = object_of(made.ptr());
+  object->call = call;
+  object->operation = true;
   set_text(object, text);
   if (!object->doc || !object->text_signature) {
     throw nb::python_error();
@@ -397,18 +403,16 @@ void add_callables(nb::module_ &m) {
   m.def("forget", nd::forget, nb::arg("path"));
   m.def("reserve_names", nd::reserve_names, nb::arg("names"));
   m.def("find_callable", callable_of_name, nb::arg("name"));
-  m.def("new_callable", [](const std::string &name, const std::string &doc) {
-    nd::callable made(name, doc);
-    return new_callable(made, document(made));
-  });
+  m.def("new_callable",
+        [](const std::string &name, const std::string &doc) { return new_callable(nd::callable(name, doc)); });
   m.def("callables", [] {
-    nb::list rows;
+    nb::list all;
     for (const nd::callable &f : nd::callables()) {
       for (ndt::type signature : f.signatures()) {
-        rows.append(nb::make_tuple(f.name(), f.doc(), std::string(signature.str())));
+        all.append(nb::make_tuple(f.name(), f.doc(), std::string(signature.str())));
       }
     }
-    return rows;
+    return all;
   });
 }
 

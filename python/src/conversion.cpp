@@ -1,4 +1,4 @@
-// Assignment and conversion by name: nd.assign, array.astype, nd.empty, and the error modes they take.
+// Assignment and conversion by name: nd.assign, array.astype, and the error modes they take.
 #include "arguments.h"
 #include "binding.h"
 

@@ -20,16 +20,6 @@ ndt::type element_type(const char *name, PyObject *type, PyObject *dtype) {
   return to_element_type(name, given(type) ? type : dtype);
 }
 
-access_mode access_or(PyObject *access, access_mode otherwise) {
-  if (!access || access == Py_None) {
-    return otherwise;
-  }
-  if (!PyUnicode_Check(access)) {
-    throw error(error_kind::type, std::string("access must be text, not ") + Py_TYPE(access)->tp_name);
-  }
-  return access_of(utf8_of(access, {}));
-}
-
 // What an array is made of: a type with sizes in it, or sizes and an element type.
 struct made_of {
   ndt::type type;
@@ -40,13 +30,7 @@ struct made_of {
 };
 
 intptr_t to_size(const char *name, PyObject *object) {
-  if (!PyIndex_Check(object)) {
-    throw error(error_kind::type, std::string(name) + ": a size must be an integer, not " + Py_TYPE(object)->tp_name);
-  }
-  Py_ssize_t size = PyNumber_AsSsize_t(object, nullptr); // clipped
-  if (size == -1 && PyErr_Occurred()) {
-    throw nb::python_error();
-  }
+  intptr_t size = clipped_integer(name, "a size", object);
   if (size < 0) {
     throw error(error_kind::value,
                 std::string(name) + ": a size must not be negative, got " + nb::str(nb::handle(object)).c_str());
@@ -122,8 +106,8 @@ PyObject *make_full(const char *name, bool of_floats, PyObject *shape, PyObject 
     }
     scalar_id otherwise = PyLong_Check(value) && of_floats ? scalar_id::float64 : default_type(value);
     made_of made = parse_shape(name, shape, element, otherwise);
-    return wrap(
-        nd::full(made.type, made.sizes(), fill_value(value, made.type), access_or(access, access_mode::immutable)));
+    return wrap(nd::full(made.type, made.sizes(), fill_value(value, made.type),
+                         access_or(name, access, access_mode::immutable)));
   });
 }
 
@@ -133,7 +117,8 @@ PyObject *make_full_like(const char *name, PyObject *like, PyObject *value, PyOb
     nd::array of = is_array(like) ? unwrap(like) : to_operand(like, nullptr, name);
     ndt::type element = element_type(name, type, dtype);
     element = element ? element : ndt::type(elements_of_rows(of->type));
-    return wrap(nd::full_like(of, element, fill_value(value, element), access_or(access, access_mode::immutable)));
+    return wrap(
+        nd::full_like(of, element, fill_value(value, element), access_or(name, access, access_mode::immutable)));
   });
 }
 
@@ -172,7 +157,7 @@ PyObject *empty_function(PyObject *, PyObject *const *arguments, Py_ssize_t coun
   return guarded([&] {
     PyObject *shape = given[0] == Py_None ? nullptr : given[0];
     made_of made = parse_shape("empty", shape, element_type("empty", given[1], given[2]), scalar_id::float64);
-    return wrap(nd::empty(made.type, made.sizes(), access_or(given[3], access_mode::readwrite)));
+    return wrap(nd::empty(made.type, made.sizes(), access_or("empty", given[3], access_mode::readwrite)));
   });
 }
 
@@ -186,37 +171,18 @@ PyObject *empty_like_function(PyObject *, PyObject *const *arguments, Py_ssize_t
     nd::array of = is_array(given[0]) ? unwrap(given[0]) : to_operand(given[0], nullptr, "empty_like");
     ndt::type element = element_type("empty_like", given[1], given[2]);
     return wrap(nd::empty_like(of, element ? element : ndt::type(elements_of_rows(of->type)),
-                               access_or(given[3], access_mode::readwrite)));
+                               access_or("empty_like", given[3], access_mode::readwrite)));
   });
 }
 
 // ---- ranges -------------------------------------------------------------------------------------------------------
 
-double to_double(const char *name, PyObject *object) {
-  double value = PyFloat_AsDouble(object);
-  if (value == -1 && PyErr_Occurred()) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) { // of its own __float__, or too large
-      throw nb::python_error();
-    }
-    PyErr_Clear();
-    throw error(error_kind::type, std::string(name) + ": expected a number, not " + Py_TYPE(object)->tp_name);
-  }
-  return value;
-}
-
-std::complex<double> to_complex(const char *name, PyObject *object) {
+std::complex<double> to_complex(const char *name, const char *what, PyObject *object) {
   if (!PyComplex_Check(object)) {
-    return to_double(name, object);
+    return to_number(name, what, object, 0);
   }
   Py_complex value = PyComplex_AsCComplex(object);
   return {value.real, value.imag};
-}
-
-// A new array that nothing else has seen.
-nd::array with_access(const nd::array &made, PyObject *access) {
-  made->access = access_or(access, access_mode::immutable);
-  made->flags = uint8_t(made->flags & (made->access == access_mode::immutable ? ~0 : ~flag_ours));
-  return made;
 }
 
 PyObject *arange_function(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords) {
@@ -239,11 +205,11 @@ PyObject *arange_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
       made = nd::arange(number(0, 0), number(1, 0), number(2, 1),
                         number_type("arange", element).value_or(scalar_id::int64));
     } else {
-      auto number = [&](int i, double otherwise) { return parts[i] ? to_double("arange", parts[i]) : otherwise; };
+      auto number = [&](int i, double otherwise) { return to_number("arange", names[i], parts[i], otherwise); };
       made = nd::arange(number(0, 0), number(1, 0), number(2, 1),
                         number_type("arange", element).value_or(scalar_id::float64));
     }
-    return wrap(with_access(made, given[5]));
+    return wrap(nd::with_access(made, access_or("arange", given[5], access_mode::immutable)));
   });
 }
 
@@ -257,12 +223,13 @@ PyObject *linspace_function(PyObject *, PyObject *const *arguments, Py_ssize_t c
     std::optional<scalar_id> type = number_type("linspace", element_type("linspace", given[4], given[5]));
     int64_t number = given[2] ? to_integer("linspace", "num", given[2]) : 50;
     bool endpoint = given[3] ? to_flag("linspace", "endpoint", given[3]) : true;
-    std::complex<double> start = to_complex("linspace", given[0]), stop = to_complex("linspace", given[1]);
+    std::complex<double> start = to_complex("linspace", "start", given[0]),
+                         stop = to_complex("linspace", "stop", given[1]);
     bool complex = PyComplex_Check(given[0]) || PyComplex_Check(given[1]);
     nd::array made = complex
                          ? nd::linspace(start, stop, number, endpoint, type.value_or(scalar_id::complex128))
                          : nd::linspace(start.real(), stop.real(), number, endpoint, type.value_or(scalar_id::float64));
-    return wrap(with_access(made, given[6]));
+    return wrap(nd::with_access(made, access_or("linspace", given[6], access_mode::immutable)));
   });
 }
 

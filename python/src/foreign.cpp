@@ -315,7 +315,7 @@ nb::object keyword_object(const dynd_keyword &k) {
     return nb::none();
   }
   ndt::type type(k.type);
-  const type_data *t = type->kind == type_kind::option ? type->element : type.get();
+  const type_data *t = without_option(type.get());
   return t->kind == type_kind::string ? nb::object(nb::str(static_cast<const char *>(k.value)))
                                       : element_object(t, static_cast<const char *>(k.value));
 }
@@ -447,7 +447,7 @@ void add_foreign(nb::module_ &m) {
   m.def("python_callable",
         [](const std::string &name, const std::string &signature, nb::object function, const std::string &doc) {
           nd::callable made(python_kernel(name, signature, function.ptr(), doc));
-          return new_callable(made, "");
+          return new_callable(made);
         });
   m.def("add_wrapped", add_wrapped, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 }

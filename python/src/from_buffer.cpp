@@ -89,7 +89,7 @@ void release_buffer(void *context) {
 
 nd::array view_of(const lent_numbers &lent, ref<buffer> memory) {
   if (lent.ndim > max_ndim) {
-    throw error(error_kind::value, "asarray: more than 32 dimensions");
+    throw error(error_kind::value, "asarray: more than " + std::to_string(max_ndim) + " dimensions");
   }
   ndt::type type = ndt::make_scalar(lent.scalar);
   for (int d = 0; d < lent.ndim; d++) {

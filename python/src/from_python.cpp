@@ -9,8 +9,6 @@
 
 namespace binding {
 
-ndt::type with_scalar(ndt::type type, scalar_id scalar) { return ndt::with_dtype(type, ndt::make_scalar(scalar)); }
-
 namespace {
 
 // Inside of rows that may be missing too.
@@ -67,13 +65,6 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
     type = type_of_values(values, type, if_none, assigned && if_none);
   }
   return read_values(values, type, nullptr, access, assigned);
-}
-
-const type_data *below_options(const type_data *t) {
-  while (t->kind == type_kind::option || t->kind == type_kind::pointer) {
-    t = t->element;
-  }
-  return t;
 }
 
 namespace {
@@ -162,7 +153,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   const type_data *other = nullptr; // the same below options: numbers are weak beside a number
   if (like) {
     element = ndt::type(elements_of_rows(like->get()->type));
-    other = below_options(element.get());
+    other = without_options(element.get());
     other = other->kind == type_kind::byteswap ? other->element : other;
   }
   bool beside_number = other && other->kind == type_kind::scalar;
@@ -193,7 +184,7 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   bool missing = object == Py_None && element;
   if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object) || missing) {
     // A Python tuple is a list of elements, unless the elements are tuples.
-    bool tuples = element && below_options(element.get())->kind == type_kind::tuple;
+    bool tuples = element && without_options(element.get())->kind == type_kind::tuple;
     return from_python(object, tuples ? element : ndt::type(), access_mode::immutable, element);
   }
   if (object == Py_None) {
@@ -213,15 +204,14 @@ nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode)
   }
   bool real = scalars && (is_floating(target->scalar()) || is_complex(target->scalar()));
   if (real && PyLong_Check(value) && kind_of(value) == a_large_integer) {
-    nb::object number = nb::steal(PyNumber_Float(value));
-    return number.is_valid() ? to_operand(number.ptr(), nullptr, "assign") : throw nb::python_error();
+    return to_operand(steal(PyNumber_Float(value)).ptr(), nullptr, "assign");
   }
   bool is_value = PyUnicode_Check(value) || PyBytes_Check(value) || !PyObject_CheckBuffer(value);
   if ((scalars && !is_list(value)) || is_array(value) || !is_value) {
     return to_operand(value, nullptr, "assign");
   }
   ndt::type element = target.type().dtype();
-  ndt::type type = below_options(element.get())->nfields ? element : ndt::type();
+  ndt::type type = without_options(element.get())->nfields ? element : ndt::type();
   return from_python(value, type, access_mode::immutable, target.type(), mode);
 }
 

@@ -35,15 +35,15 @@ bool takes_type(value_rule operand) { return !has_own_type(operand) && operand !
 } // namespace
 
 PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count, value_of_none none) {
-  const operation &r = operation_of(op);
+  const operation &entry = operation_of(op);
   try {
-    if (count != r.noperands) {
-      throw error(error_kind::type, std::string(r.name) + ": takes " + std::to_string(int(r.noperands)) +
+    if (count != entry.noperands) {
+      throw error(error_kind::type, std::string(entry.name) + ": takes " + std::to_string(int(entry.noperands)) +
                                         " operands, not " + std::to_string(count));
     }
     const nd::array *like = nullptr; // what Python scalars take their type from
     for (Py_ssize_t i = 0; i < count && !like; i++) {
-      like = takes_type(r.operand[i]) && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
+      like = takes_type(entry.operand[i]) && is_array(arguments[i]) ? &unwrap(arguments[i]) : nullptr;
     }
     nd::array operands[3];
     array_block *blocks[3] = {};
@@ -53,17 +53,17 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count,
         blocks[i] = unwrap(arguments[i]).get();
         last_use |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else if (arguments[i] != Py_None) {
-        bool weak = takes_type(r.operand[i]);
-        operands[i] = to_operand(arguments[i], weak ? like : nullptr, r.name, r.compares);
+        bool weak = takes_type(entry.operand[i]);
+        operands[i] = to_operand(arguments[i], weak ? like : nullptr, entry.name, entry.compares);
         blocks[i] = operands[i].get();
         like = like || !weak ? like : &operands[i];
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) { // None has the type of the other operands
       if (arguments[i] == Py_None) {
-        operands[i] = none                        ? none(int(i), blocks)
-                      : !takes_type(r.operand[i]) ? missing_value(operand_type(op, int(i), scalar_id::bool_))
-                                                  : to_operand(Py_None, like, r.name, r.compares);
+        operands[i] = none                            ? none(int(i), blocks)
+                      : !takes_type(entry.operand[i]) ? missing_value(operand_type(op, int(i), scalar_id::bool_))
+                                                      : to_operand(Py_None, like, entry.name, entry.compares);
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -71,7 +71,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count,
     }
     ref<array_block> results[2];
     evaluate(op, {blocks, int(count), last_use}, results);
-    return r.noutputs == 1 ? wrap(std::move(results[0])) : wrap_pair(results);
+    return entry.noutputs == 1 ? wrap(std::move(results[0])) : wrap_pair(results);
   } catch (...) {
     return raise_current();
   }
@@ -103,80 +103,66 @@ const char *set_text(type_set set) {
   return texts[size_t(set)];
 }
 
-std::string parameter_names(const operation &r) {
-  if (const named_operation *named = find_named_operation(r.id)) {
+std::string parameter_names(const operation &entry) {
+  if (const named_operation *named = find_named_operation(entry.id)) {
     return named->parameters;
   }
   std::string names;
   char letter = 'a';
-  for (int i = 0; i < r.noperands; i++) {
+  for (int i = 0; i < entry.noperands; i++) {
     names += i ? ", " : "";
-    names += r.operand[i] == value_rule::boolean ? std::string("condition") : std::string(1, letter++);
+    names += entry.operand[i] == value_rule::boolean ? std::string("condition") : std::string(1, letter++);
   }
   return names + ", /";
 }
 
 // A call and its result, computed here: of a condition, a ragged array, one value for each row.
-std::string example(const operation &r) {
+std::string example(const operation &entry) {
   static const char *const values[] = {"[[1, 4], [9]]", "[[2], [3]]", "[[7], [8]]"};
-  std::string call = std::string(">>> nd.") + r.name + "(";
+  std::string call = std::string(">>> nd.") + entry.name + "(";
   nd::array operands[max_operation_operands];
   array_block *blocks[max_operation_operands];
-  for (int i = 0, value = 0; i < r.noperands; i++) {
-    const char *text = r.operand[i] == value_rule::boolean ? "[[True], [False]]" : values[value++];
+  for (int i = 0, value = 0; i < entry.noperands; i++) {
+    const char *text = entry.operand[i] == value_rule::boolean ? "[[True], [False]]" : values[value++];
     operands[i] = from_python(nb::eval(nb::str(text)).ptr(), ndt::type(), access_mode::immutable);
     blocks[i] = operands[i].get();
     call += (i ? ", " : "") + nd::values_text(operands[i]);
   }
   call += ")\n";
-  if (r.noutputs == 1) {
-    return call + nd::array(evaluate(r.id, {blocks, r.noperands})).str();
+  if (entry.noutputs == 1) {
+    return call + nd::array(evaluate(entry.id, {blocks, entry.noperands})).str();
   }
   ref<array_block> results[2];
-  evaluate(r.id, {blocks, r.noperands}, results);
+  evaluate(entry.id, {blocks, entry.noperands}, results);
   return call + "(" + nd::array(results[0]).str() + ", " + nd::array(results[1]).str() + ")";
 }
 
 // What help() shows: the entry's own text, what it accepts, and an example.
-std::string document(const operation &r) {
-  std::string text = std::string(r.name) + "(" + parameter_names(r) + ")\n--\n\n" + r.doc + "\n\n";
-  text += std::string(r.signature) + ", where T is " + set_text(r.set);
+std::string document(const operation &entry) {
+  std::string text = std::string(entry.name) + "(" + parameter_names(entry) + ")\n--\n\n" + entry.doc + "\n\n";
+  text += std::string(entry.signature) + ", where T is " + set_text(entry.set);
   text += ".\n\nOperands may be strided or ragged and broadcast together, lined up at the last dimension; a size or\n"
           "row of 1 stretches. Types are promoted to one; a Python number takes the array's type.\n";
-  text += r.noutputs == 1
+  text += entry.noutputs == 1
               ? "Over large immutable arrays the result is lazy: it is computed when its values are needed, in one\n"
                 "pass with the operations around it.\n"
               : "Runs at once.\n";
-  if (r.failure) {
-    text += std::string("Where T is ") + set_text(r.fails_in) + ", it runs at once and may fail (" + r.failure +
+  if (entry.failure) {
+    text += std::string("Where T is ") + set_text(entry.fails_in) + ", it runs at once and may fail (" + entry.failure +
             ");\nthe error names the element.\n";
   }
-  if (const named_operation *named = find_named_operation(r.id)) {
+  if (const named_operation *named = find_named_operation(entry.id)) {
     text += named->doc;
   }
-  bool has_option = std::any_of(r.operand, r.operand + r.noperands, [](value_rule rule) {
+  bool has_option = std::any_of(entry.operand, entry.operand + entry.noperands, [](value_rule rule) {
     return rule == value_rule::optional || rule == value_rule::presence;
   });
-  return has_option ? text : text + "\n" + example(r);
+  return has_option ? text : text + "\n" + example(entry);
 }
 
 // ---- the rest -----------------------------------------------------------------------------------------------------
 
 } // namespace
-
-access_mode access_of(std::string_view text) {
-  if (text == "immutable") {
-    return access_mode::immutable;
-  }
-  if (text == "readonly" || text == "r") {
-    return access_mode::readonly;
-  }
-  if (text == "readwrite" || text == "rw") {
-    return access_mode::readwrite;
-  }
-  throw error(error_kind::value,
-              "array: access must be 'immutable', 'readonly' or 'readwrite' ('rw'), not '" + std::string(text) + "'");
-}
 
 // nd.array(values, type=None, access=None)
 PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
@@ -187,13 +173,7 @@ PyObject *new_array(PyTypeObject *, PyObject *arguments, PyObject *keywords) {
     return nullptr;
   }
   return guarded([&] {
-    access_mode mode = access_mode::immutable;
-    if (access && access != Py_None) {
-      if (!PyUnicode_Check(access)) {
-        throw error(error_kind::type, std::string("array: access must be text, not ") + Py_TYPE(access)->tp_name);
-      }
-      mode = access_of(utf8_of(access, {}));
-    }
+    access_mode mode = access_or("array", access, access_mode::immutable);
     return wrap(from_python(values, to_element_type("array", type), mode));
   });
 }
@@ -259,12 +239,8 @@ nd::array copied(const nd::array &a) {
 }
 
 nb::object as_complex(nb::handle self) {
-  const nd::array &a = unwrap(self.ptr());
-  if (a.ndim() != 0) {
-    throw error(error_kind::type,
-                "complex: only a zero-dimensional array has one value, not " + std::string(a.type().str()));
-  }
-  return steal(PyObject_CallOneArg(reinterpret_cast<PyObject *>(&PyComplex_Type), steal(to_list(a)).ptr()));
+  nb::object value = scalar_value(self.ptr(), "complex");
+  return steal(PyObject_CallOneArg(reinterpret_cast<PyObject *>(&PyComplex_Type), value.ptr()));
 }
 
 nb::object formatted(nb::handle self, nb::object spec) {
@@ -291,11 +267,7 @@ void add_array_properties() {
       "Number of elements, of ragged rows too.");
   property("shape", shape_of, "Sizes of the dimensions; None where rows differ.");
   property(
-      "access",
-      [](nb::handle self) {
-        static const char *const names[] = {"immutable", "readonly", "readwrite"};
-        return names[size_t(unwrap(self.ptr())->access)];
-      },
+      "access", [](nb::handle self) { return access_name(unwrap(self.ptr())->access); },
       "immutable, readonly or readwrite.");
   property(
       "T", [](nb::handle self) { return wrapped(nd::transposed(unwrap(self.ptr()))); },
@@ -363,8 +335,10 @@ nb::object as_array(nb::object values) {
 nb::object rows_from_offsets(nb::object offsets, nb::object content) {
   nd::array o = to_operand(offsets.ptr(), nullptr, "from_offsets");
   nd::array c = to_operand(content.ptr(), nullptr, "from_offsets");
-  scalar_id own = o->has_scalars() ? o->scalar() : scalar_id::int64; // what is no number is refused below
-  if (own != scalar_id::int64 && own != scalar_id::int32 && is_integer(own) && own != scalar_id::uint64) {
+  element_kind own; // what is no integer, or may be missing, is refused below
+  bool integers = find_element_kind(o->type->dtype, own) && !own.option && is_integer(own.scalar);
+  bool taken = own.scalar == scalar_id::int64 || own.scalar == scalar_id::int32;
+  if (integers && (own.swapped || !taken) && own.scalar != scalar_id::uint64) {
     o = nd::array(copy_values(o.get(), access_mode::immutable, ndt::make_scalar(scalar_id::int64)));
   }
   return wrapped(nd::from_offsets(o, c));
@@ -375,14 +349,15 @@ nb::object rows_from_offsets(nb::object offsets, nb::object content) {
 void add_functions(nb::module_ &m) {
   nb::object operations = nb::list();
   for (size_t i = 0; i < op_count; i++) {
-    const operation &r = operation_of(op_id(i));
-    named_operation *named = find_named_operation(r.id);
-    m.attr(r.name) = new_callable(nd::callable_of(op_id(i)), document(r), named ? named->call : operation_functions[i]);
+    const operation &entry = operation_of(op_id(i));
+    named_operation *named = find_named_operation(entry.id);
+    m.attr(entry.name) =
+        new_operation(nd::callable_of(op_id(i)), document(entry), named ? named->call : operation_functions[i]);
     if (named && named->method.ml_name) {
-      nb::setattr(reinterpret_cast<PyObject *>(array_type), r.name,
+      nb::setattr(reinterpret_cast<PyObject *>(array_type), entry.name,
                   steal(PyDescr_NewMethod(array_type, &named->method)));
     }
-    operations.attr("append")(nb::make_tuple(r.name, r.doc, r.signature));
+    operations.attr("append")(nb::make_tuple(entry.name, entry.doc, entry.signature));
   }
   m.attr("operations") = operations;
   add_reductions(m);

@@ -8,28 +8,24 @@
 #include <vector>
 
 #include "dynd/call/groups.h"
+#include "dynd/call/join.h"
 
 namespace binding {
 
 namespace {
 
-const aggregate *find_aggregate(const std::string &name) {
-  for (size_t i = 0; i < aggregate_count; i++) {
-    if (name == aggregate_of(aggregate_id(i)).name) {
-      return &aggregate_of(aggregate_id(i));
-    }
-  }
-  return nullptr;
-}
-
 // Names, arrays and corrections of reductions that `takes` has said yes to: a list of results.
 nb::object reduce(const nd::groups &groups, const std::vector<std::string> &names, nb::handle values,
-                  const std::vector<double> &corrections) {
+                  nb::handle corrections) {
   std::vector<nd::group_reduction> reductions;
   for (size_t i = 0; i < names.size(); i++) {
-    nb::object own = nb::borrow<nb::sequence>(values)[i];
-    reductions.push_back(
-        {find_aggregate(names[i])->id, own.is_none() ? nd::array() : operand(own, "groupby"), corrections[i]});
+    const aggregate *what = find_aggregate(names[i]);
+    nb::object own = nb::borrow<nb::sequence>(values)[i], correction = nb::borrow<nb::sequence>(corrections)[i];
+    if (!what) {
+      throw error(error_kind::value, "groupby: there is no aggregate " + names[i]);
+    }
+    reductions.push_back({what->id, own.is_none() ? nd::array() : operand(own, "groupby"),
+                          to_number(what->name, "correction", correction.ptr(), 0)});
   }
   nb::list results;
   for (nd::array &result : groups.reduce(reductions)) {
@@ -54,12 +50,13 @@ void add_groups(nb::module_ &m) {
       .def("rows", [](const nd::groups &g, nb::handle values) { return wrapped(g.rows(operand(values, "groupby"))); })
       .def(
           "takes",
-          [](const nd::groups &g, const std::string &name, nb::handle values) {
+          [](const nd::groups &g, const std::string &name, nb::handle values, bool correction) {
             const aggregate *what = find_aggregate(name);
-            return what && g.takes(what->id, values.is_none() ? nd::array() : operand(values, "groupby"), g.axis());
+            return what && (!correction || (what->keywords & takes_correction)) &&
+                   g.takes(what->id, values.is_none() ? nd::array() : operand(values, "groupby"), g.axis());
           },
-          nb::arg("name"), nb::arg("values").none())
-      .def("reduce", reduce)
+          nb::arg("name"), nb::arg("values").none(), nb::arg("correction") = false)
+      .def("reduce", reduce) // a correction may be None
       .def("spread", [](const nd::groups &g, nb::handle a) { return wrapped(g.spread(operand(a, "groupby"))); })
       .def("restored", [](const nd::groups &g, nb::handle a) { return wrapped(g.restored(operand(a, "groupby"))); });
   m.def(

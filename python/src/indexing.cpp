@@ -57,7 +57,7 @@ nd::index one_index(PyObject *object) {
 
 // a["x"]: a field of the structs, as a view.
 nd::array field_array(const nd::array &a, PyObject *key) {
-  const type_data *t = below_options(elements_of_rows(a->type));
+  const type_data *t = without_options(elements_of_rows(a->type));
   std::string_view name = utf8_of(key, {});
   std::string known;
   for (int i = 0; t->kind == type_kind::struct_ && i < t->nfields; i++) {
@@ -112,8 +112,7 @@ bool is_index_array(PyObject *object) {
 
 nd::array to_index_array(PyObject *object) {
   if (PyRange_Check(object)) {
-    nb::object numbers = nb::steal(PySequence_List(object));
-    return numbers.is_valid() ? to_index_array(numbers.ptr()) : throw nb::python_error();
+    return to_index_array(steal(PySequence_List(object)).ptr());
   }
   return integers(object, "index");
 }

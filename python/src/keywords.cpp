@@ -21,15 +21,7 @@ template <op_id op> void add_rounding(nb::handle type, const char *name, const c
 
 // Of any size: beyond some hundreds places nothing changes.
 int places(nb::handle decimals) {
-  if (!PyIndex_Check(decimals.ptr())) {
-    throw error(error_kind::type,
-                std::string("round: decimals must be an integer, not ") + Py_TYPE(decimals.ptr())->tp_name);
-  }
-  Py_ssize_t number = PyNumber_AsSsize_t(decimals.ptr(), nullptr);
-  if (number == -1 && PyErr_Occurred()) {
-    throw nb::python_error();
-  }
-  return int(std::clamp<Py_ssize_t>(number, -10000, 10000));
+  return int(std::clamp<intptr_t>(clipped_integer("round", "decimals", decimals), -10000, 10000));
 }
 
 nb::object isclose(nb::handle a, nb::handle b, nb::handle rtol, nb::handle atol, nb::handle equal_nan) {

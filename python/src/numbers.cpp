@@ -169,10 +169,7 @@ scalar_id number_of(PyObject *object, value_kind kind, void *value) {
     put(complex_of<double>{number.real, number.imag});
     return scalar_id::complex128;
   }
-  nb::object number = nb::steal(PyNumber_Index(object));
-  if (!number.is_valid()) {
-    throw nb::python_error();
-  }
+  nb::object number = steal(PyNumber_Index(object));
   int overflow;
   long long integer = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (overflow) {

@@ -208,7 +208,7 @@ nd::array copy_of_numpy(PyObject *object, ndt::type type, access_mode access) {
   auto shape = nb::cast<nb::tuple>(nb::handle(object).attr("shape"));
   intptr_t size[max_ndim];
   if (nb::len(shape) > max_ndim) {
-    throw error(error_kind::value, "array: more than 32 dimensions");
+    throw error(error_kind::value, "array: more than " + std::to_string(max_ndim) + " dimensions");
   }
   type = type ? type : own;
   bool is_element = type->ndim == 0;
@@ -304,10 +304,7 @@ nb::object to_numpy(nb::handle self, nb::handle wanted, nb::handle copy) {
   bool fixed = is_fixed_text(a->type->dtype->kind);
   if (a->has_scalars() || swapped || fixed) {
     nb::object plain = swapped || fixed ? nb::steal(wrap(fixed ? as_bytes(a) : in_our_order(a))) : nb::borrow(self);
-    nb::object memory = nb::steal(PyMemoryView_FromObject(plain.ptr()));
-    if (!memory.is_valid()) {
-      throw nb::python_error();
-    }
+    nb::object memory = steal(PyMemoryView_FromObject(plain.ptr()));
     nb::object view = numpy.attr("asarray")(memory);
     view = swapped || fixed ? view.attr("view")(dtype) : view;
     if (fixed) {

@@ -1,5 +1,5 @@
 // Pickle: an array is (restore, (type, access, sizes, offsets of each `var` dimension, values)).
-#include "binding.h"
+#include "arguments.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -41,7 +41,6 @@ nb::object reduced_to_bytes(const nd::array &a, int protocol) {
       offsets.append(nb::bytes(wide.data(), wide.size() * sizeof(int64_t)));
     }
   }
-  static const char *const names[] = {"immutable", "readonly", "readwrite"};
   buffer *memory = as_buffer(block->values().owner);
   const char *first = rows     ? block->values().address + rows.first() * intptr_t(block->item_size())
                       : memory ? memory->data
@@ -56,7 +55,7 @@ nb::object reduced_to_bytes(const nd::array &a, int protocol) {
   }
   nb::object restore = nb::module_::import_("dynd.nd").attr("_restore");
   return nb::make_tuple(restore,
-                        nb::make_tuple(std::string(a.type().str()), names[size_t(a->access)], sizes, offsets, values));
+                        nb::make_tuple(std::string(a.type().str()), access_name(a->access), sizes, offsets, values));
 }
 
 namespace {
@@ -99,7 +98,7 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
                    std::vector<nb::bytes> offsets, nb::object memory) {
   lent_memory values(memory);
   ndt::type type(text);
-  access_mode mode = access_of(access);
+  access_mode mode = access_of("restore", access);
   if (type->abstract || type->scalar == not_scalar || size_t(type->ndim) != sizes.size() ||
       type->var_count != offsets.size()) {
     fail_restore("sizes that are not the type's");

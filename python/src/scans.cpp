@@ -71,7 +71,7 @@ PyObject *reduce_function(PyObject *, PyObject *const *arguments, Py_ssize_t cou
       identity = to_operand(given[3], block->has_scalars() ? &like : nullptr, "reduce");
     }
     std::optional<op_id> op = function->state()->op;
-    if (op && below_options(elements_of_rows(block->type))->nfields == 0) { // structs are for overloads
+    if (op && without_options(elements_of_rows(block->type))->nfields == 0) { // structs are for overloads
       return wrap(fold_left(*op, block, !made && Py_REFCNT(given[1]) == 1, along, identity.get()));
     }
     return wrap(nd::fold(*function, nd::array(ref<array_block>::share(block)), along, identity));
@@ -86,15 +86,9 @@ PyObject *diff_function(PyObject *, PyObject *const *arguments, Py_ssize_t count
   }
   return guarded([&] {
     std::optional<int> along = to_axis("diff", given[2]);
-    if (given[1] && !PyIndex_Check(given[1])) {
-      throw error(error_kind::type, std::string("diff: n must be an integer, not ") + Py_TYPE(given[1])->tp_name);
-    }
-    Py_ssize_t times = given[1] ? PyNumber_AsSsize_t(given[1], PyExc_OverflowError) : 1;
-    if (times == -1 && PyErr_Occurred()) {
-      throw nb::python_error();
-    }
+    intptr_t times = given[1] ? to_integer("diff", "n", given[1]) : 1;
     nd::array a = is_array(given[0]) ? unwrap(given[0]) : to_operand(given[0], nullptr, "diff");
-    return wrap(differences(a, int(std::clamp<Py_ssize_t>(times, INT_MIN, INT_MAX)), along.value_or(-1)));
+    return wrap(differences(a, int(std::clamp<intptr_t>(times, INT_MIN, INT_MAX)), along.value_or(-1)));
   });
 }
 
@@ -138,7 +132,7 @@ void add_scans(nb::module_ &m) {
   add_method_table(m, functions, "scans");
   for (PyMethodDef &method : methods) {
     nb::setattr(nb::handle(reinterpret_cast<PyObject *>(array_type)), method.ml_name,
-                nb::steal(PyDescr_NewMethod(array_type, &method)));
+                steal(PyDescr_NewMethod(array_type, &method)));
   }
 }
 

@@ -39,7 +39,7 @@ PyObject *wrap(nd::array array) {
   PyObject *self;
   const type_data *dtype = array->type->dtype;
   bool scalars =
-      dtype->kind == type_kind::scalar || below_options(elements_of_rows(array->type))->kind != type_kind::struct_;
+      dtype->kind == type_kind::scalar || without_options(elements_of_rows(array->type))->kind != type_kind::struct_;
   PyTypeObject *type = scalars ? array_type : struct_array_type;
   if (kept_count > 0) {
     self = PyObject_Init(reinterpret_cast<PyObject *>(kept[--kept_count]), type);
@@ -192,15 +192,6 @@ PyObject *inplace_power_slot(PyObject *self, PyObject *exponent, PyObject *) {
 
 // ---- conversion ---------------------------------------------------------------------------------------------------
 
-nb::object scalar_value(PyObject *self, const char *what) {
-  nd::array &a = unwrap(self);
-  if (a.ndim() != 0) {
-    throw error(error_kind::type, std::string(what) + ": only a zero-dimensional array has one value, not " +
-                                      std::string(a.type().str()));
-  }
-  return nb::steal(to_list(a));
-}
-
 int truth(PyObject *self) {
   return guarded_int([&] {
     nd::array &a = unwrap(self);
@@ -335,7 +326,7 @@ PyObject *get_attribute(PyObject *self, PyObject *name) {
     return found;
   }
   PyErr_Clear();
-  const type_data *type = below_options(elements_of_rows(unwrap(self)->type));
+  const type_data *type = without_options(elements_of_rows(unwrap(self)->type));
   Py_ssize_t size;
   const char *text = PyUnicode_AsUTF8AndSize(name, &size);
   for (int i = 0; text && i < type->nfields; i++) {

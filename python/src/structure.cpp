@@ -220,8 +220,6 @@ void add_joins(nb::module_ &m) {
   m.def(
       "unzip", [](nb::handle a) { return wrapped_all(nd::unzip(operand(a, "unzip"))); }, nb::arg("a").none());
   m.def(
-      "field_names", [](nb::handle a) { return nd::field_names(operand(a, "fields")); }, nb::arg("a").none());
-  m.def(
       "with_field",
       [](nb::handle a, const std::string &name, nb::handle values) {
         return wrapped(nd::with_field(operand(a, "with_field"), name, operand(values, "with_field")));

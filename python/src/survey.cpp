@@ -161,8 +161,8 @@ private:
   void note_list(seen &at, intptr_t size) {
     note(at, seen::a_list);
     if (++lists_ > max_ndim || where_.depth() >= deepest) {
-      throw error(error_kind::value,
-                  lists_ > max_ndim ? "array: more than 32 dimensions" : "array: values nest more than 128 deep");
+      throw error(error_kind::value, lists_ > max_ndim ? "array: more than " + std::to_string(max_ndim) + " dimensions"
+                                                       : "array: values nest more than 128 deep");
     }
     at.length = at.length == -2 || at.length == size ? size : -1;
   }
@@ -247,7 +247,7 @@ private:
 
 // What is in a list for this type; the type itself where it has no more dimensions.
 ndt::type in_list(ndt::type type) {
-  const type_data *list = below_options(type.get());
+  const type_data *list = without_options(type.get());
   return list->ndim ? ndt::type(list->element) : type;
 }
 
@@ -297,7 +297,7 @@ ndt::type deduced_type(const seen &at, bool outside, bool first, ndt::type if_no
     break;
   }
   default: { // integers that no integer type holds are floats beside floats
-    const type_data *wanted = if_none ? below_options(if_none->dtype) : nullptr;
+    const type_data *wanted = if_none ? without_options(if_none->dtype) : nullptr;
     bool real =
         wanted && wanted->kind == type_kind::scalar && (is_floating(wanted->scalar) || is_complex(wanted->scalar));
     bool beyond = at.kind == a_large_integer && !at.typed;

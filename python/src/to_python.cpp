@@ -64,10 +64,10 @@ public:
   nb::object value(const cursor &at) {
     switch (at.kind()) {
     case type_kind::scalar:
-      return checked(value_of(at.scalar(), at.address()));
+      return steal(value_of(at.scalar(), at.address()));
     case type_kind::byteswap: {
       char swapped[max_scalar_size];
-      return checked(value_of(at.scalar(), at.value(swapped)));
+      return steal(value_of(at.scalar(), at.value(swapped)));
     }
     case type_kind::string:
     case type_kind::bytes:
@@ -90,29 +90,22 @@ public:
   }
 
 private:
-  static nb::object checked(PyObject *made) {
-    if (!made) {
-      throw nb::python_error();
-    }
-    return nb::steal(made);
-  }
-
   nb::object text(const cursor &at) {
     std::string_view bytes = at.text();
     if (!is_string(at.kind())) {
-      return checked(PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size())));
+      return steal(PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size())));
     }
     PyObject *made = PyUnicode_DecodeUTF8(bytes.data(), Py_ssize_t(bytes.size()), nullptr);
     if (!made && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
       PyErr_Clear();
       throw error(error_kind::value, "tolist: a string is not UTF-8" + where_.text());
     }
-    return checked(made);
+    return steal(made);
   }
 
   nb::object tuple(const cursor &at) {
     int count = at.part().type->nfields;
-    nb::object made = checked(PyTuple_New(count));
+    nb::object made = steal(PyTuple_New(count));
     place::level level(where_);
     for (int i = 0; i < count; i++) {
       where_.at(i);
@@ -124,7 +117,7 @@ private:
   nb::object dict(const cursor &at) {
     const type_data *t = at.part().type;
     const std::vector<nb::object> &keys = keys_.of(t);
-    nb::object made = checked(PyDict_New());
+    nb::object made = steal(PyDict_New());
     place::level level(where_);
     for (int i = 0; i < t->nfields; i++) {
       where_.at(std::string_view(t->fields[i].name));
@@ -138,7 +131,7 @@ private:
 
   nb::object list(const cursor &at) {
     dimension row(at);
-    nb::object made = checked(PyList_New(row.size()));
+    nb::object made = steal(PyList_New(row.size()));
     if (row.element().type->kind == type_kind::scalar) {
       fill_numbers(made.ptr(), row);
       return made;
@@ -162,7 +155,7 @@ private:
       end = std::min(row.size(), i + signal_poll::every);
       poll_.step(end - i);
       for (; i < end; i++, at += stride) {
-        PyList_SET_ITEM(list, i, checked(value_of(scalar, at)).release().ptr());
+        PyList_SET_ITEM(list, i, steal(value_of(scalar, at)).release().ptr());
       }
     }
   }
@@ -181,5 +174,14 @@ PyObject *to_values(const nd::array &a, bool structs_as_tuples) {
 }
 
 PyObject *to_list(const nd::array &a) { return to_values(a, false); }
+
+nb::object scalar_value(PyObject *self, const char *operation) {
+  const nd::array &a = unwrap(self);
+  if (a.ndim() != 0) {
+    throw error(error_kind::type, std::string(operation) + ": only a zero-dimensional array has one value, not " +
+                                      std::string(a.type().str()));
+  }
+  return steal(to_list(a));
+}
 
 } // namespace binding

@@ -100,19 +100,19 @@ ndt::binding binding_from(const ndt::variable &v, nb::handle value) {
 ndt::type substitute(const ndt::type &pattern, nb::object values, nb::kwargs named) {
   std::vector<ndt::variable> variables = ndt::variables(pattern);
   bindings bound;
-  auto add = [&](const std::string &name, nb::handle value, bool must) {
+  auto add = [&](const std::string &name, nb::handle value) {
     for (const ndt::variable &v : variables) {
       if (v.name == name && !bound.find(name)) {
         bound.all.push_back(binding_from(v, value));
         return;
       }
     }
-    if (must && !bound.find(name)) {
+    if (!bound.find(name)) {
       throw error(error_kind::type, "substitute: " + std::string(pattern.str()) + " has no variable " + name);
     }
   };
   for (auto [name, value] : named) {
-    add(nb::cast<std::string>(name), value, true);
+    add(nb::cast<std::string>(name), value);
   }
   if (nb::isinstance<bindings>(values)) {
     const bindings &found = *nb::inst_ptr<bindings>(values);
@@ -130,7 +130,7 @@ ndt::type substitute(const ndt::type &pattern, nb::object values, nb::kwargs nam
         throw error(error_kind::type,
                     std::string("substitute: the name of a variable is text, not ") + nb::repr(name).c_str());
       }
-      add(std::string(utf8_of(name.ptr(), {})), value, true);
+      add(std::string(utf8_of(name.ptr(), {})), value);
     }
   }
   return ndt::substitute(pattern, bound);

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "dynd/kernel/core.h"
-#include "values.h"
 
 namespace binding {
 
@@ -112,8 +112,7 @@ intptr_t instantiate_ufunc(const deferred_ckernel *self, ckernel_builder_struct 
   return end;
 }
 
-// ---- sizes of results that NumPy chooses from those of the operands, as min(m, n) of svd
-// -----------------------------
+// ---- sizes of results that NumPy chooses from those of the operands, as min(m, n) of svd ----------------------------
 
 /// The object is a Python function of the sizes.
 struct sizes_owner : python_owner {
@@ -129,21 +128,22 @@ struct sizes_leaf {
 /// Calls the function where the sizes differ from those before.
 int choose_sizes(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
   const sizes_owner *f = reinterpret_cast<const sizes_leaf *>(self)->owner;
-  std::vector<int64_t> known(f->nsizes, -1), found(f->nresults);
+  std::vector<int64_t> known, found; // of the element before
   for (size_t i = 0; i < call->count; i++) {
     bool same = i > 0;
-    for (size_t s = 0; s < f->nsizes; s++) {
-      int64_t own = dynd_core_size(call, int(s), i);
-      same &= std::exchange(known[s], own) == own;
+    for (size_t s = 0; same && s < f->nsizes; s++) {
+      same = known[s] == dynd_core_size(call, int(s), i);
     }
     auto choose = [&] {
       nb::list sizes;
-      for (int64_t size : known) {
-        sizes.append(size);
+      known.resize(f->nsizes);
+      found.resize(f->nresults);
+      for (size_t s = 0; s < f->nsizes; s++) {
+        sizes.append(known[s] = dynd_core_size(call, int(s), i));
       }
       nb::object made = steal(PyObject_CallObject(f->object, nb::tuple(sizes).ptr()));
       for (size_t r = 0; r < f->nresults; r++) {
-        found[r] = nb::cast<int64_t>(made[r]);
+        found[r] = to_integer(f->name, "a size", made[r]);
       }
     };
     if (int status = same ? int(dynd_ok) : guarded_call(frame, i, choose)) {

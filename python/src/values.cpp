@@ -79,11 +79,7 @@ nb::object without_array(PyObject *object) {
   if (!is_array(object) || unwrap(object)->has_scalars()) {
     return nb::borrow(object);
   }
-  nb::object value = nb::steal(to_list(unwrap(object)));
-  if (!value.is_valid()) {
-    throw nb::python_error();
-  }
-  return value;
+  return steal(to_list(unwrap(object)));
 }
 
 std::string_view utf8_of(PyObject *text, const place &where) {

@@ -201,8 +201,8 @@ def test_linspace_edges():
     (lambda: nd.zeros("3 * int32", "float64"), TypeError, "zeros: the type is given twice"),
     (lambda: nd.zeros(3, "int32", dtype="int32"), TypeError, "zeros: type= and dtype= are the same, give one of them"),
     (lambda: nd.zeros(3, 5), TypeError, "zeros: type must be datashape text, an ndt.type or a dtype, not int"),
-    (lambda: nd.zeros(3, access="write"), ValueError, "access must be"),
-    (lambda: nd.zeros(3, access=1), TypeError, "access must be text, not int"),
+    (lambda: nd.zeros(3, access="write"), ValueError, "zeros: access must be"),
+    (lambda: nd.zeros(3, access=1), TypeError, "zeros: access must be text, not int"),
     (lambda: nd.zeros(), TypeError, "expected a type"),
     (lambda: nd.zeros("strided * float64"), TypeError, "full: expected a type with the size of every dimension"),
     (lambda: nd.full("3 * strided * int8", 1), TypeError, "full: expected a type with the size of every dimension"),
@@ -218,13 +218,17 @@ def test_linspace_edges():
     (lambda: nd.arange(-(2**63), 2**63 - 1), MemoryError, "elements are too many"),
     (lambda: nd.arange(2**61), MemoryError, "too large"),
     (lambda: nd.arange(2**64), OverflowError, "arange: stop 18446744073709551616 does not fit int64"),
-    (lambda: nd.arange("3"), TypeError, "arange: expected a number, not str"),
+    (lambda: nd.arange("3"), TypeError, "arange: stop must be a number, not str"),
     (lambda: nd.arange(3, dtype="bool"), TypeError, "arange: bool is not a number"),
     (lambda: nd.arange(3, dtype="string"), TypeError, "arange: the type must be a number's, not string"),
     (lambda: nd.arange(0, 2, 0.5, dtype="int32"), ValueError, "arange: an integer type needs integers, got 0.5"),
     (lambda: nd.linspace(0, 1, -1), ValueError, "linspace: the number of values must not be negative, got -1"),
     (lambda: nd.linspace(0, 1, 2**61), MemoryError, "too large"),
-    (lambda: nd.linspace(0, "a", 2), TypeError, "linspace: expected a number, not str"),
+    (lambda: nd.linspace(0, "a", 2), TypeError, "linspace: stop must be a number, not str"),
+    (lambda: nd.linspace(0, 1000, 3, type="int8"), OverflowError, "linspace: the values: "),
+    (lambda: nd.arange(0, 1e300, 1, access="x"), MemoryError, "arange: 1e+300 elements are too many"),
+    (lambda: nd.arange(1e300, 2e300, 1e300, dtype="int64"), ValueError, "arange: an integer type needs integers, got 1e+300"),
+    (lambda: nd.linspace(0, 1, access="x"), ValueError, "linspace: access must be 'immutable'"),
     (lambda: nd.linspace(0, 1j, 2, dtype="float64"), TypeError, "linspace: complex numbers are no float64"),
 ])
 def test_errors(call, kind, text):
@@ -245,6 +249,24 @@ def test_help_is_right():
                 assert repr(eval(line[4:], scope)) == after
             elif line.startswith(">>> a["):
                 exec(line[4:], scope)
+
+
+def test_ranges_that_span_all_of_int64():
+    assert nd.arange(-(2**63), 2**63 - 1, 2**62).tolist() == [-(2**63), -(2**62), 0, 2**62]
+    assert nd.arange(2**63 - 1, -(2**63), -(2**62), dtype="float64").tolist()[:2] == [2.0**63, 2.0**62]
+
+
+@pytest.mark.parametrize("access", ["readonly", "readwrite"])
+def test_access_of_all_that_is_made(access):
+    ragged, missing = nd.array([[1], [2, 3]]), nd.array([[1], None], type="strided * ?var * int32")
+    made = [nd.arange(3, access=access), nd.linspace(0, 1, 2, access=access), nd.zeros(3, access=access)]
+    made += [nd.zeros_like(a, dtype=t, access=access) for a in (ragged, missing) for t in ("int32", "float64")]
+    made += [nd.full_like(ragged, "ab", dtype="string", access=access), nd.empty_like(ragged, dtype="?int8", access=access)]
+    assert {a.access for a in made} == {access}
+    if access == "readwrite":
+        made[0][1], made[3][1, 0], made[7][1, 1] = 7, 8, "text"
+        assert made[0].tolist() == [0, 7, 2] and made[3].tolist() == [[0], [8, 0]]
+        assert made[7].tolist() == [["ab"], ["ab", "text"]] and ragged.tolist() == [[1], [2, 3]]
 
 
 def test_completion_offers_no_modules():

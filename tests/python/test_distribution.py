@@ -319,3 +319,31 @@ def test_several_axes_are_one_row():
     for axes in ((0, 0), (0, 3), ()):
         with pytest.raises(IndexError, match=r"median: \(.*\) are no axes of 3 dimension"):
             nd.median(a, axis=axes)
+
+
+def test_weights_beyond_int64():
+    counts, _ = nd.histogram([0.5, 0.25, 1.5], bins=2, range=(0, 2), weights=np.array([2**63, 2, 2**64 - 2**11], "u8"))
+    assert counts.tolist() == [2.0**63, 2.0**64 - 2**11] and str(counts.dtype) == "float64"
+    assert nd.histogram([0.5], bins=1, range=(0, 1), weights=np.array([7], "i8"))[0].tolist() == [7]
+
+
+@pytest.mark.parametrize("type", ["bool", "int8", "uint64", "float16", "float64", "?int32", "?float64"])
+def test_the_range_is_that_of_all_elements(type):
+    values = [1, 0, 1, 1] if type == "bool" else [3, 1, 5, 4]
+    given = values + [None] if type.startswith("?") else values
+    expected, edges = np.histogram(np.array(values, "f8"), 4)
+    for a in (nd.array(given, type=type), nd.unflatten(nd.array(given, type=type), [1, 0, len(given) - 1])):
+        found = nd.histogram(a, 4)
+        assert found[0].tolist() == expected.tolist() and found[1].tolist() == edges.tolist()
+
+
+@pytest.mark.parametrize("values", [[], [None, None]])
+def test_the_range_of_no_elements(values):
+    counts, edges = nd.histogram(nd.array(values, type="strided * ?float64"), 2)
+    assert counts.tolist() == [0, 0] and edges.tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_range_that_is_not_finite(value):
+    with pytest.raises(ValueError, match="is in the array: it needs a range"):
+        nd.histogram([1.0, value, 2.0], 2)

@@ -76,6 +76,20 @@ REFUSED = [
     (TypeError, "zip: the names must be a name or several", lambda r: nd.zip({"x": r, 1: r})),
     (TypeError, "cartesian: the names must be a name or several", lambda r: nd.cartesian({"x": r, 1: r})),
     (TypeError, "nth: empty must be one value", lambda r: nd.nth(r, 0, empty=[1, 2])),
+    (ValueError, "flip: axis 0 is given twice", lambda r: nd.flip(r, axis=(0, 0))),
+    (ValueError, "flip: axis 1 is given twice", lambda r: nd.flip(r, axis=(1, -1))),
+    (ValueError, "flip: axis 1 is given twice", lambda r: nd.flip(nd.mask(r, [True, False, True], axis=0), axis=(1, -1))),
+    (ValueError, "squeeze: axis 0 is given twice", lambda r: nd.squeeze([[1, 2]], axis=(0, 0))),
+    (ValueError, "tensordot: axis 1 is given twice", lambda r: nd.tensordot([[1]], [[1]], axes=([1, -1], [0, 1]))),
+    (TypeError, "tensordot: axes must be an integer or a pair", lambda r: nd.tensordot([[1]], [[1]], axes=([1], [0], [0]))),
+    (TypeError, "searchsorted: string in strided * bytes", lambda r: nd.searchsorted([b"a", b"c"], "b")),
+    (TypeError, "searchsorted: bytes in strided * string", lambda r: nd.searchsorted(["a", "c"], [b"b"])),
+    (TypeError, "rename: the elements have no fields", lambda r: nd.rename(r, {"a": "b"})),
+    (TypeError, "without_field: the elements have no fields", lambda r: nd.without_field(r, "a")),
+    (TypeError, "take_along_axis: a ragged axis inside of axis 0", lambda r: nd.take_along_axis(r, [[0, 0]], axis=0)),
+    (MemoryError, "repeat: the result is too large", lambda r: nd.repeat([1], 2**62)),
+    (TypeError, "reshape: rows may be missing", lambda r: nd.reshape(nd.mask(r, [True, False, True], axis=0), (1, 3))),
+    (IndexError, "sort: no field zz to order by", lambda r: nd.sort([{"x": 1}], by="zz")),
 ]
 
 

@@ -175,3 +175,17 @@ def test_a_python_number_beside_an_array_of_numpy_takes_its_type():
     product = nd.from_ufunc(np.multiply)(np.array([2**63 + 1], "u8"), 1)
     assert product.tolist() == [2**63 + 1] and str(product.type) == "strided * uint64"
     assert str(nd.from_ufunc(np.add)(2.5, np.array([1], "f4")).type) == "strided * float32"
+
+
+def test_sizes_that_are_no_integers(monkeypatch):
+    """What chooses the sizes of results fails as other functions do: with the reason, and not for lack of memory."""
+    asked = _foreign._chosen_sizes
+
+    def wrong(ufunc, types, dims):
+        chosen = asked(ufunc, types, dims)
+        return chosen and (chosen[0], lambda *sizes: [2.5], *chosen[2:])
+
+    monkeypatch.setattr(_foreign, "_chosen_sizes", wrong)
+    f = nd.from_ufunc(importlib.import_module("numpy.linalg._umath_linalg").svd)
+    with pytest.raises(TypeError, match="a size must be an integer, not float"):
+        f(nd.array([[1.0, 2.0]]))

@@ -230,7 +230,29 @@ def test_bad_input():
         nd.sort(nd.array([{"x": [1]}]))
     with pytest.raises(ValueError, match="rank: method must be one of average, min, max, dense, ordinal, not 'up'"):
         nd.rank([1], method="up")
-    with pytest.raises(ValueError, match=r"sort: no field y to order by in \{x: int32\}"):
+    with pytest.raises(IndexError, match=r"sort: no field y to order by in \{x: int32\}"):
         nd.sort([{"x": 1}], by=["x", "-y"])
     with pytest.raises(TypeError, match="argsort: only structs are ordered by fields, not int32"):
         nd.argsort([1], by="x")
+
+
+def test_one_zero_and_native_numbers_along_an_axis_too():
+    """Of the fields of structs, of either byte order: as all elements at once give it."""
+    def text(a):
+        return repr(a.tolist()), str(a.dtype)
+
+    def ways(a):
+        yield nd.unique(a, axis=1)
+        yield nd.unique_counts(a, axis=1).values
+        yield nd.unique_inverse(a, axis=1).values
+
+    structs = nd.array([(-0.0, (1, -0.0)), (0.0, (1, 0.0))], type="strided * {x: float64, y: (int8, float32)}")
+    missing = nd.array([{"x": -0.0}, None], type="strided * ?{x: ?float32}")
+    for one in (structs, missing, nd.asarray(np.array([-0.0, 0.0], ">f8")), nd.asarray(np.array([3, 1, 3], ">i4"))):
+        all_at_once = text(nd.unique(one))
+        assert "-0.0" not in all_at_once[0] and "byteswap" not in all_at_once[1]
+        for found in ways(nd.unflatten(one, [len(one)])):
+            assert text(found[0]) == all_at_once
+    swapped = nd.asarray(np.array([(-0.0, 2)], [("a", ">f4"), ("b", ">i2")]))
+    for found in ways(nd.unflatten(swapped, [1])):
+        assert text(found[0]) == ("[{'a': 0.0, 'b': 2}]", "{a: float32, b: int16}")

@@ -16,6 +16,8 @@
 
 #include "dynd/ops/isa_terms_reduce.inc"
 
+#include "dynd/ops/isa_reduce_tables.inc"
+
 namespace dynd::detail {
 #define DYND_REDUCTION(name, ...)                                                                                      \
   extern const reduction_loops DYND_OF_LEVEL(reduce_##name);                                                           \

@@ -29,7 +29,7 @@ TEST(order, StructsByTheirFields) {
   EXPECT_EQ(text(nd::argsort(a, 0, false, {"x", "-y"})), "[2, 0, 1]");
   EXPECT_EQ(text(nd::argsort(a, 0, true)), "[1, 2, 0]");
   EXPECT_EQ(failure([&] { nd::sort(a, 0, false, {"z"}); }),
-            "value: sort: no field z to order by in {x: int32, y: string}");
+            "index: sort: no field z to order by in {x: int32, y: string}");
 }
 
 TEST(order, Unique) {

@@ -144,6 +144,7 @@ TEST(WrapCore, Folds) {
   EXPECT_EQ(text(nd::fold(minus, a, std::nullopt, nd::array(0))), "-26.0");
   EXPECT_EQ(failure([&] { nd::fold(minus, parse("2 * var * float64", "[[], [4]]"), 1); }),
             "reduce: minus: a row is empty, and there is no identity at index (0,)");
+  EXPECT_NE(failure([&] { nd::fold(nd::callable(), a); }), ""); // that of a name that is not known
 }
 
 TEST(WrapCore, Products) {

@@ -15,6 +15,7 @@
 #include "dynd/call/fold.h"
 #include "dynd/call/functions.h"
 #include "dynd/call/groups.h"
+#include "dynd/call/join.h"
 #include "dynd/call/linear.h"
 #include "dynd/call/order.h"
 #include "dynd/call/selection.h"

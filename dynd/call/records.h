@@ -1,4 +1,4 @@
-// What functions that join several arrays share. Private to dynd/call/.
+// Structs of the elements of several lists. Private to dynd/call/.
 #pragma once
 
 #include <span>
@@ -20,8 +20,5 @@ array zip_lists(std::span<const std::string> names, std::span<const array> lists
 /// it.
 array choose_records(const char *name, std::span<const std::string> names, std::span<const record_field> fields,
                      const ref<choices> &which, const array &numbers, const settings &how);
-
-/// Arrays that are compact down to the axis have the same sizes and rows outside of it; else a value error.
-void check_outside(const char *name, const std::vector<array> &arrays, int axis);
 
 } // namespace dynd::nd
