@@ -50,19 +50,6 @@ array stretched(const array &a, const space &shape) {
   return array(std::move(block));
 }
 
-// Whether two arrays have the same first dimensions.
-bool have_same_rows(const array &a, const array &like, int ndim) {
-  bool same = a.ndim() >= ndim && like.ndim() >= ndim;
-  for (int d = 0; d < ndim && same; d++) {
-    same = a->is_var(d) == like->is_var(d) && (a->is_var(d) || a.size(d) == like.size(d));
-    if (same && a->is_var(d)) {
-      row_offsets own = rows_at(a, d), other = rows_at(like, d);
-      same = own.count == other.count && (own.at == other.at || std::equal(own.at, own.at + own.count + 1, other.at));
-    }
-  }
-  return same;
-}
-
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
 array broadcast_places(const array &whole, const space &shape) {
   intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
@@ -187,7 +174,7 @@ array field_list(const array &whole, const array &values) {
     own = in_common_shape("with_field", both)[1];
   }
   own = compact(own, std::min(last, own.ndim() - 1));
-  if (!have_same_rows(own, whole, last + 1)) {
+  if (!same_rows(*own.get(), *whole.get(), last + 1)) {
     fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) + " do not broadcast to " +
                                     std::string(whole.type().str()));
   }
@@ -302,7 +289,7 @@ array run_lengths(const array &a, int along) {
     index after{index::slice, 0, 1, {}, {}}, before{index::slice, 0, {}, -1, {}};
     array right = at(one, {&after, 1}), left = at(one, {&before, 1});
     array_block *const both[] = {left.get(), right.get()};
-    array differs = mask_list("run_lengths", array(evaluate(logic::comparisons[1], {both, 2})).eval(), 0);
+    array differs = mask_list("run_lengths", array(evaluate(logic::different, {both, 2})).eval(), 0);
     std::copy_n(differs->values().address, count - 1, mark + 1);
   }
   in_pieces("run_lengths", rows.count, [&](intptr_t begin, intptr_t end) {
@@ -378,9 +365,7 @@ array reshape(const array &a, std::span<const intptr_t> shape) {
     }
     begin = end;
   }
-  if (dims.size() > size_t(max_ndim)) {
-    fail(error_kind::value, "reshape: more than 32 dimensions");
-  }
+  check_ndim("reshape", int(dims.size()));
   array list = list_of(whole, whole.ndim() - 1);
   return dims.empty() ? at(list, 0) : assemble({}, 0, dims, list);
 }

@@ -158,11 +158,7 @@ array with_axis_last(const array &a, int axis) {
   if (a->type->var_count) {
     return array(move_axis_inside("reduce", a.get(), own, a.ndim() - 1));
   }
-  std::vector<int> axes(size_t(a.ndim()));
-  std::iota(axes.begin(), axes.end(), 0);
-  axes.erase(axes.begin() + own);
-  axes.push_back(own);
-  return transposed(a, axes);
+  return with_axis_moved(a, own, a.ndim() - 1);
 }
 
 // Elements that are no numbers: a call of f takes one element of every row that has it. The longest rows come first, so

@@ -34,14 +34,6 @@ array numbered(const array &a) {
   return assemble(a, a.ndim(), {}, numbers);
 }
 
-array moved_to_end(const array &a, int axis, bool back) {
-  int axes[max_ndim], n = a.ndim();
-  for (int d = 0; d < n; d++) {
-    axes[d] = back ? (d == axis ? n - 1 : d < axis ? d : d - 1) : (d == n - 1 ? axis : d < axis ? d : d + 1);
-  }
-  return transposed(a, {axes, size_t(n)});
-}
-
 } // namespace
 
 array take(const array &a, const array &index, std::optional<int> axis) {
@@ -116,8 +108,9 @@ array take_along_axis(const array &a, const array &index, int axis) {
     fail(error_kind::index, "take_along_axis: the index has " + std::to_string(index.ndim()) +
                                 " dimension(s), the array " + std::to_string(a.ndim()));
   }
-  return moved_to_end(take_along_axis(moved_to_end(a, along, false), moved_to_end(index, along, false), -1), along,
-                      true);
+  int last = a.ndim() - 1;
+  array taken = take_along_axis(with_axis_moved(a, along, last), with_axis_moved(index, along, last), -1);
+  return with_axis_moved(taken, last, along);
 }
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -136,7 +129,7 @@ array is_nonzero(const array &a) {
   const char zeros[max_scalar_size] = {};
   array zero = scalar_of(kind.scalar, zeros);
   array_block *const operands[] = {a.get(), zero.get()};
-  return array(evaluate(logic::comparisons[1], {operands, 2}));
+  return array(evaluate(logic::different, {operands, 2}));
 }
 
 // Places of an axis, rising, become positions within its rows, and the rows.

@@ -97,7 +97,7 @@ ref<array_block> count_true(const reduction_call &call) {
   return result;
 }
 
-// As row_functions.cpp has it.
+// mean, var and std of each row: the steps of add_row_function (row_functions.cpp), so that the bits are the same.
 template <class T> ref<array_block> statistic_of_rows(const reduction_call &call, scalar_id type) {
   alignas(64) char scratch[max_direct_elements * sizeof(T)];
   T about[max_direct_elements];
