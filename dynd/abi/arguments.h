@@ -49,8 +49,7 @@ static inline const char *dynd_show_double(char *text, double value) {
            : dynd_show_unsigned, default                                                                               \
            : dynd_show_integer)((char[32]){0}, value)
 
-/* ---- sizes: 64-bit numbers; `wrong` is set where one overflows or is divided by zero -------------------------------
- */
+/* ---- sizes: 64-bit numbers; `wrong` is set where one overflows or is divided by zero ---- */
 
 static inline int64_t dynd_add(int64_t a, int64_t b, int *wrong) {
   int64_t made;
@@ -396,8 +395,7 @@ static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* ---- the loop of a wrapper ------------------------------------------------------------------------------------------
- */
+/* ---- the loop of a wrapper ---- */
 
 /* Rows without gaps mostly follow each other, and short ones are done before the CPU has fetched the next. The distance
  * was measured with ddot over rows of 10: 1.16 of the loop by hand instead of 1.27. */
@@ -408,12 +406,15 @@ static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
 #endif
 
 /* A copy of a call, with its tables, in variables of the function: the compiler knows that the function which is called
- * for each outer element cannot change them. `nsizes` may be less than there are; it is at least 1. */
+ * for each outer element cannot change them. What an older host does not know is zero. `nsizes` may be less than there
+ * are; it is at least 1. */
 #define DYND_COPY_CALL(copy, call, noperands, nsizes)                                                                  \
   char *copy##_data[noperands];                                                                                        \
   intptr_t copy##_stride[noperands], copy##_dim_step[nsizes];                                                          \
   const int64_t *copy##_row[noperands], *copy##_dim[nsizes];                                                           \
-  dynd_core_call copy = *(call);                                                                                       \
+  dynd_core_call copy;                                                                                                 \
+  memset(&copy, 0, sizeof(copy));                                                                                      \
+  memcpy(&copy, (call), (call)->size < sizeof(copy) ? (call)->size : sizeof(copy));                                    \
   memcpy(copy##_data, (call)->data, sizeof(copy##_data));                                                              \
   memcpy(copy##_stride, (call)->stride, sizeof(copy##_stride));                                                        \
   memcpy(copy##_row, (call)->row, sizeof(copy##_row));                                                                 \
@@ -422,8 +423,7 @@ static inline void dynd_pool_give(dynd_pool *pool, dynd_resource *one) {
   copy.data = copy##_data, copy.stride = copy##_stride, copy.row = copy##_row;                                         \
   copy.dim = copy##_dim, copy.dim_step = copy##_dim_step
 
-/* ---- the kernel of a wrapper ----------------------------------------------------------------------------------------
- */
+/* ---- the kernel of a wrapper ---- */
 
 #define DYND_WRAPPER_POOLS 4
 

@@ -51,7 +51,7 @@ struct dynd_frame {
   char *scratch;                                /* 64-byte aligned; kernels hold offsets into it */
   void *(*temp)(dynd_frame *self, size_t size); /* for sizes known only at run time; released after the piece of
                                                    work; NULL when there is no memory */
-  const int *cancel;                            /* polled once a batch; not zero: return dynd_error_cancelled */
+  const int *cancel;                            /* not zero: return dynd_error_cancelled. Look once for each call */
   int32_t kind;                                 /* the status of the error in `text`, zero when there is none */
   char text[256];                               /* the error, zero-terminated */
   void *engine;                                 /* the library's own: NULL in a frame that user code made */

@@ -69,27 +69,6 @@ void check_offsets(const offsets_run &o, intptr_t length) {
 
 } // namespace
 
-void find_sizes(const char *name, ndt::type type, const intptr_t *given, intptr_t *size) {
-  if (!type) {
-    fail(error_kind::type, std::string(name) + ": expected a type, not None");
-  }
-  check_data_type(type.get(), name);
-  std::fill_n(size, type->all_ndim, -1);
-  const type_data *t = type.get();
-  for (int d = 0; d < type->ndim; d++, t = t->element) {
-    if (!given && t->kind == type_kind::strided_dim) {
-      fail(error_kind::type, std::string(name) +
-                                 ": expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
-                                 std::string(type.str()));
-    }
-    size[d] = given ? given[d] : t->size;
-    if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
-      fail(error_kind::value, std::string(name) + ": size " + std::to_string(size[d]) + " of axis " +
-                                  std::to_string(d) + " does not fit " + std::string(type.str()));
-    }
-  }
-}
-
 array empty(ndt::type type, const intptr_t *size, access_mode access) {
   intptr_t own[max_type_streams];
   find_sizes("empty", type, size, own);

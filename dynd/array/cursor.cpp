@@ -14,12 +14,16 @@ const char *cursor::value(char *room) const {
   return room;
 }
 
-std::string row_text(std::span<const intptr_t> index) {
+std::string index_text(std::span<const intptr_t> index) {
   std::string text;
   for (intptr_t i : index) {
     text += (text.empty() ? "" : ", ") + std::to_string(i);
   }
-  return index.empty() ? "the rows" : "row " + (index.size() > 1 ? "(" + text + ")" : text);
+  return index.size() > 1 ? "(" + text + ")" : text;
+}
+
+std::string row_text(std::span<const intptr_t> index) {
+  return index.empty() ? "the rows" : "row " + index_text(index);
 }
 
 } // namespace dynd

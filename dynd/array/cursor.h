@@ -1,7 +1,8 @@
 // A place in an array: a part of its type, with the part's streams at one element of what is outside of it.
 //
-// Every walk over an array that is not a kernel uses it. What a kind of dimension is (slots, steps, rows without
-// memory) is known here and in one kernel level, nowhere else. A cursor owns nothing: the addresses of the streams are
+// Walks over an array that are not kernels use it. What a kind of dimension is (slots, steps, rows without memory) is
+// known here, in one kernel level, and where many rows are gone through at once: whoever adds a kind of dimension finds
+// these with `grep -E "read_slot|start_unit|has_no_memory"`. A cursor owns nothing: the addresses of the streams are
 // in an array of the caller, a stream_room for each dimension or pointer that is entered.
 //
 //   strided * {id: int32, hits: var * float32}
@@ -183,5 +184,7 @@ template <class F> bool for_each_place(const cursor &outside, int depth, F &&f) 
 
 /// For messages: "row 2", "row (0, 1)"; "the rows" where nothing is outside of them.
 std::string row_text(std::span<const intptr_t> index);
+/// The same without the word: "2", "(0, 1)".
+std::string index_text(std::span<const intptr_t> index);
 
 } // namespace dynd

@@ -9,14 +9,6 @@
 
 namespace dynd {
 
-int checked_axis(const char *operation, int axis, int ndim) {
-  if (axis < -ndim || axis >= ndim) {
-    fail(error_kind::index, std::string(operation) + ": axis " + std::to_string(axis) + " is out of bounds for " +
-                                std::to_string(ndim) + " dimension(s)");
-  }
-  return axis < 0 ? axis + ndim : axis;
-}
-
 namespace nd {
 
 namespace {
@@ -142,7 +134,7 @@ public:
 private:
   // A row that was picked out of a ragged array has one size.
   void resolve_taken_row() {
-    if (!taken_.empty() && parts_.ndim > 0 && parts_.is_var(0)) {
+    if (ntaken_ > 0 && parts_.ndim > 0 && parts_.is_var(0)) {
       parts_.resolve_row();
     }
   }
@@ -346,12 +338,13 @@ private:
     }
     intptr_t size = parts_.size[at_];
     if (i < -size || i >= size) {
-      fail(error_kind::index, out_of_bounds_text(i, axis_, a_->is_var(axis_) ? "row " + taken_ : "", size));
+      bool in_row = a_->is_var(axis_) && ntaken_ > 0; // else it is the only row
+      fail(error_kind::index, out_of_bounds_text(i, axis_, in_row ? row_text({taken_, ntaken_}) : "", size));
     }
     intptr_t positive = i < 0 ? i + size : i;
     parts_.shift(at_, positive);
     parts_.remove_axis(at_);
-    taken_ += (taken_.empty() ? "" : ", ") + std::to_string(positive);
+    taken_[ntaken_++] = positive;
     axis_++;
   }
 
@@ -380,11 +373,12 @@ private:
   const array &a_;
   view_parts parts_;
   std::span<const index> indices_;
-  int at_ = 0;                      // the dimension of the view that is next
-  int axis_ = 0;                    // the axis of the array that it was
-  bool changed_ = false;            // by the indices so far
-  array so_far_;                    // what they made, where rows had to be walked
-  std::string taken_;               // the integers so far, for messages
+  int at_ = 0;           // the dimension of the view that is next
+  int axis_ = 0;         // the axis of the array that it was
+  bool changed_ = false; // by the indices so far
+  array so_far_;         // what they made, where rows had to be walked
+  size_t ntaken_ = 0;    // the integers so far, for messages
+  intptr_t taken_[max_ndim];
   std::vector<ref<buffer>> memory_; // of new streams, until the view owns them
 };
 
@@ -411,7 +405,7 @@ array at(const array &a, std::span<const index> indices) {
 }
 
 array at(const array &a, intptr_t i) {
-  index one{index::integer, i, {}, {}, {}};
+  index one = index::number(i);
   return at(a, {&one, 1});
 }
 

@@ -180,6 +180,31 @@ private:
 
 ref<array_block> new_empty(const type_data *type, const intptr_t *size) { return empty_maker(type, size).run(); }
 
+namespace nd {
+
+void find_sizes(const char *name, ndt::type type, const intptr_t *given, intptr_t *size) {
+  if (!type) {
+    fail(error_kind::type, std::string(name) + ": expected a type, not None");
+  }
+  check_data_type(type.get(), name);
+  std::fill_n(size, type->all_ndim, -1);
+  const type_data *t = type.get();
+  for (int d = 0; d < type->ndim; d++, t = t->element) {
+    if (!given && t->kind == type_kind::strided_dim) {
+      fail(error_kind::type, std::string(name) +
+                                 ": expected a type with the size of every dimension (\"3 * 4 * float64\"), not " +
+                                 std::string(type.str()));
+    }
+    size[d] = given ? given[d] : t->size;
+    if (t->kind != type_kind::var_dim && (size[d] < 0 || (t->size >= 0 && t->size != size[d]))) {
+      fail(error_kind::value, std::string(name) + ": size " + std::to_string(size[d]) + " of axis " +
+                                  std::to_string(d) + " does not fit " + std::string(type.str()));
+    }
+  }
+}
+
+} // namespace nd
+
 void settle(array_block &block) {
   auto move = [&](int s, counted *container, size_t item) {
     stream &own = block.streams()[s];
@@ -330,7 +355,7 @@ ref<array_block> array_writer::finish(access_mode access) {
     size_[d] = strided_[d] && size_[d] < 0 ? 1 : size_[d];
   }
   bool scalars = type_->scalar != not_scalar && type_->nstreams == 1;
-  if (scalars && bytes_[0].size() <= 256) { // a small one has its data in its block
+  if (scalars && bytes_[0].size() <= inline_limit) { // a small one has its data in its block
     ref<array_block> block = new_dense(type_.get(), size_.data(), access);
     std::memcpy(block->values().address, bytes_[0].data(), bytes_[0].size());
     return block;

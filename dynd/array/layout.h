@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "dynd/array/block.h"
@@ -23,6 +24,24 @@ inline bool has_pool(stream_role role) {
 size_t stream_item(const type_data *type, int stream, slot_kind kind = slot_kind::pairs64);
 inline size_t stream_item(const array_block &block, int s) {
   return stream_item(block.type, s, block.streams()[s].kind);
+}
+
+/// Calls f with the size of an item as a constant, where it is a power of two up to 16; else with the size itself.
+template <class F> auto with_item(size_t item, F f) {
+  switch (item) {
+  case 1:
+    return f(std::integral_constant<size_t, 1>());
+  case 2:
+    return f(std::integral_constant<size_t, 2>());
+  case 4:
+    return f(std::integral_constant<size_t, 4>());
+  case 8:
+    return f(std::integral_constant<size_t, 8>());
+  case 16:
+    return f(std::integral_constant<size_t, 16>());
+  default:
+    return f(item);
+  }
 }
 
 /// Sets the strides of all streams as elements in C order without gaps have them. Sizes and kinds of slots are set.

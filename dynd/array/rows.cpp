@@ -1,5 +1,6 @@
 #include "dynd/array/rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -160,6 +161,33 @@ bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run 
     }
   }
   return true;
+}
+
+namespace {
+
+// `same` compares the slots of both that have that number.
+template <class Same> bool same_dims(const array_block &a, const array_block &b, int ndim, Same same) {
+  bool all = a.ndim >= ndim && b.ndim >= ndim && std::equal(a.size(), a.size() + ndim, b.size()); // -1 for `var`
+  for (int d = 0, s = 0; d < ndim && all; d++) {
+    all = !a.is_var(d) || same(s++);
+  }
+  return all;
+}
+
+} // namespace
+
+bool same_rows(const array_block &a, const array_block &b, int ndim) {
+  return same_dims(a, b, ndim, [&](int s) {
+    offsets_run rows = rows_of(a, s), others = rows_of(b, s);
+    return rows && others && same_row_lengths(rows, a.streams()[s].owner, others, b.streams()[s].owner);
+  });
+}
+
+bool known_same_rows(const array_block &a, const array_block &b, int ndim) {
+  return same_dims(a, b, ndim, [&](int s) {
+    return known_same_slots(a.streams()[s], b.streams()[s]) &&
+           std::equal(a.strides(s), a.strides(s) + ndim, b.strides(s));
+  });
 }
 
 } // namespace dynd

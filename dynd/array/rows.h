@@ -1,8 +1,6 @@
 // Rows of whole `var` dimensions that follow each other, and telling whether two arrays have the same rows.
 #pragma once
 
-#include <type_traits>
-
 #include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
 
@@ -48,23 +46,10 @@ bool same_row_lengths(const offsets_run &a, counted *a_owner, const offsets_run 
 /// was answered before. The offsets are not read.
 bool known_same_slots(const stream &a, const stream &b);
 
-/// Calls f with the size of an item as a constant, where it is a power of two up to 16; else with the size itself.
-template <class F> auto with_item(size_t item, F f) {
-  switch (item) {
-  case 1:
-    return f(std::integral_constant<size_t, 1>());
-  case 2:
-    return f(std::integral_constant<size_t, 2>());
-  case 4:
-    return f(std::integral_constant<size_t, 4>());
-  case 8:
-    return f(std::integral_constant<size_t, 8>());
-  case 16:
-    return f(std::integral_constant<size_t, 16>());
-  default:
-    return f(item);
-  }
-}
+/// Whether the first `ndim` dimensions of two arrays have the same sizes and rows.
+bool same_rows(const array_block &a, const array_block &b, int ndim);
+/// The same without a look at the rows: whether it is known.
+bool known_same_rows(const array_block &a, const array_block &b, int ndim);
 
 /// Calls f with an unsigned integer of that many bytes, a power of two up to 16.
 template <class F> auto with_word(size_t item, F f) {

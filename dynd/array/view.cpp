@@ -3,11 +3,22 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dynd/array/view_parts.h"
 
-namespace dynd::nd {
+namespace dynd {
+
+int checked_axis(const char *operation, int axis, int ndim) {
+  if (axis < -ndim || axis >= ndim) {
+    fail(error_kind::index, std::string(operation) + ": axis " + std::to_string(axis) + " is out of bounds for " +
+                                std::to_string(ndim) + " dimension(s)");
+  }
+  return axis < 0 ? axis + ndim : axis;
+}
+
+namespace nd {
 
 // Rows stay where they are, and with the same axes outside of them: each axis is between the same rows as before.
 bool can_transpose(const array &a, std::span<const int> axes) {
@@ -27,13 +38,15 @@ array transposed(const array &a, std::span<const int> axes) {
     fail(error_kind::type, "transpose: a ragged array cannot be transposed: " + std::string(a.type().str()));
   }
   view_parts from(a), to(a);
-  bool seen[max_ndim] = {};
+  bool seen[max_ndim] = {}, permutes = axes.size() == size_t(from.ndim);
+  for (size_t d = 0; d < axes.size() && permutes; d++) {
+    permutes = axes[d] >= 0 && axes[d] < from.ndim && !std::exchange(seen[axes[d]], true);
+  }
+  if (!permutes) {
+    fail(error_kind::value, "transpose: the axes are not a permutation of the dimensions");
+  }
   for (size_t d = 0; d < axes.size(); d++) {
     int axis = axes[d];
-    if (axes.size() != size_t(from.ndim) || axis < 0 || axis >= from.ndim || seen[axis]) {
-      fail(error_kind::value, "transpose: the axes are not a permutation of the dimensions");
-    }
-    seen[axis] = true;
     to.size[d] = from.size[axis];
     if (from.kind[axis] != to.kind[d] || from.kind[axis] == type_kind::fixed_dim) {
       to.set_kind(int(d), from.kind[axis]);
@@ -51,6 +64,30 @@ array transposed(const array &a) {
     axes[d] = a.ndim() - 1 - d;
   }
   return transposed(a, {axes, size_t(a.ndim())});
+}
+
+namespace {
+
+std::span<const int> order_with_moved(int (&axes)[max_ndim], int ndim, int from, int to) {
+  std::iota(axes, axes + ndim, 0);
+  if (from < to) {
+    std::rotate(axes + from, axes + from + 1, axes + to + 1);
+  } else {
+    std::rotate(axes + to, axes + from, axes + from + 1);
+  }
+  return {axes, size_t(ndim)};
+}
+
+} // namespace
+
+bool can_move_axis(const array &a, int from, int to) {
+  int axes[max_ndim];
+  return can_transpose(a, order_with_moved(axes, a.ndim(), from, to));
+}
+
+array with_axis_moved(const array &a, int from, int to) {
+  int axes[max_ndim];
+  return transposed(a, order_with_moved(axes, a.ndim(), from, to));
 }
 
 array with_unit_axis(const array &a, int axis) {
@@ -213,4 +250,6 @@ array fields(const array &a, std::span<const std::string> names) {
   return parts.view(ndt::make_struct(names, types));
 }
 
-} // namespace dynd::nd
+} // namespace nd
+
+} // namespace dynd

@@ -20,6 +20,12 @@ struct index {
   enum kind_t : uint8_t { integer, slice, ellipsis, new_axis } kind;
   intptr_t at = 0;                           ///< integer
   std::optional<intptr_t> start, stop, step; ///< slice, as in Python
+
+  static index whole() { return {slice, 0, {}, {}, {}}; } ///< `:`
+  static index number(intptr_t i) { return {integer, i, {}, {}, {}}; }
+  static index range(std::optional<intptr_t> start, std::optional<intptr_t> stop) {
+    return {slice, 0, start, stop, {}};
+  }
 };
 
 /// a[i, 1:2, ..., None]. On ragged arrays: rows, elements, slices over rows, and slices inside rows (a view with slots
@@ -41,6 +47,11 @@ array transposed(const array &a, std::span<const int> axes);
 bool can_transpose(const array &a, std::span<const int> axes);
 /// All axes reversed.
 array transposed(const array &a);
+
+/// One axis moved to another place, past axes that are not ragged.
+///   (2, 3, 4), 0 to 2: (3, 4, 2)
+array with_axis_moved(const array &a, int from, int to);
+bool can_move_axis(const array &a, int from, int to); ///< whether no ragged axis is between
 
 /// A dimension of size 1 at `axis`.
 array with_unit_axis(const array &a, int axis);

@@ -70,9 +70,7 @@ struct view_parts {
   }
 
   void insert_axis(int d) {
-    if (ndim == max_ndim) {
-      fail(error_kind::value, "index: more than " + std::to_string(max_ndim) + " dimensions");
-    }
+    check_ndim("array", ndim + 1);
     for (int s = 0; s < nstreams; s++) {
       std::copy_backward(stride(s) + d, stride(s) + all_ndim, stride(s) + all_ndim + 1);
       stride(s)[d] = 0;
@@ -98,11 +96,7 @@ struct view_parts {
   }
 
   /// Before the starts of its rows are used for a view.
-  void pin(int s) {
-    if (row_pool *pool = as_pool(owner[s])) {
-      pool->pin();
-    }
-  }
+  void pin(int s) { dynd::pin(owner[s]); }
 
   bool is_var(int d) const { return kind[d] == type_kind::var_dim; }
 

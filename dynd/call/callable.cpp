@@ -14,6 +14,7 @@
 #include "dynd/call/resolve.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/ops/parse.h"
+#include "dynd/type/lexer.h"
 #include "dynd/type/utf8.h"
 
 namespace dynd::nd {
@@ -75,7 +76,7 @@ void read_default(const type_field &f, keyword_values::value &to) {
     to.missing = true;
   } else if (t->kind == type_kind::string) {
     to.is_text = true;
-    to.text = ndt::type("{" + std::string(text) + ": int8}")->fields[0].name; // a quoted name is read as text is
+    to.text = unquoted_text(text);
   } else {
     parse_scalar(text, t->scalar, error_mode::nocheck, to.number); // it was read when the signature was
   }

@@ -50,18 +50,6 @@ array stretched(const array &a, const space &shape) {
   return array(std::move(block));
 }
 
-// Whether two arrays have the same first dimensions.
-bool have_same_rows(const array &a, const array &like, int ndim) {
-  bool same = a.ndim() >= ndim && like.ndim() >= ndim;
-  for (int d = 0; d < ndim && same; d++) {
-    same = a->is_var(d) == like->is_var(d) && (a->is_var(d) || a.size(d) == like.size(d));
-    if (same && a->is_var(d)) {
-      same = same_rows("with_field", rows_at(a, d), rows_at(like, d));
-    }
-  }
-  return same;
-}
-
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
 array broadcast_places(const array &whole, const space &shape) {
   intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
@@ -180,7 +168,7 @@ array field_list(const array &whole, const array &values) {
     own = in_common_shape("with_field", both)[1];
   }
   own = compact(own, std::min(last, own.ndim() - 1));
-  if (!have_same_rows(own, whole, last + 1)) {
+  if (!same_rows(*own.get(), *whole.get(), last + 1)) {
     fail(error_kind::broadcast, "with_field: values of " + std::string(values.type().str()) + " do not broadcast to " +
                                     std::string(whole.type().str()));
   }
@@ -286,7 +274,7 @@ array run_lengths(const array &a, int along) {
     index after{index::slice, 0, 1, {}, {}}, before{index::slice, 0, {}, -1, {}};
     array right = at(one, {&after, 1}), left = at(one, {&before, 1});
     array_block *const both[] = {left.get(), right.get()};
-    array differs = mask_list("run_lengths", array(evaluate(logic::comparisons[1], {both, 2})).eval(), 0);
+    array differs = mask_list("run_lengths", array(evaluate(logic::different, {both, 2})).eval(), 0);
     std::copy_n(differs->values().address, count - 1, mark + 1);
   }
   in_pieces("run_lengths", rows.count, [&](intptr_t begin, intptr_t end) {
@@ -321,16 +309,17 @@ std::string shape_text(std::span<const intptr_t> shape) {
 }
 
 // Some axes of one size each, `count` elements together, in another shape, of which one size may be -1.
-void add_sizes(std::span<const intptr_t> shape, intptr_t count, const std::string &whole, std::vector<new_dim> &dims) {
+void add_sizes(std::span<const intptr_t> shape, intptr_t count, std::span<const intptr_t> whole,
+               std::vector<new_dim> &dims) {
   intptr_t known = 1, unknown = 0;
   for (intptr_t size : shape) {
     unknown += size == -1;
     if (size < -1 || unknown > 1 || (size >= 0 && __builtin_mul_overflow(known, size, &known))) {
-      fail(error_kind::value, "reshape: there is no shape " + whole);
+      fail(error_kind::value, "reshape: there is no shape " + shape_text(whole));
     }
   }
   if ((unknown == 0 ? known : known && count % known == 0 ? count : -1) != count) {
-    fail(error_kind::value, "reshape: " + std::to_string(count) + " elements have no shape " + whole);
+    fail(error_kind::value, "reshape: " + std::to_string(count) + " elements have no shape " + shape_text(whole));
   }
   for (intptr_t size : shape) {
     dims.push_back(size == -1 ? count / known : size);
@@ -360,15 +349,13 @@ array reshape(const array &a, std::span<const intptr_t> shape) {
     for (; axis < whole.ndim() && !whole->is_var(axis); axis++) {
       count *= whole.size(axis);
     }
-    add_sizes(shape.subspan(begin, end - begin), count, shape_text(shape), dims);
+    add_sizes(shape.subspan(begin, end - begin), count, shape, dims);
     if (end < shape.size()) {
       dims.push_back(rows_at(whole, axis));
     }
     begin = end;
   }
-  if (dims.size() > size_t(max_ndim)) {
-    fail(error_kind::value, "reshape: more than " + std::to_string(max_ndim) + " dimensions");
-  }
+  check_ndim("reshape", int(dims.size()));
   array list = list_of(whole, whole.ndim() - 1);
   return dims.empty() ? at(list, 0) : assemble({}, 0, dims, list);
 }

@@ -140,7 +140,7 @@ private:
     }
     const uint64_t *present = folds_.of_slots<uint64_t>(step.present);
     array any = list<bool>([&](int64_t s) { return present[s] > 0; });
-    return array(missing_where_not(any.get(), made.get())).eval();
+    return array(missing_where_not(any.get(), made.get(), unwatched));
   }
 
   array mean(const reduction_step &step) const {

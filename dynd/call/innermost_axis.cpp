@@ -101,27 +101,11 @@ private:
 
 } // namespace
 
-std::vector<int> order_with_last(int axis, int ndim) {
-  std::vector<int> axes(size_t(ndim), 0);
-  std::iota(axes.begin(), axes.end(), 0);
-  axes.erase(axes.begin() + axis);
-  axes.push_back(axis);
-  return axes;
-}
-
-std::vector<int> order_with_last_at(int axis, int ndim) {
-  std::vector<int> axes(size_t(ndim), 0);
-  std::iota(axes.begin(), axes.end(), 0);
-  axes.pop_back();
-  axes.insert(axes.begin() + axis, ndim - 1);
-  return axes;
-}
-
 innermost_axis::innermost_axis(const char *name, const array &a, std::optional<int> along)
     : own(along ? a : flatten(a)), axis(checked_axis(name, own, along.value_or(0))) {
   int last = own.ndim() - 1;
-  if (std::vector<int> axes = order_with_last(axis, own.ndim()); axis < last && can_transpose(own, axes)) {
-    moved = compact(transposed(own, axes), last);
+  if (axis < last && can_move_axis(own, axis, last)) {
+    moved = compact(with_axis_moved(own, axis, last), last);
     return;
   }
   own = moved = compact(own, last);
@@ -137,7 +121,7 @@ array innermost_axis::restored(const char *name, const array &list) const {
     return assemble(own, own.ndim(), {}, list);
   }
   if (!order.data()) {
-    return transposed(assemble(moved, moved.ndim(), {}, list), order_with_last_at(axis, own.ndim()));
+    return with_axis_moved(assemble(moved, moved.ndim(), {}, list), own.ndim() - 1, axis);
   }
   place_buffer back(order.size());
   in_pieces(name, order.size(), [&](intptr_t begin, intptr_t end) {
@@ -150,8 +134,10 @@ array innermost_axis::restored(const char *name, const array &list) const {
 
 array with_axis_last(const char *name, const array &a, int axis) {
   int own = checked_axis(name, a, axis);
-  std::vector<int> axes = order_with_last(own, a.ndim());
-  return own == a.ndim() - 1 ? a : can_transpose(a, axes) ? transposed(a, axes) : innermost_axis(name, a, own).moved;
+  int last = a.ndim() - 1;
+  return own == last                   ? a
+         : can_move_axis(a, own, last) ? with_axis_moved(a, own, last)
+                                       : innermost_axis(name, a, own).moved;
 }
 
 } // namespace dynd::nd

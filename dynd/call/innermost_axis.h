@@ -8,10 +8,6 @@
 
 namespace dynd::nd {
 
-/// The order of axes in which one of them is the last, and the order that undoes it.
-std::vector<int> order_with_last(int axis, int ndim);
-std::vector<int> order_with_last_at(int axis, int ndim);
-
 /// An axis as the last one of an array. What is between is equally long along it, or it is an error (broadcast).
 struct innermost_axis {
   array own;          ///< compact down to its last axis, if the axis is its last or there is an order

@@ -64,7 +64,7 @@ array values_as(const array &values, scalar_id type) {
   array list = drop_missing(list_of(compact(values, values.ndim() - 1), values.ndim() - 1));
   array converted(copy_values(list.get(), access_mode::immutable, ndt::make_scalar(type), error_mode::nocheck));
   array_block *const both[] = {converted.get(), list.get()};
-  array same(evaluate(logic::comparisons[0], {both, 2}));
+  array same(evaluate(arithmetic::equal, {both, 2}));
   return filter_rows("isin", converted, same, 0);
 }
 
@@ -77,7 +77,7 @@ void compare_numbers(const array &list, const array &known, bool invert, char *t
   for (intptr_t i = 0; i < known.size(0); i++) {
     array value = at(known, i);
     array_block *const both[] = {list.get(), value.get()};
-    array same(evaluate(logic::comparisons[0], {both, 2}));
+    array same(evaluate(arithmetic::equal, {both, 2}));
     array_block *const any[] = {found.get(), same.get()};
     found = found ? array(evaluate(logic::either, {any, 2})) : same;
   }

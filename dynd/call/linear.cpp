@@ -21,9 +21,7 @@ using size_list = std::vector<intptr_t>;
 
 // The same elements with other sizes and strides, all in bytes of a's memory.
 array strided_view(const char *name, const array &a, const size_list &sizes, const size_list &strides) {
-  if (sizes.size() > size_t(max_ndim)) {
-    fail(error_kind::value, std::string(name) + ": more than " + std::to_string(max_ndim) + " dimensions");
-  }
+  check_ndim(name, int(sizes.size()));
   ndt::type type(a->type->dtype);
   for (size_t d = 0; d < sizes.size(); d++) {
     type = ndt::make_strided_dim(type);

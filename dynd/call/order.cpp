@@ -1,12 +1,14 @@
 #include "dynd/call/order.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/innermost_axis.h"
+#include "dynd/call/sort_codes.h"
 #include "dynd/call/sort_rows.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
@@ -187,16 +189,32 @@ int64_t place_in_row(const order_keys &sorted, int64_t first, int64_t size, cons
 }
 
 // The same where keys say all. Without a branch that depends on them: it would be mispredicted every other time.
-int64_t place_of_key(const key_column &sorted, int64_t first, int64_t size, uint64_t value, bool right) {
+template <class Key> int64_t place_of_key(Key key, int64_t first, int64_t size, uint64_t value, bool right) {
   uint64_t below = value + right; // keys less than this are before
   if (below < value) {
     return size;
   }
   int64_t begin = first;
   for (; size > 1; size -= size / 2) {
-    begin += sorted.key(begin + size / 2 - 1) < below ? size / 2 : 0;
+    begin += key(begin + size / 2 - 1) < below ? size / 2 : 0;
   }
-  return begin - first + (size == 1 && sorted.key(begin) < below);
+  return begin - first + (size == 1 && key(begin) < below);
+}
+
+// The keys of a list of numbers, which are read where they are: for few values few are looked at.
+template <class Code> auto keys_of_numbers(const array &list) {
+  materialize(list.get());
+  return [at = list->values().address, step = list->value_strides()[0]](int64_t i) {
+    typename Code::bits value;
+    std::memcpy(&value, at + i * step, sizeof value);
+    return Code::key(value, false, true);
+  };
+}
+
+bool are_native_numbers(const array &a, const array &b) {
+  element_kind kind, other;
+  return find_element_kind(a->type->dtype, kind) && find_element_kind(b->type->dtype, other) && !kind.option &&
+         !other.option && !kind.swapped && !other.swapped && kind.scalar == other.scalar;
 }
 
 } // namespace
@@ -223,30 +241,41 @@ array searchsorted(const array &sorted, const array &values, bool right) {
     check_outside("searchsorted", {whole, from}, sorted.ndim() - 1);
   }
   auto [in, searched] = comparable(list_of(whole, sorted.ndim() - 1), list);
-  order_keys keys("searchsorted", in, {.one_zero = true}), wanted("searchsorted", searched, {.one_zero = true});
   array found = new_list<int64_t>(list.size(0));
   int64_t *to = values_of<int64_t>(found);
-  const key_column &column = keys.columns()[0], &value = wanted.columns()[0];
-  bool numbers =
-      keys.columns().size() == 1 && !column.has_texts() && !column.may_be_missing() && !value.may_be_missing();
-  auto find = [&](int64_t i, intptr_t r) {
-    to[i] = numbers ? place_of_key(column, rows.at[r], rows.length(r), value.key(i), right)
-                    : place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);
-  };
-  if (one_row) {
-    in_pieces("searchsorted", list.size(0), [&](intptr_t begin, intptr_t end) {
-      for (intptr_t i = begin; i < end; i++) {
-        find(i, 0);
-      }
-    });
-  } else {
+  auto find_all = [&](auto place) { // place(i, r): that of value i in row r
+    if (one_row) {
+      in_pieces("searchsorted", list.size(0), [&](intptr_t begin, intptr_t end) {
+        for (intptr_t i = begin; i < end; i++) {
+          to[i] = place(i, 0);
+        }
+      });
+      return;
+    }
     row_offsets own = rows_at(from, values.ndim() - 1);
     in_pieces_of_rows("searchsorted", own.at, own.count, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
         for (int64_t i = own.at[r]; i < own.at[r + 1]; i++) {
-          find(i, r);
+          to[i] = place(i, r);
         }
       }
+    });
+  };
+  constexpr intptr_t looks = 8; // at keys that are made once cost less
+  if (list.size(0) < in.size(0) / looks && are_native_numbers(in, searched)) {
+    with_code(in->scalar(), [&, &in = in, &searched = searched](auto code) {
+      auto key = keys_of_numbers<decltype(code)>(in), wanted = keys_of_numbers<decltype(code)>(searched);
+      find_all([&](int64_t i, intptr_t r) { return place_of_key(key, rows.at[r], rows.length(r), wanted(i), right); });
+    });
+  } else {
+    order_keys keys("searchsorted", in, {.one_zero = true}), wanted("searchsorted", searched, {.one_zero = true});
+    const key_column &column = keys.columns()[0], &value = wanted.columns()[0];
+    bool numbers =
+        keys.columns().size() == 1 && !column.has_texts() && !column.may_be_missing() && !value.may_be_missing();
+    auto key = [&](int64_t i) { return column.key(i); };
+    find_all([&](int64_t i, intptr_t r) {
+      return numbers ? place_of_key(key, rows.at[r], rows.length(r), value.key(i), right)
+                     : place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);
     });
   }
   return values.ndim() ? assemble(from, values.ndim(), {}, found) : at(found, 0);

@@ -97,15 +97,15 @@ array take_along_axis(const array &a, const array &index, int axis) {
     fail(error_kind::index, "take_along_axis: the index has " + std::to_string(index.ndim()) +
                                 " dimension(s), the array " + std::to_string(a.ndim()));
   }
-  std::vector<int> inside = order_with_last(along, a.ndim());
+  int last = a.ndim() - 1;
   for (const array &one : both) {
-    if (!can_transpose(one, inside)) {
+    if (!can_move_axis(one, along, last)) {
       fail(error_kind::type, "take_along_axis: a ragged axis inside of axis " + std::to_string(along) + ": " +
                                  std::string(one.type().str()));
     }
   }
-  return transposed(take_along_axis(transposed(a, inside), transposed(index, inside), -1),
-                    order_with_last_at(along, a.ndim()));
+  array taken = take_along_axis(with_axis_moved(a, along, last), with_axis_moved(index, along, last), -1);
+  return with_axis_moved(taken, last, along);
 }
 
 // ---- positions ------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ array is_nonzero(const array &a) {
   const char zeros[max_scalar_size] = {};
   array zero = scalar_of(kind.scalar, zeros);
   array_block *const operands[] = {a.get(), zero.get()};
-  return array(evaluate(logic::comparisons[1], {operands, 2}));
+  return array(evaluate(logic::different, {operands, 2}));
 }
 
 // Places of an axis, rising, become positions within its rows, and the rows.

@@ -91,15 +91,10 @@ void check_broadcasts(const char *name, const space_operands &operands, const ch
 } // namespace
 
 void check_mask(const char *name, const space_operands &operands, array_block *where) {
-  element_kind kind;
-  if (!find_element_kind(where->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
+  if (!is_mask(where->type)) {
     fail(error_kind::type, std::string(name) + ": where must be bool, not " + where->type->dtype->text);
   }
   check_broadcasts(name, operands, "where", where);
-}
-
-ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands) {
-  return evaluate(op, {operands.begin(), int(operands.size())});
 }
 
 ref<array_block> as_type(ref<array_block> result, scalar_id to) {
@@ -135,9 +130,9 @@ void take_as(const char *name, number_operand &x, std::optional<scalar_id> dtype
   }
 }
 
-ref<array_block> missing_where_not(array_block *any, array_block *value) {
+ref<array_block> missing_where_not(array_block *any, array_block *value, const settings &how) {
   ref<array_block> missing = new_result({}, ndt::make_option(ndt::type(value->type->dtype)), true);
-  return apply(logic::chosen, {any, value, missing.get()});
+  return apply(logic::chosen, {any, value, missing.get()}, how);
 }
 
 ref<array_block> number_of(scalar_id type, double value) {
@@ -154,8 +149,7 @@ void fail_where_not(const reduction_call &call, array_block *any) {
   for_each_place(cursor(*any, room), any->ndim, [&](const cursor &at, const intptr_t *index) {
     if (!*at.streams()[0]) {
       std::string where = any->ndim ? row_text({index, size_t(any->ndim)}) : "the array";
-      fail(error_kind::value, std::string(call.what.name) + ": " + where + " has no element that where= takes, and " +
-                                  call.what.name + " of no elements is not defined");
+      fail_of_nothing(call.what.name, where + " has no element that where= takes");
     }
   });
 }
@@ -189,14 +183,16 @@ scalar_id fold_type(const reduction_call &call, reduction_id id) {
 }
 
 // Whether some element of a result is that one.
-bool has_value(array_block *result, array_block *value) {
+bool has_value(array_block *result, array_block *value, const settings &how) {
   if (result->ndim == 0) {
     materialize(result);
     size_t item = scalar_size[size_t(value->type->dtype->scalar)];
     return std::memcmp(result->values().address, value->values().address, item) == 0;
   }
-  ref<array_block> same = apply(arithmetic::equal, {result, value});
-  ref<array_block> any = evaluate(aggregate_id::any, same.get(), true, reduced_axes(), {});
+  const aggregate *any_true =
+      find_aggregate([](const aggregate &a) { return a.part == folded_part::truth && a.fold == logic::any; });
+  ref<array_block> same = apply(arithmetic::equal, {result, value}, how);
+  ref<array_block> any = evaluate(any_true->id, same.get(), true, reduced_axes(), {}, how);
   return *any->values().address != 0;
 }
 
@@ -215,7 +211,7 @@ bool fold_numbers(const reduction_call &call, fold own, ref<array_block> &result
     uint8_t value = folded_value(call, fused, in[0], own.type);
     return fused.t.p.add_operation(other, own.type, {value, fused.constant(own.type, nothing)});
   });
-  return !has_value(result.get(), new_scalar(own.type, nothing).get());
+  return !has_value(result.get(), new_scalar(own.type, nothing).get(), without_watching(call.how));
 }
 
 } // namespace
@@ -259,7 +255,7 @@ void fold_values(const reduction_call &call, std::initializer_list<reduction_id>
       fail_where_not(call, found[ids.size()].get());
     } else if (rule == nothing_left::nan) {
       ref<array_block> nan = number_of(type, __builtin_nan(""));
-      results[i] = apply(logic::chosen, {found[ids.size()].get(), results[i].get(), nan.get()});
+      results[i] = apply(logic::chosen, {found[ids.size()].get(), results[i].get(), nan.get()}, call.how);
     }
   }
 }
@@ -288,7 +284,7 @@ ref<array_block> folded(const reduction_call &call) {
   fold_values(call, {call.what.fold}, &result);
   if (call.keywords.initial) {
     ref<array_block> initial = initial_value(call, fold_type(call, call.what.fold));
-    result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()});
+    result = apply(reduction_of(call.what.fold).combine, {result.get(), initial.get()}, call.how);
   }
   bool values = call.what.part == folded_part::value;
   return values ? narrowed(std::move(result), call.taken_as(), call.dtype()) : std::move(result);
@@ -316,10 +312,10 @@ ref<array_block> index_of_present(const reduction_call &call, scalar_id type, bo
   alignas(16) char value[max_scalar_size];
   fold_of_nothing(extreme, value);
   ref<array_block> identity = new_scalar(type, value);
-  ref<array_block> is_identity = apply(arithmetic::equal, {found[1].get(), identity.get()});
-  ref<array_block> result = apply(logic::chosen, {is_identity.get(), found[2].get(), found[0].get()});
+  ref<array_block> is_identity = apply(arithmetic::equal, {found[1].get(), identity.get()}, call.how);
+  ref<array_block> result = apply(logic::chosen, {is_identity.get(), found[2].get(), found[0].get()}, call.how);
   if (missing) {
-    return missing_where_not(found[3].get(), result.get());
+    return missing_where_not(found[3].get(), result.get(), call.how);
   }
   fail_where_not(call, found[3].get());
   return result;
@@ -362,7 +358,7 @@ ref<array_block> result_of(const reduction_call &call) {
   case aggregate_kind::variance:
     return rounded(variance(call));
   case aggregate_kind::deviation:
-    return rounded(apply(arithmetic::root, {variance(call).get()}));
+    return rounded(apply(arithmetic::root, {variance(call).get()}, call.how));
   case aggregate_kind::range:
     return rounded(range(call));
   case aggregate_kind::norm:
@@ -421,7 +417,7 @@ ref<array_block> reduce_aligned(const reduction_call &call) {
     weights = aligned.rows_of(keywords.weights);
     keywords.weights = weights.get();
   }
-  ref<array_block> result = evaluate(call.what.id, rows.get(), false, rows->ndim - 1, keywords);
+  ref<array_block> result = evaluate(call.what.id, rows.get(), false, rows->ndim - 1, keywords, call.how);
   if (call.what.kind == aggregate_kind::index) {
     result = copy_values(result.get(), access_mode::immutable); // to be changed
     aligned.restore_positions(result.get());
@@ -437,7 +433,7 @@ bool may_miss_rows(array_block *operand, const reduction_keywords &keywords) {
 // Rows that are missing give what is missing, or are skipped where the axis is outside of them. What has no value for a
 // row without elements has none for a missing one; those that are there and empty are found afterwards.
 ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand, const reduced_axes &axes,
-                                     reduction_keywords keywords) {
+                                     reduction_keywords keywords, const settings &how) {
   auto share = [](array_block *block) { return block ? nd::array(ref<array_block>::share(block)) : nd::array(); };
   const nd::array operands[] = {share(operand), share(keywords.where), share(keywords.weights)};
   missing_rows rows(what.name, operands);
@@ -450,7 +446,7 @@ ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand
   keywords.where_last_use = false;
   bool asked = keywords.empty_missing || rows.operand().type().dtype()->kind == type_kind::option;
   keywords.empty_missing |= rows.has_inside(found.first());
-  nd::array result(evaluate(what.id, rows.block(), false, axes, keywords));
+  nd::array result(evaluate(what.id, rows.block(), false, axes, keywords, how));
   if (!asked && keywords.empty_missing && result.type().dtype()->kind == type_kind::option) {
     const char *empty = keywords.where ? " has no element that where= takes" : " is empty";
     rows.check_results(what.name, result, found.first(), empty);
@@ -475,28 +471,28 @@ bool is_extreme_element(const aggregate &what, const array_block &operand) {
          !find_element_kind(dtype, kind);
 }
 
-ref<array_block> count_present(array_block *operand, const reduced_axes &axes, const reduction_keywords &keywords) {
+ref<array_block> count_present(array_block *operand, const reduced_axes &axes, const reduction_keywords &keywords,
+                               const settings &how) {
   const aggregate *of_true = find_aggregate(
       [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::truth; });
-  ref<array_block> missing = apply(logic::missing, {operand});
-  return evaluate(of_true->id, apply(logic::inverted, {missing.get()}).get(), true, axes, keywords);
+  ref<array_block> missing = apply(logic::missing, {operand}, how);
+  return evaluate(of_true->id, apply(logic::inverted, {missing.get()}, how).get(), true, axes, keywords, how);
 }
 
 } // namespace
 
 ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes,
-                          const reduction_keywords &keywords) {
+                          const reduction_keywords &keywords, const settings &how) {
   const aggregate &what = aggregate_of(id);
   if (may_miss_rows(operand, keywords)) [[unlikely]] {
-    return reduce_missing_rows(what, operand, axes, keywords);
+    return reduce_missing_rows(what, operand, axes, keywords, how);
   }
   if (counts_elements(what, *operand)) {
-    return count_present(operand, axes, keywords);
+    return count_present(operand, axes, keywords, how);
   }
   if (is_extreme_element(what, *operand)) {
     return reduce_ordered(id, operand, axes, keywords);
   }
-  settings how = thread_settings();
   number_operand x(what.name, operand, last_use);
   if (what.keywords & takes_dtype) {
     take_as(what.name, x, keywords.dtype);

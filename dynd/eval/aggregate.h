@@ -51,12 +51,10 @@ inline constexpr intptr_t max_direct_elements = 512;
 /// an error that names the row, or missing, or as NaN is skipped NaN.
 void fold_values(const reduction_call &call, std::initializer_list<reduction_id> ids, ref<array_block> *results);
 
-/// An operation on results, computed or lazy.
-ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands);
 /// One number.
 ref<array_block> number_of(scalar_id type, double value);
 /// The values, missing where `any` is not true.
-ref<array_block> missing_where_not(array_block *any, array_block *value);
+ref<array_block> missing_where_not(array_block *any, array_block *value, const settings &how);
 /// The numbers converted, unchecked.
 ref<array_block> as_type(ref<array_block> result, scalar_id to);
 /// What was folded or scanned in a wider type, as dtype= or float16 has it.

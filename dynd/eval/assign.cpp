@@ -183,12 +183,10 @@ bool has_fields(const type_data *type) {
   return t->nfields > 0 || (t->element && t->kind != type_kind::byteswap && has_fields(t->element));
 }
 
-constexpr settings unwatched; // an intermediate array is not what is watched
-
 // A new array of `type` that takes the values of `src`; its rows have no memory yet.
 ref<array_block> new_for(const type_data *type, const array_block &src) {
   intptr_t size[max_type_streams];
-  find_sizes(type, src, size);
+  sizes_like(type, src, size);
   return new_empty(type, size);
 }
 
@@ -335,9 +333,10 @@ void check_writable(const array_block &dst) {
   }
 }
 
-void assign(array_block *dst, array_block *src, error_mode mode) {
+void assign(array_block *dst, array_block *src, error_mode mode) { assign(dst, src, thread_settings(), mode); }
+
+void assign(array_block *dst, array_block *src, const settings &how, error_mode mode) {
   check_writable(*dst);
-  const settings &how = thread_settings();
   if (!try_direct_assign(dst, src, mode, how)) {
     assign_now("assign", dst, src, mode, how);
   }

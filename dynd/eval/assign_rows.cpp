@@ -76,7 +76,8 @@ private:
       return visit(dst.inside(dst.at.target(room)), src);
     }
     if (!dst.pool()) {
-      fail(error_kind::value, "a pointer points to nothing" + (path_.empty() ? "" : ", in " + row_text(path_)));
+      fail(error_kind::value,
+           name_ + ": a pointer points to nothing" + (path_.empty() ? "" : ", in " + row_text(path_)));
     }
     visit({dst.at.inside(), true, dst.hidden, dst.exact}, src);
   }
@@ -173,7 +174,7 @@ intptr_t first_length(const array_block &block, int axis) {
 }
 
 // The sizes of an array of `type` that takes the values of `part`: strided dimensions have those of the source.
-void find_sizes(type_part type, const array_block &src, type_part part, intptr_t *size) {
+void sizes_like(type_part type, const array_block &src, type_part part, intptr_t *size) {
   auto is_around = [](const type_part &p) {
     return p.type->kind == type_kind::option || p.type->kind == type_kind::pointer;
   };
@@ -189,7 +190,7 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
     if (size[type.dim] < 0 && type.type->kind == type_kind::strided_dim) {
       size[type.dim] = first_length(src, part.dim);
     }
-    return find_sizes(type.element(), src, both ? part.element() : part, size);
+    return sizes_like(type.element(), src, both ? part.element() : part, size);
   }
   if (part.type->ndim) {
     return; // more dimensions than the destination has: the kernel says so
@@ -197,7 +198,7 @@ void find_sizes(type_part type, const array_block &src, type_part part, intptr_t
   for (int i = 0; i < type.type->nfields; i++) {
     int other = partner_field(type.type, part.type, i);
     if (other >= 0 && other < part.type->nfields) {
-      find_sizes(type.field(i), src, part.field(other), size);
+      sizes_like(type.field(i), src, part.field(other), size);
     }
   }
 }
@@ -278,19 +279,18 @@ given_rows::~given_rows() {
   }
 }
 
-void find_sizes(const type_data *type, const array_block &src, intptr_t *size) {
+void sizes_like(const type_data *type, const array_block &src, intptr_t *size) {
   std::fill_n(size, type->all_ndim, -1);
-  find_sizes({type}, src, {src.type}, size);
+  sizes_like({type}, src, {src.type}, size);
 }
+
+namespace {
 
 // From the innermost axis in memory on, each steps over all that is inside of it. Rows do not overlap in their content,
 // whose axes are the last `var` one and those inside.
-bool has_own_places(const array_block &block) {
-  if (std::count(block.size(), block.size() + block.ndim, 0)) {
-    return true;
-  }
-  intptr_t extent = intptr_t(stream_item(block, block.nstreams - 1));
-  const intptr_t *stride = block.strides(block.nstreams - 1);
+bool has_own_places(const array_block &block, int stream) {
+  intptr_t extent = intptr_t(stream_item(block, stream));
+  const intptr_t *stride = block.strides(stream);
   small_vector<int, max_ndim> axes;
   int nvar = block.type->var_count;
   for (int d = nvar ? block.var_axis(nvar - 1) : 0; d < block.ndim; d++) {
@@ -306,6 +306,16 @@ bool has_own_places(const array_block &block) {
     extent = block.is_var(d) ? INTPTR_MAX : extent + std::abs(stride[d]) * (block.size()[d] - 1);
   }
   return true;
+}
+
+} // namespace
+
+bool has_own_places(const array_block &block) {
+  bool own = true;
+  for (int s = block.type->var_count; s < block.nstreams && own; s++) {
+    own = has_own_places(block, s);
+  }
+  return own || std::count(block.size(), block.size() + block.ndim, 0);
 }
 
 bool may_write_to(const array_block &dst, const array_block &src) {

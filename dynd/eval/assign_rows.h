@@ -51,6 +51,6 @@ bool may_write_to(const array_block &dst, const array_block &src);
 bool has_own_places(const array_block &block);
 
 /// The sizes of an array of `type` that takes the values of `src`: strided dimensions have those of the source.
-void find_sizes(const type_data *type, const array_block &src, intptr_t *size);
+void sizes_like(const type_data *type, const array_block &src, intptr_t *size);
 
 } // namespace dynd

@@ -34,9 +34,8 @@ struct numbered_elements {
 
 } // namespace
 
-ref<array_block> choose_elements(array_block *condition, array_block *a, array_block *b) {
-  element_kind kind;
-  if (!find_element_kind(condition->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
+ref<array_block> choose_elements(array_block *condition, array_block *a, array_block *b, const settings &how) {
+  if (!is_mask(condition->type)) {
     fail(error_kind::type, std::string("where: the condition must be bool, not ") + condition->type->dtype->text);
   }
   ndt::type type(common_element(a->type->dtype, b->type->dtype));
@@ -45,12 +44,11 @@ ref<array_block> choose_elements(array_block *condition, array_block *a, array_b
                                b->type->dtype->text + " have no type in common");
   }
   numbered_elements one(a, type, 0), other(b, type, one.list.size(0));
-  array_block *const choice[] = {condition, one.numbers.get(), other.numbers.get()};
-  nd::array places(evaluate(logic::chosen, {choice, 3}));
-  if (kind.option) { // a missing condition gives what is missing
+  nd::array places(apply(logic::chosen, {condition, one.numbers.get(), other.numbers.get()}, how));
+  bool option = condition->type->dtype->kind == type_kind::option;
+  if (option) { // a missing condition gives what is missing
     nd::array none = int64_t(-1);
-    array_block *const filled[] = {places.get(), none.get()};
-    places = nd::array(evaluate(logic::filled, {filled, 2}));
+    places = nd::array(apply(logic::filled, {places.get(), none.get()}, how));
   }
   places = compact(places, places.ndim() - 1);
   nd::array at = compact_copy(list_of(places, places.ndim() - 1));
@@ -59,7 +57,7 @@ ref<array_block> choose_elements(array_block *condition, array_block *a, array_b
   const int32_t sources[] = {0, 1};
   nd::array both = gather("where", lists, {starts, offsets, 2, sources});
   list_places taken = {values_of<int64_t>(at), nullptr, at.size(0)};
-  nd::array chosen = kind.option ? gather_or_missing("where", both, taken) : gather("where", both, taken);
+  nd::array chosen = option ? gather_or_missing("where", both, taken) : gather("where", both, taken);
   nd::array result = assemble(places, places.ndim(), {}, chosen);
   return ref<array_block>::share(result.get());
 }

@@ -12,6 +12,7 @@
 #include "dynd/eval/assign_rows.h"
 #include "dynd/eval/core_layout.h"
 #include "dynd/eval/direct.h"
+#include "dynd/eval/nested.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/run.h"
 #include "dynd/eval/task.h"
@@ -33,11 +34,14 @@ public:
     check_overlap();
     find_space();
     find_sizes();
-    compute_output_sizes(f_, given_, shape_, size_, measured_);
+    if (f_.output_sizes) {
+      refuse_to_be_kept("computes sizes of its result, which a kernel on buffers cannot know");
+    }
+    compute_output_sizes(f_, given_, shape_, how_, size_, measured_);
     measure();
     for (int o = 0; o < f_.noutputs; o++) {
       if (is_made(o)) {
-        refuse_to_be_kept();
+        refuse_to_be_kept("makes rows, which a kernel on buffers has no memory for"); // they are in memory of this call
         made_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
         place_[o] = new_result(shape_, ndt::make_scalar(scalar_id::int64), true);
       } else {
@@ -64,10 +68,9 @@ private:
     fail(kind, std::string(name()) + ": " + why);
   }
 
-  // The rows that a kernel makes are in memory of this call.
-  void refuse_to_be_kept() const {
+  void refuse_to_be_kept(const char *why) const {
     if (how_.watching && how_.watching->keep) {
-      refuse(error_kind::type, "makes rows, which a kernel on buffers has no memory for");
+      refuse(error_kind::type, why);
     }
   }
 
@@ -155,20 +158,7 @@ private:
   }
 
   // Whether nothing of an operand is stretched: rows of one element would be where another operand's are longer.
-  bool is_whole(int o) const {
-    if (outer(o) != shape_.ndim || !std::equal(shape_.size, shape_.size + shape_.ndim, block_[o]->size())) {
-      return false;
-    }
-    space own;
-    broadcast_space(name(), {{block_[o].get(), outer(o)}}, own);
-    for (size_t s = 0; s < own.slots.size(); s++) {
-      const space_slots &rows = own.slots[s], &all = shape_.slots[s];
-      if (!same_row_lengths(rows.run, rows.owner.get(), all.run, all.owner.get())) {
-        return false;
-      }
-    }
-    return true;
-  }
+  bool is_whole(int o) const { return outer(o) == shape_.ndim && has_rows_of(nd::array(block_[o]), shape_); }
 
   void find_space() {
     broadcast_space(name(), outer_operands(), shape_);
@@ -283,7 +273,7 @@ private:
     for (int o = f_.noutputs; o < noperands_; o++) {
       t.add_operand(space_operand(block_[o].get(), outer(o)));
     }
-    t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
+    t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, kernel_request_t,
                  std::vector<explained_level> *levels) {
       core_stream streams[max_core_operands] = {};
       int written[max_core_sizes];
@@ -337,9 +327,7 @@ private:
       if (varies && d > 0) {
         refuse_inner(s);
       }
-      if (whole.ndim == max_ndim) {
-        refuse(error_kind::value, "more than " + std::to_string(max_ndim) + " dimensions");
-      }
+      check_ndim(name(), whole.ndim + 1);
       rows = varies ? is_made(o) ? &made_[o] : &measured_[s] : rows;
       whole.size[whole.ndim] = varies ? -1 : size_[s];
       whole.fixed[whole.ndim] = false;
@@ -353,7 +341,7 @@ private:
       if (shape_.nvar) {
         offsets = measure_rows(name(), outer_operands(), shape_);
       }
-      offsets.push_back(running_sum(numbers(*rows), value_bytes(shape_, ndt::make_scalar(scalar_id::bool_))));
+      offsets.push_back(running_sum(numbers(*rows), element_count(shape_)));
       make_slots(whole, offsets);
     }
     return new_core_result(f_, own, whole);
@@ -386,7 +374,7 @@ private:
   // The rows that the kernel has made, one behind the other.
   ref<array_block> collected(int o) const {
     ref<array_block> result = new_output(o);
-    intptr_t count = intptr_t(value_bytes(shape_, ndt::make_scalar(scalar_id::bool_))), bytes = each(o);
+    intptr_t count = intptr_t(element_count(shape_)), bytes = each(o);
     const int64_t *size = numbers(made_[o]), *place = numbers(place_[o]);
     std::vector<int64_t> offsets = running_sum(size, size_t(count));
     char *to = result->streams()[shape_.nvar + 1].address;
@@ -458,7 +446,7 @@ private:
       }
       t.noutputs = inout ? t.operands.size() : t.noutputs;
     }
-    t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, bool,
+    t.leaf = [&](ckernel_builder &out, size_t offset, const kernel_operand *operands, kernel_request_t,
                  std::vector<explained_level> *levels) {
       size_t end = make_leaf(out, offset, operands, at);
       if (levels) {
@@ -483,7 +471,7 @@ private:
       without_interruption undoing;
       for (int o = f_.noutputs; o < noperands_; o++) {
         if (before[o]) {
-          assign(block_[o].get(), before[o].get());
+          assign(block_[o].get(), before[o].get(), unwatched);
         }
       }
       throw;
@@ -495,8 +483,6 @@ private:
     dynd_arrmeta metas[max_core_operands];
     const dynd_arrmeta *arrmeta[max_core_operands];
     intptr_t dim_size[max_core_operands][max_ndim], stride[max_core_operands][max_ndim];
-    static const uint32_t no_slots = dynd_slots_none;
-    static const int32_t one = 1;
     core_extras extras;
     for (int o = 0; o < noperands_; o++) {
       const kernel_operand &own = operands[at[o]];
@@ -513,8 +499,7 @@ private:
       if (is_made(o) || packed_[o]) {
         dense_strides(f_, core(o), size_, stride[o]);
       }
-      metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ncore(o)), 1,
-                  dim_size[o],          stride[o],        &no_slots,          &one};
+      metas[o] = core_arrmeta(ncore(o), dim_size[o], stride[o]);
       arrmeta[o] = ncore(o) ? &metas[o] : nullptr;
     }
     extras.memory = &rows_;
@@ -538,8 +523,8 @@ private:
 
 } // namespace
 
-void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results) {
-  settings how = thread_settings();
+void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results,
+              const settings &how) {
   direct_failure failure;
   if (try_direct(function, operands, how, results, failure)) {
     return;
@@ -547,10 +532,7 @@ void evaluate(const core_function &function, const call_operands &operands, ref<
   if (!failure.is_final(how)) {
     core_call(function, operands, how).run(results);
   }
-  if (failure.status) { // it failed the first time, and not again
-    fail(kind_of(failure.status),
-         std::string(function.kernel->name) + ": " + (failure.text[0] ? failure.text : "failed"));
-  }
+  failure.raise(function.kernel->name);
 }
 
 } // namespace dynd

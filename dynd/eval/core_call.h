@@ -15,11 +15,12 @@ namespace dynd {
 
 /// Calls it at once; `results` has a place for each output. Operands are converted to the types of the function, which
 /// the caller has found to be possible; those that are read and written must have them.
-void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results);
+void evaluate(const core_function &function, const call_operands &operands, ref<array_block> *results,
+              const settings &how = thread_settings());
 
 /// Finds the sizes of results that no operand has, by the function's own kernel for them, over the space: `size` where
 /// they are the same for all outer elements, else `measured`.
 void compute_output_sizes(const core_function &function, const call_operands &operands, const space &shape,
-                          intptr_t *size, ref<array_block> *measured);
+                          const settings &how, intptr_t *size, ref<array_block> *measured);
 
 } // namespace dynd

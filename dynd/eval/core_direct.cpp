@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "dynd/array/block.h"
+#include "dynd/eval/core_layout.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/run.h"
@@ -32,7 +33,7 @@ public:
       }
       first.release();
     }
-    failure.status = call(*plan, failure);
+    call(*plan, failure);
     return failure.status == dynd_ok;
   }
 
@@ -95,7 +96,7 @@ private:
     return true;
   }
 
-  int call(const core_direct &plan, direct_failure &failure) const {
+  void call(const core_direct &plan, direct_failure &failure) const {
     static constexpr const int64_t *no_rows[max_core_operands] = {};
     const int64_t *dim[max_core_sizes];
     for (size_t s = 0; s < plan.sizes.size(); s++) {
@@ -116,12 +117,7 @@ private:
                           nullptr};
     work_frame frame(plan.kernel.scratch_size);
     auto *root = reinterpret_cast<const ckernel_prefix *>(plan.kernel.data);
-    int status = root->get_function<core_operation_t>()(&one, root, &frame);
-    if (status) [[unlikely]] {
-      std::memcpy(failure.text, frame.text, sizeof(failure.text));
-      failure.text[sizeof(failure.text) - 1] = 0;
-    }
-    return status;
+    failure.take(root->get_function<core_operation_t>()(&one, root, &frame), frame);
   }
 
   // ---- the first call ----------------------------------------------------------------------------------------------
@@ -178,8 +174,6 @@ private:
   }
 
   void instantiate(core_direct &plan) const {
-    static const uint32_t no_slots = dynd_slots_none;
-    static const int32_t one = 1;
     intptr_t unknown[max_ndim], stride[max_core_operands][max_ndim];
     std::fill_n(unknown, max_ndim, intptr_t(-1));
     std::string text[max_core_operands];
@@ -194,7 +188,7 @@ private:
       }
       text[o] = type_text(f_.operands[o], false);
       types[o] = text[o].c_str();
-      metas[o] = {sizeof(dynd_arrmeta), DYND_ABI_VERSION, uint32_t(ndim), 1, unknown, stride[o], &no_slots, &one};
+      metas[o] = core_arrmeta(ndim, unknown, stride[o]);
       arrmeta[o] = ndim ? &metas[o] : nullptr;
     }
     external_bind(*f_.kernel, types, arrmeta, int(plan.operands.size()), f_.keywords.get()).instantiate(plan.kernel, 0);

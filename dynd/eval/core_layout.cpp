@@ -29,9 +29,9 @@ bool is_usable(const core_function &f, const core_operand &own, const array_bloc
   int first = block.type->var_count;
   c_layout layout = c_layout_of(own.dtype.get());
   const stream *streams = block.streams();
-  uintptr_t bits = 0;
+  uintptr_t bits = 0; // of the alignment: what is not a multiple of it; above these: where fields are not as in C
   for (size_t s = 0; s < layout.offset.size(); s++) {
-    bits |= uintptr_t(streams[first + int(s)].address - streams[first].address - layout.offset[s]) << 8; // not zero
+    bits |= uintptr_t(streams[first + int(s)].address - streams[first].address - layout.offset[s]) << 8;
     for (int d = 0; d < block.ndim; d++) {
       bits |= uintptr_t(block.strides(first + int(s))[d]) & uintptr_t(layout.alignment - 1);
       bits |= uintptr_t(block.strides(first + int(s))[d] != block.strides(first)[d]) << 8;
@@ -55,7 +55,7 @@ ref<array_block> new_core_result(const core_function &f, const core_operand &own
   }
   ref<array_block> made = new_lazy_result(whole, own.dtype, 0, order);
   c_layout layout = c_layout_of(own.dtype.get());
-  size_t count = value_bytes(whole, ndt::make_scalar(scalar_id::bool_)), bytes;
+  size_t count = element_count(whole), bytes;
   if (__builtin_mul_overflow(count, size_t(layout.size), &bytes)) {
     fail(error_kind::memory, std::string(f.kernel->name) + ": the result is too large");
   }

@@ -8,13 +8,13 @@
 namespace dynd {
 
 void compute_output_sizes(const core_function &function, const call_operands &operands, const space &shape,
-                          intptr_t *size, ref<array_block> *measured) {
+                          const settings &how, intptr_t *size, ref<array_block> *measured) {
   if (!function.output_sizes) {
     return;
   }
   ref<array_block> found[max_core_operands];
-  evaluate(*function.output_sizes, operands, found);
-  size_t count = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
+  evaluate(*function.output_sizes, operands, found, without_watching(how));
+  size_t count = element_count(shape);
   for (size_t s = 0; s < function.sizes.size(); s++) {
     const core_size &own = function.sizes[s];
     if (own.computed < 0) {

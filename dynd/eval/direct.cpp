@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "dynd/base/cpu.h"
+#include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/run.h"
@@ -304,6 +306,12 @@ bool try_same_rows(op_id op, const call_operands &operands, ref<array_block> *re
 
 } // namespace
 
+void direct_failure::raise(const char *name) const {
+  if (status) {
+    fail(kind_of(status), std::string(name) + ": " + (text[0] ? text : "failed"));
+  }
+}
+
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
   array_block *const *block = operands.block;
   if (!may_be_direct(how)) {
@@ -362,11 +370,7 @@ bool try_direct(const external_function &f, const call_operands &operands, const
   without_interpreter unlocked(shape->count > unlocked_from && !f.has(dynd_callable_python_lock));
   work_frame frame(f.leaf->scratch_size);
   auto *root = reinterpret_cast<const ckernel_prefix *>(f.leaf->data);
-  failure.status = call_strided(root, data, stride, size_t(shape->count), &frame);
-  if (failure.status) [[unlikely]] {
-    std::memcpy(failure.text, frame.text, sizeof(failure.text));
-    failure.text[sizeof(failure.text) - 1] = 0;
-  }
+  failure.take(call_strided(root, data, stride, size_t(shape->count), &frame), frame);
   return failure.status == dynd_ok;
 }
 

@@ -2,6 +2,8 @@
 // would do for them, and gives the same bits; tests turn it off (settings::direct).
 #pragma once
 
+#include <cstring>
+
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/settings.h"
 #include "dynd/kernel/core.h"
@@ -19,7 +21,18 @@ bool try_direct(op_id op, const call_operands &operands, const settings &how, re
 /// What an external kernel failed with: it may not fail a second time, when the task looks for the element.
 struct direct_failure {
   int status = dynd_ok;
-  char text[256]; ///< set where the status is not dynd_ok
+  char text[sizeof(dynd_frame::text)]; ///< set where the status is not dynd_ok
+
+  /// What the call has left in its frame.
+  void take(int of_call, const dynd_frame &frame) {
+    status = of_call;
+    if (status) [[unlikely]] {
+      std::memcpy(text, frame.text, sizeof(text));
+      text[sizeof(text) - 1] = 0;
+    }
+  }
+  /// The error, if there was a failure: the kernel has failed the first time, and not again.
+  void raise(const char *name) const;
   /// Whether no second call looks for the element.
   bool is_final(const settings &how) const { return status && (how.once || status == dynd_error_cancelled); }
 };

@@ -82,6 +82,28 @@ ref<array_block> fold_rows(const reduction_call &call, scalar_id type) {
   return values && !functions.index ? narrowed(std::move(result), call.taken_as(), call.dtype()) : std::move(result);
 }
 
+// Whether some or all of many bools are true is often decided by the first ones: they are looked at before the others.
+ref<array_block> decided_early(const reduction_call &call) {
+  constexpr intptr_t chunk = 4096, most = 16 * chunk;
+  const array_block &x = *call.operand;
+  if (call.element.scalar != scalar_id::bool_ || call.skips() || !may_be_direct(call.how) || !is_dense_and_ready(&x) ||
+      !call.axes.all()) {
+    return {};
+  }
+  const bool decides = reduction_of(call.what.fold).combine == arithmetic::larger; // of any(); of all() it is false
+  const int64_t offsets[] = {0, chunk};
+  for (intptr_t at = 0; at + chunk <= std::min(x.count / 4, most); at += chunk) {
+    bool found = false;
+    isa()
+        .reduce(call.what.fold, scalar_id::bool_)
+        .rows(reinterpret_cast<char *>(&found), 1, x.values().address + at, offsets, 1, 0);
+    if (found == decides) {
+      return new_scalar(scalar_id::bool_, reinterpret_cast<const char *>(&decides));
+    }
+  }
+  return {};
+}
+
 ref<array_block> count_true(const reduction_call &call) {
   alignas(64) char scratch[max_direct_elements];
   small_rows rows(call, scalar_id::bool_, scratch);
@@ -97,7 +119,7 @@ ref<array_block> count_true(const reduction_call &call) {
   return result;
 }
 
-// As row_functions.cpp has it.
+// mean, var and std of each row: the steps of add_row_function (row_functions.cpp), so that the bits are the same.
 template <class T> ref<array_block> statistic_of_rows(const reduction_call &call, scalar_id type) {
   alignas(64) char scratch[max_direct_elements * sizeof(T)];
   T about[max_direct_elements];
@@ -140,6 +162,12 @@ ref<array_block> try_direct_reduction(const reduction_call &call) {
   }
   switch (call.what.kind) {
   case aggregate_kind::fold:
+    if (call.what.part == folded_part::truth && !call.keywords.initial) {
+      if (ref<array_block> decided = decided_early(call)) {
+        return decided;
+      }
+    }
+    [[fallthrough]];
   case aggregate_kind::index:
     return fold_rows(call, call.what.part == folded_part::truth ? scalar_id::bool_
                            : own == call.element.scalar         ? call.accumulator

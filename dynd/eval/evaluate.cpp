@@ -94,23 +94,14 @@ typed_operation type_operation(const external_function &function, const call_ope
 
 // ---- lazy results -------------------------------------------------------------------------------------------------
 
-// Whether the result may be lazy: the operation cannot fail, its memory is not written any more, and what lazy arrays
-// keep alive stays bounded.
+// Whether the result may be lazy, where the operation cannot fail.
 bool may_be_lazy(const typed_operation &typed, const call_operands &operands, const space &shape, const settings &how,
                  size_t &held) {
-  if (typed.noutputs != 1 || !typed.total || !typed.pure || how.eager ||
-      size_t(shape.count()) * max_scalar_size < lazy_from) {
+  if (typed.noutputs != 1 || !typed.total || !typed.pure || size_t(shape.count()) * max_scalar_size < lazy_from) {
     return false;
   }
-  for (int i = 0; i < operands.count; i++) {
-    if (!(operands.block[i]->flags & flag_ours)) {
-      return false;
-    }
-  }
-  size_t elements = value_bytes(shape, ndt::make_scalar(scalar_id::bool_));
-  // As if float64, so that a < b may be lazy too.
-  size_t bytes = std::max(value_bytes(shape, typed.result[0]), elements * sizeof(double));
-  return bytes >= lazy_from && may_be_held(operands.block, operands.count, bytes, held);
+  size_t bytes = std::max(value_bytes(shape, typed.result[0]), element_count(shape) * sizeof(double));
+  return may_be_lazy(operands.block, operands.count, bytes, how, held);
 }
 
 ref<array_block> new_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
@@ -308,14 +299,17 @@ number_operand::number_operand(const char *operation, array_block *operand, bool
 }
 
 void evaluate(op_id op, const call_operands &operands, ref<array_block> *results) {
+  evaluate(op, operands, thread_settings(), results);
+}
+
+void evaluate(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
   check_count(op, operands);
-  const settings &how = thread_settings();
   if (try_direct(op, operands, how, results)) [[likely]] {
     return;
   }
   const operation &o = operation_of(op);
-  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results,
-                                                  [&](const call_operands &rows) { evaluate(op, rows, results); })) {
+  auto again = [&](const call_operands &others) { evaluate(op, others, how, results); };
+  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results, again)) {
     return;
   }
   added_overload_t added = call_added_overload.load(std::memory_order_acquire);
@@ -326,7 +320,7 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     *results = compare_elements(op, operands.block[0], operands.block[1], how);
     return;
   }
-  if (without_pointers(operands, [&](const call_operands &read) { evaluate(op, read, results); })) {
+  if (without_pointers(operands, again)) {
     return;
   }
   if (fills_elements(op, operands)) {
@@ -334,7 +328,7 @@ void evaluate(op_id op, const call_operands &operands, ref<array_block> *results
     return;
   }
   if (op == logic::chosen && has_other_elements({operands.block + 1, 2})) {
-    *results = choose_elements(operands.block[0], operands.block[1], operands.block[2]);
+    *results = choose_elements(operands.block[0], operands.block[1], operands.block[2], how);
     return;
   }
   typed_operation typed = type_operation(op, operands);
@@ -367,18 +361,18 @@ bool evaluate_in_place(op_id op, array_block *dst, array_block *other) {
   return true;
 }
 
-void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {
-  const settings &how = thread_settings();
+namespace {
+
+void call_external(const external_function &function, const call_operands &operands, const settings &how,
+                   ref<array_block> *results) {
   direct_failure failure;
   bool numbers = operands.count == 1 && (operands.block[0]->flags & flag_numbers); // these have no memory
   if (!numbers && try_direct(function, operands, how, results, failure)) {
     return;
   }
-  if (without_pointers(operands, [&](const call_operands &read) { evaluate(function, read, results); })) {
-    return;
-  }
-  if (in_missing_rows(function.kernel->name, operands, function.types.noutputs, results,
-                      [&](const call_operands &rows) { evaluate(function, rows, results); })) {
+  auto again = [&](const call_operands &others) { call_external(function, others, how, results); };
+  if (without_pointers(operands, again) ||
+      in_missing_rows(function.kernel->name, operands, function.types.noutputs, results, again)) {
     return;
   }
   typed_operation typed = type_operation(function, operands);
@@ -388,9 +382,13 @@ void evaluate(const external_function &function, const call_operands &operands, 
   if (!failure.is_final(how)) {
     run_or_delay(typed, operands, how, fused, results);
   }
-  if (failure.status) { // it failed the first time, and not again
-    fail(kind_of(failure.status), std::string(typed.name) + ": " + (failure.text[0] ? failure.text : "failed"));
-  }
+  failure.raise(typed.name);
+}
+
+} // namespace
+
+void evaluate(const external_function &function, const call_operands &operands, ref<array_block> *results) {
+  call_external(function, operands, thread_settings(), results);
 }
 
 } // namespace dynd

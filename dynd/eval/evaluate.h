@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <initializer_list>
 #include <optional>
 
 #include "dynd/array/array.h"
@@ -26,9 +27,17 @@ struct call_operands {
 
 /// An elementwise operation; `results` has a place for each output. A single result may be lazy.
 void evaluate(op_id op, const call_operands &operands, ref<array_block> *results);
+void evaluate(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results);
 inline ref<array_block> evaluate(op_id op, const call_operands &operands) {
   ref<array_block> result;
   evaluate(op, operands, &result);
+  return result;
+}
+
+/// The same as a step of something else, whose settings it takes; one output.
+inline ref<array_block> apply(op_id op, std::initializer_list<array_block *> operands, const settings &how) {
+  ref<array_block> result;
+  evaluate(op, {operands.begin(), int(operands.size())}, how, &result);
   return result;
 }
 
@@ -86,7 +95,7 @@ struct reduction_keywords {
 
 /// A reduction; runs at once. `last_use` as above. Keywords that the entry does not take are ignored.
 ref<array_block> evaluate(aggregate_id id, array_block *operand, bool last_use, const reduced_axes &axes = {},
-                          const reduction_keywords &keywords = {});
+                          const reduction_keywords &keywords = {}, const settings &how = thread_settings());
 
 /// min, max, argmin and argmax of elements that are no numbers and have an order. call/ sets it: this layer does not
 /// know the order.
@@ -96,14 +105,14 @@ extern ref<array_block> (*reduce_ordered)(aggregate_id id, array_block *operand,
 /// The sum of the products of two arrays that broadcast together; of complex numbers with the first one's conjugate. Of
 /// the keywords it takes keepdims and where, which broadcasts to both together.
 ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes = -1,
-                        const reduction_keywords &keywords = {});
+                        const reduction_keywords &keywords = {}, const settings &how = thread_settings());
 
 /// The elements of an array of ?T as T, with the fill's, which broadcast to it, where one is missing; for elements of
 /// any type.
 ref<array_block> fill_elements(const char *name, array_block *source, array_block *fill, const settings &how);
 
 /// where(condition, a, b) of elements of any type, which are both copied; runs at once.
-ref<array_block> choose_elements(array_block *condition, array_block *a, array_block *b);
+ref<array_block> choose_elements(array_block *condition, array_block *a, array_block *b, const settings &how);
 
 /// Whether the operation is a comparison over elements that are neither scalars nor options of scalars.
 bool compares_elements(op_id op, const call_operands &operands);
@@ -117,6 +126,7 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
 /// with refused values the old one. After any other error all have their old values. (Where there is no memory to
 /// locate the element, the error is about memory.)
 void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
+void assign(array_block *dst, array_block *src, const settings &how, error_mode mode = error_mode::fractional);
 /// A type error where an array cannot be assigned to.
 void check_writable(const array_block &dst);
 

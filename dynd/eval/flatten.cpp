@@ -91,23 +91,28 @@ bool can_join(const task &t) {
   return can;
 }
 
+// Offsets of 64 bits take the place of slots, which are at the same rows; `from` are slots that have as many.
+void set_offsets(space_slots &slots, ref<buffer> memory, const space_slots &from, int ndim) {
+  intptr_t times = intptr_t(sizeof(int64_t)) / slot_size(from.kind);
+  slots.address = memory->data + (from.address - from.run.address) * times;
+  for (int d = 0; d < ndim; d++) {
+    slots.stride[d] = from.stride[d] * times;
+  }
+  slots.run = {memory->data, slot_kind::offsets64, from.run.rows}; // `from` may be these slots
+  slots.item = sizeof(int64_t);
+  slots.kind = slot_kind::offsets64;
+  slots.owner = ref<counted>::adopt(memory.take());
+}
+
 // The slots of rows 0 2 3 (outer) and 0 4 4 7 (inner) become 0 4 7, in the inner ones' place.
 void join_slots(const space_slots &outer, space_slots &inner, int v) {
-  intptr_t times = intptr_t(sizeof(int64_t)) / slot_size(outer.kind);
   ref<buffer> memory = allocate_buffer(size_t(outer.run.rows + 1) * sizeof(int64_t));
   auto *offsets = reinterpret_cast<int64_t *>(memory->data);
   for (intptr_t r = 0; r <= outer.run.rows; r++) {
     const char *at = inner.address + outer.run[r] * inner.stride[v];
     offsets[r] = offsets_run{at, inner.kind, 0}.first();
   }
-  inner.address = memory->data + (outer.address - outer.run.address) * times;
-  inner.item = sizeof(int64_t);
-  inner.kind = slot_kind::offsets64;
-  inner.run = {memory->data, slot_kind::offsets64, outer.run.rows};
-  inner.owner = ref<counted>::adopt(memory.take());
-  for (int d = 0; d < v; d++) {
-    inner.stride[d] = outer.stride[d] * times;
-  }
+  set_offsets(inner, std::move(memory), outer, v);
 }
 
 } // namespace
@@ -174,17 +179,9 @@ void widen_rows(task &t) {
   if (slots.kind != slot_kind::offsets32 || !slots.run) {
     return;
   }
-  constexpr intptr_t times = sizeof(int64_t) / sizeof(int32_t);
   ref<buffer> memory = allocate_buffer(size_t(slots.run.rows + 1) * sizeof(int64_t));
   widen(slots.run, reinterpret_cast<int64_t *>(memory->data));
-  slots.address = memory->data + (slots.address - slots.run.address) * times;
-  slots.item = sizeof(int64_t);
-  slots.kind = slot_kind::offsets64;
-  slots.run = {memory->data, slot_kind::offsets64, slots.run.rows};
-  slots.owner = ref<counted>::adopt(memory.take());
-  for (int d = 0; d < last; d++) {
-    slots.stride[d] *= times;
-  }
+  set_offsets(slots, std::move(memory), slots, last);
 }
 
 } // namespace dynd

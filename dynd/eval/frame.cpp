@@ -11,14 +11,24 @@ namespace dynd {
 
 namespace {
 
-// Scratch is kept by the thread and grows; it is used by one piece at a time.
+// Scratch is kept by the thread and grows; it is used by one piece at a time. It has no destructor: another
+// thread_local object may evaluate something in its own.
 struct thread_scratch {
   char *memory = nullptr;
   size_t size = 0;
   bool used = false;
-  ~thread_scratch() { ::operator delete(memory, std::align_val_t(64)); }
 };
-thread_local thread_scratch scratch_of_thread;
+constinit thread_local thread_scratch scratch_of_thread;
+
+// Frees the scratch when the thread ends.
+struct scratch_keeper {
+  void begin() {} // the first use makes it
+  ~scratch_keeper() {
+    ::operator delete(std::exchange(scratch_of_thread.memory, nullptr), std::align_val_t(64));
+    scratch_of_thread.size = 0;
+  }
+};
+thread_local scratch_keeper keeper_of_thread;
 
 char *new_scratch(size_t size) {
   auto *memory = static_cast<char *>(::operator new(size, std::align_val_t(64), std::nothrow));
@@ -51,6 +61,7 @@ work_frame::work_frame(size_t scratch_size) {
       char *larger = new_scratch(scratch_size * 2);
       ::operator delete(own.memory, std::align_val_t(64));
       own.memory = larger;
+      keeper_of_thread.begin();
       own.size = scratch_size * 2;
     }
     own.used = true;

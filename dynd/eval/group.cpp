@@ -10,6 +10,7 @@
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/space.h"
 
 namespace dynd {
@@ -232,7 +233,11 @@ constexpr size_t lazy_budget = size_t(1) << 32; // bytes that all lazy arrays of
 
 } // namespace
 
-bool may_be_held(array_block *const *inputs, int ninputs, size_t bytes, size_t &held_by_inputs) {
+bool may_be_lazy(array_block *const *inputs, int ninputs, size_t bytes, const settings &how, size_t &held_by_inputs) {
+  auto is_ours = [](const array_block *input) { return input->flags & flag_ours; };
+  if (how.eager || bytes < lazy_from || !std::all_of(inputs, inputs + ninputs, is_ours)) {
+    return false;
+  }
   lazy_cost cost = cost_of(inputs, ninputs);
   held_by_inputs = cost.held_by_inputs;
   return cost.operations + 1 < max_group && cost.held <= 4 * bytes &&

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dynd/array/array.h"
+#include "dynd/eval/settings.h"
 #include "dynd/kernel/program.h"
 #include "dynd/plan/nest.h"
 
@@ -48,8 +49,9 @@ struct group_request {
   bool rows = false;       ///< and functions of its rows, which make the program a staged one
 };
 
-/// Whether an array of `bytes` over these inputs may be lazy: what lazy arrays keep alive stays bounded.
-bool may_be_held(array_block *const *inputs, int ninputs, size_t bytes, size_t &held_by_inputs);
+/// Whether the result of what cannot fail may be lazy: it is large enough, nothing writes its inputs any more, and
+/// what lazy arrays keep alive stays bounded. Elements count as float64 at least, so that a < b may be lazy too.
+bool may_be_lazy(array_block *const *inputs, int ninputs, size_t bytes, const settings &how, size_t &held_by_inputs);
 /// Makes the array lazy: it has room for the operation behind it, and no values yet. Retains the inputs and `external`.
 void make_lazy(array_block *result, const lazy_operation &operation, array_block *const *inputs);
 

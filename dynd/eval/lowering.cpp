@@ -178,4 +178,13 @@ void permute(task &t, const int *axes) {
   for_each_axis_array(t, reorder);
 }
 
+void move_to_end(task &t, const bool *moved) {
+  int order[max_ndim];
+  std::iota(order, order + t.shape.ndim, 0);
+  std::stable_partition(order, order + t.shape.ndim, [&](int d) { return !moved[d]; });
+  if (!std::is_sorted(order, order + t.shape.ndim)) {
+    permute(t, order);
+  }
+}
+
 } // namespace dynd

@@ -13,7 +13,7 @@ namespace dynd {
 
 template <class F> void mask_bits::in_words(const char *name, F f) const { in_pieces(name, before_.count, f, 64); }
 
-mask_bits::mask_bits(const char *name, const char *mask, intptr_t count) : count_(count) {
+mask_bits::mask_bits(const char *name, const char *mask, intptr_t count) {
   intptr_t nwords = count / 64 + 1;
   words_ = place_buffer(nwords);
   before_ = new_offsets(nwords);
@@ -31,7 +31,7 @@ mask_bits::mask_bits(const char *name, const char *mask, intptr_t count) : count
   make_offsets(name, before_.fill(), nwords);
 }
 
-mask_bits::mask_bits(const char *name, place_buffer words, intptr_t count) : count_(count), words_(std::move(words)) {
+mask_bits::mask_bits(const char *name, place_buffer words, intptr_t count) : words_(std::move(words)) {
   before_ = new_offsets(count / 64 + 1);
   in_words(name, [&](intptr_t begin, intptr_t end) {
     for (intptr_t w = begin; w < end; w++) {

@@ -25,7 +25,6 @@ private:
   int64_t before(intptr_t word) const { return before_.at[word]; }
   template <class F> void in_words(const char *name, F f) const;
 
-  intptr_t count_;
   place_buffer words_;
   new_offsets before_{0};
 };

@@ -14,12 +14,8 @@ namespace dynd {
 
 namespace {
 
-nd::array apply(op_id op, std::initializer_list<const nd::array *> operands) {
-  small_vector<array_block *, 3> blocks;
-  for (const nd::array *one : operands) {
-    blocks.push_back(one->get());
-  }
-  return nd::array(evaluate(op, {blocks.data(), int(blocks.size())})).eval();
+nd::array both(const nd::array &a, const nd::array &b) {
+  return nd::array(apply(logic::both, {a.get(), b.get()}, unwatched));
 }
 
 // All elements down to `depth` dimensions, as a list; the array is compact there.
@@ -112,12 +108,7 @@ bool are_empty(const nd::array &rows, const bytes_of &valid) {
 
 // Whether all dimensions of the one are the first of the other, rows that are known to be the same included.
 bool begins_with(const nd::array &a, const nd::array &outside) {
-  bool same = std::equal(outside->size(), outside->size() + outside.ndim(), a->size());
-  for (int s = 0; s < outside->type->var_count && same; s++) {
-    same = known_same_slots(outside->streams()[s], a->streams()[s]) &&
-           std::equal(outside->strides(s), outside->strides(s) + outside.ndim(), a->strides(s));
-  }
-  return same;
+  return known_same_rows(*a.get(), *outside.get(), outside.ndim());
 }
 
 // One row of that size for all rows: it becomes a row for each, so what the engine says of them has no hint.
@@ -147,7 +138,7 @@ template <class T, class F> nd::array for_each_row(const char *name, const nd::a
 nd::array option_list(const nd::array &list, const nd::array &valid) {
   if (list.type().element()->kind == type_kind::option) {
     nd::array own = validity_of(list);
-    return option_list(inside_of_options(list), apply(logic::both, {&own, &valid}));
+    return option_list(inside_of_options(list), both(own, valid));
   }
   if (list->access == access_mode::immutable && valid->access != access_mode::immutable) { // what is written later
     return option_list(list, nd::array(copy_values(valid.get(), access_mode::immutable)));
@@ -238,14 +229,14 @@ void missing_rows::add_level(const char *name, int inside) {
     if (a && has_missing_rows(a->type) && a.ndim() == depth_of(a)) {
       options own = split_options(name, a, a.ndim());
       a = own.inside;
-      valid = valid ? apply(logic::both, {&valid, &own.valid}) : own.valid;
+      valid = valid ? both(valid, own.valid) : own.valid;
     }
   }
   for (const nd::array &a : operands_) {
     int depth = depth_of(a);
     if (depth > 0 && (depth != valid.ndim() || !begins_with(a, valid))) {
       nd::array all = for_each_row<bool>(name, a, depth, [](intptr_t) { return true; });
-      valid = apply(logic::both, {&valid, &all});
+      valid = both(valid, all);
     }
   }
   levels_.push_back(compact(valid, valid.ndim() - 1));
@@ -282,7 +273,8 @@ void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
     return;
   }
   nd::array numbers = for_each_row<int64_t>(name, a, depth, [](intptr_t i) { return i; }), none = int64_t(-1);
-  nd::array chosen = compact(apply(logic::chosen, {&valid, &numbers, &none}), valid.ndim() - 1);
+  nd::array chosen(apply(logic::chosen, {valid.get(), numbers.get(), none.get()}, unwatched));
+  chosen = compact(chosen, valid.ndim() - 1);
   const int64_t *at = values_of<int64_t>(list_at(chosen, valid.ndim()));
   auto place = [&](intptr_t i) { return at[i]; };
   a = over_places(valid, valid.ndim(), picked_rows(name, rows, bytes.size(0), place));
@@ -312,8 +304,7 @@ const nd::array *missing_rows::validity(int axis) const {
 void missing_rows::check_inside(const char *name, int axis) const {
   if (levels_.back().ndim() > axis) {
     fail(error_kind::type, std::string(name) + ": axis " + std::to_string(axis) +
-                               " is outside of rows that may be missing, of " + type_ +
-                               "; use fill_missing(a, []) or drop_missing(a) first");
+                               " is outside of rows that may be missing, of " + type_ + "; " + missing_rows_hint);
   }
 }
 
@@ -357,14 +348,14 @@ bool find_true(const cursor &at, std::vector<intptr_t> &index) {
 void missing_rows::check_results(const char *name, const nd::array &result, int axis, const char *empty) const {
   int depth = result.ndim();
   nd::array whole = compact(result, depth - 1), valid = validity_of(list_at(whole, depth));
-  nd::array missing = restored(over_places(whole, depth, apply(logic::inverted, {&valid})), axis);
+  nd::array inverted(apply(logic::inverted, {valid.get()}, unwatched));
+  nd::array missing = restored(over_places(whole, depth, inverted), axis);
   std::vector<intptr_t> index;
   stream_room room;
   if (find_true(cursor(*missing.get(), room), index)) {
     index.resize(std::min(index.size(), size_t(axis)));
     std::string where = index.empty() ? "the array" : row_text(index);
-    fail(error_kind::value,
-         std::string(name) + ": " + where + empty + ", and " + name + " of no elements is not defined");
+    fail_of_nothing(name, where + empty);
   }
 }
 

@@ -132,7 +132,7 @@ private:
     }
     fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
                                     " must be equally long below it" +
-                                    (path.empty() ? "" : ", at " + row_text(path).substr(4)) + ": lengths " +
+                                    (path.empty() ? "" : ", at " + index_text(path)) + ": lengths " +
                                     std::to_string(lengths.first) + " and " + std::to_string(lengths.second) +
                                     " of rows " + std::to_string(rows.first) + " and " + std::to_string(rows.second));
   }

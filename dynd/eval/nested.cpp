@@ -71,8 +71,8 @@ int checked_axis(const char *name, const nd::array &a, int axis) {
   int along = checked_axis(name, axis, rows_ndim(a->type));
   if (along >= a.ndim()) {
     fail(error_kind::type, std::string(name) + ": axis " + std::to_string(along) +
-                               " is inside of rows that may be missing, of " + a->type->text +
-                               "; use fill_missing(a, []) or drop_missing(a) first");
+                               " is inside of rows that may be missing, of " + a->type->text + "; " +
+                               missing_rows_hint);
   }
   return along;
 }
@@ -194,7 +194,7 @@ nd::array compact_copy(const nd::array &a) {
 }
 
 bool has_rows_of(const nd::array &a, const space &shape) {
-  bool same = a.ndim() == shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size());
+  bool same = a.ndim() >= shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size());
   for (int d = 0; d < shape.ndim && same; d++) {
     if (shape.is_var(d)) {
       int s = a->slot_stream(d);
@@ -349,7 +349,7 @@ bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer
       end = std::max(end, *next + 1);
     }
   });
-  nd::view_parts(a).pin(s - 1);
+  pin(from.streams()[s - 1].owner);
   content->size()[0] = end;
   list = nd::array(std::move(content));
   return true;
@@ -409,9 +409,7 @@ struct outer_dims {
   row_offsets rows[max_ndim];
 
   void add(intptr_t n, const type_data *type, row_offsets r) {
-    if (count == max_ndim) {
-      fail(error_kind::value, "array: more than " + std::to_string(max_ndim) + " dimensions");
-    }
+    check_ndim("array", count + 1);
     size[count] = n;
     fixed[count] = type && type->kind == type_kind::fixed_dim ? type : nullptr;
     rows[count++] = std::move(r);

@@ -10,6 +10,7 @@
 
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dynd/array/rows.h"
@@ -100,6 +101,7 @@ inline bool same_rows(const char *name, const row_offsets &a, const row_offsets 
 inline bool has_missing_rows(const type_data *type) {
   return type->dtype->kind == type_kind::option && type->dtype->element->ndim > 0;
 }
+inline constexpr const char *missing_rows_hint = "use fill_missing(a, []) or drop_missing(a) first";
 /// The dimensions, and those inside of rows that may be missing.
 ///   strided * ?var * ?3 * {x: var * T}: 3
 int rows_ndim(const type_data *type);
@@ -109,6 +111,12 @@ inline const type_data *elements_of_rows(const type_data *type) {
   for (; has_missing_rows(type); type = type->dtype->element) {
   }
   return type->dtype;
+}
+
+/// Whether the elements are bools, which may be missing.
+inline bool is_mask(const type_data *type) {
+  element_kind kind;
+  return find_element_kind(type->dtype, kind) && kind.scalar == scalar_id::bool_;
 }
 
 /// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be
@@ -128,7 +136,8 @@ nd::array compact(const nd::array &a, int axis);
 /// A copy of an array of any type: in C order, rows and texts one after another.
 nd::array compact_copy(const nd::array &a);
 
-/// Whether an array has the sizes of a space, and rows of the same lengths, which in the space follow each other.
+/// Whether the first dimensions of an array have the sizes of a space, and rows of the same lengths, which in the space
+/// follow each other.
 bool has_rows_of(const nd::array &a, const space &shape);
 
 // Of an array that is compact down to the axis:
@@ -136,8 +145,13 @@ bool has_rows_of(const nd::array &a, const space &shape);
 nd::array list_of(const nd::array &a, int axis);
 /// the rows of the axis, over everything outside of it. Rows of one size have offsets too.
 row_offsets rows_at(const nd::array &a, int axis);
-/// the lengths of these rows, int64, with the dimensions outside of the axis.
+/// the lengths of these rows, int64, with the dimensions outside of the axis;
 nd::array lengths_at(const char *name, const nd::array &a, int axis);
+/// one of them by its number, for messages: "row 2", "row (0, 1)";
+std::string row_name(const nd::array &a, int axis, intptr_t row);
+/// of a mask, its elements as a list of bytes: 1 where it is true, 0 where it is false or missing. Other types are an
+/// error.
+nd::array mask_list(const char *name, const nd::array &mask, int axis);
 
 /// Arrays that are compact down to the axis have the same sizes and rows outside of it; else a value error.
 void check_outside(const char *name, std::span<const nd::array> arrays, int axis);

@@ -78,7 +78,7 @@ public:
     for (int o = 0; o < t.noutputs; o++) {
       nd::array output(ref<array_block>::share(t.operands[o].block));
       // A reduction writes to a place of size 1 in the reduced axis, which is no part of its result.
-      const nd::index all{nd::index::ellipsis, 0, {}, {}, {}}, first{nd::index::integer, 0, {}, {}, {}};
+      const nd::index all{nd::index::ellipsis, 0, {}, {}, {}}, first = nd::index::number(0);
       outputs_.push_back(t.nreduced ? nd::at(output, std::array{all, first}) : output);
     }
   }

@@ -59,26 +59,10 @@ namespace {
 
 // ---- spaces without the reduced axes ------------------------------------------------------------------------------
 
-space without_axis(const space &shape, int axis) {
-  space outside = shape;
-  outside.for_each_axis_array(
-      [&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + shape.ndim, of_axis + axis); });
-  outside.ndim--;
-  if (shape.is_var(axis)) {
-    int removed = shape.slot_index[axis];
-    outside.nvar--;
-    outside.slots.erase(outside.slots.begin() + removed);
-    for (int d = 0; d < outside.ndim; d++) {
-      outside.slot_index[d] -= outside.is_var(d) && outside.slot_index[d] > removed;
-    }
-  }
-  return outside;
-}
-
 space without_axes(const space &shape, const axis_set &axes) {
   space outside = shape;
   for (int d = axes.ndim - 1; d >= 0; d--) {
-    outside = axes.has[d] ? without_axis(outside, d) : outside;
+    outside = axes.has[d] ? outside.without(d) : outside;
   }
   return outside;
 }
@@ -94,18 +78,6 @@ void make_equal_rows(space &shape, const space &regular) {
     rows *= regular.size[d];
   }
   make_slots(shape, offsets);
-}
-
-// Moves the reduced axes to the end: in the task, not in the arrays, so that lazy operands are absorbed.
-void move_to_end(task &t, const axis_set &axes) {
-  int order[max_ndim], kept = 0, reduced = axes.ndim - axes.count;
-  for (int d = 0; d < axes.ndim; d++) {
-    order[axes.has[d] ? reduced++ : kept++] = d;
-  }
-  if (!std::is_sorted(order, order + axes.ndim)) {
-    permute(t, order);
-  }
-  t.nreduced = axes.count;
 }
 
 // ---- empty rows ---------------------------------------------------------------------------------------------------
@@ -127,8 +99,7 @@ void fail_if_empty(const reduction_spec &spec) {
                           : var && first > 0
                               ? row_text({index, size_t(first)})
                               : "axis " + std::to_string(spec.original_axis < 0 ? first : spec.original_axis);
-      fail(error_kind::value,
-           std::string(spec.name) + ": " + where + " is empty, and " + spec.name + " of no elements is not defined");
+      fail_of_nothing(spec.name, where + " is empty");
     }
   });
 }
@@ -235,7 +206,7 @@ private:
     make_results({}, false);
     bool nothing = fused.t.shape.count() == 0;
     if (nothing && empty_fails()) {
-      fail(error_kind::value, std::string(spec_.name) + ": the array is empty, and nothing has no " + spec_.name);
+      fail_of_nothing(spec_.name, "the array is empty");
     }
     if (nothing) {
       fill_with_nothing(spec_, {}, results_);
@@ -315,7 +286,8 @@ private:
       return false;
     }
     if (!one_each) {
-      move_to_end(fused.t, spec_.axes);
+      move_to_end(fused.t, spec_.axes.has);
+      fused.t.nreduced = spec_.axes.count;
     }
     run_task(fused);
     return true;

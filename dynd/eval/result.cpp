@@ -95,6 +95,11 @@ axis_order order_of(int ndim, const intptr_t *size, const intptr_t *stride) {
 
 } // namespace
 
+size_t element_count(const space &shape) {
+  value_extent extent = extent_of(shape);
+  return size_t(extent.last - extent.first);
+}
+
 size_t value_bytes(const space &shape, ndt::type dtype) {
   size_t bytes = 0;
   value_extent extent = extent_of(shape);
@@ -111,8 +116,8 @@ axis_order order_like(int ndim, const intptr_t *size, std::span<array_block *con
     if (ragged || block->ndim != ndim || !std::equal(size, size + ndim, block->size())) {
       continue;
     }
-    const intptr_t *stride = block->value_strides();
-    bool stretched = false; // such an axis has no place in memory
+    const intptr_t *stride = block->value_strides(); // of several streams the last: only time depends on it
+    bool stretched = false;                          // such an axis has no place in memory
     for (int d = 0; d < ndim; d++) {
       stretched |= stride[d] == 0 && size[d] > 1;
     }

@@ -74,17 +74,10 @@ uint8_t add_row_function(row_steps &s, const row_operation &what) {
 
 namespace {
 
-space without_last(const space &shape) {
-  space outside = shape;
-  outside.ndim--;
-  if (shape.is_var(outside.ndim)) {
-    outside.nvar--;
-    outside.slots.pop_back();
-  }
-  return outside;
-}
+space without_last(const space &shape) { return shape.without(shape.ndim - 1); }
 
-// Whether the rows along the axis are read one after another as they are in memory: no other axis jumps less.
+// Whether the rows along the axis are read one after another as they are in memory: no other axis jumps less. Of ?T the
+// values are asked: only time depends on it.
 bool are_rows_inside(const array_block &block, int axis) {
   const intptr_t *stride = block.value_strides();
   for (int d = 0; d < block.ndim; d++) {
@@ -101,12 +94,7 @@ nd::array with_axis_last(array_block *block, int axis, int ndim) {
   while (a.ndim() < ndim) {
     a = nd::with_unit_axis(a, 0);
   }
-  int axes[max_ndim];
-  for (int d = 0, k = 0; d < a.ndim(); d++) {
-    axes[d == axis ? a.ndim() - 1 : k] = d;
-    k += d != axis;
-  }
-  return nd::transposed(a, {axes, size_t(a.ndim())});
+  return nd::with_axis_moved(a, axis, ndim - 1);
 }
 
 // All rows are short: one kernel.
@@ -178,12 +166,11 @@ space with_one_last(const space &shape) {
   return kept;
 }
 
-// A lazy result, where it may be: see may_be_lazy in evaluate.cpp. Functions of rows cannot fail.
+// A lazy result, where it may be. Functions of rows cannot fail.
 ref<array_block> try_delay(const row_call &call, scalar_id type, const space &shape, const settings &how) {
   intptr_t count = shape.count();
   size_t bytes = size_t(count) * sizeof(double), held;
-  if (!call.keepdims || !call.takes_all() || how.eager || !(call.operand->flags & flag_ours) || count < 0 ||
-      bytes < lazy_from || !may_be_held(&call.operand, 1, bytes, held)) {
+  if (!call.keepdims || !call.takes_all() || count < 0 || !may_be_lazy(&call.operand, 1, bytes, how, held)) {
     return {};
   }
   ref<array_block> result = new_lazy_result(with_one_last(shape), number_type(type, false), lazy_operation::bytes(1));

@@ -50,7 +50,7 @@ public:
   /// Of rows: the first where the row has one element, else the second.
   uint8_t chosen_if_one(uint8_t a, uint8_t b) {
     const int64_t one = 1;
-    uint8_t alone = p_.add_operation(logic::comparisons[0], scalar_id::int64,
+    uint8_t alone = p_.add_operation(arithmetic::equal, scalar_id::int64,
                                      {p_.row_length(), fused_.constant(scalar_id::int64, &one)});
     return p_.add_operation(logic::chosen, type_, {alone, a, b});
   }

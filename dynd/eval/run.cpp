@@ -27,7 +27,7 @@ constexpr intptr_t lone_piece_elements = 1 << 22;    // one thread needs pieces 
 constexpr intptr_t longest_piece_elements = 1 << 28; // a tenth of a second
 
 // All the elements of the space. Rows that do not follow each other are counted where an operand has them.
-intptr_t count_elements(const task &t) {
+intptr_t elements_of_task(const task &t) {
   intptr_t count = t.shape.count();
   for (int o = 0; o < t.operands.size() && count < 0; o++) {
     const space_operand &operand = t.operands[o];
@@ -63,7 +63,7 @@ intptr_t weight_of_element(const task &t, intptr_t elements) {
 }
 
 // The bytes of the ports that move with all axes.
-size_t touched_bytes(const task &t, intptr_t elements) {
+size_t bytes_of_ports(const task &t, intptr_t elements) {
   size_t bytes = 0;
   for (int p = 0; p < t.ports.size(); p++) {
     if (t.ports[p].operand >= 0 && t.operands[t.ports[p].operand].ndim == t.shape.ndim && t.shape.ndim > 0) {
@@ -85,7 +85,7 @@ bool reads_outputs(const task &t) {
 }
 
 void choose_for_memory(const task &t, intptr_t elements, tree_options &options) {
-  size_t bytes = elements > 0 ? touched_bytes(t, elements) : 0;
+  size_t bytes = elements > 0 ? bytes_of_ports(t, elements) : 0;
   const cpu_tuning &cpu = this_cpu();
   options.streaming = !t.row_axes() && bytes > cpu.stream_from && !reads_outputs(t);
   options.prefetch_distance = bytes > cpu.prefetch_from ? uint32_t(cpu.prefetch_distance) : 0;
@@ -317,7 +317,7 @@ bool run_task(task &t) {
     return true;
   }
   align(t);
-  intptr_t elements = count_elements(t);
+  intptr_t elements = elements_of_task(t);
   if (elements == 0 && !t.nreduced) {
     return true;
   }

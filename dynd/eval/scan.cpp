@@ -65,8 +65,8 @@ void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, 
 
 // The elements of the array from `start` to `stop` along an axis.
 nd::array part_along(const nd::array &a, int axis, std::optional<intptr_t> start, std::optional<intptr_t> stop) {
-  std::vector<nd::index> indices(size_t(axis), {nd::index::slice, 0, {}, {}, {}});
-  indices.push_back({nd::index::slice, 0, start, stop, {}});
+  std::vector<nd::index> indices(size_t(axis), nd::index::whole());
+  indices.push_back(nd::index::range(start, stop));
   return nd::at(a, indices);
 }
 
@@ -121,16 +121,6 @@ ref<array_block> with_first(const typed_scan &typed, array_block *scanned, int a
 
 // ---- the axis -----------------------------------------------------------------------------------------------------
 
-// Moves the axis to the end: in the task, not in the arrays, so that lazy operands are absorbed.
-void move_axis_to_end(task &t, int axis) {
-  int axes[max_ndim];
-  for (int d = 0, k = 0; d < t.shape.ndim; d++) {
-    axes[d == axis ? t.shape.ndim - 1 : k] = d;
-    k += d != axis;
-  }
-  permute(t, axes);
-}
-
 // Null where rows below the axis are not all of one length.
 ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool last_use, int axis, bool ragged_below,
                           const settings &how) {
@@ -150,7 +140,7 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
   nd::array place(result);
   if (grows) {
     result->access = access_mode::readwrite; // for the views: those below rows of an immutable array may be copies
-    assign(part_along(place, axis, {}, 1).get(), initial_value(typed).get());
+    assign(part_along(place, axis, {}, 1).get(), initial_value(typed).get(), unwatched);
     place = part_along(place, axis, 1, {});
     result->access = access_mode::immutable;
   }
@@ -162,9 +152,9 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
       return {};
     }
   }
-  if (axis != t.shape.ndim - 1) {
-    move_axis_to_end(t, axis);
-  }
+  bool moved[max_ndim] = {};
+  moved[axis] = true;
+  move_to_end(t, moved);
   fused.run();
   fused.finish();
   return typed.include_initial && !grows ? with_first(typed, result.get(), axis) : std::move(result);
@@ -253,13 +243,12 @@ ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int a
 } // namespace
 
 ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::optional<int> axis,
-                          bool include_initial, std::optional<scalar_id> dtype) {
-  settings how = thread_settings();
+                          bool include_initial, std::optional<scalar_id> dtype, const settings &how) {
   const scan &what = scan_of(id);
   if (has_missing_rows(operand->type)) {
     nd::array a(ref<array_block>::share(operand));
     nd::array result = scan_missing_rows(what.name, a, axis, [&](const nd::array &rows, int at) {
-      return nd::array(evaluate(id, rows.get(), false, at, include_initial, dtype));
+      return nd::array(evaluate(id, rows.get(), false, at, include_initial, dtype, how));
     });
     return ref<array_block>::share(result.get());
   }
@@ -327,22 +316,24 @@ void fail_if_empty(const char *name, array_block *operand, int axis) {
 }
 
 // The values, but missing where the elements of their row all are.
-ref<array_block> missing_of_nothing(const ref<array_block> &value, array_block *operand, int axis) {
+ref<array_block> missing_of_nothing(const ref<array_block> &value, array_block *operand, int axis,
+                                    const settings &how) {
   const aggregate *how_many = find_aggregate(
       [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::presence; });
-  ref<array_block> count = evaluate(how_many->id, operand, false, axis);
-  ref<array_block> some = apply(logic::comparisons[1], {count.get(), number_of(scalar_id::int64, 0).get()});
-  return missing_where_not(some.get(), value.get());
+  ref<array_block> count = evaluate(how_many->id, operand, false, axis, {}, how);
+  ref<array_block> some = apply(logic::different, {count.get(), number_of(scalar_id::int64, 0).get()}, how);
+  return missing_where_not(some.get(), value.get(), how);
 }
 
 nd::array last_along(const nd::array &a, int axis) {
-  std::vector<nd::index> indices(size_t(axis), {nd::index::slice, 0, {}, {}, {}});
-  indices.push_back({nd::index::integer, -1, {}, {}, {}});
+  std::vector<nd::index> indices(size_t(axis), nd::index::whole());
+  indices.push_back(nd::index::number(-1));
   return nd::at(a, indices);
 }
 
 // Elements that may be missing: then a row without them is no error, and those that are there are found afterwards.
-ref<array_block> fold_missing_rows(op_id op, const nd::array &a, std::optional<int> axis, array_block *identity) {
+ref<array_block> fold_missing_rows(op_id op, const nd::array &a, std::optional<int> axis, array_block *identity,
+                                   const settings &how) {
   missing_rows rows("reduce", a);
   int at = axis ? checked_axis("reduce", *axis, rows.ndim()) : 0;
   nd::array plain = rows.operand();
@@ -352,7 +343,7 @@ ref<array_block> fold_missing_rows(op_id op, const nd::array &a, std::optional<i
   if (checks) {
     plain = nd::array(copy_values(plain.get(), access_mode::immutable, number_type(own.scalar, true)));
   }
-  nd::array result(fold_left(op, plain.get(), false, axis, identity));
+  nd::array result(fold_left(op, plain.get(), false, axis, identity, how));
   if (checks) {
     rows.check_results(name, result, at, " is empty");
   }
@@ -362,17 +353,16 @@ ref<array_block> fold_missing_rows(op_id op, const nd::array &a, std::optional<i
 } // namespace
 
 ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
-                           array_block *identity) {
-  settings how = thread_settings();
+                           array_block *identity, const settings &how) {
   const char *name = operation_of(op).name;
   if (has_missing_rows(operand->type)) {
-    return fold_missing_rows(op, nd::array(ref<array_block>::share(operand)), axis, identity);
+    return fold_missing_rows(op, nd::array(ref<array_block>::share(operand)), axis, identity, how);
   }
   number_operand x((std::string("reduce: ") + name).c_str(), operand, last_use);
   scalar_id own = x.element.scalar;
   typed_scan typed{name, op, x.element, own, folded_type(op, own), false, nullptr, true};
   if (const aggregate *a = aggregate_by(op); a && !identity) {
-    return as_type(evaluate(a->id, x.block, x.last_use, axis), typed.accumulator);
+    return as_type(evaluate(a->id, x.block, x.last_use, axis, {}, how), typed.accumulator);
   }
   ref<array_block> row, value;
   if (identity) {
@@ -395,7 +385,7 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
   ref<array_block> running = run_scan(typed, x.block, x.last_use && !typed.element.option, at, how);
   nd::array last = last_along(nd::array(std::move(running)), at);
   ref<array_block> result = copy_values(last.get(), access_mode::immutable);
-  return identity || !typed.element.option ? result : missing_of_nothing(result, x.block, at);
+  return identity || !typed.element.option ? result : missing_of_nothing(result, x.block, at, how);
 }
 
 // ---- differences --------------------------------------------------------------------------------------------------
@@ -413,12 +403,13 @@ bool is_empty_along(const nd::array &a, int axis) {
 
 } // namespace
 
-nd::array differences(const nd::array &a, int n, int axis) {
+nd::array differences(const nd::array &a, int n, int axis, const settings &how) {
   if (n < 0) {
     fail(error_kind::value, "diff: n must not be negative, got " + std::to_string(n));
   }
   if (has_missing_rows(a->type)) {
-    return scan_missing_rows("diff", a, axis, [&](const nd::array &rows, int at) { return differences(rows, n, at); });
+    return scan_missing_rows("diff", a, axis,
+                             [&](const nd::array &rows, int at) { return differences(rows, n, at, how); });
   }
   int at = scanned_axis("diff", a.ndim(), axis);
   nd::array result = a;
@@ -432,8 +423,7 @@ nd::array differences(const nd::array &a, int n, int axis) {
     }
     int along = ragged ? from.ndim() - 1 : at;
     nd::array after = part_along(from, along, 1, {}), before = part_along(from, along, {}, -1);
-    array_block *const both[] = {after.get(), before.get()};
-    ref<array_block> moved = evaluate(arithmetic::difference, {both, 2});
+    ref<array_block> moved = apply(arithmetic::difference, {after.get(), before.get()}, how);
     materialize(moved.get());
     result = nd::array(ragged ? move_axis_back(moved.get(), *result.get(), at, -1) : std::move(moved));
   }

@@ -14,18 +14,19 @@ namespace dynd {
 /// include_initial each row begins with the value of no elements, and is one longer. dtype: what the elements are taken
 /// as, and the type of the values. `last_use` as in call_operands.
 ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::optional<int> axis,
-                          bool include_initial, std::optional<scalar_id> dtype = {});
+                          bool include_initial, std::optional<scalar_id> dtype = {},
+                          const settings &how = thread_settings());
 
 /// The left fold of each row by an operation (T, T) -> T, in its type: f(f(f(identity, a), b), c). Along an axis, or
 /// over everything in C order. Where a reduction combines by the operation, it is that one, in its order. Missing
 /// elements are left out; of no elements it is the identity, or missing for ?T, or an error that names the row.
 ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
-                           array_block *identity);
+                           array_block *identity, const settings &how = thread_settings());
 
 /// A copy of all elements as one row, in C order.
 ref<array_block> as_one_row(array_block *operand);
 
 /// The differences of neighbours along an axis, n times: a[1:] - a[:-1]. A row without elements stays so.
-nd::array differences(const nd::array &a, int n, int axis);
+nd::array differences(const nd::array &a, int n, int axis, const settings &how = thread_settings());
 
 } // namespace dynd

@@ -14,11 +14,6 @@
 
 namespace dynd {
 
-bool is_mask(const nd::array &a) {
-  element_kind kind;
-  return find_element_kind(a->type->dtype, kind) && kind.scalar == scalar_id::bool_;
-}
-
 namespace {
 
 bool has_rows(const nd::array &a, int first, int last) {
@@ -29,9 +24,9 @@ bool has_rows(const nd::array &a, int first, int last) {
   return rows;
 }
 
-nd::index whole_axis() { return {nd::index::slice, 0, {}, {}, {}}; }
-
 bool is_ellipsis(const selector &s) { return !s.array && s.plain.kind == nd::index::ellipsis; }
+
+} // namespace
 
 int axes_of(const selector &s) {
   if (!s.array) {
@@ -41,10 +36,8 @@ int axes_of(const selector &s) {
     fail(error_kind::index,
          "index: an index array needs at least one dimension, not " + std::string(s.array.type().str()));
   }
-  return is_mask(s.array) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
+  return is_mask(s.array->type) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
 }
-
-} // namespace
 
 index_expression::index_expression(const nd::array &a, std::span<const selector> selectors) {
   int consumed = 0, ellipses = 0;
@@ -68,7 +61,7 @@ index_expression::index_expression(const nd::array &a, std::span<const selector>
     ended = !arrays.empty();
     int count = is_ellipsis(s) ? a.ndim() - consumed : 1;
     std::vector<nd::index> &part = ended ? after : before;
-    part.insert(part.end(), size_t(count), is_ellipsis(s) ? whole_axis() : s.plain);
+    part.insert(part.end(), size_t(count), is_ellipsis(s) ? nd::index::whole() : s.plain);
     first_axis += ended || s.plain.kind == nd::index::new_axis ? 0 : count;
   }
 }
@@ -77,7 +70,7 @@ nd::array index_expression::rest_of(const nd::array &taken, int inside) const {
   if (after.empty()) {
     return taken;
   }
-  std::vector<nd::index> indices(size_t(taken.ndim() - inside), whole_axis());
+  std::vector<nd::index> indices(size_t(taken.ndim() - inside), nd::index::whole());
   indices.insert(indices.end(), after.begin(), after.end());
   return nd::at(taken, indices);
 }
@@ -100,7 +93,7 @@ namespace {
 }
 
 // A mask has the sizes and row lengths of the array's axes from `axis` on.
-void check_mask(const nd::array &a, const nd::array &mask, int axis) {
+void check_mask_sizes(const nd::array &a, const nd::array &mask, int axis) {
   for (int d = 0; d < mask.ndim(); d++) {
     bool rows = a->is_var(axis + d), mask_rows = mask->is_var(d);
     if (!rows && !mask_rows && a.size(axis + d) != mask.size(d)) {
@@ -160,9 +153,9 @@ public:
     for (const selector &s : e.arrays) {
       if (!s.array) {
         arrays_.push_back(nd::array(int64_t(s.plain.at)));
-      } else if (is_mask(s.array)) {
+      } else if (is_mask(s.array->type)) {
         int first = axis_ + int(arrays_.size());
-        check_mask(compact(base, first + s.array.ndim() - 1), s.array, first);
+        check_mask_sizes(compact(base, first + s.array.ndim() - 1), s.array, first);
         std::vector<nd::array> along = as_indices(s.array);
         arrays_.insert(arrays_.end(), along.begin(), along.end());
       } else {
@@ -203,16 +196,12 @@ public:
 
 private:
   void broadcast() {
-    for (size_t k = 0; k < arrays_.size(); k++) {
-      element_kind kind;
-      if (!find_element_kind(arrays_[k]->type->dtype, kind) || !is_integer(kind.scalar)) {
-        fail(error_kind::type, "index: an index array must be of integers, or of bool as a mask, not " +
-                                   std::string(arrays_[k].type().str()));
-      }
-      if (arrays_[k]->type->var_count) {
+    for (const nd::array &a : arrays_) {
+      check_index_type("index", a);
+      if (a->type->var_count) {
         fail(error_kind::index, "index: an index with rows of its own cannot be joined with other index arrays");
       }
-      ndim_ = std::max(ndim_, arrays_[k].ndim());
+      ndim_ = std::max(ndim_, a.ndim());
     }
     std::fill_n(size_, ndim_, 1);
     for (const nd::array &a : arrays_) {
@@ -257,7 +246,7 @@ private:
     if (!whole) {
       nd::array numbers = made;
       made = nd::array(new_empty(type.get(), size_));
-      assign(made.get(), numbers.get());
+      assign(made.get(), numbers.get(), unwatched);
     }
     const stream *streams = made->streams();
     return {made, reinterpret_cast<const int64_t *>(streams[made->nstreams - 1].address),
@@ -318,7 +307,8 @@ private:
   }
 
   nd::array base_;
-  int axis_, shown_axis_; ///< and the number that messages say
+  int axis_;       ///< of the base: the first that is indexed
+  int shown_axis_; ///< the same in the array that was given, for messages
   std::vector<nd::array> arrays_;
   std::vector<axis_index> index_;
   int ndim_ = 0;
@@ -339,7 +329,7 @@ group_kind kind_of_group(const nd::array &base, int axis, const index_expression
   if (rows && !one) {
     fail(error_kind::index, "index: an index with rows of its own stands alone, beside slices; select in two steps");
   }
-  if (one && is_mask(only)) {
+  if (one && is_mask(only->type)) {
     rows |= has_rows(base, axis, axis + only.ndim() - 1);
     return rows ? group_kind::row_mask : axis == 0 ? group_kind::flat_mask : group_kind::points;
   }
@@ -359,7 +349,7 @@ group_kind kind_of_group(const nd::array &base, int axis, const index_expression
 nd::array mask_of_rows(const nd::array &base, const nd::array &mask, int axis) {
   int last = axis + mask.ndim() - 1;
   nd::array whole = compact(base, last), own = compact(mask, mask.ndim() - 1);
-  check_mask(whole, own, axis);
+  check_mask_sizes(whole, own, axis);
   if (axis == 0) {
     return own;
   }
@@ -394,7 +384,7 @@ struct masked_axes {
 
   masked_axes(const nd::array &base, const nd::array &mask) : last(mask.ndim() - 1), whole(compact(base, last)) {
     nd::array own = compact(mask, last);
-    check_mask(whole, own, 0);
+    check_mask_sizes(whole, own, 0);
     bytes = mask_list("index", own, last);
   }
   mask_bits bits() const { return {"index", bytes->values().address, bytes.size(0)}; }
@@ -487,8 +477,8 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors,
   size_t number = size_t(which.number), axes = size_t(which.axes);
   std::vector<selector> first(selectors.begin(), selectors.begin() + which.number + 1);
   first.back().array = nd::array{int64_t(first.back().plain.at)};
-  std::vector<selector> rest(axes, selector{{nd::index::slice, 0, {}, {}, {}}, {}});
-  rest.push_back({{nd::index::integer, 0, {}, {}, {}}, {}});
+  std::vector<selector> rest(axes, selector{nd::index::whole(), {}});
+  rest.push_back({nd::index::number(0), {}});
   rest.insert(rest.end(), selectors.begin() + intptr_t(number) + 1, selectors.end());
   return select(select(a, first), rest);
 }

@@ -45,11 +45,4 @@ nd::array select_in_rows(const char *name, const nd::array &a, const nd::array &
 /// Rows stay rows; of an axis with nothing outside there is one row, which is strided.
 nd::array filter_rows(const char *name, const nd::array &a, const nd::array &mask, int axis);
 
-/// A mask down to an axis as a list of bytes: 1 where it is true, 0 where it is false or missing. Other types are an
-/// error.
-nd::array mask_list(const char *name, const nd::array &mask, int axis);
-
-/// A row of an axis by its number, for messages: "row 2", "row (0, 1)".
-std::string row_name(const nd::array &a, int axis, intptr_t row);
-
 } // namespace dynd

@@ -10,7 +10,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/select_parts.h"
-#include "dynd/eval/settings.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
 
@@ -45,11 +44,6 @@ bool find_in_content(const nd::array &base, int axis, place_buffer &start, nd::a
   }
   start = moved;
   return true;
-}
-
-// The value for an array whose selected elements have one more dimension outside of `inside` others.
-nd::array with_row_axis(const nd::array &value, int inside) {
-  return value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
 }
 
 // As check_sizes, with the shape of what was selected: that of the target without its rows of one element.
@@ -139,36 +133,45 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
   target = e.rest_of(target, inside);
   inside = target.ndim() - s.keep - int(s.dims.size()) - 1;
   check_selected_sizes(target, s.keep + int(s.dims.size()), value);
-  assign(target.get(), with_row_axis(value, inside).get());
+  assign(target.get(), with_row_axis(value, inside).get(), how);
 }
 
 // Elements that no list shows: a copy is assigned to, and then everything.
 void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how) {
   nd::array copy(copy_values(base.get(), access_mode::readwrite));
   if (!is_compact(copy, base.ndim() - 1)) {
-    fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(base.type().str()));
+    refuse_view(base);
   }
-  assign_to_base(copy, e, value, how);
-  assign(base.get(), copy.get());
+  assign_to_base(copy, e, value, unwatched);
+  assign(base.get(), copy.get(), how);
 }
 
 } // namespace
 
+void refuse_view(const nd::array &view) {
+  fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(view.type().str()));
+}
+
 void assign_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value) {
+  assign_to_selected(a, selectors, value, thread_settings());
+}
+
+void assign_to_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value,
+                        const settings &how) {
   check_writable(*a.get());
   if (selects_in_missing_rows(a, selectors)) {
-    return assign_in_missing_rows(a, selectors, value);
+    return assign_in_missing_rows(a, selectors, value, how);
   }
   bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
   if (!arrays && selectors[0].plain.kind == nd::index::integer) { // one outside of all rows is a view
-    return assign_selected(nd::at(a, selectors[0].plain.at), selectors.subspan(1), value);
+    return assign_to_selected(nd::at(a, selectors[0].plain.at), selectors.subspan(1), value, how);
   }
   index_expression e(a, selectors);
   nd::array base = one_size_outside(e.base(a));
   if (base->access != access_mode::readwrite) {
     fail(error_kind::type, "assign: one element of every row is a copy; assign to a slice, a[:, i:i + 1]");
   }
-  assign_to_base(base, e, value, thread_settings());
+  assign_to_base(base, e, value, how);
 }
 
 } // namespace dynd

@@ -14,12 +14,10 @@ namespace dynd {
 
 namespace {
 
-bool takes_axis(const selector &s) {
-  return s.array || s.plain.kind == nd::index::integer || s.plain.kind == nd::index::slice;
-}
+bool takes_axis(const selector &s) { return s.array || axes_of(s) > 0; }
 
 std::vector<selector> whole_axes(int count) {
-  return std::vector<selector>(size_t(count), selector{{nd::index::slice, 0, {}, {}, {}}, {}});
+  return std::vector<selector>(size_t(count), selector{nd::index::whole(), {}});
 }
 
 std::vector<selector> joined(std::vector<selector> first, std::span<const selector> rest) {
@@ -48,11 +46,10 @@ nd::array take_integer(const nd::array &a, int axis, std::span<const selector> s
     return rows.restored(select(rows.operand(), joined(whole_axes(axis), selectors)));
   }
   nd::array number = selectors[0].plain.at, missing(new_result({}, number_type(scalar_id::int64, true), true));
-  array_block *const choice[] = {valid->get(), number.get(), missing.get()};
-  nd::array index = nd::with_unit_axis(nd::array(evaluate(logic::chosen, {choice, 3})), axis);
-  nd::array taken = select_in_rows("index", rows.operand(), index, axis);
+  nd::array index(apply(logic::chosen, {valid->get(), number.get(), missing.get()}, unwatched));
+  nd::array taken = select_in_rows("index", rows.operand(), nd::with_unit_axis(index, axis), axis);
   std::vector<selector> first = whole_axes(axis);
-  first.push_back({{nd::index::integer, 0, {}, {}, {}}, {}});
+  first.push_back({nd::index::number(0), {}});
   taken = rows.restored(select(taken, first), axis - 1);
   return selectors.size() == 1 ? taken : select(taken, joined(whole_axes(axis), selectors.subspan(1)));
 }
@@ -68,8 +65,8 @@ nd::array take_of_missing_rows(const char *name, const nd::array &a, const nd::a
   }
   nd::array missing(new_result({}, number_type(scalar_id::int64, true), true)),
       of_row = nd::with_unit_axis(*valid, axis);
-  array_block *const choice[] = {of_row.get(), index.get(), missing.get()};
-  nd::array taken = select_in_rows(name, rows.operand(), nd::array(evaluate(logic::chosen, {choice, 3})), axis);
+  nd::array chosen(apply(logic::chosen, {of_row.get(), index.get(), missing.get()}, unwatched));
+  nd::array taken = select_in_rows(name, rows.operand(), chosen, axis);
   element_kind kind;
   bool some_missing = find_element_kind(index->type->dtype, kind) && kind.option;
   bool option = some_missing || rows.operand().type().at_depth(axis + 1)->kind == type_kind::option;
@@ -103,7 +100,7 @@ struct lined_up {
   lined_up(const nd::array &a, const nd::array &index)
       : rows("index", std::array{a, widened(index, rows_ndim(a->type))}, rows_ndim(index->type) - 1) {
     std::vector<selector> first = whole_axes(rows_ndim(index->type));
-    first.resize(std::max(first.size(), size_t(rows_ndim(a->type))), {{nd::index::integer, 0, {}, {}, {}}, {}});
+    first.resize(std::max(first.size(), size_t(rows_ndim(a->type))), {nd::index::number(0), {}});
     only.array = select(rows.operand(1), first);
   }
 
@@ -122,14 +119,16 @@ private:
 
 bool selects_in_missing_rows(const nd::array &a, std::span<const selector> selectors) {
   int taken = 0;
-  bool found = false, ellipsis = false, at_the_end = false, may_be_missing = has_missing_rows(a->type);
+  bool ellipsis = false, at_the_end = false, may_be_missing = has_missing_rows(a->type);
   for (const selector &s : selectors) {
-    found |= s.array && has_missing_rows(s.array->type);
+    if (s.array && has_missing_rows(s.array->type)) {
+      return true;
+    }
     at_the_end |= ellipsis;
     ellipsis |= !s.array && s.plain.kind == nd::index::ellipsis;
-    taken += !s.array ? takes_axis(s) : is_mask(s.array) || s.array->type->var_count > 0 ? s.array.ndim() : 1;
+    taken += axes_of(s);
   }
-  return found || (may_be_missing && (at_the_end || taken > a.ndim()));
+  return may_be_missing && (at_the_end || taken > a.ndim());
 }
 
 namespace {
@@ -142,11 +141,10 @@ struct entered_rows {
   /// may_take: the last may be an array of integers.
   entered_rows(const nd::array &a, std::span<const selector> given, bool may_take) : rows(a) {
     auto is_array = [](const selector &s) { return bool(s.array); };
-    bool flat = given.back().array && !is_mask(given.back().array) && given.back().array->type->var_count == 0;
+    bool flat = given.back().array && !is_mask(given.back().array->type) && given.back().array->type->var_count == 0;
     if (std::any_of(given.begin(), given.end() - (may_take && flat), is_array)) {
       fail(error_kind::type, "index: an index array beside others, inside of rows that may be missing, of " +
-                                 std::string(a.type().str()) +
-                                 "; select in two steps, or use fill_missing(a, []) or drop_missing(a) first");
+                                 std::string(a.type().str()) + "; select in two steps, or " + missing_rows_hint);
     }
     inside = without_ellipsis(a, given);
     size_t outside = 0;
@@ -163,7 +161,7 @@ struct entered_rows {
 
 void check_view(const nd::array &a) {
   if (a->access != access_mode::readwrite) {
-    fail(error_kind::type, "assign: no selection of such a view can be assigned to: " + std::string(a.type().str()));
+    refuse_view(a);
   }
 }
 
@@ -178,11 +176,12 @@ nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> g
   return entered.inside.empty() ? entered.rows : select_inside(entered.rows, entered.inside);
 }
 
-void assign_in_missing_rows(const nd::array &a, std::span<const selector> given, const nd::array &value) {
+void assign_in_missing_rows(const nd::array &a, std::span<const selector> given, const nd::array &value,
+                            const settings &how) {
   if (given.size() == 1 && given[0].array) {
     lined_up both(a, given[0].array);
     check_view(both.rows.operand());
-    return assign_selected(both.rows.operand(), {&both.only, 1}, value);
+    return assign_to_selected(both.rows.operand(), {&both.only, 1}, value, how);
   }
   select(a, given); // an integer that is out of bounds
   entered_rows entered(a, given, false);
@@ -192,18 +191,17 @@ void assign_in_missing_rows(const nd::array &a, std::span<const selector> given,
   check_view(to);
   nd::index &first = entered.inside[0].plain;
   if (first.kind == nd::index::integer && axis > 0) { // a missing row has none: as a slice
-    first = {nd::index::slice, 0, first.at, first.at == -1 ? std::nullopt : std::optional(first.at + 1), {}};
-    int inside =
-        rows_ndim(to->type) - axis - int(std::count_if(entered.inside.begin(), entered.inside.end(), takes_axis));
-    from = value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
+    first = nd::index::range(first.at, first.at == -1 ? std::nullopt : std::optional(first.at + 1));
+    auto taken = int(std::count_if(entered.inside.begin(), entered.inside.end(), takes_axis));
+    from = with_row_axis(value, rows_ndim(to->type) - axis - taken);
   }
   std::vector<selector> selectors = joined(whole_axes(axis), entered.inside);
   if (selects_in_missing_rows(to, selectors)) {
-    return assign_in_missing_rows(to, selectors, from);
+    return assign_in_missing_rows(to, selectors, from, how);
   }
   nd::array target = select(to, selectors);
   check_view(target);
-  assign(target.get(), from.get());
+  assign(target.get(), from.get(), how);
 }
 
 } // namespace dynd

@@ -6,6 +6,7 @@
 
 #include "dynd/eval/gather.h"
 #include "dynd/eval/select.h"
+#include "dynd/eval/settings.h"
 
 namespace dynd {
 
@@ -25,14 +26,27 @@ struct index_expression {
   nd::array rest_of(const nd::array &taken, int inside) const;
 };
 
-bool is_mask(const nd::array &a);
+/// How many axes of an array the selector is over.
+int axes_of(const selector &s);
 
+/// An index array has integers, which may be missing: whether they may. Other elements are an error.
+bool check_index_type(const char *name, const nd::array &index);
 /// An index as int64, or options of it. A number that does not fit is out of bounds.
 nd::array index_numbers(const char *name, const nd::array &index, bool option);
 
 /// Selections of which selects_in_missing_rows is true.
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
-void assign_in_missing_rows(const nd::array &a, std::span<const selector> selectors, const nd::array &value);
+void assign_in_missing_rows(const nd::array &a, std::span<const selector> selectors, const nd::array &value,
+                            const settings &how);
+/// assign_selected with the settings of the call.
+void assign_to_selected(const nd::array &a, std::span<const selector> selectors, const nd::array &value,
+                        const settings &how);
+
+/// The value for an array whose selected elements have one more dimension outside of `inside` others.
+inline nd::array with_row_axis(const nd::array &value, int inside) {
+  return value.ndim() > inside ? nd::with_unit_axis(value, value.ndim() - inside) : value;
+}
+[[noreturn]] void refuse_view(const nd::array &view);
 
 /// What is selected: places among the elements of an axis, and the dimensions that they have in the result.
 struct selected {

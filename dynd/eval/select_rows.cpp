@@ -30,20 +30,20 @@ std::string row_name(const nd::array &a, int axis, intptr_t row) {
 }
 
 nd::array mask_list(const char *name, const nd::array &mask, int axis) {
-  element_kind kind;
-  if (!find_element_kind(mask->type->dtype, kind) || kind.scalar != scalar_id::bool_) {
+  if (!is_mask(mask->type)) {
     fail(error_kind::type, std::string(name) + ": a mask must be of bool, not " + std::string(mask.type().str()));
   }
+  bool option = mask->type->dtype->kind == type_kind::option;
   nd::array list = list_of(mask, axis);
   int value = list->nstreams - 1;
-  if (!kind.option && list->strides(value)[0] == 1) {
+  if (!option && list->strides(value)[0] == 1) {
     return list;
   }
   intptr_t count = list.size(0);
   nd::array bytes = new_list<bool>(count);
   char *to = bytes->values().address;
-  const char *valid = kind.option ? list->streams()[0].address : nullptr, *from = list->streams()[value].address;
-  intptr_t valid_stride = kind.option ? list->strides(0)[0] : 0, stride = list->strides(value)[0];
+  const char *valid = option ? list->streams()[0].address : nullptr, *from = list->streams()[value].address;
+  intptr_t valid_stride = option ? list->strides(0)[0] : 0, stride = list->strides(value)[0];
   in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
       to[i] = from[i * stride] && (!valid || valid[i * valid_stride]);
@@ -60,6 +60,15 @@ nd::array filter_rows(const char *name, const nd::array &a, const nd::array &mas
 }
 
 // ---- an index that is lined up with the rows ------------------------------------------------------------------------
+
+bool check_index_type(const char *name, const nd::array &index) {
+  element_kind kind;
+  if (!find_element_kind(index->type->dtype, kind) || !is_integer(kind.scalar)) {
+    fail(error_kind::type, std::string(name) + ": an index array must be of integers, or of bool as a mask, not " +
+                               std::string(index.type().str()));
+  }
+  return kind.option;
+}
 
 nd::array index_numbers(const char *name, const nd::array &index, bool option) {
   try {
@@ -81,14 +90,10 @@ struct index_list {
   const char *there = nullptr;
 
   index_list(const char *name, const nd::array &index, int axis) {
-    element_kind kind;
-    if (!find_element_kind(index->type->dtype, kind) || !is_integer(kind.scalar)) {
-      fail(error_kind::type, std::string(name) + ": an index array must be of integers, or of bool as a mask, not " +
-                                 std::string(index.type().str()));
-    }
-    values = list_of(compact(index_numbers(name, index, kind.option), axis), axis);
+    bool option = check_index_type(name, index);
+    values = list_of(compact(index_numbers(name, index, option), axis), axis);
     at = reinterpret_cast<const int64_t *>(values->streams()[values->nstreams - 1].address);
-    there = kind.option ? values->streams()[0].address : nullptr;
+    there = option ? values->streams()[0].address : nullptr;
   }
 };
 

@@ -19,7 +19,7 @@ __attribute__((tls_model("initial-exec"))) thread_local settings of_this_thread;
 
 settings &thread_settings() {
   bool direct = direct_enabled.load(std::memory_order_relaxed);
-  if (of_this_thread.direct != direct) { // a byte just written would delay who copies the whole
+  if (of_this_thread.direct != direct) { // whoever copies the settings would wait for a byte just written
     of_this_thread.direct = direct;
   }
   return of_this_thread;

@@ -16,6 +16,15 @@ struct settings {
   bool once = false;
 };
 
+/// For intermediate arrays: nobody watches them. None is lazy: it would be computed later, and seen then.
+inline constexpr settings unwatched{nullptr, true};
+
+/// The same for what is read at once, by something else that nobody watches.
+inline settings without_watching(settings how) {
+  how.watching = nullptr;
+  return how;
+}
+
 /// What the calling thread has set.
 settings &thread_settings();
 

@@ -16,18 +16,12 @@ std::string space_text(const space_operand &operand) {
   return text + (operand.ndim == 1 ? ",)" : ")");
 }
 
+void fail_of_nothing(const char *name, const std::string &why) {
+  fail(error_kind::value, std::string(name) + ": " + why + ", and " + name + " of no elements is not defined");
+}
+
 bool same_space(const array_block &a, const array_block &b) {
-  if (a.ndim != b.ndim || a.type->var_count != b.type->var_count ||
-      !std::equal(a.size(), a.size() + a.ndim, b.size())) { // -1 for `var`
-    return false;
-  }
-  for (int s = 0; s < a.type->var_count; s++) {
-    if (!known_same_slots(a.streams()[s], b.streams()[s]) ||
-        !std::equal(a.strides(s), a.strides(s) + a.ndim, b.strides(s))) {
-      return false;
-    }
-  }
-  return true;
+  return a.ndim == b.ndim && known_same_rows(a, b, a.ndim);
 }
 
 intptr_t space::count() const {
@@ -44,6 +38,21 @@ intptr_t space::count() const {
     }
   }
   return total;
+}
+
+space space::without(int axis) const {
+  space outside = *this;
+  outside.for_each_axis_array([&](auto *of_axis) { std::copy(of_axis + axis + 1, of_axis + ndim, of_axis + axis); });
+  outside.ndim--;
+  if (is_var(axis)) {
+    int removed = slot_index[axis];
+    outside.nvar--;
+    outside.slots.erase(outside.slots.begin() + removed);
+    for (int d = 0; d < outside.ndim; d++) {
+      outside.slot_index[d] -= outside.is_var(d) && outside.slot_index[d] > removed;
+    }
+  }
+  return outside;
 }
 
 namespace {

@@ -56,6 +56,8 @@ struct space {
   }
   /// Number of elements; -1 where rows do not follow each other.
   intptr_t count() const;
+  /// The space without that axis.
+  space without(int axis) const;
 };
 
 /// What is below all dimensions of an array.
@@ -111,6 +113,7 @@ ref<array_block> new_result(const space &shape, ndt::type dtype, bool zeros = fa
 ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t extra = 0, const axis_order &order = {});
 /// Gives memory to the elements of such an array, which may have it from an attempt that failed.
 void allocate_values(array_block *result, const space &shape);
+size_t element_count(const space &shape);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);
 
@@ -125,6 +128,9 @@ ref<array_block> move_axis_back(array_block *moved, const array_block &like, int
 
 /// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);
+
+/// The error of a reduction that has no value for no elements. `why`: "row 2 is empty".
+[[noreturn]] void fail_of_nothing(const char *name, const std::string &why);
 
 /// "(3, var, 2)", for messages.
 std::string space_text(const space_operand &operand);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "dynd/base/errors.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/row_functions.h"
 #include "dynd/ops/logic.h"
@@ -69,7 +70,7 @@ ref<array_block> mean_in(const reduction_call &call, scalar_id type, unsigned la
   spec.last_use = last_use;
   sum_and_count of =
       add_up(call, spec, type, [&](program &p, const value_registers *in) { return p.converted(in[0].value, type); });
-  return apply(arithmetic::quotient, {of.sum.get(), of.count.get()});
+  return apply(arithmetic::quotient, {of.sum.get(), of.count.get()}, call.how);
 }
 
 } // namespace
@@ -111,10 +112,10 @@ ref<array_block> variance(const reduction_call &call) {
   });
   if (call.keywords.correction != 0) {
     ref<array_block> correction = number_of(real, call.keywords.correction), zero = number_of(real, 0);
-    of.count = apply(arithmetic::difference, {of.count.get(), correction.get()});
-    of.count = apply(arithmetic::larger, {of.count.get(), zero.get()});
+    of.count = apply(arithmetic::difference, {of.count.get(), correction.get()}, call.how);
+    of.count = apply(arithmetic::larger, {of.count.get(), zero.get()}, call.how);
   }
-  return apply(arithmetic::quotient, {of.sum.get(), of.count.get()});
+  return apply(arithmetic::quotient, {of.sum.get(), of.count.get()}, call.how);
 }
 
 ref<array_block> norm(const reduction_call &call) {
@@ -127,7 +128,7 @@ ref<array_block> norm(const reduction_call &call) {
     x = p.add_operation(arithmetic::square, real, {x});
     return present_or_nothing(fused, call.present(fused, in), x, sum);
   };
-  return apply(arithmetic::root, {reduce(call.spec(), ndt::make_scalar(real), sum, squared).get()});
+  return apply(arithmetic::root, {reduce(call.spec(), ndt::make_scalar(real), sum, squared).get()}, call.how);
 }
 
 namespace {
@@ -136,11 +137,9 @@ namespace {
 ref<array_block> try_direct_products(array_block *a, array_block *b, scalar_id type, const settings &how) {
   const reduce_functions &sum = isa().reduce(arithmetic::sum, type);
   auto is_plain = [&](const array_block &x) {
-    return x.ndim == 1 && (x.flags & flag_dense) && x.type->dtype->kind == type_kind::scalar &&
-           x.type->dtype->scalar == type && x.count > 0 && x.count <= max_direct_elements &&
-           x.state.load(std::memory_order_acquire) == array_state::ready;
+    return x.ndim == 1 && is_dense_and_ready(&x) && x.scalar() == type && x.count > 0 && x.count <= max_direct_elements;
   };
-  if (!how.direct || how.watching || !sum.products.lanes || !is_plain(*a) || !is_plain(*b) || a->count != b->count) {
+  if (!may_be_direct(how) || !sum.products.lanes || !is_plain(*a) || !is_plain(*b) || a->count != b->count) {
     return {};
   }
   alignas(64) char lanes[64], value[max_scalar_size];
@@ -160,24 +159,11 @@ int64_t length_along(const nd::array &a, int axis) {
   return a->is_var(axis) ? length_of_rows(rows_of(*a.get(), a->slot_stream(axis))) : a.size(axis);
 }
 
-// Whether two arrays have the same sizes, and rows of the same lengths, down to an axis.
-bool same_rows(const nd::array &x, const nd::array &y, int axis) {
-  bool same = std::equal(x->size(), x->size() + axis, y->size());
-  for (int d = 0; d <= axis && same; d++) {
-    if (x->is_var(d)) {
-      int s = x->slot_stream(d);
-      offsets_run rows = rows_of(*x.get(), s), others = rows_of(*y.get(), s);
-      same = rows && others && same_row_lengths(rows, x->streams()[s].owner, others, y->streams()[s].owner);
-    }
-  }
-  return same;
-}
-
 // Whether all rows that meet have the same lengths.
 bool rows_agree(const nd::array &x, int one, const nd::array &y, int other) {
   nd::array lengths = lengths_at("vecdot", compact(x, one), one);
   nd::array others = lengths_at("vecdot", compact(y, other), other);
-  nd::array differ = compact_copy(nd::array(apply(arithmetic::difference, {lengths.get(), others.get()})));
+  nd::array differ = compact_copy(nd::array(apply(arithmetic::difference, {lengths.get(), others.get()}, unwatched)));
   const int64_t *all = values_of<int64_t>(differ);
   return std::all_of(all, all + list_of(differ, differ.ndim() - 1).size(0), [](int64_t d) { return d == 0; });
 }
@@ -195,7 +181,7 @@ void check_contracted(const char *name, array_block *a, array_block *b, const ax
     }
     nd::array x = with_rows(a, one), y = with_rows(b, other);
     int64_t left = length_along(x, one), right = length_along(y, other);
-    if (left == right && (left >= 0 || (one == other && same_rows(x, y, one)))) {
+    if (left == right && (left >= 0 || (one == other && same_rows(*x.get(), *y.get(), one + 1)))) {
       continue;
     }
     space shape;
@@ -209,29 +195,25 @@ void check_contracted(const char *name, array_block *a, array_block *b, const ax
   }
 }
 
-} // namespace
-
-// Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
-namespace {
-
 ref<array_block> vecdot_of_rows(const char *name, const nd::array (&operands)[3], const reduced_axes &axes,
-                                reduction_keywords keywords) {
+                                reduction_keywords keywords, const settings &how) {
   missing_rows rows(name, operands);
   axis_set found = find_axes(name, axes, rows.ndim());
   keywords.where = rows.block(2);
-  return rows.restored(vecdot(rows.block(0), rows.block(1), axes, keywords), found.first());
+  return rows.restored(vecdot(rows.block(0), rows.block(1), axes, keywords, how), found.first());
 }
 
 } // namespace
 
-ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes, const reduction_keywords &keywords) {
+// Promoted like the operands of a product, but in the type of the sum, so that no product overflows.
+ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes, const reduction_keywords &keywords,
+                        const settings &how) {
   const char *name = "vecdot";
   if (has_missing_rows(a->type) || has_missing_rows(b->type) ||
       (keywords.where && has_missing_rows(keywords.where->type))) {
     auto share = [](array_block *block) { return block ? nd::array(ref<array_block>::share(block)) : nd::array(); };
-    return vecdot_of_rows(name, {share(a), share(b), share(keywords.where)}, axes, keywords);
+    return vecdot_of_rows(name, {share(a), share(b), share(keywords.where)}, axes, keywords, how);
   }
-  settings how = thread_settings();
   scalar_id own = promote(kind_of_numbers(name, a->type).scalar, kind_of_numbers(name, b->type).scalar);
   own = in_set(name, operation_of(arithmetic::product).set, own);
   scalar_id type = accumulator_type(arithmetic::sum, own);
@@ -263,7 +245,7 @@ ref<array_block> vecdot(array_block *a, array_block *b, const reduced_axes &axes
 ref<array_block> range(const reduction_call &call) {
   ref<array_block> ends[2];
   fold_values(call, {arithmetic::largest, arithmetic::least}, ends);
-  return apply(arithmetic::difference, {ends[0].get(), ends[1].get()});
+  return apply(arithmetic::difference, {ends[0].get(), ends[1].get()}, call.how);
 }
 
 } // namespace dynd

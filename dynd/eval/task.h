@@ -141,5 +141,8 @@ void widen_rows(task &t);
 /// The axes in another order: `axes[k]` is the old number of axis k. A `var` axis may move inwards, past axes of one
 /// size: its rows do not depend on these.
 void permute(task &t, const int *axes);
+/// The axes for which `moved` is true become the last: in the task, not in the arrays, so that lazy operands are
+/// absorbed.
+void move_to_end(task &t, const bool *moved);
 
 } // namespace dynd

@@ -43,7 +43,7 @@ struct element_assignment {
 size_t make_assignment_kernel(ckernel_builder &out, size_t offset, const element_assignment &what,
                               kernel_request_t request, std::vector<explained_level> *levels = nullptr);
 
-/// Whether some value may be refused. What cannot be assigned at all is an error, as in the functions above.
+/// Whether some value may be refused. What cannot be assigned at all is an error, as in make_assignment_kernel.
 bool may_refuse(const element_assignment &what);
 
 /// Whether the assignment goes through a pointer or option before the dimensions of the other side: where that has

@@ -132,7 +132,8 @@ int fail_field(dynd_frame *frame, int status, const char *name, uint32_t number)
     try {
       std::string shown = name ? field_name_text(name) : std::to_string(number);
       fail_in_field(frame, !name || shown[0] == '"' ? shown.c_str() : ('"' + shown + '"').c_str());
-    } catch (const std::bad_alloc &) { // the path lacks a field
+    } catch (const std::bad_alloc &) {
+      state_of(frame)->lacks_parts = true;
     }
   } else if (name && frame->text[0]) {
     std::memcpy(text, frame->text, sizeof(text));
@@ -207,6 +208,9 @@ int pointer(char *const *stream, const intptr_t *stride, size_t count, const cke
       at[k->content + c] = stream[k->content + c] + index * k->stride[c];
     }
     if (int status = stays_null ? int(dynd_ok) : call_strided(child_of(k), at, stride, 1, frame)) {
+      if (fresh) {
+        pool->give_back(index, 1);
+      }
       add_to_failed_index(frame, i);
       return status;
     }

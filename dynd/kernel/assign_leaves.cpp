@@ -172,11 +172,8 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
   char *dst = stream[k->dst.stream], *src = stream[k->src.stream];
   for (size_t i = 0; i < count; i++, dst += stride[k->dst.stream], src += stride[k->src.stream]) {
     std::string_view text = k->src.read(stream, src);
-    char value[16];
+    char value[max_scalar_size];
     parsed result = parse_scalar(text, k->scalar, k->mode, value);
-    if (k->swapped) {
-      isa().swap_bytes(k->scalar)(value, value, nullptr, nullptr, 1, nullptr);
-    }
     if (result != parsed::good) [[unlikely]] {
       fail_element(frame, i);
       bool large = result == parsed::too_large;
@@ -184,6 +181,9 @@ int parse(char *const *stream, const intptr_t *stride, size_t count, const ckern
       return report(frame, large ? dynd_error_overflow : dynd_error_value, "%s string \"%.*s%s\" to %s",
                     large ? "overflow converting" : "cannot cast", int(shown), text.data(),
                     shown < text.size() ? "..." : "", scalar_name[size_t(k->scalar)]);
+    }
+    if (k->swapped) {
+      isa().swap_bytes(k->scalar)(value, value, nullptr, nullptr, 1, nullptr);
     }
     std::memcpy(dst, value, scalar_size[size_t(k->scalar)]);
   }

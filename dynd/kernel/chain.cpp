@@ -334,11 +334,13 @@ private:
     return source >= 0 && layout_.ports[p_.noutputs + source].constant;
   }
 
-  // Which of the two operands of a step is one value; -1: none, or both.
+  // Which of the two operands of a step is one value, if there is a loop for that; else -1.
   int constant_operand(const program_step &step) const {
-    bool two = step.kind == step_kind::operation && step.nreads == 2 &&
+    bool one = step.kind == step_kind::operation && step.nreads == 2 &&
                is_constant(step.reads[0]) != is_constant(step.reads[1]);
-    return two ? is_constant(step.reads[1]) : -1;
+    bool mixed = one && operation_of(step.op).compares && p_.type[step.reads[0]] != p_.type[step.reads[1]];
+    int which = one && is_constant(step.reads[1]);
+    return one && !mixed && isa().constant_loop(step.op, which, step.type) ? which : -1;
   }
 
   // With streaming stores where the step's result leaves the cache and nothing else reads it.
@@ -350,17 +352,15 @@ private:
       return streams ? chosen.pair.stream : chosen.pair.loop;
     }
     batch_fn stream = streams ? p_.stream_loop_of(step) : nullptr;
-    batch_fn loop = stream ? stream : p_.loop_of(step, constant_operand(step));
-    kernel()->whole_constant |= !stream && loop != p_.loop_of(step);
-    return loop;
+    int constant = stream ? -1 : constant_operand(step);
+    kernel()->whole_constant |= constant >= 0;
+    return stream ? stream : p_.loop_of(step, constant);
   }
 
   void fill_walk() {
     chain_kernel *k = kernel();
     if (layout_.kind == chain_kind::columns && reduces_) {
-      // A level for each doubling of the number of blocks, and one to fill; for each reduced output.
-      int levels = 66 - __builtin_clzll(uint64_t(layout_.axis_size / intptr_t(batch)) | 1);
-      size_t bytes = size_t(levels) * 64 * (columns_at_once + column_line) * k->nreductions;
+      size_t bytes = column_scratch(size_t(layout_.axis_size)) * k->nreductions;
       k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
     } else if (layout_.kind == chain_kind::panel) {
       fill_panels(k);

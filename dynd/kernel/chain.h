@@ -1,9 +1,9 @@
 // The leaf of an evaluation over scalars: a chain runs a program over batches of elements.
 //
-// Batches are small (64 elements, 128 of many steps or whole rows, 256 of ragged rows), so that temporaries
-// stay in the L1 cache and all streams advance together: measured, that makes the interpreter equal to the hand-fused
-// loop outside the cache and 1.2 times it inside; batches of 1,000 cost 1.4 to 2 times. What is not contiguous is
-// fetched into scratch first.
+// Batches are small (from 64 elements of many steps to 512 of one step, 1024 of ragged rows with an external kernel:
+// the constants of chain_kernel.h), so that temporaries stay in the L1 cache and all streams advance together:
+// measured, that makes the interpreter equal to the hand-fused loop outside the cache and 1.2 times it inside; batches
+// of 1,000 cost 1.4 to 2 times. What is not contiguous is fetched into scratch first.
 //
 // A chain is called strided, along the loop outside of what it takes over:
 //   flat        nothing: the call's own loop is the batch's
@@ -55,8 +55,9 @@ struct chain_layout {
   uint32_t prefetch_distance = 0; ///< sources come from memory: fetch that many bytes ahead
   uint16_t shape_slots = 0;       ///< var_rows: the stream of the result's offsets (int64, following each other)
   uint16_t number_stream = 0;     ///< lanes of ordered and var_rows: its address counts elements, from number_origin
-  intptr_t axis_size = 0;         ///< small_rows, panel: the size of the inner loop; var_rows with lanes: the rows
-  const nest *loops = nullptr;    ///< ordered: the reduced loops, strides of the call's streams
+  intptr_t axis_size = 0; ///< small_rows, panel, columns, rows that are reduced or scanned: the size of the loop that
+                          ///< the chain takes over; var_rows with lanes: the rows
+  const nest *loops = nullptr;        ///< ordered: the reduced loops, strides of the call's streams
   small_vector<chain_port, 16> ports; ///< the program's outputs, then its sources
 };
 

@@ -220,11 +220,10 @@ private:
   int run(size_t j, size_t width) {
     std::span<const reduced_output> reduced = k_->reduced();
     size_t rows = size_t(k_->axis_size), most = rows_at_once(width);
-    size_t levels = size_t(66 - __builtin_clzll(uint64_t(rows / batch) | 1));
     column_stack stacks[max_reductions];
     for (size_t o = 0; o < reduced.size(); o++) {
-      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * levels * 64 * (columns_at_once + column_line),
-                      rows, most, width, in_place_, rows_follow_);
+      stacks[o].start(reduced[o], frame_->scratch + k_->panels + o * column_scratch(rows), rows, most, width, in_place_,
+                      rows_follow_);
     }
     if (in_place_ && reduced.size() == 1 && stacks[0].has_few(rows) &&
         stride_[reduced[0].stream] == intptr_t(1) << reduced[0].log2) {

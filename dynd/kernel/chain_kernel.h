@@ -161,8 +161,12 @@ struct ordered_panel {
 inline intptr_t panel_stride(int log2) { return (panel_columns << log2) + intptr_t(column_line); }
 /// The same of a strip's panel, with room for what is left of a block before the columns.
 inline intptr_t strip_stride(int log2) { return intptr_t(((batch + strip_columns) << log2) + column_line); }
+/// Levels of the pairwise tree over a row: one for each doubling of the number of blocks, and one to fill.
+inline size_t tree_levels(size_t row) { return size_t(66 - __builtin_clzll(uint64_t(row / batch) | 1)); }
+/// Scratch of columns with so many rows, for each reduced output: the lanes of these levels.
+inline size_t column_scratch(size_t rows) { return tree_levels(rows) * 64 * (columns_at_once + column_line); }
 /// The nodes of the pairwise tree that cover a row, at most, and the memory for their lanes and weights.
-inline size_t segment_entries(size_t row) { return 2 * size_t(66 - __builtin_clzll(uint64_t(row / batch) | 1)); }
+inline size_t segment_entries(size_t row) { return 2 * tree_levels(row); }
 inline size_t segment_bytes(size_t entries) { return (entries * (64 + sizeof(size_t)) + 63) / 64 * 64; }
 
 // The scan of a program; `combine` joins the running value with an element.
@@ -292,8 +296,6 @@ inline void prefetch(const char *at, uint32_t distance, size_t n) {
     __builtin_prefetch(at + distance + line);
   }
 }
-
-inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }
 
 // Rows of one size whose elements are reduced as they are in memory: true if that was done.
 bool reduce_in_place(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count);

@@ -338,8 +338,7 @@ private:
   const kernel_operand &left_, &right_;
 };
 
-// ---- the predicate
-// -----------------------------------------------------------------------------------------------------
+// ---- the predicate --------------------------------------------------------------------------------------------------
 
 struct predicate_kernel {
   ckernel_prefix base;
@@ -357,7 +356,7 @@ int predicate(char *const *stream, const intptr_t *stride, size_t count, const c
     *at[k->result] = (call_one(&k[1].base, at, frame) & k->true_for) != 0;
     advance(at, stride, k->nstreams);
   }
-  return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+  return status_of(frame);
 }
 
 // ---- texts, without a level for each pair ---------------------------------------------------------------------------
@@ -413,7 +412,7 @@ int text_predicate_strided(char *const *stream, const intptr_t *stride, size_t c
   for (size_t i = 0; i < count; i++, to += step) {
     *to = (compare_bytes(left.next(), right.next(), Equality) & true_for) != 0;
   }
-  return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok);
+  return status_of(frame);
 }
 
 template <bool Equality> streams_strided_t text_function(slot_kind left, slot_kind right) {

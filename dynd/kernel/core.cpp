@@ -14,7 +14,7 @@ namespace dynd {
 namespace {
 
 constexpr int same_for_all = -1, is_made = -2; // where a size comes from
-constexpr int64_t not_said = -1;               // how many elements a kernel has made
+constexpr int64_t not_said = -1;               // a kernel has not said yet how many elements it has made
 
 /// What a level has on the heap, where it has any of it.
 struct level_extras : core_extras {

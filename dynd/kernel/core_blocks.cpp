@@ -136,15 +136,15 @@ bool packed_blocks::is_once(const packed_operand &p) const {
   return p.from.slots < 0 && !p.written && std::all_of(own, own + p.streams.size(), [](intptr_t s) { return s == 0; });
 }
 
-size_t packed_blocks::count_that_fits(const core_arguments &at, size_t n, region *regions) const {
+size_t packed_blocks::count_that_fits(const core_arguments &at, size_t n, size_t *bytes) const {
   size_t total = 0, fits = 0;
   for (; fits < n; fits++) {
-    size_t more = 0, bytes[max_core_operands] = {};
+    size_t more = 0, own[max_core_operands] = {};
     for (size_t k = 0; k < all_.size(); k++) {
       if (fits && is_once(all_[k])) {
         continue;
       }
-      if (!bytes_of(all_[k], at, fits, bytes[k]) || __builtin_add_overflow(more, bytes[k], &more)) {
+      if (!bytes_of(all_[k], at, fits, own[k]) || __builtin_add_overflow(more, own[k], &more)) {
         return 0;
       }
     }
@@ -153,7 +153,7 @@ size_t packed_blocks::count_that_fits(const core_arguments &at, size_t n, region
     }
     total += more;
     for (size_t k = 0; k < all_.size(); k++) {
-      regions[k].bytes += bytes[k];
+      bytes[k] += own[k];
     }
   }
   return fits;
@@ -171,12 +171,12 @@ char *packed_blocks::room(size_t bytes) {
 }
 
 size_t packed_blocks::take(core_arguments &at, size_t begin, size_t n, int64_t *tables) {
-  region regions[max_core_operands];
+  size_t all_bytes[max_core_operands] = {};
   begin_ = begin;
-  taken_ = count_that_fits(at, n, regions);
+  taken_ = count_that_fits(at, n, all_bytes);
   size_t total = 0;
   for (size_t k = 0; k < all_.size(); k++) {
-    total += regions[k].bytes;
+    total += all_bytes[k];
   }
   char *memory = taken_ ? room(total) : nullptr;
   for (size_t k = 0; memory && k < all_.size(); k++) {
@@ -195,7 +195,7 @@ size_t packed_blocks::take(core_arguments &at, size_t begin, size_t n, int64_t *
       at.row[p.operand] = rows;
     }
     at.data[p.operand] = memory;
-    memory += regions[k].bytes;
+    memory += all_bytes[k];
     if (p.read) {
       copy(p, at, false);
     }

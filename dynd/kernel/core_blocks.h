@@ -8,11 +8,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "dynd/kernel/core.h"
-#include "dynd/memory/buffer.h"
 
 namespace dynd {
 
@@ -46,12 +44,9 @@ public:
   void give_back(const core_arguments &at) const;
 
 private:
-  struct region {
-    size_t bytes = 0;       // of all blocks
-    char *memory = nullptr; // where they are
-  };
   bool is_once(const packed_operand &p) const; // the same block for all outer elements
-  size_t count_that_fits(const core_arguments &at, size_t n, region *regions) const;
+  // `bytes`: those of all blocks of each operand.
+  size_t count_that_fits(const core_arguments &at, size_t n, size_t *bytes) const;
   char *room(size_t bytes);
   void copy(const packed_operand &p, const core_arguments &at, bool back) const;
   void copy_block(const packed_operand &p, const core_arguments &at, size_t i, char *packed, bool back) const;

@@ -132,6 +132,9 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       }
     }
     if (int status = call_strided(child, inner, inner_stride, size_t(length), frame)) {
+      if (fresh) {
+        pool->give_back(row[0].start, row[0].size);
+      }
       fail_in_dimension(frame, i);
       return status;
     }

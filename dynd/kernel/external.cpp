@@ -176,8 +176,7 @@ size_t external_bind::instantiate(ckernel_builder &out, size_t begin) {
   intptr_t end = kernel_.instantiate(&kernel_, &out, intptr_t(begin), &bind_);
   if (end < 0) {
     text_[sizeof(text_) - 1] = 0;
-    bool known = end >= dynd_error_cancelled;
-    fail(known ? error_kind(end) : error_kind::internal, std::string(kernel_.name) + ": " + text_);
+    fail(kind_of(end), std::string(kernel_.name) + ": " + text_);
   }
   if (size_t(end) < begin + sizeof(ckernel_prefix) || size_t(end) > out.capacity ||
       !out.get_at<ckernel_prefix>(begin)->function) {

@@ -122,5 +122,7 @@ void fail_in_field(dynd_frame *frame, const char *field);
 inline bool is_cancelled(const dynd_frame *frame) {
   return frame->cancel && __atomic_load_n(frame->cancel, __ATOMIC_RELAXED);
 }
+/// What a kernel returns that has not failed itself.
+inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }
 
 } // namespace dynd

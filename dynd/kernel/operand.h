@@ -7,6 +7,7 @@
 
 #include "dynd/abi/callable.h"
 #include "dynd/array/layout.h"
+#include "dynd/type/error_mode.h"
 #include "dynd/type/fixed_text.h"
 
 namespace dynd {
@@ -27,6 +28,14 @@ struct text_slots {
     return row.size ? std::string_view(streams[stream + 1] + row.start, size_t(row.size)) : std::string_view("");
   }
 };
+
+// What layouts say in C, and error modes, are numbered as in C++.
+static_assert(uint32_t(slot_kind::none) == dynd_slots_none && uint32_t(slot_kind::offsets64) == dynd_slots_offsets64 &&
+              uint32_t(slot_kind::pairs64) == dynd_slots_pairs64 &&
+              uint32_t(slot_kind::offsets32) == dynd_slots_offsets32);
+static_assert(int(error_mode::nocheck) == assign_error_nocheck && int(error_mode::overflow) == assign_error_overflow &&
+              int(error_mode::fractional) == assign_error_fractional &&
+              int(error_mode::inexact) == assign_error_inexact);
 
 struct kernel_operand {
   type_part part;           ///< what is left of the type; streams and dimensions are numbered as in `meta`

@@ -185,11 +185,16 @@ int64_t row_pool::replace(int64_t start, int64_t size, int64_t count) {
   if (start < 0) {
     return take(count);
   }
-  bool high = start >= top_, reused = !pinned_.load(std::memory_order_relaxed);
-  if (reused && (high ? class_of(size) == class_of(count) : count <= size)) {
+  bool reused = !pinned_.load(std::memory_order_relaxed);
+  auto has_room = [&](bool high) { return reused && (high ? class_of(size) == class_of(count) : count <= size); };
+  if (count <= size && has_room(start >= top_)) { // at whichever end it is
     return start;
   }
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(mutex_); // without it top_ may be lower for a moment, and a place of the low end seem high
+  bool high = start >= top_;
+  if (has_room(high)) {
+    return start;
+  }
   int64_t place = count > 0 ? take_high(class_of(count)) : 0;
   if (place >= 0 && high && reused) {
     try {

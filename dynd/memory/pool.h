@@ -94,5 +94,11 @@ void trim_pools();
 
 /// The owner as a pool, null when it is something else.
 row_pool *as_pool(counted *owner);
+/// Before the starts of rows are used for a view: their places stay as they are, where they are in a pool.
+inline void pin(counted *owner) {
+  if (row_pool *pool = as_pool(owner)) {
+    pool->pin();
+  }
+}
 
 } // namespace dynd

@@ -14,9 +14,6 @@ inline constexpr op_id filled = op_id::fill_missing;
 inline constexpr op_id missing = op_id::is_missing;
 inline constexpr op_id finite = op_id::isfinite;
 inline constexpr op_id different = op_id::not_equal;
-/// Equal, then the orders: as they are numbered in kernel/compare.h.
-inline constexpr op_id comparisons[] = {op_id::equal,      op_id::not_equal, op_id::less,
-                                        op_id::less_equal, op_id::greater,   op_id::greater_equal};
 inline constexpr reduction_id any = reduction_id::max;           ///< whether some are true
 inline constexpr reduction_id first_true = reduction_id::argmax; ///< where the first true one is
 

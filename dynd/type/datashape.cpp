@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -86,7 +87,10 @@ public:
     if (type->kind == type_kind::string) {
       if (first_.kind != token_kind::quoted)
         refuse(type);
-      return quoted_text(unquoted(tokens_, first_));
+      std::string text = unquoted(tokens_, first_);
+      if (text.find('\0') != text.npos)
+        tokens_.fail_at(first_, "the default has a zero byte, and a kernel gets text that ends with one");
+      return quoted_text(text);
     }
     if (type->kind != type_kind::scalar)
       tokens_.fail_at(equals_, std::string("a parameter of type ") + type->text +
@@ -127,8 +131,7 @@ private:
     const char *end = first_.text.data() + first_.text.size();
     auto [stopped, status] = std::from_chars(first_.text.data(), end, value);
     if (status == std::errc::result_out_of_range || (stopped == end && (value < smallest || value > largest)))
-      tokens_.fail_at(first_, "the default " + std::string(first_.text) + " does not fit in " + type->text,
-                      error_kind::overflow);
+      refuse_large(type);
     if (stopped != end)
       refuse(type);
     return std::to_string(value);
@@ -144,12 +147,23 @@ private:
     if (negative || number.kind != token_kind::number)
       refuse(type);
     auto [stopped, status] = std::from_chars(number.text.data(), end, value);
-    if (status != std::errc() || stopped != end)
-      tokens_.fail_at(first_, "the default " + std::string(first_.text) + " does not fit in " + type->text,
-                      error_kind::overflow);
+    if (status != std::errc() || stopped != end || !is_finite_as(type->scalar, value))
+      refuse_large(type);
     char text[32];
     std::string made(text, std::to_chars(text, text + sizeof(text), value).ptr);
     return made.find_first_of(".e") == made.npos ? made + ".0" : made;
+  }
+
+  /// What is this large or larger is rounded to infinity.
+  static bool is_finite_as(scalar_id scalar, double value) {
+    bool is_complex = scalar_kind[size_t(scalar)] == number_kind::complex;
+    int bytes = scalar_size[size_t(scalar)] / (is_complex ? 2 : 1);
+    return bytes == 8 || std::abs(value) < (bytes == 4 ? 0x1.ffffffp127 : 65520.0);
+  }
+
+  [[noreturn]] void refuse_large(const type_data *type) {
+    tokens_.fail_at(first_, "the default " + std::string(first_.text) + " does not fit in " + type->text,
+                    error_kind::overflow);
   }
 
   [[noreturn]] void refuse(const type_data *type) {
@@ -515,7 +529,8 @@ private:
   struct depth_guard {
     explicit depth_guard(parser &p) : p(p) {
       if (++p.depth_ > max_type_depth)
-        p.tokens_.fail_at(p.tokens_.peek(), "types nest more than " + std::to_string(max_type_depth) + " deep");
+        p.tokens_.fail_at(p.tokens_.peek(), "types nest more than " + std::to_string(max_type_depth) + " deep",
+                          error_kind::value);
     }
     ~depth_guard() { --p.depth_; }
     parser &p;
@@ -537,7 +552,7 @@ private:
   /// What follows a dimension: "*" and the type of its elements.
   ndt::type parse_element(const token &dimension, int outer_ndim) {
     if (outer_ndim >= max_ndim)
-      tokens_.fail_at(dimension, "more than " + std::to_string(max_ndim) + " dimensions");
+      tokens_.fail_at(dimension, "more than " + std::to_string(max_ndim) + " dimensions", error_kind::value);
     const token star = tokens_.peek();
     if (!star.is("*"))
       tokens_.fail_at(star, "expected \"*\" after dimension " + describe(dimension) + ", found " + describe(star));

@@ -185,10 +185,15 @@ std::string unquoted(const lexer &tokens, const token &quoted) {
     }
     rest.remove_prefix(1);
     if (!take_escaped(rest, text))
-      tokens.fail_at(quoted, "unrecognized escape \"\\" + show(rest.substr(0, utf8_size(rest))).text +
-                                 "\" in the name of a field");
+      tokens.fail_at(quoted,
+                     "unrecognized escape \"\\" + show(rest.substr(0, utf8_size(rest))).text + "\" in quoted text");
   }
   return text;
+}
+
+std::string unquoted_text(std::string_view quoted) {
+  lexer tokens(quoted);
+  return unquoted(tokens, tokens.peek());
 }
 
 std::string quoted_text(std::string_view text) {

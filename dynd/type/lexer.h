@@ -55,6 +55,9 @@ std::string describe(const token &t);
 /// What a quoted token says, its escapes resolved; an error at the token where one is unknown.
 std::string unquoted(const lexer &tokens, const token &quoted);
 
+/// The same of text that is one quoted token.
+std::string unquoted_text(std::string_view quoted);
+
 /// In double quotes, on one line whatever it is: what `unquoted` reads.
 std::string quoted_text(std::string_view text);
 

@@ -58,7 +58,8 @@ constinit const type_node bytes_node = text_node(type_kind::bytes, "bytes", scal
 struct registry {
   std::mutex mutex;                    // held while a node is made
   uint32_t next_id = scalar_count + 2; // cannot run out: 2^32 nodes are half a terabyte
-  // All types but the scalars and the simple dimensions, by their text: it is canonical, so it says everything.
+  // All types but the scalars, texts of any length and the simple dimensions, by their text: it is canonical, so it
+  // says everything.
   std::unordered_map<std::string_view, const type_node *> by_text;
 };
 
@@ -78,10 +79,12 @@ const type_node *node_of(ndt::type element, const char *caller) {
   return static_cast<const type_node *>(element.get());
 }
 
-void check_room_above(const type_node *element) {
-  if (element->ndim >= max_ndim)
-    fail(error_kind::value, "datashape: more than " + std::to_string(max_ndim) + " dimensions");
+void check_name(const std::string &name, const char *what) {
+  if (name.find('\0') != std::string::npos)
+    fail(error_kind::type, std::string("datashape: the name of a ") + what + " has a zero byte in it");
 }
+
+void check_room_above(const type_node *element) { check_ndim("datashape", element->ndim + 1); }
 
 int depth_of(const type_data *type) {
   int inside = type->element ? depth_of(type->element) : 0;
@@ -96,7 +99,7 @@ void check_depth_above(const type_data *inside) {
 }
 
 /// Whether elements of this kind have a stream of their own above those of what they hold.
-bool has_stream(type_kind kind) {
+bool adds_stream(type_kind kind) {
   return kind == type_kind::var_dim || kind == type_kind::option || kind == type_kind::pointer;
 }
 
@@ -134,7 +137,7 @@ static_assert(alignof(type_field) <= alignof(type_node));
 /// A type over one other; the caller holds the lock.
 const type_node *new_over(registry &types, type_kind kind, intptr_t size, const type_node *element,
                           const std::string &text) {
-  bool dim = kind >= type_kind::fixed_dim, own = has_stream(kind);
+  bool dim = kind >= type_kind::fixed_dim, own = adds_stream(kind);
   size_t nstreams = element->nstreams + size_t(own);
   size_t all_ndim = element->all_ndim + size_t(dim || kind == type_kind::pointer);
   check_counts(nstreams, all_ndim);
@@ -240,8 +243,7 @@ ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::s
     if (named) {
       if (std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i)
         fail(error_kind::type, "datashape: two fields are named " + names[i]);
-      if (names[i].find('\0') != std::string::npos)
-        fail(error_kind::type, "datashape: the name of a field has a zero byte in it");
+      check_name(names[i], "field");
       text += field_name_text(names[i]) + ": ";
     }
     text += type->text;
@@ -297,6 +299,11 @@ std::string function_text(std::span<const ndt::parameter> parameters, ndt::type 
 }
 
 } // namespace
+
+void check_ndim(const char *name, int ndim) {
+  if (ndim > max_ndim)
+    fail(error_kind::value, std::string(name) + ": more than " + std::to_string(max_ndim) + " dimensions");
+}
 
 void check_counts(size_t nstreams, size_t ndim) {
   if (nstreams > max_type_streams || ndim > max_type_streams)
@@ -494,11 +501,13 @@ type make_ellipsis(std::string_view name, type element) {
 }
 
 type make_function(std::span<const parameter> parameters, type result, bool open) {
+  for (const parameter &p : parameters) {
+    check_depth_above(node_of(p.type, "make_function"));
+    check_name(p.name, "parameter");
+  }
   std::string text = function_text(parameters, type(node_of(result, "make_function")), open);
   check_counts(parameters.size(), 0);
   check_depth_above(result.get());
-  for (const parameter &p : parameters)
-    check_depth_above(p.type.get());
   return intern_text(text, [&](registry &types) {
     size_t behind = parameters.size() * sizeof(type_field) + text.size() + 1;
     for (const parameter &p : parameters)

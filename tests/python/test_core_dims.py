@@ -120,6 +120,9 @@ def test_sizes_that_a_kernel_computes():
     for short, n in (([1.0], -1), ([[1.0, 2.0], [3.0], []], -1), (np.zeros((2, 0)), -2)):
         with pytest.raises(ValueError, match=f"core_inner: M is a size of the result, and is {n}"):
             nd.core_inner(short)
+    with pytest.raises(TypeError, match="core_inner: computes sizes of its result, which a kernel on buffers cannot know"):
+        nd.kernel(nd.core_inner, ["5 * float64"])
+    assert str(nd.explain(nd.core_inner, np.arange(8.0).reshape(2, 4))).count("one kernel") == 1
 
 
 def test_a_core_dimension_never_stretches():

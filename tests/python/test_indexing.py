@@ -273,6 +273,10 @@ def test_an_index_out_of_bounds_says_so_for_every_kind_of_outermost_dimension():
                 a[i]
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 1 of row 1 with size 2"):
         nd.array([[1], [2, 3]])[1, 5]
+    with pytest.raises(IndexError, match="^index 10 is out of bounds for axis 0 with size 3$"):
+        nd.array([1, 2, 3], type="var * int32")[10]
+    with pytest.raises(IndexError, match=r"^index 9 is out of bounds for axis 2 of row \(0, 1\) with size 2$"):
+        nd.array([[[1], [2, 3]], [[4]]])[0, 1, 9]
 
 
 @pytest.mark.parametrize("kind", ["?int32", "string", "?string", "{x: int32, y: string}"])

@@ -371,3 +371,24 @@ def test_explanations_do_not_depend_on_threads():
 if __name__ == "__main__":
     nd.set_num_threads(int(sys.argv[1]))
     print(digest())
+
+
+# ---- what is watched
+
+
+def rows_that_may_be_missing():
+    return nd.array([[1, 2], None, [3]], type="strided * ?var * int64")
+
+
+@pytest.mark.parametrize("shown, call", [
+    (["cumulative_sum"], lambda: nd.cumulative_sum([[1.0, 2.0]], axis=0, include_initial=True)),
+    (["sum"], lambda: nd.sum(rows_that_may_be_missing(), axis=1)),
+    (["add"], lambda: rows_that_may_be_missing() + 1),
+    (["nanmin", "nanmin", "where"], lambda: nd.nanmin([[np.nan, 1.0], [np.nan, np.nan]], axis=1)),
+    (["nothing was evaluated"], lambda: nd.array([[1, 2], [3, 4]])[nd.array([0, 1]), nd.array([[0], [1]])]),
+    (["nothing was evaluated"], lambda: rows_that_may_be_missing()[:, 0]),
+    (["nothing was evaluated"], lambda: nd.take(rows_that_may_be_missing(), [0], axis=1)),
+])  # fmt: skip
+def test_an_explanation_has_no_kernel_of_an_intermediate_array(shown, call):
+    lines = str(nd.explain(call)).splitlines()
+    assert [line.split(":")[0] for line in lines if line and line[0] != " "] == shown

@@ -240,3 +240,29 @@ def test_types_that_are_substituted_nest_no_deeper_than_those_that_are_parsed(pa
         for _ in range(200):
             made = ndt.type(pattern).substitute(T=made)
             assert ndt.type(str(made)) == made
+
+
+@pytest.mark.parametrize("type, fits, large", [
+    ("float16", "65519", "65520"), ("float32", "3.4028235e38", "1e300"), ("complex64", "-3e38", "-3.5e38"),
+    ("float64", "1e308", "1e309"), ("int8", "127", "128"),
+])  # fmt: skip
+def test_a_default_that_does_not_fit_is_refused(type, fits, large):
+    ndt.type(f"(x: float64, *, k: {type} = {fits}) -> float64")
+    with pytest.raises(OverflowError, match=f"the default {large} does not fit in {type}"):
+        ndt.type(f"(x: float64, *, k: {type} = {large}) -> float64")
+
+
+def test_text_in_quotes_is_read_in_one_way():
+    f = nd.callable(lambda x, *, tag: len(tag), '(int32, *, tag: string = "a\\"\\u00e9") -> int64')
+    assert f(1).tolist() == 3
+    with pytest.raises(TypeError, match=r'unrecognized escape "\\q" in quoted text'):
+        ndt.type(r'(int32, *, tag: string = "a\q") -> int32')
+    with pytest.raises(TypeError, match="the default has a zero byte"):
+        ndt.type(r'(int32, *, tag: string = "a\u0000") -> int32')
+    with pytest.raises(TypeError, match="the name of a parameter has a zero byte in it"):
+        ndt.type(r'("a\u0000b": int32, "a\u0000c": int32) -> int32')
+
+
+def test_a_type_with_too_many_dimensions_is_a_value_error():
+    with pytest.raises(ValueError, match="more than 32 dimensions at line 1, column 129"):
+        ndt.type("2 * " * 33 + "int8")

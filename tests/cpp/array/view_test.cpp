@@ -120,9 +120,14 @@ TEST(View, TransposedAndUnitAxes) {
   EXPECT_EQ(text(nd::with_unit_axis(a, 1)), "[[[0, 1, 2]], [[3, 4, 5]]]");
   EXPECT_EQ(failure([] { nd::transposed(ramp("2 * var * int8")); }),
             "type: transpose: a ragged array cannot be transposed: 2 * var * int8");
-  int twice[] = {0, 0};
-  EXPECT_EQ(failure([&] { nd::transposed(a, twice); }),
-            "value: transpose: the axes are not a permutation of the dimensions");
+  int twice[] = {0, 0}, one[] = {0};
+  for (std::span<const int> wrong : {std::span<const int>(twice), std::span<const int>(one), std::span<const int>()}) {
+    EXPECT_EQ(failure([&] { nd::transposed(a, wrong); }),
+              "value: transpose: the axes are not a permutation of the dimensions");
+  }
+  EXPECT_EQ(text(nd::with_axis_moved(ramp("1 * 2 * 3 * int8"), 0, 2)), "[[[0], [1], [2]], [[3], [4], [5]]]");
+  EXPECT_EQ(text(nd::with_axis_moved(ramp("1 * 2 * 3 * int8"), 2, 0)),
+            text(nd::transposed(ramp("1 * 2 * 3 * int8"), axes)));
 }
 
 TEST(View, ASliceInsideRowsKeepsTheContent) {

@@ -312,7 +312,7 @@ TEST(ExternalKernel, WhatCannotBeLiftedIsSaid) {
   unwilling.instantiate = [](const deferred_ckernel *, ckernel_builder_struct *, intptr_t, const dynd_bind *) {
     return intptr_t(-1000);
   };
-  EXPECT_EQ(refused(unwilling), "internal: p: the kernel could not be instantiated");
+  EXPECT_EQ(refused(unwilling), "value: p: the kernel could not be instantiated");
 }
 
 } // namespace

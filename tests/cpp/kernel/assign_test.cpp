@@ -11,6 +11,7 @@
 #include "dynd/call/functions.h"
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/assign.h"
+#include "dynd/memory/pool.h"
 #include "dynd/ops/isa.h"
 #include "fixture.h"
 
@@ -200,6 +201,22 @@ TEST(AssignElements, PointersToNothing) {
   nd::array optional = parse("3 * pointer[?int32]", "[1, null, 3]");
   EXPECT_EQ(text(nd::copy(optional, access_mode::immutable)), "[1, None, 3]");
   EXPECT_EQ(converted("3 * ?int64", "3 * pointer[?int32]", "[1, null, 3]"), "[1, None, 3]");
+}
+
+// What an assignment has taken for its values is given back where one of them is refused.
+TEST(AssignElements, RefusedValuesKeepNoPlaces) {
+  struct {
+    const char *type, *source, *value;
+    int stream; // whose owner is the pool
+  } cases[] = {{"2 * pointer[int8]", "2 * int32", "[300, 300]", 0},
+               {"1 * ?var * int8", "1 * ?var * int32", "[[1, 300]]", 1}};
+  for (auto &c : cases) {
+    nd::array dst = empty_of(c.type), src = parse(c.source, c.value);
+    for (int i = 0; i < 100; i++) {
+      EXPECT_NE(failure([&] { nd::assign(dst, src); }), "");
+    }
+    EXPECT_LE(as_pool(dst->streams()[c.stream].owner)->used(), 8) << c.type;
+  }
 }
 
 // Rows that have no memory get it from the assignment; those that have it keep their length.

@@ -158,6 +158,8 @@ TEST(type, element_without_a_type_is_an_error) {
   expect_error(error_kind::type, "make_var_dim: the element has no type", [] { ndt::make_var_dim(ndt::type()); });
   expect_error(error_kind::type, "make_fixed_dim: the element has no type",
                [] { ndt::make_fixed_dim(1, ndt::type()); });
+  expect_error(error_kind::type, "make_function: the element has no type",
+               [] { ndt::make_function({{ndt::parameter()}}, ndt::make_scalar(scalar_id::int8)); });
 }
 
 // Every thread makes the same thousands of new types, in the same order, so that they meet at most of them.
