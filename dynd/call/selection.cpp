@@ -19,22 +19,7 @@
 
 namespace dynd::nd {
 
-namespace {
-
-// 0, 1, 2, ... in the shape of an array that is compact down to its last axis.
-array numbered(const array &a) {
-  intptr_t count = a.ndim() ? list_of(a, a.ndim() - 1).size(0) : 1;
-  array numbers = new_list<int64_t>(count);
-  int64_t *to = values_of<int64_t>(numbers);
-  in_pieces("mask", count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = i;
-    }
-  });
-  return assemble(a, a.ndim(), {}, numbers);
-}
-
-} // namespace
+namespace {} // namespace
 
 array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
@@ -296,7 +281,7 @@ array mask(const array &a, const array &mask, std::optional<int> axis) {
     array_block *const operands[] = {mask.get(), no.get()};
     condition = array(evaluate(logic::filled, {operands, 2}));
   }
-  array whole = compact(a, a.ndim() - 1), numbers = numbered(whole), none(int64_t(-1));
+  array whole = compact(a, a.ndim() - 1), numbers = numbered("mask", whole, whole.ndim()), none(int64_t(-1));
   array_block *const operands[] = {condition.get(), numbers.get(), none.get()};
   array places(evaluate(logic::chosen, {operands, 3}));
   places = compact(places, places.ndim() - 1);

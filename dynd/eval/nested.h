@@ -107,6 +107,10 @@ std::string row_name(const nd::array &a, int axis, intptr_t row);
 /// error.
 nd::array mask_list(const char *name, const nd::array &mask, int axis);
 
+/// The numbers from `first` on, one for each element of the first `depth` dimensions of an array, which is compact
+/// there, in these dimensions.
+nd::array numbered(const char *name, const nd::array &a, int depth, int64_t first = 0);
+
 /// Of a list of options, as views: what is inside of them, and whether it is there.
 nd::array inside_of_options(const nd::array &list);
 nd::array validity_of(const nd::array &list);
