@@ -52,9 +52,7 @@ array stretched(const array &a, const space &shape) {
 
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
 array broadcast_places(const array &whole, const space &shape) {
-  intptr_t count = whole.ndim() ? list_of(whole, whole.ndim() - 1).size(0) : 1;
-  array numbers = counted_list(count);
-  array shaped = whole.ndim() ? assemble(whole, whole.ndim(), {}, numbers) : at(numbers, 0);
+  array shaped = numbered("broadcast_arrays", whole, whole.ndim());
   array places(new_result(shape, ndt::make_scalar(scalar_id::int64)));
   places->access = access_mode::readwrite;
   assign(places.get(), shaped.get());

@@ -18,14 +18,6 @@
 
 namespace dynd::nd {
 
-namespace {
-
-// 0, 1, 2, ... in the shape of an array that is compact down to its last axis.
-array numbered(const array &a) {
-  return assemble(a, a.ndim(), {}, counted_list(a.ndim() ? list_of(a, a.ndim() - 1).size(0) : 1));
-}
-
-} // namespace
 
 array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
@@ -279,7 +271,7 @@ array mask(const array &a, const array &mask, std::optional<int> axis) {
     array_block *const operands[] = {mask.get(), no.get()};
     condition = array(evaluate(logic::filled, {operands, 2}));
   }
-  array whole = compact(a, a.ndim() - 1), numbers = numbered(whole), none(int64_t(-1));
+  array whole = compact(a, a.ndim() - 1), numbers = numbered("mask", whole, whole.ndim()), none(int64_t(-1));
   array_block *const operands[] = {condition.get(), numbers.get(), none.get()};
   array places(evaluate(logic::chosen, {operands, 3}));
   places = compact(places, places.ndim() - 1);

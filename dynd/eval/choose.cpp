@@ -5,7 +5,6 @@
 #include "dynd/base/errors.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/missing_rows.h"
-#include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
 #include "dynd/type/common.h"
 
@@ -22,13 +21,7 @@ struct numbered_elements {
     nd::array own(same ? ref<array_block>::share(operand) : copy_values(operand, access_mode::immutable, type));
     nd::array whole = compact(own, own.ndim() - 1);
     list = list_of(whole, whole.ndim() - 1);
-    numbers = new_list<int64_t>(list.size(0));
-    in_pieces("where", list.size(0), [&, to = values_of<int64_t>(numbers)](intptr_t begin, intptr_t end) {
-      for (intptr_t i = begin; i < end; i++) {
-        to[i] = first + i;
-      }
-    });
-    numbers = assemble(whole, whole.ndim(), {}, numbers);
+    numbers = numbered("where", whole, whole.ndim(), first);
   }
 };
 

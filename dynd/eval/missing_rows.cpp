@@ -26,17 +26,6 @@ nd::array over_places(const nd::array &whole, int depth, const nd::array &list) 
   return assemble(whole, depth, {}, list);
 }
 
-template <class T, class F> nd::array list_by(const char *name, intptr_t count, F f) {
-  nd::array list = new_list<T>(count);
-  T *to = values_of<T>(list);
-  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = f(i);
-    }
-  });
-  return list;
-}
-
 // A byte for each element of a list of bools.
 class bytes_of {
 public:
@@ -128,10 +117,12 @@ void check_lengths(const char *name, const nd::array &a, int depth, const nd::ar
   }
 }
 
-// Something for each place outside of `depth` dimensions of an array.
-template <class T, class F> nd::array for_each_row(const char *name, const nd::array &a, int depth, F f) {
-  nd::array whole = compact(a, depth - 1);
-  return over_places(whole, depth, list_by<T>(name, list_at(whole, depth).size(0), f));
+// True for each place outside of `depth` dimensions of an array.
+nd::array all_there(const char *name, const nd::array &a, int depth) {
+  nd::array whole = compact(a, depth - 1), list = new_list<bool>(list_at(whole, depth).size(0));
+  in_pieces(name, list.size(0),
+            [to = values_of<bool>(list)](intptr_t begin, intptr_t end) { std::fill(to + begin, to + end, true); });
+  return over_places(whole, depth, list);
 }
 
 // A list of options, from what is inside of them and whether it is there.
@@ -164,7 +155,7 @@ nd::array option_list(const nd::array &list, const nd::array &valid) {
 options split_options(const char *name, const nd::array &a, int depth) {
   nd::array whole = compact(a, depth - 1), list = list_at(whole, depth);
   if (list.type().element()->kind != type_kind::option) {
-    return {whole, for_each_row<bool>(name, whole, depth, [](intptr_t) { return true; })};
+    return {whole, all_there(name, whole, depth)};
   }
   return {over_places(whole, depth, inside_of_options(list)), over_places(whole, depth, validity_of(list))};
 }
@@ -235,7 +226,7 @@ void missing_rows::add_level(const char *name, int inside) {
   for (const nd::array &a : operands_) {
     int depth = depth_of(a);
     if (depth > 0 && (depth != valid.ndim() || !begins_with(a, valid))) {
-      nd::array all = for_each_row<bool>(name, a, depth, [](intptr_t) { return true; });
+      nd::array all = all_there(name, a, depth);
       valid = both(valid, all);
     }
   }
@@ -272,7 +263,7 @@ void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
     a = over_places(whole, depth, picked_rows(name, rows, rows.size(0), place));
     return;
   }
-  nd::array numbers = for_each_row<int64_t>(name, a, depth, [](intptr_t i) { return i; }), none = int64_t(-1);
+  nd::array numbers = numbered(name, whole, depth), none = int64_t(-1);
   nd::array chosen(apply(logic::chosen, {valid.get(), numbers.get(), none.get()}, unwatched));
   chosen = compact(chosen, valid.ndim() - 1);
   const int64_t *at = values_of<int64_t>(list_at(chosen, valid.ndim()));

@@ -466,4 +466,12 @@ nd::array lengths_at(const char *name, const nd::array &a, int axis) {
   return assemble(a, axis, {}, lengths);
 }
 
+nd::array numbered(const char *name, const nd::array &a, int depth, int64_t first) {
+  nd::array numbers = new_list<int64_t>(list_of(a, depth - 1).size(0));
+  in_pieces(name, numbers.size(0), [first, to = values_of<int64_t>(numbers)](intptr_t begin, intptr_t end) {
+    std::iota(to + begin, to + end, first + begin);
+  });
+  return assemble(a, depth, {}, numbers);
+}
+
 } // namespace dynd

@@ -161,6 +161,9 @@ inline void check_outside(const char *name, std::initializer_list<nd::array> arr
 
 /// Two arrays have the same size along an axis; else a value error.
 void check_size(const char *name, const nd::array &a, const nd::array &b, int axis);
+/// The numbers from `first` on, one for each element of the first `depth` dimensions of an array, which is compact
+/// there, in these dimensions.
+nd::array numbered(const char *name, const nd::array &a, int depth, int64_t first = 0);
 
 /// Of a list of options, as views: what is inside of them, and whether it is there.
 nd::array inside_of_options(const nd::array &list);

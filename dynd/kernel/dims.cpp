@@ -132,7 +132,7 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       }
     }
     if (int status = call_strided(child, inner, inner_stride, size_t(length), frame)) {
-      if (fresh) {
+      if (fresh && pool) {
         pool->give_back(row[0].start, row[0].size);
       }
       fail_in_dimension(frame, i);
