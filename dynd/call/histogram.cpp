@@ -170,7 +170,8 @@ std::pair<double, double> whole_range(const number_rows &from) {
   double ends[] = {0, 1};
   for (aggregate_id which : {aggregate_id::min, aggregate_id::max}) {
     array found(evaluate(which, from.list.get(), false, {}, {.empty_missing = true}));
-    found = array(copy_values(found.get(), access_mode::immutable, number_type(scalar_id::float64, true)));
+    found = array(
+        copy_values(found.get(), access_mode::immutable, number_type(scalar_id::float64, true), error_mode::nocheck));
     double &end = ends[which == aggregate_id::max];
     if (*found->streams()[0].address) {
       std::memcpy(&end, found->values().address, sizeof(end));

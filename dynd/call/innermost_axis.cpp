@@ -111,8 +111,8 @@ innermost_axis::innermost_axis(const char *name, const array &a, std::optional<i
   own = moved = compact(own, last);
   if (axis < last) {
     rows_below below(name, own, axis);
-    order = below.order();
-    moved = assemble(own, axis, below.dims(), gather(name, list_of(own, last), order));
+    order_ = below.order();
+    moved = assemble(own, axis, below.dims(), gather(name, list_of(own, last), *order_));
   }
 }
 
@@ -120,13 +120,13 @@ array innermost_axis::restored(const char *name, const array &list) const {
   if (own.get() == moved.get()) {
     return assemble(own, own.ndim(), {}, list);
   }
-  if (!order.data()) {
+  if (!order_) {
     return with_axis_moved(assemble(moved, moved.ndim(), {}, list), own.ndim() - 1, axis);
   }
-  place_buffer back(order.size());
-  in_pieces(name, order.size(), [&](intptr_t begin, intptr_t end) {
+  place_buffer back(order_->size());
+  in_pieces(name, back.size(), [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      back.fill()[order[i]] = i;
+      back.fill()[(*order_)[i]] = i;
     }
   });
   return assemble(own, own.ndim(), {}, gather(name, list, back));

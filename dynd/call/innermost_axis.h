@@ -10,10 +10,9 @@ namespace dynd::nd {
 
 /// An axis as the last one of an array. What is between is equally long along it, or it is an error (broadcast).
 struct innermost_axis {
-  array own;          ///< compact down to its last axis, if the axis is its last or there is an order
-  array moved;        ///< compact too, with the axis as the last
-  place_buffer order; ///< where each element of `moved` is in `own`, where that cannot be transposed
-  int axis;           ///< of `own`
+  array own;
+  array moved; ///< with the axis as the last, compact down to it
+  int axis;    ///< of `own`
 
   /// Without an axis, all elements are one row.
   innermost_axis(const char *name, const array &a, std::optional<int> along);
@@ -21,6 +20,9 @@ struct innermost_axis {
   array list() const { return list_of(moved, moved.ndim() - 1); }
   /// Elements in the order of `moved`, in the shape of `own`.
   array restored(const char *name, const array &list) const;
+
+private:
+  std::optional<place_buffer> order_; // where each element of `moved` is in `own`, where that cannot be transposed
 };
 
 /// The array with the axis as the last: a view, or where ragged rows are between a copy.

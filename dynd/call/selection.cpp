@@ -18,7 +18,6 @@
 
 namespace dynd::nd {
 
-
 array take(const array &a, const array &index, std::optional<int> axis) {
   if (!axis) {
     return take(flatten(a), index, 0);

@@ -217,7 +217,8 @@ PyObject *as_int(PyObject *self) {
 
 PyObject *as_index(PyObject *self) {
   return guarded([&] {
-    if (!unwrap(self)->has_scalars() || !is_integer(unwrap(self)->scalar())) {
+    element_kind kind;
+    if (!find_element_kind(unwrap(self)->type->dtype, kind) || kind.option || !is_integer(kind.scalar)) {
       throw error(error_kind::type, "index: only an integer array can be an index");
     }
     return PyNumber_Index(scalar_value(self, "index").ptr());

@@ -220,7 +220,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="searchsorted: sizes differ at axis 0: 2 and 1"):
         nd.searchsorted([[1], [2, 3]], [[1]])
     for deep in ([[[1, 2]], [[3, 4], [5, 6]]], [[[1, 2], [3, 4], [5, 6]]]):  # as many rows, but in other ones
-        with pytest.raises(ValueError, match="searchsorted: the values have other rows outside of their last axis"):
+        with pytest.raises(ValueError, match="searchsorted: row 0 has 2 and 1 elements|searchsorted: sizes differ at axis 0: 2 and 1"):
             nd.searchsorted([[[1, 2], [3, 4]], [[5, 6]]], deep)
 
 
@@ -273,3 +273,25 @@ def test_positions_of_few_different_keys(threads):
                 assert np.array_equal(nd.argsort(nd.mask(a, nd.array(there))), missing)
     finally:
         nd.set_num_threads(before)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_along_any_axis_without_elements(axis):
+    for a in (nd.zeros((2, 0, 3)), nd.zeros((0, 2, 3)), nd.array([[[], []], []], type="2 * var * var * int32")[1:]):
+        for f in (nd.sort, nd.argsort, nd.rank):
+            assert f(a, axis=axis).tolist() == a.tolist()
+    rows = nd.array([[[], []], [[], []]], type="2 * var * var * int32")
+    assert nd.sort(rows, axis=axis).tolist() == nd.argsort(rows, axis=axis).tolist() == rows.tolist()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+def test_along_any_axis_of_any_layout(axis):
+    """The same values whatever the order of the axes in memory is; the result is an array of its own."""
+    values = np.random.default_rng(3).integers(0, 9, (4, 5, 6)).astype("f8")
+    for a in (values, values.transpose(2, 0, 1).copy().transpose(1, 2, 0), values[::-1, :, ::2]):
+        given = nd.asarray(a)
+        assert np.array_equal(nd.sort(given, axis=axis), np.sort(a, axis=axis))
+        assert np.array_equal(nd.argsort(given, axis=axis), np.argsort(a, axis=axis, kind="stable"))
+        assert nd.sort(given, axis=axis).access == "immutable"
+        texts = nd.array([[[str(x) for x in row] for row in rows] for rows in a])
+        assert nd.sort(texts, axis=axis).tolist() == np.sort(a, axis=axis).astype(int).astype("f8").astype(str).tolist()

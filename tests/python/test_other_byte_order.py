@@ -3,8 +3,6 @@ import numpy as np
 import pytest
 from dynd import nd
 
-ROWS = [[4, 2, 7], [], [1, 9]]
-
 CALLS = {
     "repeat": lambda t: nd.repeat([1, 2], np.array([1, 2], t)),
     "repeat, one number": lambda t: nd.repeat([1, 2], np.array(2, t)),
@@ -12,6 +10,8 @@ CALLS = {
     "unflatten": lambda t: nd.unflatten([1, 2, 3], np.array([1, 2], t)),
     "from_dense": lambda t: nd.from_dense([[1, 2], [3, 4]], np.array([1, 2], t)),
     "from_offsets": lambda t: nd.from_offsets(np.array([0, 2, 3], t), [1, 2, 3]),
+    "an index": lambda t: nd.array([5, 6])[nd.asarray(np.array([1], t))[0]],
+    "a size": lambda t: nd.zeros(nd.asarray(np.array([2], t))[0]),
     "take": lambda t: nd.take([5, 6], np.array([1, 0], t)),
     "tensordot": lambda t: nd.tensordot(np.array([[1, 2]], t), np.array([[3], [4]], t), 1),
     "einsum": lambda t: nd.einsum("ij,j->i", np.array([[1, 2]], t), np.array([3, 4], t)),
