@@ -242,7 +242,7 @@ def test_too_many_pairs():
         lambda: nd.combinations(nd.arange(200), 60, axis=0),
         lambda: nd.combinations(nd.arange(10**6), 12, axis=0),
         lambda: nd.cartesian([nd.arange(10**5)] * 4, axis=0),
-        lambda: nd.cartesian([nd.arange(10**6)] * 3, axis=0),
+        lambda: nd.cartesian([nd.arange(10**7)] * 3, axis=0),
     ):
         with pytest.raises(MemoryError, match="too large|cannot allocate"):
             call()
