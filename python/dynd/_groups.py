@@ -169,7 +169,11 @@ class GroupBy:
         if not isinstance(what, dict) or not what:
             raise TypeError(f"groupby: agg takes a dict with one aggregate or more, not {what!r}")
         asked = {name: _request(name, request) for name, request in what.items()}
-        asked = {name: (self._column(values), how) for name, (values, how) in asked.items()}
+        fields = {v: self._array[v] for v, _ in asked.values() if isinstance(v, str)}  # one array each: folds of it are shared
+        asked = {
+            name: (fields[values] if isinstance(values, str) else self._column(values), how)
+            for name, (values, how) in asked.items()
+        }
         together = [name for name, (values, how) in asked.items() if how in _REDUCTIONS and self._groups.takes(how, values)]
         values, names = [asked[name][0] for name in together], [asked[name][1] for name in together]
         found = dict(zip(together, self._groups.reduce(names, values, [None] * len(names))))
