@@ -28,9 +28,10 @@ DYND_ISA_INLINE reduced reduce_exponent(float64s x, float64s x_lo) {
 
 /// (exp(r) - 1 - r - r^2/2) / r^3 for |r| <= ln(2) / 2.
 DYND_ISA_INLINE float64s exp_tail(float64s r) {
-  return polynomial(r, 0x1.61cceb3da5953p-33, 0x1.1f7341a399d6ep-29, 0x1.ae64248d64c59p-26, 0x1.27e4db4661a25p-22,
-                    0x1.71de3a5c53f27p-19, 0x1.a01a01a6e209cp-16, 0x1.a01a01a019215p-13, 0x1.6c16c16c162c3p-10,
-                    0x1.1111111111112p-7, 0x1.5555555555556p-5, 0x1.5555555555555p-3);
+  return polynomial_in_halves(r, 0x1.61cceb3da5953p-33, 0x1.1f7341a399d6ep-29, 0x1.ae64248d64c59p-26,
+                              0x1.27e4db4661a25p-22, 0x1.71de3a5c53f27p-19, 0x1.a01a01a6e209cp-16,
+                              0x1.a01a01a019215p-13, 0x1.6c16c16c162c3p-10, 0x1.1111111111112p-7, 0x1.5555555555556p-5,
+                              0x1.5555555555555p-3);
 }
 
 /// The same to 2^-57 of exp(r), for a sum that is rounded to 2^-53 of it anyway.
@@ -386,11 +387,7 @@ DYND_ISA_INLINE twofold precise_log_normal(float64s x) {
 DYND_ISA_CALLED float64s pow(float64s x, float64s y) {
   twofold logarithm = precise_log_normal(x);
   float64s hi = logarithm.hi * y, lo = fused(logarithm.lo, y, fused(logarithm.hi, y, -hi));
-  reduced parts = reduce_exponent(hi, lo);
-  float64s r = parts.r.hi;
-  twofold p = ordered_sum(r, fused(r * r, fused(r, exp_tail_short(r), 0.5), fused(r, parts.r.lo, parts.r.lo)));
-  twofold sum = ordered_sum(all(1), p.hi);
-  float64s result = scaled(sum.hi + (sum.lo + p.lo), parts.k);
+  float64s result = exp_scaled_twofold(reduce_exponent(hi, lo));
   int64s rare = ~((x >= 0x1p-1022) & (x < infinity) & (magnitude(hi) < 708));
   if (__builtin_expect(any(rare), 0)) {
     result = chosen(rare, any_power(x, y), result);
