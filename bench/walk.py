@@ -26,7 +26,7 @@ LIMIT = 1.1
 KNOWN = {
     r"^(sum|mean)\(axis=None\) (float|complex)\d+ (a\.T|F|\[::2\]|\[::-1\]) ": "adds in C order: docs/decisions/0021",
     r"^(a?(sin|cos|tan)h?|atan2|log2|log10|log1p|exp2?|expm1|cbrt|pow) float(32|16) ": "in doubles: docs/decisions/0024",
-    r"^(a(sin|cos|tan)h?|atan2|tan|log1p|cbrt|pow) (float64|u?int\d+) ": "at most 1 ULP, NumPy's AVX-512 loops up to 4: docs/decisions/0024",
+    r"^(asinh|atanh?|atan2|tan|log1p|cbrt|pow) (float64|u?int\d+) ": "at most 1 ULP, NumPy's AVX-512 loops up to 4: docs/decisions/0024",
     r"^copy .* (a\.T|F) ": "NumPy keeps the order of memory, the copy here is in C order",
     r"^nan(min|max)\(": "NaN is replaced before the fold: docs/decisions/0032",
     r"^reduce\(subtract\)": "a left fold of any function: a call for each element",
