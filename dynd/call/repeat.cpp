@@ -42,7 +42,10 @@ array repeat_numbers(const char *name, const array &a, intptr_t times, int axis,
     part *= size[size_t(d)];
   }
   size[size_t(axis)] = checked_product(name, own, times);
-  intptr_t bytes = intptr_t(a->item_size());
+  intptr_t bytes = 1;
+  for (int s = 0; s < a->nstreams; s++) {
+    bytes = std::max(bytes, intptr_t(stream_item(*a.get(), s)));
+  }
   for (intptr_t one : size) {
     bytes = checked_product(name, bytes, one);
   }
