@@ -93,11 +93,9 @@ ref<array_block> decided_early(const reduction_call &call) {
   const bool decides = reduction_of(call.what.fold).combine == arithmetic::larger; // of any(); of all() it is false
   const int64_t offsets[] = {0, chunk};
   for (intptr_t at = 0; at + chunk <= std::min(x.count / 4, most); at += chunk) {
-    bool found = false;
-    isa()
-        .reduce(call.what.fold, scalar_id::bool_)
-        .rows(reinterpret_cast<char *>(&found), 1, x.values().address + at, offsets, 1, 0);
-    if (found == decides) {
+    char found = 0; // of a bool in memory any byte but 0 is true
+    isa().reduce(call.what.fold, scalar_id::bool_).rows(&found, 1, x.values().address + at, offsets, 1, 0);
+    if ((found != 0) == decides) {
       return new_scalar(scalar_id::bool_, reinterpret_cast<const char *>(&decides));
     }
   }

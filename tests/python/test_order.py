@@ -295,3 +295,18 @@ def test_along_any_axis_of_any_layout(axis):
         assert nd.sort(given, axis=axis).access == "immutable"
         texts = nd.array([[[str(x) for x in row] for row in rows] for rows in a])
         assert nd.sort(texts, axis=axis).tolist() == np.sort(a, axis=axis).astype(int).astype("f8").astype(str).tolist()
+
+
+@pytest.mark.parametrize("type", ["f8", "f4", "i8", "u1", "i2"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_few_values_in_many_sorted_numbers(type, side):
+    rng = np.random.default_rng(7)
+    many = rng.integers(-40 if type[0] != "u" else 0, 40, 5000).astype(type)
+    few = np.array([-0.0, 0, 3, 39, 39, 1, 77], type)
+    if type[0] == "f":
+        many[:3] = [-0.0, np.nan, np.inf]
+        few[-2:] = [np.nan, -np.inf]
+    many.sort()
+    found = nd.searchsorted(many, few, side=side).tolist()
+    assert found == np.searchsorted(many, few, side=side).tolist()
+    assert nd.searchsorted(nd.asarray(np.repeat(many, 2))[::2], few[3], side=side).tolist() == found[3]

@@ -30,11 +30,11 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["i4", "i2", "u4", "i8"])
-@pytest.mark.parametrize("name", CALLS)
+KINDS = ["i4", "i2", "u4", "i8"]  # Python's functions of "reduce" are of int32
+
+
+@pytest.mark.parametrize("name, kind", [(name, kind) for name in CALLS for kind in KINDS[: 1 if "reduce" in name else 4]])
 def test_as_native_numbers(name, kind):
-    if name.startswith("reduce") and kind != "i4":
-        pytest.skip("the callable takes int32")
     assert CALLS[name](">" + kind).tolist() == CALLS[name]("<" + kind).tolist()
 
 

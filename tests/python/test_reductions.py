@@ -291,3 +291,12 @@ def test_a_reduction_of_an_expression(seed, name, scalar):
 def test_one_element_each_goes_to_every_result_of_swapped_bytes():
     plain = np.array([[[1, 5, -3]], [[2, 7, 9]]], ">i4")
     assert nd.ptp(nd.asarray(plain), axis=1).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("place", [None, 0, 4095, 4096, 20_000, 65_535, 65_536, 299_999])
+def test_any_and_all_of_many_bools(place):
+    bools = np.zeros(300_000, bool)
+    if place is not None:
+        bools.view("u1")[place] = 2  # not 0: true
+    assert nd.any(nd.array(bools)).tolist() is (place is not None)
+    assert nd.all(nd.array(bools == 0)).tolist() is (place is None)

@@ -256,3 +256,15 @@ def test_one_zero_and_native_numbers_along_an_axis_too():
     swapped = nd.asarray(np.array([(-0.0, 2)], [("a", ">f4"), ("b", ">i2")]))
     for found in ways(nd.unflatten(swapped, [1])):
         assert text(found[0]) == ("[{'a': 0.0, 'b': 2}]", "{a: float32, b: int16}")
+
+
+@pytest.mark.parametrize("largest", [900, 40_000])
+@pytest.mark.parametrize("rare", [None, 33_000, 100_000])
+def test_many_keys_of_a_small_range_and_a_rare_one(largest, rare):
+    keys = np.random.default_rng(3).integers(0, largest, 200_000)
+    if rare is not None:
+        keys[123] = rare  # hardly in a sample
+    expected, counts = np.unique(keys, return_counts=True)
+    groups = nd.groupby(nd.array(np.ones(len(keys))), by=nd.array(keys))
+    assert groups.keys.tolist() == expected.tolist()
+    assert groups.sum(axis=1).tolist() == counts.tolist()
