@@ -305,6 +305,24 @@ array flip(const array &a, std::optional<std::span<const int>> axes) {
   return at(a, indices);
 }
 
+namespace {
+
+// Numbers without rows: two parts of the axis change places, each by one assignment.
+array roll_strided(const array &a, intptr_t shift, int axis) {
+  intptr_t size = a.size(axis), moved = (shift % size + size) % size;
+  array to(new_empty(a->type, a->size()));
+  auto part = [axis](const array &of, intptr_t begin, intptr_t end) {
+    std::vector<index> indices(size_t(axis), index::whole());
+    indices.push_back({index::slice, 0, begin, end, {}});
+    return at(of, indices);
+  };
+  assign(part(to, 0, moved).get(), part(a, size - moved, size).get(), unwatched);
+  assign(part(to, moved, size).get(), part(a, 0, size - moved).get(), unwatched);
+  return to;
+}
+
+} // namespace
+
 array roll(const array &a, intptr_t shift, std::optional<int> axis) {
   if (int own = dynd::checked_axis("roll", axis.value_or(-1), rows_ndim(a->type)); own >= a.ndim() && a.ndim()) {
     missing_rows rows("roll", a, own);
@@ -314,6 +332,9 @@ array roll(const array &a, intptr_t shift, std::optional<int> axis) {
     array whole = compact(a, a.ndim() - 1);
     array rolled = roll(list_of(whole, a.ndim() - 1), shift, 0);
     return assemble(whole, a.ndim(), {}, rolled);
+  }
+  if (int along = checked_axis("roll", a, *axis); a->has_scalars() && a->type->var_count == 0 && a.size(along) > 0) {
+    return roll_strided(a.eval(), shift, along);
   }
   axis_parts parts("roll", one_size_outside(a), *axis);
   place_buffer start(parts.rows.count * 2);

@@ -1,11 +1,13 @@
 #include "dynd/eval/select_parts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "dynd/array/view_parts.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/mask_bits.h"
@@ -483,9 +485,50 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors,
   return select(select(a, first), rest);
 }
 
+// ---- the direct step ------------------------------------------------------------------------------------------------
+
+template <class Index> bool copy_points(const array_block &from, const array_block &index, array_block &to) {
+  return with_word(from.item_size(), [&](auto word) {
+    using T = decltype(word);
+    const char *numbers = index.values().address, *values = from.values().address;
+    for (intptr_t i = 0; i < index.count; i++) {
+      Index number;
+      std::memcpy(&number, numbers + i * intptr_t(sizeof(Index)), sizeof(Index));
+      intptr_t place = number < 0 ? intptr_t(number) + from.count : intptr_t(number);
+      if (place < 0 || place >= from.count) {
+        return false;
+      }
+      std::memcpy(to.values().address + i * intptr_t(sizeof(T)), values + place * intptr_t(sizeof(T)), sizeof(T));
+    }
+    return true;
+  });
+}
+
+// A few numbers of one axis by one index, without the steps of take_selected. Nothing where they are of another kind,
+// or where a number is out of bounds: then those steps say which.
+nd::array direct_points(const nd::array &a, std::span<const selector> selectors) {
+  constexpr intptr_t most = 512; // beyond it, what this saves is not seen
+  if (selectors.size() != 1 || !selectors[0].array || !may_be_direct(thread_settings())) {
+    return {};
+  }
+  const nd::array &index = selectors[0].array;
+  auto is_list = [](const nd::array &x) { return x.ndim() == 1 && x->has_scalars() && is_dense_and_ready(x.get()); };
+  if (!is_list(a) || !is_list(index) || index->count > most || a->type->kind != type_kind::strided_dim) {
+    return {};
+  }
+  auto *copy = index->scalar() == scalar_id::int64   ? copy_points<int64_t>
+               : index->scalar() == scalar_id::int32 ? copy_points<int32_t>
+                                                     : nullptr;
+  nd::array taken(copy ? new_dense(a->type, index->size()) : ref<array_block>());
+  return copy && copy(*a.get(), *index.get(), *taken.get()) ? taken : nd::array();
+}
+
 } // namespace
 
 nd::array select(const nd::array &a, std::span<const selector> selectors) {
+  if (nd::array taken = direct_points(a, selectors)) {
+    return taken;
+  }
   if (selects_in_missing_rows(a, selectors)) {
     return select_in_missing_rows(a, selectors);
   }

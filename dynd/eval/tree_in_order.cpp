@@ -1,5 +1,5 @@
 // The tree in C order, one level for each axis, and the leaf of both trees.
-#include <memory>
+#include <deque>
 
 #include "dynd/eval/tree.h"
 #include "dynd/eval/tree_levels.h"
@@ -22,17 +22,17 @@ namespace {
 
 size_t make_element_leaf(ckernel_builder &out, size_t offset, const task &t, kernel_request_t request,
                          std::vector<explained_level> *levels) {
-  std::vector<std::unique_ptr<arrmeta_of>> metas;
-  std::vector<kernel_operand> operands;
+  std::deque<arrmeta_of> metas; // which stay where they are
+  small_vector<kernel_operand, 4> operands;
   for (int o = 0; o < t.operands.size(); o++) {
     const space_operand &operand = t.operands[o];
-    metas.push_back(std::make_unique<arrmeta_of>(*operand.block));
+    metas.emplace_back(*operand.block);
     type_part part = part_at(operand.block->type, operand.ndim);
     int first = 0;
     while (t.ports[first].operand != o) {
       first++;
     }
-    operands.push_back({part, metas.back()->get(), first - part.stream});
+    operands.push_back({part, metas.back().get(), first - part.stream});
   }
   return t.leaf(out, offset, operands.data(), request, levels);
 }

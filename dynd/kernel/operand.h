@@ -3,10 +3,10 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "dynd/abi/callable.h"
 #include "dynd/array/layout.h"
+#include "dynd/base/small_vector.h"
 #include "dynd/type/error_mode.h"
 #include "dynd/type/fixed_text.h"
 
@@ -75,8 +75,8 @@ public:
   const dynd_arrmeta *get() const { return &meta_; }
 
 private:
-  std::vector<uint32_t> kind_;
-  std::vector<int32_t> step_;
+  small_vector<uint32_t, 8> kind_;
+  small_vector<int32_t, 8> step_;
   dynd_arrmeta meta_;
 };
 

@@ -8,7 +8,7 @@ import collections as _collections
 import operator as _operator
 
 from dynd import _dynd
-from dynd._structure import _integers, _names
+from dynd._structure import _names
 
 __all__ = [
     "argsort", "histogram", "is_sorted", "median", "quantile", "rank", "searchsorted", "sort", "top_k", "unique",
@@ -143,7 +143,7 @@ def _of_axes(name, function, a, axis, keepdims):
     if not isinstance(axis, (list, tuple)):
         return function(a, axis, keepdims)
     a = _dynd.asarray(a)
-    axes = [at + a.ndim if at < 0 else at for at in _integers(name, "axis", axis)]
+    axes = [at + a.ndim if at < 0 else at for at in _dynd.integers(name, "axis", axis)]
     if not axes or len(set(axes)) < len(axes) or not all(0 <= at < a.ndim for at in axes):
         raise IndexError(f"{name}: {axis} are no axes of {a.ndim} dimension(s)")
     kept = [at for at in range(a.ndim) if at not in axes]

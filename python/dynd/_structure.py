@@ -3,7 +3,6 @@
 They work on strided and ragged arrays of any depth, and on elements of any type: numbers, text, records, missing values.
 """
 import builtins as _builtins
-import operator as _operator
 
 from dynd import _dynd
 
@@ -13,19 +12,6 @@ __all__ = [
     "roll", "rolling", "row_index", "run_lengths", "squeeze", "stack", "take", "take_along_axis", "tile", "to_dense",
     "unflatten", "unzip", "with_field", "without_field", "zip",
 ]  # fmt: skip
-
-
-def _integers(name, what, values):
-    """An integer or several, as a list."""
-    if not isinstance(values, (list, tuple)):
-        try:
-            return [_operator.index(values)]
-        except TypeError:
-            pass
-    try:
-        return [_operator.index(value) for value in values]
-    except TypeError:
-        raise TypeError(f"{name}: {what} must be an integer or a tuple of them, not {values!r}") from None
 
 
 def _names(name, what, values):
@@ -269,7 +255,7 @@ def tile(a, reps):
     >>> nd.tile([[1, 2], [3]], 2)
     nd.array([[1, 2, 1, 2], [3, 3]], type="strided * var * int32")
     """
-    return _dynd.tile(a, _integers("tile", "reps", reps))
+    return _dynd.tile(a, reps)
 
 
 def flip(a, axis=None):
@@ -278,7 +264,7 @@ def flip(a, axis=None):
     >>> nd.flip([[1, 2], [3]], axis=1)
     nd.array([[2, 1], [3]], type="strided * var * int32")
     """
-    return _dynd.flip(a, None if axis is None else _integers("flip", "axis", axis))
+    return _dynd.flip(a, axis)
 
 
 def roll(a, shift, axis=None):
@@ -291,7 +277,7 @@ def roll(a, shift, axis=None):
     """
     if not isinstance(axis, (list, tuple)):
         return _dynd.roll(a, shift, axis)
-    shifts = _integers("roll", "shift", shift)
+    shifts = _dynd.integers("roll", "shift", shift)
     if len(shifts) not in (1, len(axis)):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axis)} axes")
     for along, by in _builtins.zip(axis, shifts * len(axis)):
@@ -450,9 +436,7 @@ def reshape(a, shape):
     >>> nd.reshape([[1, 2], [], [3], [4, 5]], (2, -1, None))
     nd.array([[[1, 2], []], [[3], [4, 5]]], type="strided * strided * var * int32")
     """
-    if isinstance(shape, (list, tuple)):
-        shape = [_dynd.ragged_size if size is None else size for size in shape]
-    return _dynd.reshape(a, _integers("reshape", "the shape", shape))
+    return _dynd.reshape(a, shape)
 
 
 def permute_dims(a, axes):
@@ -463,7 +447,7 @@ def permute_dims(a, axes):
     >>> nd.permute_dims([[[1, 2], []], [[3], [4, 5]]], (1, 0, 2))
     nd.array([[[1, 2], [3]], [[], [4, 5]]], type="strided * strided * var * int32")
     """
-    return _dynd.permute_dims(a, _integers("permute_dims", "axes", axes))
+    return _dynd.permute_dims(a, axes)
 
 
 def squeeze(a, axis=None):
@@ -472,7 +456,7 @@ def squeeze(a, axis=None):
     >>> nd.squeeze([[[1], [2]]], axis=2)
     nd.array([[1, 2]], type="strided * strided * int32")
     """
-    return _dynd.squeeze(a, None if axis is None else _integers("squeeze", "axis", axis))
+    return _dynd.squeeze(a, axis)
 
 
 def expand_dims(a, axis=0):

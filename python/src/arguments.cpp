@@ -78,6 +78,38 @@ intptr_t clipped_integer(const char *function, const char *what, nb::handle obje
   return number;
 }
 
+std::vector<nb::object> one_or_several(const char *function, const char *what, nb::handle integers) {
+  auto fail_unless_type_error = [] {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+      throw nb::python_error();
+    }
+    PyErr_Clear();
+  };
+  std::vector<nb::object> all;
+  if (!PyList_Check(integers.ptr()) && !PyTuple_Check(integers.ptr())) {
+    if (PyObject *number = PyNumber_Index(integers.ptr())) {
+      all.push_back(steal(number));
+      return all;
+    }
+    fail_unless_type_error(); // arrays have __index__ too
+  }
+  if (nb::object elements = nb::steal(PySequence_Fast(integers.ptr(), "")); elements.is_valid()) {
+    for (Py_ssize_t i = 0, n = PySequence_Fast_GET_SIZE(elements.ptr()); i < n; i++) {
+      PyObject *number = PyNumber_Index(PySequence_Fast_GET_ITEM(elements.ptr(), i));
+      if (!number) {
+        break;
+      }
+      all.push_back(steal(number));
+    }
+  }
+  if (PyErr_Occurred()) {
+    fail_unless_type_error();
+    throw error(error_kind::type, std::string(function) + ": " + what + " must be an integer or a tuple of them, not " +
+                                      nb::repr(integers).c_str());
+  }
+  return all;
+}
+
 int axis_number(const char *function, nb::handle axis, const char *expected) {
   intptr_t number = clipped_integer(function, "axis", axis, expected);
   if (number > max_ndim || number < -max_ndim) {

@@ -4,6 +4,7 @@
 #include "values.h"
 
 #include <optional>
+#include <vector>
 
 namespace binding {
 
@@ -30,6 +31,8 @@ intptr_t to_integer(const char *function, const char *what, nb::handle object);
 /// is no integer.
 intptr_t clipped_integer(const char *function, const char *what, nb::handle object,
                          const char *expected = "an integer");
+/// One integer, or several, in what has elements: a tuple, a list, an array.
+std::vector<nb::object> one_or_several(const char *function, const char *what, nb::handle integers);
 /// An axis, which is there; `expected` says what it can be, for what is no integer.
 int axis_number(const char *function, nb::handle axis, const char *expected = "an integer");
 /// axis=: an integer, or None or nothing.

@@ -21,9 +21,9 @@ nd::array value_for(nb::handle value, const nd::array &a, const char *name) {
   return value.is_none() ? nd::array() : to_operand(value.ptr(), &a, name);
 }
 
-std::vector<int> all_axes(const char *name, nb::handle axes) {
+std::vector<int> all_axes(const char *name, const char *what, nb::handle axes) {
   std::vector<int> all;
-  for (nb::handle axis : axes) {
+  for (const nb::object &axis : one_or_several(name, what, axes)) {
     all.push_back(axis_number(name, axis));
   }
   return all;
@@ -32,13 +32,27 @@ std::vector<int> all_axes(const char *name, nb::handle axes) {
 // None: all of them, whatever the function means by that.
 template <class F> nb::object with_axes(F f, const char *name, nb::handle a, nb::handle axes) {
   nd::array given = operand(a, name);
-  return wrapped(axes.is_none() ? f(given, std::nullopt) : f(given, all_axes(name, axes)));
+  return wrapped(axes.is_none() ? f(given, std::nullopt) : f(given, all_axes(name, "axis", axes)));
 }
 
 std::vector<intptr_t> all_integers(const char *name, const char *what, nb::handle values) {
   std::vector<intptr_t> all;
-  for (nb::handle value : values) {
+  for (const nb::object &value : one_or_several(name, what, values)) {
     all.push_back(to_integer(name, what, value));
+  }
+  return all;
+}
+
+// A shape, in which None stands for a ragged axis.
+std::vector<intptr_t> all_sizes(nb::handle shape) {
+  nb::list sizes;
+  bool several = PyList_Check(shape.ptr()) || PyTuple_Check(shape.ptr());
+  for (nb::handle size : several ? nb::borrow(shape) : nb::object(nb::make_tuple(shape))) {
+    sizes.append(size.is_none() && several ? nb::int_(nd::ragged_size) : nb::borrow(size));
+  }
+  std::vector<intptr_t> all;
+  for (const nb::object &size : one_or_several("reshape", "the shape", several ? nb::handle(sizes) : shape)) {
+    all.push_back(to_integer("reshape", "shape", size));
   }
   return all;
 }
@@ -169,7 +183,7 @@ void add_moves(nb::module_ &m) {
       [](nb::handle a, nb::handle reps) {
         return wrapped(nd::tile(operand(a, "tile"), all_integers("tile", "reps", reps)));
       },
-      nb::arg("a").none(), nb::arg("reps"));
+      nb::arg("a").none(), nb::arg("reps").none());
   m.def(
       "flip", [](nb::handle a, nb::handle axes) { return with_axes(nd::flip, "flip", a, axes); }, nb::arg("a").none(),
       nb::arg("axes").none());
@@ -240,19 +254,26 @@ void add_joins(nb::module_ &m) {
 }
 
 void add_shapes(nb::module_ &m) {
-  m.attr("ragged_size") = nd::ragged_size;
+  m.def(
+      "integers",
+      [](const char *name, const char *what, nb::handle values) {
+        nb::list all;
+        for (const nb::object &number : one_or_several(name, what, values)) {
+          all.append(number);
+        }
+        return all;
+      },
+      nb::arg("name"), nb::arg("what"), nb::arg("values").none());
   m.def(
       "reshape",
-      [](nb::handle a, nb::handle shape) {
-        return wrapped(nd::reshape(operand(a, "reshape"), all_integers("reshape", "shape", shape)));
-      },
-      nb::arg("a").none(), nb::arg("shape"));
+      [](nb::handle a, nb::handle shape) { return wrapped(nd::reshape(operand(a, "reshape"), all_sizes(shape))); },
+      nb::arg("a").none(), nb::arg("shape").none());
   m.def(
       "permute_dims",
       [](nb::handle a, nb::handle axes) {
-        return wrapped(nd::permute_dims(operand(a, "permute_dims"), all_axes("permute_dims", axes)));
+        return wrapped(nd::permute_dims(operand(a, "permute_dims"), all_axes("permute_dims", "axes", axes)));
       },
-      nb::arg("a").none(), nb::arg("axes"));
+      nb::arg("a").none(), nb::arg("axes").none());
   m.def(
       "squeeze", [](nb::handle a, nb::handle axes) { return with_axes(nd::squeeze, "squeeze", a, axes); },
       nb::arg("a").none(), nb::arg("axes").none());

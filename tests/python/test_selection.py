@@ -19,6 +19,26 @@ from strategies import MANY, SOME, seeds
 # ---- strided arrays: NumPy ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("scalar", ["?", "i1", "u2", "i4", "f8", "c16", ">i4"])
+@pytest.mark.parametrize("index", ["i4", "i8", "i1", "u8"])
+def test_points_of_one_axis(scalar, index):
+    """Few take the direct step, from 513 on the others: both end at the same bounds."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 100, 120).astype(scalar)
+    a = nd.asarray(values)
+    for count in (0, 1, 3, 511, 512, 513, 600):
+        low = 0 if index == "u8" else -120
+        numbers = rng.integers(low, 120, count).astype(index)
+        for own in (nd.array(numbers), nd.asarray(numbers[::-1].copy()[::-1]), numbers):
+            assert nd.array(a)[own].tolist() == values[numbers].tolist()
+        assert a[nd.array(numbers)].type == nd.array(values[numbers]).type or scalar == ">i4"
+        for wrong in (120, -121):
+            if count and not (index == "u8" and wrong < 0):
+                numbers[-1] = wrong
+                with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+                    a[nd.array(numbers)]
+
+
 def dense_array(rng, ndim):
     shape = [rng.choice([0, 1, 2, 3, 4]) if rng.random() < 0.3 else rng.randint(1, 4) for _ in range(ndim)]
     values = np.arange(int(np.prod(shape)), dtype=rng.choice(["i4", "f8", "u1", "i8", "c16"])).reshape(shape)
