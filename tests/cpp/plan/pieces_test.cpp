@@ -1,5 +1,6 @@
 #include "dynd/plan/pieces.h"
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -126,6 +127,45 @@ TEST(content_pieces, random_rows_are_covered_once_and_evenly) {
     for (const piece &p : pieces) {
       intptr_t weight = offsets[p.end] - offsets[p.begin] + cost * (p.end - p.begin);
       ASSERT_LE(weight, std::max<intptr_t>(target, 1) + longest + cost) << "seed " << seed;
+    }
+  }
+}
+
+namespace {
+
+// Row lengths of many rows, for which a guess from their mean is far off: all the content is at one end, in the middle,
+// in rows far apart, or grows from row to row.
+std::vector<int> uneven_lengths(std::mt19937 &random, int count) {
+  std::vector<int> lengths(static_cast<size_t>(count));
+  uint32_t kind = random() % 6, heavy = random() % 1000 + 1, at = random() % 3;
+  for (int i = 0; i < count; ++i) {
+    bool in_place = at == 0 ? i < count / 50 : at == 1 ? i >= count - count / 50 : i / 16 == count / 32;
+    lengths[static_cast<size_t>(i)] = kind == 0   ? (in_place ? static_cast<int>(heavy) : 0)
+                                      : kind == 1 ? (in_place ? static_cast<int>(heavy) : static_cast<int>(random() % 3))
+                                      : kind == 2 ? i / 8
+                                      : kind == 3 ? (count - i) / 8
+                                      : kind == 4 ? (random() % 500 == 0 ? static_cast<int>(heavy) * 50 : 0)
+                                                  : static_cast<int>(random() % heavy);
+  }
+  return lengths;
+}
+
+} // namespace
+
+TEST(content_pieces, many_uneven_rows_are_covered_once_and_evenly) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    auto row_count = static_cast<intptr_t>(random() % 12000 + 1);
+    std::vector<int> lengths = uneven_lengths(random, static_cast<int>(row_count));
+    int longest = *std::max_element(lengths.begin(), lengths.end());
+    std::vector<int64_t> offsets = offsets_of<int64_t>(lengths, random() % 100);
+    intptr_t cost = random() % 3 * 4, weight = offsets.back() - offsets[0] + cost * row_count;
+    intptr_t target = weight / static_cast<intptr_t>(random() % 40 + 1) + 1;
+    std::vector<piece> pieces = all_of(content_pieces(offsets.data(), row_count, target, cost));
+    expect_covers(pieces, row_count);
+    for (const piece &p : pieces) {
+      intptr_t own = offsets[p.end] - offsets[p.begin] + cost * p.size();
+      ASSERT_LE(own, target + longest + cost) << "seed " << seed;
     }
   }
 }
