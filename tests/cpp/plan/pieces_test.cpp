@@ -136,16 +136,17 @@ namespace {
 // Row lengths of many rows, for which a guess from their mean is far off: all the content is at one end, in the middle,
 // in rows far apart, or grows from row to row.
 std::vector<int> uneven_lengths(std::mt19937 &random, int count) {
-  std::vector<int> lengths(static_cast<size_t>(count));
-  uint32_t kind = random() % 6, heavy = random() % 1000 + 1, at = random() % 3;
+  std::vector<int> lengths;
+  int kind = static_cast<int>(random() % 6), heavy = static_cast<int>(random() % 1000 + 1);
   for (int i = 0; i < count; ++i) {
-    bool in_place = at == 0 ? i < count / 50 : at == 1 ? i >= count - count / 50 : i / 16 == count / 32;
-    lengths[static_cast<size_t>(i)] = kind == 0   ? (in_place ? static_cast<int>(heavy) : 0)
-                                      : kind == 1 ? (in_place ? static_cast<int>(heavy) : static_cast<int>(random() % 3))
-                                      : kind == 2 ? i / 8
-                                      : kind == 3 ? (count - i) / 8
-                                      : kind == 4 ? (random() % 500 == 0 ? static_cast<int>(heavy) * 50 : 0)
-                                                  : static_cast<int>(random() % heavy);
+    int few = static_cast<int>(random() % 3);
+    int of_kind[] = {i < count / 50 ? heavy : 0,
+                     i >= count - count / 50 ? heavy : few,
+                     i / 16 == count / 32 ? heavy : few,
+                     i / 8,
+                     (count - i) / 8,
+                     random() % 500 == 0 ? 50 * heavy : 0};
+    lengths.push_back(of_kind[kind]);
   }
   return lengths;
 }
