@@ -51,8 +51,8 @@ array stretched(const array &a, const space &shape) {
 }
 
 // The places of elements in the common shape, an array of int64: broadcast as numbers are.
-array broadcast_places(const array &whole, const space &shape) {
-  array shaped = numbered("broadcast_arrays", whole, whole.ndim());
+array broadcast_places(const char *name, const array &whole, const space &shape) {
+  array shaped = numbered(name, whole, whole.ndim());
   array places(new_result(shape, ndt::make_scalar(scalar_id::int64)));
   places->access = access_mode::readwrite;
   assign(places.get(), shaped.get());
@@ -83,7 +83,7 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
     if (has_rows_of(a, shape)) {
       continue;
     }
-    array places = compact(broadcast_places(a, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
+    array places = compact(broadcast_places(name, a, shape), shape.ndim - 1), start = list_of(places, shape.ndim - 1);
     a = assemble(places, shape.ndim, {}, gather(name, list_of(a, a.ndim() - 1), place_buffer(start)));
   }
   return evaluated;
@@ -91,16 +91,16 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
 
 } // namespace
 
-std::vector<array> broadcast_arrays(std::span<const array> arrays) {
+std::vector<array> broadcast_arrays(std::span<const array> arrays, const char *name) {
   if (has_missing_rows(arrays)) {
-    missing_rows rows("broadcast_arrays", arrays);
-    std::vector<array> found = broadcast_arrays(rows.operands());
+    missing_rows rows(name, arrays);
+    std::vector<array> found = broadcast_arrays(rows.operands(), name);
     for (array &one : found) {
       one = rows.restored(one);
     }
     return found;
   }
-  return arrays.empty() ? std::vector<array>() : in_common_shape("broadcast_arrays", arrays);
+  return arrays.empty() ? std::vector<array>() : in_common_shape(name, arrays);
 }
 
 array zip(std::span<const std::string> names, std::span<const array> arrays) {

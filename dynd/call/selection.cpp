@@ -58,11 +58,11 @@ array take_stretched(const array &a, const array &index, int axis) {
   array none = counted_list(list_of(lined, axis - 1).size(0)); // for its shape
   const array outside[] = {assemble(whole, axis, {1}, counted_list(rows.size(0))), assemble(lined, axis, {1}, none)};
   const array both[] = {outside[0], lined};
-  array taken = compact(broadcast_arrays(outside)[0], axis), places = list_of(taken, axis);
+  array taken = compact(broadcast_arrays(outside, "take_along_axis")[0], axis), places = list_of(taken, axis);
   places = array(copy_values(places.get(), access_mode::immutable));
   list_places at = {values_of<int64_t>(places), nullptr, places.size(0)};
   return select_in_rows("take_along_axis", assemble(taken, axis, {}, gather("take_along_axis", rows, at)),
-                        broadcast_arrays(both)[1], axis);
+                        broadcast_arrays(both, "take_along_axis")[1], axis);
 }
 
 } // namespace

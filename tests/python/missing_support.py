@@ -44,8 +44,10 @@ def make_missing(rng, value):
     if value.dims[1:2] == (VAR,) and VAR not in value.dims[2:] and way < 0.75:
         rows = [element for row in value.values for element in row]
         offsets = [0, *itertools.accumulate(map(len, value.values))]
-        kind = oracle.type_text((strided(len(rows)), *value.dims[2:]), value.scalar)
-        return nd.from_offsets(offsets, nd.array(rows, type=kind))
+        step = rng.choice([-1, 1, 2])
+        spread = [x for x in rows[:: 1 if step > 0 else -1] for _ in range(abs(step))]
+        kind = oracle.type_text((strided(len(spread)), *value.dims[2:]), value.scalar)
+        return nd.from_offsets(offsets, nd.array(spread, type=kind, access=access)[::step])
     if way < 0.85:
         return plain(value.values[::-1])[::-1]
     return plain([copy for row in value.values for copy in (row, value.values[0])])[::2]

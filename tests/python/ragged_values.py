@@ -37,13 +37,18 @@ def ragged(rng, depth, access=None):
     dims = [rng.randint(0, 4)] + [rng.choice(["var", "var", 2, 3]) for _ in range(depth - 1)]
     values = nested(rng, dims, ELEMENTS[element])
     text = " * ".join([str(d) for d in dims] + [element])
-    layout = rng.choice(["plain", "sliced", "cut", "empty"])
+    layout = rng.choice(["plain", "sliced", "cut", "empty", "gaps"])
     if layout == "sliced":  # rows that begin in the middle of the content
         more = nested(rng, [2] + dims[1:], ELEMENTS[element])
         return values, nd.array(more + values, type=text.replace(str(dims[0]), str(dims[0] + 2), 1), access=access)[2:]
     if layout == "cut" and depth > 1 and dims[1] == "var":  # slots of their own
         a = nd.array([row + row[::-1] for row in values], type=text, access=access)
         return [(row + row[::-1])[::-2] for row in values], a[:, ::-2]
+    if layout == "gaps" and depth > 1 and dims[1] == "var":  # elements of rows that do not follow each other
+        step, content = rng.choice([-2, -1, 2]), [x for row in values for x in row]
+        spread = [x for x in content[:: 1 if step > 0 else -1] for _ in range(abs(step))]
+        below = nd.array(spread, type=" * ".join([str(d) for d in [len(spread)] + dims[2:]] + [element]), access=access)[::step]
+        return values, nd.from_offsets([sum(map(len, values[:i])) for i in range(len(values) + 1)], below)
     if layout == "empty" and "var" in dims and "pointer" not in element:  # rows that were assigned one by one
         a = nd.empty(text)
         a[...] = nd.array(values, type=text)

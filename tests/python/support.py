@@ -148,7 +148,8 @@ def make_ragged(rng, value):
             content = np.array(oracle.leaves(rows, value.ndim), dtype=value.scalar).reshape((count,) + inner)
             pad = np.zeros((rng.choice([0, 2]),) + inner, value.scalar)
             offsets = offsets_of(rows) + len(pad)
-            return nd.from_offsets(offsets, np.concatenate([pad, content, pad]).astype(value.scalar))
+            content = np.concatenate([pad, content, pad]).astype(value.scalar)
+            return nd.from_offsets(offsets, numpy_layout(rng, content) if rng.random() < 0.5 else content)
     rows = value.values
     if way < 0.62 and all(kind != "fixed" for kind, _ in value.dims):
         return from_offsets(rng, value, access)
@@ -163,6 +164,15 @@ def make_ragged(rng, value):
     return plain(rows)
 
 
+def with_gaps(rng, plain, access=None):
+    """A list of the library's own whose elements are in steps, or backwards."""
+    from dynd import nd
+
+    step = rng.choice([-2, -1, 2, 3])
+    spread = np.repeat(plain if step > 0 else plain[::-1], abs(step), axis=0)
+    return nd.array(spread, access=access)[::step]
+
+
 def from_offsets(rng, value, access=None):
     """`strided * ... * var * ...` from content and offsets of 32 or 64 bits, each `var` dimension over the next."""
     from dynd import nd
@@ -171,7 +181,12 @@ def from_offsets(rng, value, access=None):
         return nd.array(value.values, type=value.type_text, access=access)
     inner = [element for row in value.values for element in row]
     content = oracle.Array((strided(len(inner)),) + value.dims[2:], value.scalar, inner)
-    below = from_offsets(rng, content, access) if content.ragged else nd.array(content.numpy(), access=access)
+    if content.ragged:
+        below = from_offsets(rng, content, access)
+    elif rng.random() < 0.5:
+        below = with_gaps(rng, content.numpy(), access)
+    else:
+        below = nd.array(content.numpy(), access=access)
     width = rng.choice([np.int32, np.int64])
     return nd.from_offsets(nd.array(offsets_of(value.values).astype(width)), below)
 

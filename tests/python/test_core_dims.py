@@ -409,6 +409,23 @@ def test_blocks_that_are_larger_than_scratch():
     assert nd.core_copied_f(np.zeros((3, 0, 2))).shape == (3, 0, 2) and nd.core_copied_f(np.zeros((0, 2, 2))).shape == (0, 2, 2)
 
 
+@pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
+@pytest.mark.parametrize("longest", [2_100, 3_000, 5_000, 70_000])
+def test_blocks_of_other_sizes_one_after_another(longest, order):
+    """In scratch, and in memory of their own where they are larger, which the next one may need more of. So few that one
+    call takes them all, and so many that there are several."""
+    lengths = [0, 1, 40, longest // 2, longest - 1, longest]
+    lengths = {"rising": lengths, "falling": lengths[::-1], "mixed": lengths[::2] + lengths[1::2]}[order]
+    offsets = np.append(0, np.cumsum(lengths))
+    x = np.arange(2.0 * offsets[-1]).reshape(-1, 2)
+    for f in (nd.core_copied_c, nd.core_copied_f):
+        for rows in (nd.from_offsets(offsets, nd.asarray(x)), nd.from_offsets(offsets, nd.asarray(np.asfortranarray(x)))):
+            for a, wanted in ((rows, x), (rows[:, :, ::-1], x[:, ::-1])):
+                found = f(a)
+                assert nd.num(found, axis=1).tolist() == lengths
+                assert np.array_equal(np.asarray(nd.flatten(found)), wanted.ravel())
+
+
 def test_a_block_that_no_memory_holds():
     huge = np.broadcast_to(1.0, (1 << 28, 1 << 28))
     with pytest.raises(MemoryError):

@@ -86,8 +86,67 @@ def last_rows_all(kind):
                 assert repr(found.tolist()) == repr(wanted.tolist())
 
 
+def places_of_rows():
+    """Functions that take elements of rows to other places."""
+    functions = [lambda a: nd.combinations(a, 2), lambda a: nd.combinations(a, 2, replacement=True), lambda a: nd.combinations(a, 3)]
+    functions += [lambda a: nd.cartesian([a, a]), lambda a: nd.cartesian([a, a[:, :2]]), lambda a: nd.cartesian([a[:, :2], a], nested=True)]
+    functions += [lambda a: nd.combinations(a, 2, fields=["x", "y"])["x"] + 1, lambda a: nd.combinations(a, 2, fields=["x", "y"])["y"] + 1]
+    functions += [lambda a: nd.cartesian({"x": a, "y": a})["x"] + 1, lambda a: nd.cartesian({"x": a, "y": a})["y"] + 1, lambda a: nd.argcombinations(a, 2)]
+    functions += [lambda a: nd.rolling(a, 3), lambda a: nd.roll(a, 1, axis=1), lambda a: nd.flip(a, axis=1), lambda a: nd.tile(a, (1, 2))]
+    functions += [lambda a: nd.diff(a, axis=1), lambda a: nd.median(a, axis=1), lambda a: nd.quantile(a, 0.3, axis=1), lambda a: nd.unique(a, axis=1)]
+    functions += [lambda a: nd.histogram(a, 3, axis=1)[0], lambda a: nd.histogram(a, 3)[0], lambda a: nd.isin(a, list(range(0, 40, 2)))]
+    functions += [lambda a: nd.isin(a, [3, 5]), lambda a: nd.searchsorted(nd.sort(a), a), lambda a: nd.rank(a, axis=1), lambda a: nd.argsort(a, axis=1)]
+    functions += [lambda a: nd.run_lengths(a, axis=1), lambda a: nd.unflatten(a, 1, axis=1), lambda a: nd.repeat(a, 3, axis=1), lambda a: nd.last(a)]
+    functions += [lambda a: nd.sum(a, axis=0, align="left"), lambda a: nd.where(a > 2, a, 0), lambda a: a[nd.argsort(a, axis=1)], lambda a: a[::-1]]
+    functions += [lambda a: nd.vecdot(a, a), lambda a: nd.logsumexp(a, axis=1), lambda a: nd.zip({"x": a, "y": a}), lambda a: nd.nonzero(a)[0]]
+    return functions
+
+
+def text_of(found):
+    return repr([part.tolist() for part in found] if isinstance(found, tuple) else found.tolist())
+
+
+def structure_all(kind):
+    """Every end of an array that is read where it is."""
+    for before in (0, 3, 8):
+        for last in (0, 1, 2, 3, 5, 6, 7, 9, 17):
+            offsets = np.array([0, 5, 5 + before, 5 + before, 5 + before + last])
+            x = np.arange(offsets[-1]).astype(kind)
+            for i, f in enumerate(places_of_rows()):
+                found = f(nd.from_offsets(at_the_end(offsets), at_the_end(x)))
+                assert text_of(found) == text_of(f(nd.from_offsets(offsets, nd.array(x)))), (i, before, last)
+
+
+def own_array_at_an_end(kind):
+    """An array in memory of the library, of so many bytes that it ends where a mapping does, with nothing behind."""
+    tries = []
+    for _ in range(20):
+        tries.append(nd.array((np.arange(((4 << 20) - 64) // np.dtype(kind).itemsize) % 50).astype(kind)))
+        plain = np.asarray(tries[-1])
+        end = plain.ctypes.data + plain.nbytes
+        maps = [[int(at, 16) for at in line.split()[0].split("-")] for line in open("/proc/self/maps")]
+        if end % PAGE == 0 and not any(low <= end < high for low, high in maps):
+            return tries[-1]
+    return None
+
+
+def own_all(kind):
+    """Lazy records read only memory of the library: at its ends too, whatever the last rows are."""
+    own = own_array_at_an_end(kind)
+    if own is None:
+        return
+    for last in (1, 2, 6, 7, 9, 16):
+        lengths = np.resize([16, 9, 8, 3, 0, 1], 60)
+        lengths[-1] = last
+        offsets = own.shape[0] - lengths[::-1].cumsum()[::-1]
+        rows = nd.from_offsets(np.append(offsets, own.shape[0]), own)
+        copy = nd.from_offsets(np.append(offsets, own.shape[0]) - offsets[0], nd.array(np.asarray(own)[offsets[0] :].copy()))
+        for i, f in enumerate(places_of_rows()):
+            assert text_of(f(rows)) == text_of(f(copy)), (i, last)
+
+
 @pytest.mark.parametrize("kind", ["i1", "i4", "f4", "f8"])
-@pytest.mark.parametrize("what", ["reduce_all", "compute_all", "rows_all", "last_rows_all"])
+@pytest.mark.parametrize("what", ["reduce_all", "compute_all", "rows_all", "last_rows_all", "structure_all", "own_all"])
 def test_nothing_is_read_past_the_end(what, kind):
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_ends_of_memory as t; t.{what}({kind!r})"
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)

@@ -45,6 +45,10 @@ def folded_rows(value, axis):
     return walk(value.values, 0)
 
 
+def replaced(nested, f):
+    return [replaced(inner, f) for inner in nested] if isinstance(nested, list) else f(nested)
+
+
 def flat(nested):
     return [x for inner in nested for x in flat(inner)] if isinstance(nested, list) else [nested]
 
@@ -84,6 +88,51 @@ def test_folds_are_folds(ragged, gaps, name, identity, seed, data):
     else:
         assert flat(found.tolist()) == expected
     assert str(found.type).split(" * ")[-1].lstrip("?") == scalar
+
+
+@settings(max_examples=2 * SOME)
+@given(st.booleans(), st.booleans(), st.sampled_from([None, 3]), seeds, st.data())
+def test_a_fold_fails_where_one_of_its_steps_does(ragged, gaps, identity, seed, data):
+    """In every layout and along every axis: a divisor of zero is no first value, and one that is not missing."""
+    rng = random.Random(seed)
+    value = data.draw(arrays(ragged=ragged, scalars=["int32", "uint16", "int64"], least_ndim=1))
+    axis = data.draw(st.integers(0, value.ndim - 1))
+    if undecided(value, axis):
+        return
+    zeros = data.draw(st.sampled_from([0.0, 0.02, 0.3]))
+    value = Array(value.dims, value.scalar, replaced(value.values, lambda _: 0 if rng.random() < zeros else rng.choice([1, 2, 7])))
+    value = puncture(rng, value, 0.3) if gaps else value
+    array = make_missing(rng, value) if gaps else make(rng, value)
+    try:
+        rows = folded_rows(value, axis)
+    except oracle.UnequalRowsError:
+        return
+    if identity is None and not gaps and any(not row for row in rows):
+        return
+    rows = [([] if identity is None else [identity]) + [x for x in row if x is not None] for row in rows]
+    if any(0 in row[1:] for row in rows):
+        with pytest.raises(ValueError, match="^floor_divide: integer division by zero"):
+            nd.reduce(nd.floor_divide, array, axis=axis, identity=identity)
+    else:
+        expected = [functools.reduce(lambda a, b: a // b, row) if row else None for row in rows]
+        assert flat(nd.reduce(nd.floor_divide, array, axis=axis, identity=identity).tolist()) == expected
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 70), (70, 5), (3, 40, 6), (2, 3, 20_000)])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
+def test_one_step_that_fails_among_many(dtype, shape):
+    for order in range(len(shape)):
+        for last in (False, True):
+            x = np.ones(shape, dtype)
+            place = tuple(n - 1 if last else n // 2 for n in shape)
+            x[place] = 0
+            axes = [(d + order) % len(shape) for d in range(len(shape))]
+            view = nd.asarray(x.transpose(axes).copy().transpose(np.argsort(axes)))
+            for axis in range(len(shape)):
+                for identity in (None, 1):
+                    with pytest.raises(ValueError, match="^floor_divide: integer division by zero"):
+                        nd.reduce(nd.floor_divide, view, axis=axis, identity=identity)
+                assert not np.any(np.asarray(nd.reduce(nd.multiply, view, axis=axis))[tuple(i for d, i in enumerate(place) if d != axis)])
 
 
 def test_examples():

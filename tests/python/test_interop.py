@@ -47,6 +47,54 @@ def test_read_only_memory_stays_read_only():
     assert plain.tolist() == [0, 1, 2, 3]
 
 
+def without_writing(x):
+    x.flags.writeable = False
+    return x
+
+
+NUMPY_VIEWS = {
+    "its own": lambda x: x,
+    "not writable": without_writing,
+    "a view of what is not writable": lambda x: without_writing(x)[1:],
+    "what is not writable of what is": lambda x: without_writing(x[1:]),
+    "broadcast_to": lambda x: np.broadcast_to(x, (2, *x.shape)),
+    "broadcast_arrays": lambda x: np.broadcast_arrays(x, np.zeros((2, 1, 1)))[0],
+    "broadcast_arrays, of its own shape": lambda x: np.broadcast_arrays(x, x)[0],
+    "a part of broadcast_arrays": lambda x: np.broadcast_arrays(x, np.zeros((2, 1, 1)))[0][1:],
+    "diagonal": lambda x: x.diagonal(),
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 0),
+    "as_strided": lambda x: np.lib.stride_tricks.as_strided(x, (2,), (x.strides[0],)),
+    "bytes": lambda x: np.frombuffer(x.tobytes(), x.dtype),
+    "bytearray": lambda x: np.frombuffer(bytearray(x.tobytes()), x.dtype),
+    "the real part": lambda x: x.real,
+    "other bytes": lambda x: x.astype(x.dtype.newbyteorder()),
+    "not writable, other bytes": lambda x: without_writing(x.astype(x.dtype.newbyteorder())),
+    "a field": lambda x: np.zeros(3, [("a", x.dtype), ("b", "i2")])["a"],
+    "a field of what is not writable": lambda x: without_writing(np.zeros(3, [("a", x.dtype), ("b", "i2")]))["a"],
+    "records": lambda x: np.zeros(3, [("a", x.dtype), ("b", "i2")]),
+    "records that are not writable": lambda x: without_writing(np.zeros(3, [("a", x.dtype), ("b", "i2")])),
+    "one number": lambda x: x[0, 0, ...],
+}
+
+
+@pytest.mark.parametrize("view", NUMPY_VIEWS)
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c16", "?"])
+def test_what_numpy_lets_be_written_can_be(view, dtype):
+    """And nothing else: what warns of being written is lent to be read only."""
+    plain = NUMPY_VIEWS[view](np.ones((3, 4), dtype))
+    writable = not memoryview(plain).readonly if plain.dtype.isnative and plain.dtype.names is None else plain.flags.writeable
+    array = nd.asarray(plain)
+    assert array.access == ("readwrite" if writable else "readonly")
+    before = plain.tolist()
+    if writable:
+        array[...] = nd.asarray(np.zeros_like(plain))
+        assert plain.tolist() == np.zeros_like(plain).tolist()
+    else:
+        with pytest.raises(TypeError, match="readonly"):
+            array[...] = array
+        assert plain.tolist() == before
+
+
 def test_a_view_keeps_its_memory_alive():
     plain = np.arange(1000)
     gone = weakref.ref(plain)

@@ -152,6 +152,32 @@ def test_signature_parts():
     assert ndt.type("(x: inout N * T) -> void").parameters[0][3] == "inout"
 
 
+PARAMETERS = ["3 * int32", "inout 3 * int32", "x: 3 * int32", "x: inout 3 * int32", "*, k: int64", "*, k: int64 = 1"]
+
+
+@pytest.mark.parametrize("behind", ["", ", *, j: bool"])
+def test_a_signature_matches_what_takes_its_parameters_in_the_same_way(behind):
+    """Read, or read and written; by position, by name, or by keyword; as many of each."""
+    def signature(parameter, type):
+        behind_it = behind.replace("*, ", "") if parameter.startswith("*") else behind
+        return f"({parameter.replace('int32', type)}{behind_it}) -> {type}"
+
+    def way(parameter):
+        return parameter.startswith("*"), "inout" in parameter
+
+    for own in PARAMETERS:
+        for wanted in PARAMETERS:
+            found = ndt.type(signature(own, "int32")).match(signature(wanted, "T"))
+            named = "x:" in wanted and "x:" not in own
+            if way(own) != way(wanted):
+                assert not found, (own, wanted)
+            elif not named:
+                assert found and found["T"] == ndt.int32, (own, wanted, found)
+    for own, wanted, reason in (("inout 3 * int32", "3 * T", "parameter 0 is inout"), ("3 * int32", "inout 3 * T", "parameter 0 is not inout")):
+        found = ndt.type(f"({own}) -> int32").match(f"({wanted}) -> T")
+        assert not found and reason in str(found)
+
+
 def test_fields_element_ndim():
     assert ndt.type("{x: T, y: 3 * int32}").fields == {"x": ndt.type("T"), "y": ndt.type("3 * int32")}
     assert ndt.type("(int8, string)").fields == (ndt.int8, ndt.type("string"))

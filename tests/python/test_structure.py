@@ -403,6 +403,25 @@ def test_isin_of_many_values(dtype):
         assert np.asarray(nd.isin(a, among, invert=invert)).tolist() == np.isin(a, among, invert=invert).tolist()
 
 
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 1.5, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_isin_of_special_values(dtype, many):
+    """Zeros of either sign are equal, in every component; NaN is in nothing. Few values are compared, many are looked up."""
+    complex_too = dtype.startswith("complex")
+    elements = [complex(x, y) for x in SPECIAL for y in SPECIAL] if complex_too else SPECIAL
+    for skipped in range(3):
+        among = elements[skipped::3][: None if many else 10]
+        among += [complex(i, 2) if complex_too else float(i) for i in range(100, 140)] if many else []
+        expected = [any(x == v for v in among) for x in elements]
+        for a in (nd.array(elements, type=f"strided * {dtype}"), nd.array(elements[::-1], type=f"strided * {dtype}")[::-1]):
+            for invert in (False, True):
+                found = nd.isin(a, nd.array(among, type=f"strided * {dtype}"), invert=invert)
+                assert found.tolist() == [x != invert for x in expected]
+
+
 def test_isin_is_exact():
     nan = float("nan")
     assert nd.isin([1.0, nan, -0.0], [nan, 0.0]).tolist() == [False, False, True]

@@ -189,3 +189,16 @@ def test_sizes_that_are_no_integers(monkeypatch):
     f = nd.from_ufunc(importlib.import_module("numpy.linalg._umath_linalg").svd)
     with pytest.raises(TypeError, match="a size must be an integer, not float"):
         f(nd.array([[1.0, 2.0]]))
+
+
+def test_sizes_that_are_chosen_from_several_that_differ_each():
+    """As long as a convolution is, of each pair of rows: whichever of the two sizes is another than before."""
+    from numpy._core._umath_tests import conv1d_full
+
+    convolve = nd.from_ufunc(conv1d_full)
+    rng = np.random.default_rng(1)
+    for lengths in ([(2, 1), (2, 3), (3, 3), (3, 2), (2, 3)], [(1, 1), (1, 4), (1, 2), (4, 2), (1, 2)], [(5, n) for n in range(1, 9)], [(n, 5) for n in range(1, 9)]):
+        left, right = ([rng.integers(-9, 9, n).astype(float).tolist() for n in sizes] for sizes in zip(*lengths))
+        found = convolve(nd.array(left, type="strided * var * float64"), nd.array(right, type="strided * var * float64"))
+        assert found.tolist() == [np.convolve(x, y).tolist() for x, y in zip(left, right)]
+        assert convolve(nd.array(left, type="strided * var * float64"), [1.0, 2.0]).tolist() == [np.convolve(x, [1.0, 2.0]).tolist() for x in left]

@@ -1,5 +1,6 @@
 #include "dynd/plan/pieces.h"
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -126,6 +127,46 @@ TEST(content_pieces, random_rows_are_covered_once_and_evenly) {
     for (const piece &p : pieces) {
       intptr_t weight = offsets[p.end] - offsets[p.begin] + cost * (p.end - p.begin);
       ASSERT_LE(weight, std::max<intptr_t>(target, 1) + longest + cost) << "seed " << seed;
+    }
+  }
+}
+
+namespace {
+
+// Row lengths of many rows, for which a guess from their mean is far off: all the content is at one end, in the middle,
+// in rows far apart, or grows from row to row.
+std::vector<int> uneven_lengths(std::mt19937 &random, int count) {
+  std::vector<int> lengths;
+  int kind = static_cast<int>(random() % 6), heavy = static_cast<int>(random() % 1000 + 1);
+  for (int i = 0; i < count; ++i) {
+    int few = static_cast<int>(random() % 3);
+    int of_kind[] = {i < count / 50 ? heavy : 0,
+                     i >= count - count / 50 ? heavy : few,
+                     i / 16 == count / 32 ? heavy : few,
+                     i / 8,
+                     (count - i) / 8,
+                     random() % 500 == 0 ? 50 * heavy : 0};
+    lengths.push_back(of_kind[kind]);
+  }
+  return lengths;
+}
+
+} // namespace
+
+TEST(content_pieces, many_uneven_rows_are_covered_once_and_evenly) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    auto row_count = static_cast<intptr_t>(random() % 12000 + 1);
+    std::vector<int> lengths = uneven_lengths(random, static_cast<int>(row_count));
+    int longest = *std::max_element(lengths.begin(), lengths.end());
+    std::vector<int64_t> offsets = offsets_of<int64_t>(lengths, random() % 100);
+    intptr_t cost = random() % 3 * 4, weight = offsets.back() - offsets[0] + cost * row_count;
+    intptr_t target = weight / static_cast<intptr_t>(random() % 40 + 1) + 1;
+    std::vector<piece> pieces = all_of(content_pieces(offsets.data(), row_count, target, cost));
+    expect_covers(pieces, row_count);
+    for (const piece &p : pieces) {
+      intptr_t own = offsets[p.end] - offsets[p.begin] + cost * p.size();
+      ASSERT_LE(own, target + longest + cost) << "seed " << seed;
     }
   }
 }
