@@ -112,7 +112,7 @@ array no_bound(bool above, array_block *const (&operands)[3]) {
   std::optional<scalar_id> common;
   for (const array_block *block : operands) {
     if (block) {
-      scalar_id own = kind_of_numbers("clip", block->type).scalar;
+      scalar_id own = kind_of_numbers("clip", elements_of_rows(block->type)).scalar;
       common = common ? promote(*common, own) : own;
     }
   }
