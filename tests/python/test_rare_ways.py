@@ -1,12 +1,15 @@
 """Ways through the engine that few arrays take: other orders in memory, samples that mislead, rows with slots of their
 own that are long; against NumPy, plain lists, or the same values in the usual layout."""
 
+import ctypes
 import math
+import operator
+import pickle
 
 import numpy as np
 import pytest
 
-from dynd import nd
+from dynd import nd, ndt
 from support import bits
 
 NUMBERS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
@@ -262,6 +265,15 @@ def test_ranges_whose_step_is_larger_than_all():
 # ---- what is refused
 
 
+class Wrong:
+    def __dynd_array__(self):
+        return 5
+
+
+class Address(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p)]
+
+
 REFUSED = {
     "with_field: values of strided . strided . int32 do not broadcast to strided . var . {x: int32}": lambda: nd.with_field(
         nd.array([[{"x": 1}], [{"x": 2}, {"x": 3}]]), "y", nd.array([[1, 2], [3, 4]])
@@ -277,6 +289,23 @@ REFUSED = {
     ),
     "assign: elements of an array cannot be deleted": lambda: nd.array([1, 2], access="rw").__delitem__(0),
     "top_k: k is 3, but axis 0 has size 2": lambda: nd.top_k(nd.array([[1, 2], [3, 4]]), 3, axis=0),
+    "assign: expected an nd.array, not list": lambda: nd.assign([1], 2),
+    "pickle: only arrays of scalars can be pickled, not strided . string": lambda: pickle.dumps(nd.array(["a"])),
+    "sum: more axes than an array has": lambda: nd.sum(nd.array([1]), axis=tuple(range(100))),
+    "Wrong.__dynd_array__ returns no array": lambda: nd.array(Wrong()),
+    "array: cannot make 2 . 2 . int32 from strided . int32: the dimensions differ": lambda: nd.array(nd.array([1, 2]), type="2 * 2 * int32"),
+    "array: cannot make 2 . int32 from strided . var . int32: the dimensions differ": lambda: nd.array(
+        nd.array([[1, 2], [3]]), type="2 * int32"
+    ),
+    "asarray: no type for elements of format 'c' and 1 bytes": lambda: nd.asarray(memoryview(b"abcd").cast("c")),
+    "asarray: no type for elements of format .* and 8 bytes": lambda: nd.asarray((Address * 2)()),
+    "array: no type for elements of NumPy's dtype datetime64.Y.": lambda: nd.array(np.array(["2020"], "M8[Y]")),
+    "reduce: identity must be one value": lambda: nd.reduce(nd.add, nd.array([[1, 2], [3]]), axis=1, identity=[1, 2]),
+    "reduce: less of int32 gives bool, which it cannot go on with": lambda: nd.reduce(nd.less, nd.array([[1, 2], [3]]), axis=1),
+    "index: an index with rows of its own stands alone, beside slices": lambda: nd.array([[[1, 2], [3]], [[4]]])[
+        nd.array([0, 1]), nd.array([[0], [0]], type="2 * var * int64")
+    ],
+    "datashape: a struct has at least one field": lambda: nd.array([1], type=[]),
     "top_k: k is negative: -1": lambda: nd.top_k(nd.array([[1, 2], [3, 4]]), -1, axis=0),
 }  # fmt: skip
 
@@ -292,3 +321,77 @@ def test_a_list_is_close_to_an_array():
     assert nd.isclose([1.0, 2.5], a).tolist() == nd.isclose(a, [1.0, 2.5]).tolist() == [True, False]
     assert nd.isclose(1, a).tolist() == [True, False]
     assert nd.isclose([1.1, 2.0], a, rtol=0.2).tolist() == [True, True]
+
+
+# ---- texts in each kind of memory
+
+
+TEXTS = ["", "a", "ab", "b", "ä", "abc", "abd", "zz", "a"]
+TEXT_KINDS = {
+    "immutable": lambda texts: nd.array(texts),
+    "writable": lambda texts: nd.array(texts, access="rw"),
+    "reversed": lambda texts: nd.array(texts[::-1])[::-1],
+    "of fields": lambda texts: nd.array([{"n": i, "t": text} for i, text in enumerate(texts)]).t,
+    "rewritten": lambda texts: rewritten(texts),
+    "fixed": lambda texts: nd.array(texts, type=f"{len(texts)} * fixed_string[6]"),
+    "of rows": lambda texts: nd.flatten(nd.array([texts[:2], [], texts[2:]])),
+}
+
+
+def rewritten(texts):
+    """Each text has memory of its own, in another order than the texts."""
+    a = nd.array(["long before"] * len(texts), access="rw")
+    for i in reversed(range(len(texts))):
+        a[i] = texts[i]
+    return a
+
+
+@pytest.mark.parametrize("left", TEXT_KINDS)
+@pytest.mark.parametrize("right", TEXT_KINDS)
+def test_texts_of_any_two_kinds_are_compared(left, right):
+    firsts, seconds = [a for a in TEXTS for _ in TEXTS], TEXTS * len(TEXTS)
+    a, b = TEXT_KINDS[left](firsts), TEXT_KINDS[right](seconds)
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        compare = getattr(operator, name)
+        expected = [compare(x.encode(), y.encode()) for x, y in zip(firsts, seconds)]
+        assert compare(a, b).tolist() == expected
+        assert compare(nd.unflatten(a, [9] * 9), nd.unflatten(b, [9] * 9)).tolist() == np.reshape(expected, (9, 9)).tolist()
+        assert compare(a, TEXT_KINDS[right](["ab"])).tolist() == [compare(x.encode(), b"ab") for x in firsts]
+        assert compare(TEXT_KINDS[left](["ab"]), b).tolist() == [compare(b"ab", y.encode()) for y in seconds]
+
+
+# ---- numbers among other values, types among bindings
+
+
+def test_numbers_of_the_library_in_lists():
+    for values in ([nd.array(1), nd.array(2.5)], [1, nd.array(2.5)], [nd.array(1.0), 2.5], [nd.array(1, type="int8"), nd.array(2.5)]):
+        found = nd.array(values)
+        assert found.tolist() == [1.0, 2.5] and found.type == "strided * float64"
+        assert (nd.array([1.0, 2.0]) + values).tolist() == [2.0, 4.5]
+    assert nd.array([nd.array(True), nd.array(False)]).type == "strided * bool"
+    assert nd.array([[nd.array(1, type="int16")], [2, nd.array(3, type="int64")]]).tolist() == [[1], [2, 3]]
+
+
+def test_bindings_are_a_mapping():
+    found = ndt.type("3 * var * int32").match("N * var * T")
+    assert dict(found.items()) == {"N": 3, "T": ndt.type("int32")} == dict(zip(found.keys(), found.values()))
+    assert list(found) == list(found.keys()) and len(list(found.values())) == 2
+    assert found == ndt.type("3 * var * int32").match("N * var * T") and found == {"N": 3, "T": ndt.type("int32")}
+    assert found != ndt.type("4 * var * int32").match("N * var * T") and found != {"N": 3}
+    refused = ndt.type("3 * int32").match("N * var * T")
+    assert not refused and refused != found and found != refused and refused != {}
+
+
+@pytest.mark.parametrize("scalar", ["complex64", "complex128", "float32", "float64"])
+def test_blocks_that_are_copied_for_kernels(scalar):
+    """Those that are not in C order, of each width."""
+    rng = np.random.default_rng(7)
+    f, det = nd.from_ufunc(np.matmul), nd.from_ufunc(np.linalg._umath_linalg.det)
+    for shape in ((1, 1), (3, 3), (5, 5), (40, 40)):
+        x = (rng.integers(-3, 4, (4, *shape)) + (1j if "complex" in scalar else 0) * rng.integers(-3, 4, (4, *shape))).astype(scalar)
+        for view in (x, x.transpose(0, 2, 1), x[:, ::-1], x[::-1, :, ::-1], np.asfortranarray(x), np.repeat(x, 2, axis=2)[:, :, ::2]):
+            a = nd.asarray(view)
+            assert np.allclose(np.asarray(f(a, a)), view @ view, rtol=1e-4)
+            assert np.allclose(np.asarray(f(a, nd.array(x))), view @ x, rtol=1e-4)
+            if shape[0] < 9:
+                assert np.allclose(np.asarray(det(a)), np.linalg.det(view), rtol=1e-3, atol=1e-2)
