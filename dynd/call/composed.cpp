@@ -126,11 +126,6 @@ array no_bound(bool above, array_block *const (&operands)[3]) {
 }
 
 array clip(array a, const clip_bounds &bounds) {
-  const array all[] = {a, bounds.min, bounds.max};
-  if (has_missing_rows(all)) {
-    missing_rows rows("clip", all);
-    return rows.restored(clip(rows.operand(0), {rows.operand(1), rows.operand(2)}));
-  }
   array_block *const given[3] = {a.get(), bounds.min.get(), bounds.max.get()};
   array low = bounds.min ? bounds.min : no_bound(false, given), high = bounds.max ? bounds.max : no_bound(true, given);
   return clip(std::move(a), std::move(low), std::move(high));
