@@ -122,13 +122,13 @@ def test_rows_in_rows(name, threads):
     same_bits(f(deep)[:40], f(plain))
 
 
-@pytest.mark.parametrize("step", [-1, 2, -3])
-def test_long_rows_with_slots_of_their_own(step, threads):
-    rng = np.random.default_rng(6)
-    lengths = [0, 5, 120_000, 1, 33_000 * abs(step), 32_768, 32_769 * abs(step)]
+@pytest.mark.parametrize("part", [slice(None, None, -1), slice(None, None, 2), slice(1, None), slice(2, -1), slice(-40_000, None)], ids=str)
+def test_long_rows_with_slots_of_their_own(part, threads):
+    rng, step = np.random.default_rng(6), abs(part.step or 1)
+    lengths = [0, 5, 120_000, 1, 33_000 * step, 32_768, 32_769 * step, 32_769]
     x = rng.standard_normal(sum(lengths))
-    cut = nd.unflatten(nd.array(x), lengths)[:, ::step]
-    plain = nd.array([row[::step] for row in np.split(x, np.cumsum(lengths)[:-1])], type="strided * var * float64")
+    cut = nd.unflatten(nd.array(x), lengths)[:, part]
+    plain = nd.array([row[part] for row in np.split(x, np.cumsum(lengths)[:-1])], type="strided * var * float64")
     for function in (nd.std, nd.var, nd.mean, nd.sum):
         for keywords in ({}, {"keepdims": True}) + (({"correction": 1},) if function in (nd.std, nd.var) else ()):
             same_bits(function(cut, axis=1, **keywords), function(plain, axis=1, **keywords))
@@ -193,6 +193,20 @@ def test_zips_of_rows_that_were_cut():
     ]
     left, right = nd.broadcast_arrays(a[:, :1], b)
     assert left.tolist() == [row[-1:] * len(row) for row in rows] and right.tolist() == b.tolist()
+
+
+def test_rows_of_which_each_may_stretch():
+    x, y = [[1], [1, 2, 3], [], [7]], [[1, 2], [5], [], [9]]
+    wide = [[(p[i % len(p)], q[i % len(q)]) for i in range(max(len(p), len(q)))] if p and q else [] for p, q in zip(x, y)]
+    for cut in (lambda a: a, lambda a: nd.array([row + [0] for row in a.tolist()])[:, :-1], lambda a: a[::-1]):
+        a, b = cut(nd.array(x)), cut(nd.array(y))
+        pairs = wide[::-1] if a.tolist() == x[::-1] else wide
+        left, right = nd.broadcast_arrays(a, b)
+        assert [left.tolist(), right.tolist()] == [[[p[k] for p in row] for row in pairs] for k in (0, 1)]
+        assert nd.zip({"x": a, "y": b}).tolist() == [[{"x": p, "y": q} for p, q in row] for row in pairs]
+        assert (a * 10 + b).tolist() == [[p * 10 + q for p, q in row] for row in pairs]
+        texts = nd.zip({"x": a.astype("string"), "y": b}).tolist()
+        assert texts == [[{"x": str(p), "y": q} for p, q in row] for row in pairs]
 
 
 def test_masks_that_may_be_missing():
@@ -274,6 +288,10 @@ class Address(ctypes.Structure):
     _fields_ = [("at", ctypes.c_void_p)]
 
 
+def sized(values):
+    return nd.array([{"x": values}], type="1 * {x: strided * int32}")
+
+
 REFUSED = {
     "with_field: values of strided . strided . int32 do not broadcast to strided . var . {x: int32}": lambda: nd.with_field(
         nd.array([[{"x": 1}], [{"x": 2}, {"x": 3}]]), "y", nd.array([[1, 2], [3, 4]])
@@ -306,6 +324,10 @@ REFUSED = {
         nd.array([0, 1]), nd.array([[0], [0]], type="2 * var * int64")
     ],
     "datashape: a struct has at least one field": lambda: nd.array([1], type=[]),
+    "concat: sizes inside of the elements differ: 2 and 1": lambda: nd.concat([sized([1, 2]), sized([1])], axis=0),
+    "where: sizes inside of the elements differ: 2 and 1": lambda: nd.where([True], sized([1, 2]), sized([1])),
+    "max: row 0 has no element that where= takes": lambda: nd.max(nd.array([[1, 2], [3]]), axis=1, where=False),
+    "max: row 1 has no element that where= takes": lambda: nd.max(nd.array([[1, 2], []]), axis=1, where=True),
     "top_k: k is negative: -1": lambda: nd.top_k(nd.array([[1, 2], [3, 4]]), -1, axis=0),
 }  # fmt: skip
 
