@@ -121,16 +121,11 @@ def test_several_keys_are_a_list_of_arrays_only():
     assert nd.groupby([1, 2], by=[nd.array(["a", "b"])]).keys.tolist() == [("a",), ("b",)]
 
 
-VALUES = {
+BITS = (8, 16, 32, 64)
+VALUES = {f"int{n}": lambda rng, n=n: rng.randint(-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in BITS}
+VALUES |= {f"uint{n}": lambda rng, n=n: rng.randint(0, 2**n - 1) for n in BITS}
+VALUES |= {
     "bool": lambda rng: rng.random() < 0.5,
-    "int8": lambda rng: rng.randint(-128, 127),
-    "uint8": lambda rng: rng.randint(0, 255),
-    "int16": lambda rng: rng.randint(-(2**15), 2**15 - 1),
-    "uint16": lambda rng: rng.randint(0, 2**16 - 1),
-    "int32": lambda rng: rng.randint(-(2**31), 2**31 - 1),
-    "uint32": lambda rng: rng.randint(0, 2**32 - 1),
-    "int64": lambda rng: rng.randint(-(2**63), 2**63 - 1),
-    "uint64": lambda rng: rng.randint(0, 2**64 - 1),
     "float16": lambda rng: rng.randint(-8, 8) / 4,
     "float32": lambda rng: rng.choice([0.0, -0.0, 1.5, -2.25, rng.randint(0, 100) / 8]),
     "float64": lambda rng: rng.choice([0.0, -0.0, NAN, math.inf, -2.25, rng.randint(0, 100) / 8]),

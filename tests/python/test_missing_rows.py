@@ -594,17 +594,3 @@ def test_as_awkward_array_has_it(name, seed):
     values = [random_rows(rng, optional, TYPES["float64"]) for _ in range(rng.randint(1, 5))] + [[[1.5]] if optional[1:] else [1.5]]
     ours, theirs = AWKWARD[name]
     same(ours(array_of(rng, values, optional, "float64")), theirs(ak.Array(values)).tolist())
-
-
-@pytest.mark.parametrize("scalar", ["int16", "uint64", "float32", "?int32", "?float64"])
-def test_clip_with_one_bound(scalar):
-    rows = [[1, 5, 9], None, [], [7]]
-    a = nd.array(rows, type=f"4 * ?var * {scalar}")
-    plain = nd.fill_missing(a, [])
-    column, text = nd.array([[2], [3], [4], [8]]), f"4 * ?var * {scalar}"
-    for bounds in ({"min": 4}, {"max": 6}, {"min": 4, "max": 6}, {"min": column}, {"max": column}, {"min": a}, {"max": a}):
-        found = nd.clip(a, **bounds)
-        others = {name: nd.fill_missing(b, []) if b is a else b for name, b in bounds.items()}
-        expected = nd.clip(plain, **others).tolist()
-        assert found.tolist() == [None if row is None else own for row, own in zip(rows, expected)]
-    assert str(nd.clip(a, min=4).type) == text and a.clip(max=6).tolist() == [[1, 5, 6], None, [], [6]]
