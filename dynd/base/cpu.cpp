@@ -35,6 +35,16 @@ size_t third_cache_size() {
   return cache_size(_SC_LEVEL3_CACHE_SIZE, 32 * megabyte);
 }
 
+// Bytes that the environment says, for experiments and tests.
+void take_setting(const char *name, size_t &bytes) {
+  const char *text = std::getenv(name);
+  char *end = nullptr;
+  unsigned long long given = text ? std::strtoull(text, &end, 10) : 0;
+  if (text && end != text && *end == 0) {
+    bytes = size_t(given);
+  }
+}
+
 cpu_tuning tune() {
   size_t second = cache_size(_SC_LEVEL2_CACHE_SIZE, megabyte), third = third_cache_size();
   bool intel = false;
@@ -50,13 +60,8 @@ cpu_tuning tune() {
   // Intel's prefetchers begin anew at every page: five streams gain 1.2 times. AMD's do not need help.
   tuning.prefetch_from = intel ? second : SIZE_MAX;
   tuning.prefetch_distance = 1024;
-  if (const char *text = std::getenv("DYND_STREAM_BYTES")) {
-    char *end;
-    unsigned long long bytes = std::strtoull(text, &end, 10);
-    if (end != text && *end == 0) {
-      tuning.stream_from = size_t(bytes);
-    }
-  }
+  take_setting("DYND_STREAM_BYTES", tuning.stream_from);
+  take_setting("DYND_PREFETCH_BYTES", tuning.prefetch_from);
   return tuning;
 }
 

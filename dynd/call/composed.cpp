@@ -112,7 +112,7 @@ array no_bound(bool above, array_block *const (&operands)[3]) {
   std::optional<scalar_id> common;
   for (const array_block *block : operands) {
     if (block) {
-      scalar_id own = kind_of_numbers("clip", block->type).scalar;
+      scalar_id own = kind_of_numbers("clip", elements_of_rows(block->type)).scalar;
       common = common ? promote(*common, own) : own;
     }
   }
@@ -126,11 +126,6 @@ array no_bound(bool above, array_block *const (&operands)[3]) {
 }
 
 array clip(array a, const clip_bounds &bounds) {
-  const array all[] = {a, bounds.min, bounds.max};
-  if (has_missing_rows(all)) {
-    missing_rows rows("clip", all);
-    return rows.restored(clip(rows.operand(0), {rows.operand(1), rows.operand(2)}));
-  }
   array_block *const given[3] = {a.get(), bounds.min.get(), bounds.max.get()};
   array low = bounds.min ? bounds.min : no_bound(false, given), high = bounds.max ? bounds.max : no_bound(true, given);
   return clip(std::move(a), std::move(low), std::move(high));

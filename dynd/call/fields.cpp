@@ -70,9 +70,6 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
   }
   space shape;
   broadcast_space(name, operands, shape);
-  if (!std::all_of(shape.slots.begin(), shape.slots.end(), [](const space_slots &s) { return bool(s.run); })) {
-    make_slots(shape, measure_rows(name, operands, shape));
-  }
   for (array &a : evaluated) {
     if (shape.nvar == 0 && a->slot_stream(a.ndim()) == 0) { // rows that meet one size become strided, as in a sum
       bool same = a.ndim() == shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size());

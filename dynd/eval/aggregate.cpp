@@ -75,12 +75,9 @@ void check_broadcasts(const char *name, const space_operands &operands, const ch
   all.push_back(own);
   broadcast_space(name, all, shape);
   bool same = shape.ndim == before.ndim && std::equal(shape.size, shape.size + shape.ndim, before.size);
-  intptr_t wanted = shape.count(); // -1: rows that nothing stretches
-  intptr_t count = before.count() < 0 && wanted >= 0 ? nd::count_elements(*operands[0].block) : before.count();
   for (int s = 0; s < shape.nvar && same; s++) {
     const space_slots &rows = before.slots[size_t(s)], &all_rows = shape.slots[size_t(s)];
-    same = rows.run && all_rows.run ? same_row_lengths(rows.run, rows.owner.get(), all_rows.run, all_rows.owner.get())
-                                    : wanted < 0 || count == wanted;
+    same = same_row_lengths(rows.run, rows.owner.get(), all_rows.run, all_rows.owner.get());
   }
   if (!same) {
     fail(error_kind::broadcast, std::string(name) + ": " + keyword + " of shape " + space_text(own) +

@@ -192,20 +192,13 @@ void combine_sums(const row_call &call, scalar_id type, const settings &how, con
 
 } // namespace
 
-bool has_long_rows(const space &shape, array_block *operand) {
+bool has_long_rows(const space &shape) {
   int last = shape.ndim - 1;
   if (!shape.is_var(last)) {
     return shape.size[last] > block_elements;
   }
   const offsets_run &run = shape.slots[size_t(shape.slot_index[last])].run;
-  if (run) {
-    return run.rows > 0 && has_longer_row(run, 0, run.rows);
-  }
-  bool found = false;
-  stream_room room;
-  for_each_place(cursor::over_rows(*operand, room), last,
-                 [&](const cursor &row, const intptr_t *) { found |= row.size() > block_elements; });
-  return found;
+  return run.rows > 0 && has_longer_row(run, 0, run.rows);
 }
 
 bool combine_blocks(const row_call &call, scalar_id type, const settings &how, array_block *flat) {

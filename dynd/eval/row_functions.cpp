@@ -183,7 +183,7 @@ ref<array_block> try_delay(const row_call &call, scalar_id type, const space &sh
 ref<array_block> evaluate_last_axis(const row_call &call, scalar_id type, const settings &how) {
   fused_task fused(call.what.name, how);
   broadcast_space(call.what.name, {call.operand}, fused.t.shape);
-  bool in_blocks = is_variance(call.what.function) && has_long_rows(fused.t.shape, call.operand);
+  bool in_blocks = is_variance(call.what.function) && has_long_rows(fused.t.shape);
   if (ref<array_block> lazy = in_blocks ? ref<array_block>() : try_delay(call, type, fused.t.shape, how)) {
     return lazy;
   }

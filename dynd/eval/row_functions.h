@@ -71,7 +71,7 @@ deviations add_deviations(row_steps &s, uint8_t mean, bool with_sum);
 uint8_t finish_variance(row_steps &s, const row_operation &what, uint8_t squares, uint8_t count);
 
 /// Whether some row along the last axis is longer than a block.
-bool has_long_rows(const space &shape, array_block *operand);
+bool has_long_rows(const space &shape);
 /// The variances of the rows along the last axis, or of all as one row, to `flat`, one after another. False, and
 /// nothing has happened, where the elements of all operands do not follow each other in C order.
 bool combine_blocks(const row_call &call, scalar_id type, const settings &how, array_block *flat);

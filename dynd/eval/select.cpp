@@ -525,12 +525,22 @@ nd::array direct_points(const nd::array &a, std::span<const selector> selectors)
 
 } // namespace
 
+bool selects_in_one_row(const nd::array &a, std::span<const selector> selectors) {
+  auto is_integer = [](const selector &s) { return !s.array && s.plain.kind == nd::index::integer; };
+  auto first = std::find_if_not(selectors.begin(), selectors.end(), is_integer);
+  return a->type->var_count > 0 && first != selectors.begin() && first != selectors.end() && first->array &&
+         (is_mask(first->array->type) || first->array->type->var_count > 0);
+}
+
 nd::array select(const nd::array &a, std::span<const selector> selectors) {
   if (nd::array taken = direct_points(a, selectors)) {
     return taken;
   }
   if (selects_in_missing_rows(a, selectors)) {
     return select_in_missing_rows(a, selectors);
+  }
+  if (selects_in_one_row(a, selectors)) {
+    return select(nd::at(a, selectors[0].plain.at), selectors.subspan(1));
   }
   bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
   if (!arrays) {

@@ -163,7 +163,8 @@ void assign_to_selected(const nd::array &a, std::span<const selector> selectors,
     return assign_in_missing_rows(a, selectors, value, how);
   }
   bool arrays = std::any_of(selectors.begin(), selectors.end(), [](const selector &s) { return bool(s.array); });
-  if (!arrays && selectors[0].plain.kind == nd::index::integer) { // one outside of all rows is a view
+  bool outside = !arrays && selectors[0].plain.kind == nd::index::integer;
+  if (outside || selects_in_one_row(a, selectors)) { // an integer outside of all rows is a view
     return assign_to_selected(nd::at(a, selectors[0].plain.at), selectors.subspan(1), value, how);
   }
   index_expression e(a, selectors);

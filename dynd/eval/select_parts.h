@@ -34,6 +34,9 @@ bool check_index_type(const char *name, const nd::array &index);
 /// An index as int64, or options of it. A number that does not fit is out of bounds.
 nd::array index_numbers(const char *name, const nd::array &index, bool option);
 
+/// Whether integers come first and then a mask or an index with rows, a[i, mask]: it is of that row, a[i][mask].
+bool selects_in_one_row(const nd::array &a, std::span<const selector> selectors);
+
 /// Selections of which selects_in_missing_rows is true.
 nd::array select_in_missing_rows(const nd::array &a, std::span<const selector> selectors);
 void assign_in_missing_rows(const nd::array &a, std::span<const selector> selectors, const nd::array &value,

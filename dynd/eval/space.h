@@ -79,7 +79,8 @@ struct space_operand {
 };
 using space_operands = small_vector<space_operand, 8>;
 
-/// The space that these operands broadcast to. Row lengths are compared; new slots are made where rows stretch.
+/// The space that these operands broadcast to. Row lengths are compared; new slots are made where rows stretch, or do
+/// not follow each other: all slots of the space have a run.
 void broadcast_space(const char *operation, const space_operands &operands, space &result);
 
 inline constexpr const char *one_value_for_each_row_hint =

@@ -254,3 +254,17 @@ def test_type_errors(call, text):
 def test_settings_of_other_types(call):
     with pytest.raises(TypeError):
         call()
+
+
+@pytest.mark.parametrize("scalar", ["int16", "uint64", "float32", "?int32", "?float64"])
+def test_clip_with_one_bound_of_rows_that_may_be_missing(scalar):
+    rows = [[1, 5, 9], None, [], [7]]
+    a = nd.array(rows, type=f"4 * ?var * {scalar}")
+    plain = nd.fill_missing(a, [])
+    column, text = nd.array([[2], [3], [4], [8]]), f"4 * ?var * {scalar}"
+    for bounds in ({"min": 4}, {"max": 6}, {"min": 4, "max": 6}, {"min": column}, {"max": column}, {"min": a}, {"max": a}):
+        found = nd.clip(a, **bounds)
+        others = {name: nd.fill_missing(b, []) if b is a else b for name, b in bounds.items()}
+        expected = nd.clip(plain, **others).tolist()
+        assert found.tolist() == [None if row is None else own for row, own in zip(rows, expected)]
+    assert str(nd.clip(a, min=4).type) == text and a.clip(max=6).tolist() == [[1, 5, 6], None, [], [6]]

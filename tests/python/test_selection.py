@@ -542,3 +542,27 @@ def test_columns_of_many_rows(threads):
             a[:, [0, 7]]
     finally:
         nd.set_num_threads(before)
+
+
+def test_masks_and_indices_of_one_row():
+    rows, deep = [[1, 2, 3], [4], []], [[[1, 2]], [[3, 4], [5, 6, 7]]]
+    for i in (0, 1, -1, -3):
+        for mask in ([x % 2 == 1 for x in rows[i]], [True] * len(rows[i]), [False] * len(rows[i])):
+            by = nd.array(mask, type=f"{len(mask)} * bool")
+            assert nd.array(rows)[i, by].tolist() == [x for x, m in zip(rows[i], mask) if m]
+            a, expected = nd.array(rows, access="rw"), [list(row) for row in rows]
+            a[i, by] = 9
+            expected[i] = [9 if m else x for x, m in zip(rows[i], mask)]
+            assert a.tolist() == expected
+    mask = nd.array([[True, False], [False, True, True]])
+    assert nd.array(deep)[1, mask].tolist() == nd.array(deep)[1][mask].tolist() == [[3], [6, 7]]
+    assert nd.array(deep)[1, 0, nd.array([False, True])].tolist() == [4]
+    index = nd.array([[1, 1], [-1]])
+    assert nd.array(deep)[1, index].tolist() == nd.array(deep)[1][index].tolist() == [[4, 4], [7]]
+    a = nd.array(deep, access="rw")
+    a[1, mask] = 0
+    assert a.tolist() == [[[1, 2]], [[0, 4], [5, 0, 0]]]
+    with pytest.raises(IndexError):
+        nd.array(rows)[0, nd.array([True])]
+    with pytest.raises(IndexError):
+        nd.array(rows)[3, nd.array([True])]

@@ -94,6 +94,10 @@ TEST(Functions, WithSettings) {
   EXPECT_EQ(text(nd::clip(a, {.min = 1.5})), "[[1.5, nan], [1.5]]");
   EXPECT_EQ(text(nd::clip(nd::array{1, 5}, {.max = 3})), "[1, 3]");
   EXPECT_EQ(text(nd::clip(nd::array{1, 5}, {.min = 2, .max = 3})), "[2, 3]");
+  nd::array rows = parse("3 * ?var * int32", "[[1, 5], [], [9]]"); // which may be missing
+  EXPECT_EQ(text(nd::clip(rows, {.min = 2})), "[[2, 5], [], [9]]");
+  EXPECT_EQ(text(nd::clip(rows, {.max = 6})), "[[1, 5], [], [6]]");
+  EXPECT_EQ(text(nd::clip(rows, {.min = 2, .max = 6})), "[[2, 5], [], [6]]");
   EXPECT_EQ(text(nd::isclose(a, a)), "[[True, False], [True]]");
   EXPECT_EQ(text(nd::isclose(a, a, 0, 0, true)), "[[True, True], [True]]");
   EXPECT_EQ(text(nd::isclose(nd::array{1, 2}, nd::array(1.25), 0, 0.25)), "[True, False]");

@@ -1,0 +1,45 @@
+"""Arrays larger than any cache: their results are stored past the caches, their operands are read ahead. Here small ones
+are treated so, and give the same bytes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import beyond_caches
+from dynd import nd
+
+HERE = Path(__file__).parent
+
+
+def digests(threads, **settings):
+    path = os.pathsep.join([str(HERE), *sys.path])
+    done = subprocess.run(
+        [sys.executable, str(HERE / "beyond_caches.py"), str(threads)],
+        env=os.environ | settings | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=170,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_streaming_stores_and_prefetching_change_no_byte():
+    far = digests(2, DYND_STREAM_BYTES="0", DYND_PREFETCH_BYTES="0", DYND_DIRECT="0")
+    near = beyond_caches.digests()
+    assert far.keys() == near.keys() and len(near) > 2000
+    assert [name for name in near if far[name] != near[name]] == []
+
+
+SHOWN = """
+from dynd import nd
+a = nd.array([1.5, 2.5] * 6000)
+print(nd.explain(lambda: (a * 2).eval()))
+"""
+
+
+def test_explain_says_that_stores_stream():
+    for bytes_, streams in (("0", True), ("100000000", False), ("7x", False), ("", False)):
+        done = subprocess.run(
+            [sys.executable, "-c", SHOWN], env=os.environ | {"DYND_STREAM_BYTES": bytes_}, capture_output=True, text=True
+        )
+        assert ("streaming stores" in done.stdout) == streams and "multiply" in done.stdout, done
