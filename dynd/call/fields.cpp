@@ -91,16 +91,16 @@ std::vector<array> in_common_shape(const char *name, std::span<const array> arra
 
 } // namespace
 
-std::vector<array> broadcast_arrays(std::span<const array> arrays) {
+std::vector<array> broadcast_arrays(std::span<const array> arrays, const char *name) {
   if (has_missing_rows(arrays)) {
-    missing_rows rows("broadcast_arrays", arrays);
-    std::vector<array> found = broadcast_arrays(rows.operands());
+    missing_rows rows(name, arrays);
+    std::vector<array> found = broadcast_arrays(rows.operands(), name);
     for (array &one : found) {
       one = rows.restored(one);
     }
     return found;
   }
-  return arrays.empty() ? std::vector<array>() : in_common_shape("broadcast_arrays", arrays);
+  return arrays.empty() ? std::vector<array>() : in_common_shape(name, arrays);
 }
 
 array zip(std::span<const std::string> names, std::span<const array> arrays) {

@@ -142,7 +142,7 @@ template <class T> array counts_of_rows(const number_rows &from, const number_ro
 // Weights in the shape of the array.
 array weights_like(const array &a, const array &weights) {
   array whole = one_size_outside(a), both[] = {whole, weights};
-  std::vector<array> shaped = broadcast_arrays(both);
+  std::vector<array> shaped = broadcast_arrays(both, name);
   if (shaped[0].ndim() != whole.ndim() || shaped[0].element_count() != whole.element_count()) {
     fail(error_kind::broadcast, "histogram: the weights must have the shape of the array, or broadcast to it");
   }

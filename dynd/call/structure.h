@@ -53,8 +53,8 @@ array rolling(const array &a, intptr_t window, int axis = -1);
 /// The lengths of runs of equal elements of the axis, which may be rows; int64.
 array run_lengths(const array &a, int axis = -1);
 
-/// All arrays in their common shape.
-std::vector<array> broadcast_arrays(std::span<const array> arrays);
+/// All arrays in their common shape. `name`: whose error it is where they have none.
+std::vector<array> broadcast_arrays(std::span<const array> arrays, const char *name = "broadcast_arrays");
 /// Structs (or without names, tuples) of elements of arrays, which are broadcast; views where no rows stretch.
 array zip(std::span<const std::string> names, std::span<const array> arrays);
 /// The fields of structs or tuples, as views.
