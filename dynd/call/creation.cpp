@@ -50,9 +50,35 @@ array dense(const type_data *type, const intptr_t *size, const array &value, acc
   return array(std::move(block));
 }
 
+// Each number in a struct; texts and rows stay without elements.
+void fill_numbers(const array &element, const array &value) {
+  for (int i = 0; i < element.type().dtype()->nfields; i++) {
+    array one = field(element, i);
+    element_kind kind;
+    if (find_element_kind(one->type->dtype, kind) && one->type->var_count == 0) {
+      assign(one.get(), value.get());
+    } else {
+      fill_numbers(one, value);
+    }
+  }
+}
+
+// The value as it is assigned to elements of the type: a number to a struct is one to all of its numbers.
+array value_for(ndt::type dtype, const array &value) {
+  ndt::type element(without_options(dtype.get()));
+  element_kind kind;
+  if (element->nfields == 0 || value.ndim() > 0 || !find_element_kind(value->type->dtype, kind) || kind.option) {
+    return value;
+  }
+  array made = empty(element, nullptr);
+  fill_numbers(made, value);
+  return made;
+}
+
 // What was made to be written, with the value in all its elements.
 array assigned(const array &made, const array &value, access_mode access) {
-  assign(made.get(), value.get());
+  array own = value_for(made.type().dtype(), value);
+  assign(made.get(), own.get());
   return access == access_mode::readwrite ? made : array(copy_values(made.get(), access));
 }
 

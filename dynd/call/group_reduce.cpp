@@ -198,9 +198,14 @@ void make_means(std::span<const reduction_step> steps, group_folds &folds, intpt
 } // namespace
 
 bool groups::takes(aggregate_id what, const array &values, int axis) {
+  const type_data *type = values ? values->type : nullptr;
+  int ndim = type ? type->ndim : axis + 1;
+  for (; type && ndim <= axis && has_missing_rows(type); ndim += type->ndim) { // the rows of the keys are
+    type = type->dtype->element;
+  }
   switch (what) {
   case aggregate_id::count:
-    return !values || values.ndim() == axis + 1;
+    return ndim == axis + 1;
   case aggregate_id::sum:
   case aggregate_id::prod:
   case aggregate_id::min:
@@ -217,8 +222,7 @@ bool groups::takes(aggregate_id what, const array &values, int axis) {
   }
   element_kind kind;
   bool ordered = what == aggregate_id::min || what == aggregate_id::max;
-  return values.ndim() == axis + 1 && find_element_kind(values->type->dtype, kind) &&
-         !(ordered && is_complex(kind.scalar));
+  return ndim == axis + 1 && find_element_kind(type->dtype, kind) && !(ordered && is_complex(kind.scalar));
 }
 
 std::vector<array> groups::reduce(std::span<const group_reduction> reductions) const {

@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/call/group_keys.h"
 #include "dynd/eval/gather.h"
+#include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -50,7 +51,8 @@ struct groups::state {
   array like; // compact down to the axis: what the groups are of
   int axis = 0;
   key_groups keys;
-  new_offsets first{0}; // of each row of the axis, its first group; within rows only
+  new_offsets first{0};                        // of each row of the axis, its first group; within rows only
+  std::unique_ptr<const missing_rows> missing; // where rows of the keys may be that
   std::mutex lock;
   std::shared_ptr<const group_order> order; // once it is asked for; changed with the lock
 
@@ -73,8 +75,12 @@ groups::groups(std::span<const array> by, std::span<const std::string> names, bo
   if (by.empty()) {
     fail(error_kind::value, "groupby: no keys are given");
   }
-  std::vector<array> columns, lists;
-  for (const array &keys : by) {
+  std::vector<array> given(by.begin(), by.end()), columns, lists;
+  if (int own = dynd::checked_axis(name, axis, rows_ndim(by[0]->type)); is_in_missing_rows(given, own)) {
+    state_->missing = std::make_unique<const missing_rows>(name, given, own);
+    given = state_->missing->operands();
+  }
+  for (const array &keys : given) {
     state_->axis = checked_axis(name, keys, axis);
     columns.push_back(compact(keys, state_->axis));
     if (keys.ndim() != state_->axis + 1) {
@@ -98,10 +104,21 @@ intptr_t groups::count() const { return state_->keys.count(); }
 array groups::keys() const { return shaped(state_->keys.keys); }
 
 array groups::shaped(const array &list) const {
-  return state_->axis == 0 ? list : assemble(state_->like, state_->axis, {state_->first}, list);
+  return state_->axis == 0 ? list : in_rows(assemble(state_->like, state_->axis, {state_->first}, list));
 }
 
-array groups::values_list(const array &values) const {
+// A result, missing where a row of the keys is.
+array groups::in_rows(const array &result) const {
+  return state_->missing ? state_->missing->restored(result) : result;
+}
+
+// The reverse: without elements where a row is missing.
+array groups::plain_rows(const array &a) const {
+  return is_in_missing_rows({&a, 1}, state_->axis) ? missing_rows(name, a, state_->axis).operand() : a;
+}
+
+array groups::values_list(const array &given) const {
+  array values = plain_rows(given);
   if (values.ndim() <= state_->axis) {
     fail(error_kind::value, "groupby: values of " + std::to_string(values.ndim()) +
                                 " dimension(s) are grouped along axis " + std::to_string(state_->axis));
@@ -118,13 +135,14 @@ array groups::rows(const array &values) const {
   if (state_->axis == 0) {
     return assemble({}, 0, {count(), order->offsets}, sorted);
   }
-  return assemble(state_->like, state_->axis, {state_->first, order->offsets}, sorted);
+  return in_rows(assemble(state_->like, state_->axis, {state_->first, order->offsets}, sorted));
 }
 
 array groups::spread(const array &of_groups) const {
-  array whole = compact(of_groups, checked_axis(name, of_groups, state_->axis)), list = list_of(whole, state_->axis);
+  array values = plain_rows(of_groups);
+  array whole = compact(values, checked_axis(name, values, state_->axis)), list = list_of(whole, state_->axis);
   if (state_->axis > 0) {
-    check_outside(name, {keys(), whole}, state_->axis + 1);
+    check_outside(name, {plain_rows(keys()), whole}, state_->axis + 1);
   }
   if (list.size(0) != count()) {
     fail(error_kind::value,
@@ -141,10 +159,11 @@ array groups::spread(const array &of_groups) const {
     });
   });
   array spread = gather(name, list, places);
-  return assemble(state_->like, state_->axis + 1, {}, spread);
+  return in_rows(assemble(state_->like, state_->axis + 1, {}, spread));
 }
 
-array groups::restored(const array &rows) const {
+array groups::restored(const array &given) const {
+  array rows = plain_rows(given);
   int inside = state_->axis + 1;
   array whole = compact(rows, checked_axis(name, rows, inside));
   std::shared_ptr<const group_order> order = state_->ordered();
@@ -158,7 +177,7 @@ array groups::restored(const array &rows) const {
     }
   });
   array list = gather(name, list_of(whole, inside), places);
-  return assemble(state_->like, inside, {}, list);
+  return in_rows(assemble(state_->like, inside, {}, list));
 }
 
 const key_groups &groups::by_slots() const { return state_->keys; }

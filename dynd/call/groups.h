@@ -55,6 +55,8 @@ private:
   array values_list(const array &values) const;
   const key_groups &by_slots() const;
   array shaped(const array &list) const;
+  array in_rows(const array &result) const;
+  array plain_rows(const array &a) const;
   std::shared_ptr<state> state_;
 };
 

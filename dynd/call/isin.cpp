@@ -2,16 +2,20 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "dynd/base/errors.h"
+#include "dynd/call/group_keys.h"
 #include "dynd/call/key_lists.h"
 #include "dynd/call/selection.h"
+#include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/fusion.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"
+#include "dynd/type/common.h"
 
 namespace dynd::nd {
 
@@ -116,6 +120,31 @@ void find_texts(const array &list, const array &values, bool invert, char *to) {
   find_keys(texts.size(0), text_reader(texts), wanted.size(0), text_reader(wanted), invert, to);
 }
 
+// Structs: the values and the elements are grouped together. What has NaN in it is equal to nothing.
+void find_structs(const array &list, const array &values, bool invert, char *to) {
+  const array both[] = {values, list};
+  key_groups groups = group_keys("isin", concat(both)).in_order();
+  array_block *const same[] = {list.get(), list.get()};
+  array equal = native_list(array(evaluate(arithmetic::equal, {same, 2})), scalar_id::bool_, false);
+  const char *itself = equal->values().address;
+  std::vector<char> among(size_t(groups.slots));
+  intptr_t first = values.size(0);
+  groups.with_slots([&](auto slot) {
+    for (intptr_t i = 0; i < first; i++) {
+      among[size_t(slot(i))] = 1;
+    }
+    in_pieces("isin", list.size(0), [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = (among[size_t(slot(first + i))] && itself[i]) != invert;
+      }
+    });
+  });
+}
+
+bool are_structs(const type_data *a, const type_data *b) {
+  return without_options(a)->nfields > 0 && without_options(b)->nfields > 0 && common_element(a, b);
+}
+
 } // namespace
 
 array isin(const array &a, const array &values, bool invert) {
@@ -125,10 +154,11 @@ array isin(const array &a, const array &values, bool invert) {
   }
   element_kind kind, of_values;
   bool numbers = find_element_kind(a->type->dtype, kind) && find_element_kind(values->type->dtype, of_values);
-  if (!numbers && !are_like_texts(a->type->dtype, values->type->dtype)) {
+  bool structs = are_structs(a->type->dtype, values->type->dtype);
+  if (!numbers && !structs && !are_like_texts(a->type->dtype, values->type->dtype)) {
     fail(error_kind::type, "isin: " + std::string(a.type().dtype().str()) + " among " +
                                std::string(values.type().dtype().str()) +
-                               ": only numbers, texts and bytes are looked up");
+                               ": only numbers, texts, bytes and structs are looked up, among their own kind");
   }
   array whole = compact(a, a.ndim() - 1), list = list_of(whole, a.ndim() - 1);
   bool option = a->type->dtype->kind == type_kind::option;
@@ -138,7 +168,7 @@ array isin(const array &a, const array &values, bool invert) {
     find_numbers(inside, kind.scalar, values, invert, to);
   } else {
     array known = drop_missing(list_of(compact(values, values.ndim() - 1), values.ndim() - 1));
-    find_texts(inside, known, invert, to);
+    structs ? find_structs(inside, known, invert, to) : find_texts(inside, known, invert, to);
   }
   found = option ? join_options(found, native_list(validity_of(list), scalar_id::bool_)) : found;
   if (a.ndim() == 0) {

@@ -253,7 +253,28 @@ array to_dense(const array &a, intptr_t width, const array &value, int axis) {
   return assemble(parts.whole, parts.axis, {width}, resized("to_dense", parts, rows, value));
 }
 
+namespace {
+
+// A missing row has no elements, whatever its length is.
+array from_dense_rows(const array &a, const array &lengths, int along) {
+  missing_rows rows("from_dense", a, along);
+  const array *valid = rows.validity(along);
+  array own = lengths;
+  if (valid && lengths.ndim() == along && lengths.element_count() == valid->element_count()) {
+    array none = int64_t(0);
+    array_block *const operands[] = {valid->get(), lengths.get(), none.get()};
+    own = converted_for("from_dense", "lengths", array(evaluate(logic::chosen, {operands, 3})),
+                        ndt::make_scalar(scalar_id::int64));
+  }
+  return rows.restored(from_dense(rows.operand(), own, along));
+}
+
+} // namespace
+
 array from_dense(const array &a, const array &lengths, int axis) {
+  if (int own = dynd::checked_axis("from_dense", axis, rows_ndim(a->type)); is_in_missing_rows({&a, 1}, own)) {
+    return from_dense_rows(a, lengths, own);
+  }
   axis_parts parts("from_dense", one_size_outside(a), axis);
   array list = int_list("from_dense", "lengths", lengths.ndim() ? lengths : with_unit_axis(lengths, 0));
   if (lengths.ndim() != parts.axis || list.size(0) != parts.rows.count) {

@@ -2,6 +2,7 @@
 #include "dynd/eval/aggregate.h"
 
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "dynd/array/rows.h"
@@ -427,6 +428,21 @@ bool may_miss_rows(array_block *operand, const reduction_keywords &keywords) {
          (keywords.weights && has_missing_rows(keywords.weights->type));
 }
 
+// Where only NaN was skipped in a row, NaN is the value, as in rows that cannot be missing.
+nd::array nan_of_nothing_else(const aggregate &what, const nd::array &result, array_block *operand,
+                              const reduced_axes &axes, const reduction_keywords &keywords, const settings &how) {
+  element_kind kind = kind_of_numbers(what.name, result->type);
+  const aggregate *how_many = find_aggregate(
+      [](const aggregate &a) { return a.kind == aggregate_kind::count && a.part == folded_part::presence; });
+  reduction_keywords same{.keepdims = keywords.keepdims, .where = keywords.where, .align_left = keywords.align_left};
+  ref<array_block> count = evaluate(how_many->id, operand, false, axes, same, how);
+  ref<array_block> some = apply(logic::different, {count.get(), number_of(scalar_id::int64, 0).get()}, how);
+  ref<array_block> missing = apply(logic::missing, {result.get()}, how);
+  ref<array_block> only_nan = apply(logic::both, {missing.get(), some.get()}, how);
+  ref<array_block> value = number_of(kind.scalar, std::numeric_limits<double>::quiet_NaN());
+  return nd::array(apply(logic::chosen, {only_nan.get(), value.get(), result.get()}, how));
+}
+
 // Rows that are missing give what is missing, or are skipped where the axis is outside of them. What has no value for a
 // row without elements has none for a missing one; those that are there and empty are found afterwards.
 ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand, const reduced_axes &axes,
@@ -445,6 +461,10 @@ ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand
   keywords.empty_missing |= rows.has_inside(found.first());
   nd::array result(evaluate(what.id, rows.block(), false, axes, keywords, how));
   if (!asked && keywords.empty_missing && result.type().dtype()->kind == type_kind::option) {
+    element_kind kind = kind_of_numbers(what.name, rows.operand()->type);
+    if (what.nan == nan_rule::skipped && is_floating(kind.scalar)) {
+      result = nan_of_nothing_else(what, result, rows.block(), axes, keywords, how);
+    }
     const char *empty = keywords.where ? " has no element that where= takes" : " is empty";
     rows.check_results(what.name, result, found.first(), empty);
   }

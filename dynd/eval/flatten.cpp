@@ -138,6 +138,22 @@ bool has_equal_rows(const space &shape) {
                      [](const space_slots &slots) { return slots.run && length_of_rows(slots.run) >= 0; });
 }
 
+bool move_scanned_axis(task &t) {
+  bool ragged = false, moved[max_ndim] = {};
+  for (int d = t.scanned + 1; d < t.shape.ndim; d++) {
+    ragged |= t.shape.is_var(d);
+  }
+  if (ragged) {
+    align(t);
+    if (!make_rows_regular(t)) {
+      return false;
+    }
+  }
+  moved[t.scanned] = true;
+  move_to_end(t, moved);
+  return true;
+}
+
 bool make_rows_regular(task &t) {
   for (const lowered_operand &operand : t.lowered) {
     if (std::any_of(operand.slots, operand.slots + t.shape.ndim, [](int s) { return s >= 0; })) {

@@ -197,10 +197,12 @@ bool has_rows_of(const nd::array &a, const space &shape) {
   bool same = a.ndim() >= shape.ndim && std::equal(shape.size, shape.size + shape.ndim, a->size());
   for (int d = 0; d < shape.ndim && same; d++) {
     if (shape.is_var(d)) {
-      int s = a->slot_stream(d);
-      nd::array rows = rows_of(*a.get(), s) ? a : compact(a, d);
+      nd::array rows = rows_of(*a.get(), a->slot_stream(d)) ? a : compact(a, d); // then one size is outside
       const space_slots &slots = shape.slots[size_t(shape.slot_index[d])];
-      same = same_row_lengths(slots.run, slots.owner.get(), rows_of(*rows.get(), s), rows->streams()[s].owner);
+      int s = rows->slot_stream(d);
+      same = rows->is_var(d)
+                 ? same_row_lengths(slots.run, slots.owner.get(), rows_of(*rows.get(), s), rows->streams()[s].owner)
+                 : slots.run.content() == rows.size(d);
     }
   }
   return same;

@@ -100,9 +100,12 @@ bool is_about_an_element(error_kind kind) {
   error_kind kind = kind_of(status);
   std::string where;
   bool once = t.runs_once || (t.how.once && t.keep_lock);
-  if (is_about_an_element(kind) && !t.row_axes() && !once) {
+  if (is_about_an_element(kind) && !t.nreduced && !once) {
     space_of(t.operands[0], t.shape); // planning has used it up
     lower(t);
+    if (t.scans) {
+      move_scanned_axis(t);
+    }
     store_numbers(t);
     first_failure first = locate_failure(t);
     if (first.status) { // external code may fail only now and then
@@ -276,6 +279,21 @@ void keep_kernel(const task &t, const root_call &call, kept_kernel &to) {
   }
 }
 
+// An index in which that of the scanned axis is the last, as it is in the array that was asked for.
+//   "4, 7, 2", the axis 1: "4, 2, 7"
+std::string in_own_order(const task &t, const std::string &where) {
+  size_t last = where.rfind(", "), to = 0;
+  if (last == where.npos) {
+    return where;
+  }
+  for (int d = 0; d < t.scanned_as; d++) {
+    to = where.find(", ", to) + 2;
+  }
+  std::string others = where.substr(0, last) + ", ";
+  std::string text = others.insert(to, where.substr(last + 2) + ", ");
+  return text.substr(0, text.size() - 2);
+}
+
 } // namespace
 
 first_failure locate_failure(const task &t) {
@@ -301,6 +319,7 @@ first_failure locate_failure(const task &t) {
   }
   std::string where = call.is_outer_axis ? std::to_string(failed.index) + failed.path
                                          : failed.path.substr(std::min<size_t>(2, failed.path.size()));
+  where = t.scans ? in_own_order(t, where) : where;
   bool one = where.find(", ") == where.npos;
   found.where = found.status && !where.empty() ? "(" + where + (one ? ",)" : ")") : "";
   return found;

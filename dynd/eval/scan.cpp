@@ -28,6 +28,7 @@ struct typed_scan {
   bool include_initial = false;
   array_block *identity = nullptr; ///< what a fold begins with, a value of the accumulator's type
   bool folds = false;              ///< only the last values are wanted: they are never missing
+  int axis = 0;                    ///< that was asked for, also where another one is moved inside
 
   ndt::type result() const { return number_type(accumulator, element.option && !folds); }
 };
@@ -40,7 +41,8 @@ uint8_t identity_of(fused_task &fused, const typed_scan &typed) {
 
 // The program: the operand with what is lazy below it, then its running values, to `place`. A missing element counts as
 // the identity, but for complex numbers, which no product leaves alone, and in folds: there it is left out.
-void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, bool last_use, array_block *place) {
+void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, bool last_use, array_block *place,
+              int axis) {
   fused.claim({operand}, last_use ? 1 : 0, *operand, 1);
   fused.add_claimed();
   value_registers x = fused.registers_of(operand);
@@ -59,6 +61,8 @@ void add_scan(fused_task &fused, const typed_scan &typed, array_block *operand, 
   uint8_t initial = typed.identity ? fused.constant(typed.accumulator, typed.identity->values().address) : no_register;
   fused.add_output(p.scanned(typed.combine, value, initial, valid), place, stream);
   fused.t.scans = true;
+  fused.t.scanned = axis;
+  fused.t.scanned_as = typed.axis;
 }
 
 // ---- include_initial ----------------------------------------------------------------------------------------------
@@ -144,23 +148,18 @@ ref<array_block> try_scan(const typed_scan &typed, array_block *operand, bool la
     place = part_along(place, axis, 1, {});
     result->access = access_mode::immutable;
   }
-  add_scan(fused, typed, operand, last_use, place.get());
+  add_scan(fused, typed, operand, last_use, place.get(), axis);
   fused.lower_operands();
-  if (ragged_below) {
-    align(t);
-    if (!make_rows_regular(t)) {
-      return {};
-    }
+  if (!move_scanned_axis(t)) {
+    return {};
   }
-  bool moved[max_ndim] = {};
-  moved[axis] = true;
-  move_to_end(t, moved);
   fused.run();
   fused.finish();
   return typed.include_initial && !grows ? with_first(typed, result.get(), axis) : std::move(result);
 }
 
-ref<array_block> run_scan(const typed_scan &typed, array_block *operand, bool last_use, int axis, const settings &how) {
+ref<array_block> run_scan(typed_scan typed, array_block *operand, bool last_use, int axis, const settings &how) {
+  typed.axis = axis;
   bool ragged = operand->slot_stream(axis + 1) < operand->type->var_count; // below the axis
   bool shown = is_tracing(how) && axis < operand->ndim - 1;                // a trace shows the rows that are scanned
   if (!shown) {
@@ -292,15 +291,9 @@ const aggregate *aggregate_by(op_id combine) {
 } // namespace
 
 ref<array_block> as_one_row(array_block *operand) {
-  ref<array_block> copied = copy_values(operand, access_mode::immutable);
-  space shape;
-  shape.ndim = 1;
-  shape.size[0] = nd::count_elements(*operand);
-  ref<array_block> row = new_lazy_result(shape, ndt::type(operand->type->dtype));
-  for (int s = 0; s < row->nstreams; s++) {
-    row->streams()[s] = shared_stream(*copied, copied->type->var_count + s);
-  }
-  return row;
+  nd::array a(ref<array_block>::share(operand));
+  nd::array row = list_of(compact(a, a.ndim() - 1), a.ndim() - 1);
+  return ref<array_block>::share(row.get());
 }
 
 namespace {
@@ -329,6 +322,18 @@ nd::array last_along(const nd::array &a, int axis) {
   std::vector<nd::index> indices(size_t(axis), nd::index::whole());
   indices.push_back(nd::index::number(-1));
   return nd::at(a, indices);
+}
+
+// The identity in the type that is folded.
+ref<array_block> fold_start(array_block *identity, scalar_id type) {
+  if (identity->ndim > 0) {
+    fail(error_kind::type, "reduce: identity must be one value");
+  }
+  try {
+    return copy_values(identity, access_mode::immutable, ndt::make_scalar(type));
+  } catch (const error &e) {
+    fail(e.kind(), std::string("reduce: identity: ") + e.what());
+  }
 }
 
 // Elements that may be missing: then a row without them is no error, and those that are there are found afterwards.
@@ -366,10 +371,7 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
   }
   ref<array_block> row, value;
   if (identity) {
-    if (identity->ndim > 0) {
-      fail(error_kind::type, "reduce: identity must be one value");
-    }
-    value = copy_values(identity, access_mode::immutable, ndt::make_scalar(typed.accumulator));
+    value = fold_start(identity, typed.accumulator);
     typed.identity = value.get();
   }
   if (!axis) {
@@ -382,7 +384,8 @@ ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::o
   if (!typed.include_initial) {
     fail_if_empty(name, x.block, at);
   }
-  ref<array_block> running = run_scan(typed, x.block, x.last_use && !typed.element.option, at, how);
+  bool read_again = typed.element.option || operation_of(op).failure; // afterwards, or to find what failed
+  ref<array_block> running = run_scan(typed, x.block, x.last_use && !read_again, at, how);
   nd::array last = last_along(nd::array(std::move(running)), at);
   ref<array_block> result = copy_values(last.get(), access_mode::immutable);
   return identity || !typed.element.option ? result : missing_of_nothing(result, x.block, at, how);

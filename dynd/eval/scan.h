@@ -23,7 +23,7 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
 ref<array_block> fold_left(op_id op, array_block *operand, bool last_use, std::optional<int> axis,
                            array_block *identity, const settings &how = thread_settings());
 
-/// A copy of all elements as one row, in C order.
+/// All elements as one row, in C order; a view where they follow each other.
 ref<array_block> as_one_row(array_block *operand);
 
 /// The differences of neighbours along an axis, n times: a[1:] - a[:-1]. A row without elements stays so.

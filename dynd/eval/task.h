@@ -46,6 +46,8 @@ struct task {
   int nreduced = 0;        ///< axes that are one logical row
   bool one_row = false;    ///< all axes are, and the row may be cut for threads
   bool scans = false;      ///< the last axis is walked in its order: the program has a scan
+  int scanned = 0;         ///< the number of that axis before it became the last,
+  int scanned_as = 0;      ///< and in the array that was asked for, for messages
   bool assigns = false;    ///< an assignment: traces name its levels by source and destination
   bool one_thread = false; ///< it must be called on this thread only
   intptr_t each = 1;       ///< how many numbers the leaf goes through for an element; when threads are worth it
@@ -144,5 +146,7 @@ void permute(task &t, const int *axes);
 /// The axes for which `moved` is true become the last: in the task, not in the arrays, so that lazy operands are
 /// absorbed.
 void move_to_end(task &t, const bool *moved);
+/// The scanned axis of a lowered task becomes the last. False where ragged rows below it are not all of one length.
+bool move_scanned_axis(task &t);
 
 } // namespace dynd

@@ -54,7 +54,7 @@ private:
       } else if (!running) {
         std::memcpy(to(i), from(i), size);
       } else if (k_->scan().combine(to(i), running, from(i), nullptr, 1, nullptr)) {
-        return fail();
+        return fail(i);
       }
       running = missing && !running ? nullptr : to(i);
     }
@@ -122,12 +122,13 @@ private:
       std::memcpy(dst_, x_, n << log2_);
       return dynd_ok;
     }
-    return k_->scan().combine(dst_, before, x_, nullptr, n, nullptr) ? fail() : int(dynd_ok);
+    return k_->scan().combine(dst_, before, x_, nullptr, n, nullptr) ? fail(0) : int(dynd_ok);
   }
 
-  int fail() {
+  /// i: of the batch, where that is a row or a part of one, as it is when a failure is located.
+  int fail(size_t i) {
     const operation &o = operation_of(k_->at<step_details>(k_->details)[step_.number].op);
-    fail_element(frame_, 0, nullptr);
+    fail_element(frame_, i, nullptr);
     return report(frame_, dynd_error_value, "%s: %s", o.name, o.failure);
   }
 

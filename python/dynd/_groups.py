@@ -62,7 +62,7 @@ def _keys(by):
         return list(by), [_dynd.asarray(keys) for keys in by.values()], True
     if isinstance(by, str):
         raise TypeError(f"groupby: by must be an array with a key for each element, as a[{by!r}], not {by!r}")
-    several = isinstance(by, (list, tuple)) and len(by) > 0 and all(getattr(keys, "ndim", 0) > 0 for keys in by)
+    several = isinstance(by, (list, tuple)) and any(getattr(keys, "ndim", 0) > 0 for keys in by)
     return [], [_dynd.asarray(keys) for keys in (by if several else [by])], several
 
 
@@ -115,7 +115,7 @@ class GroupBy:
         inside = self._groups.axis + 1
         if axis is None:
             return inside
-        return axis + values.ndim + 1 if isinstance(axis, int) and axis < 0 else axis
+        return axis + _dynd.rows_ndim(values) + 1 if isinstance(axis, int) and axis < 0 else axis
 
     def _grouped(self, values):
         return self.__dynd_array__() if values is self._array else self._groups.rows(values)
@@ -195,8 +195,10 @@ class GroupBy:
             return self._groups.spread(getattr(self, _known(how))(values))
         column = self._column(values)
         result = _dynd.asarray(how(self._grouped(column)))
-        inside = self._groups.axis + 1
-        return self._groups.restored(result) if result.ndim > inside else self._groups.spread(result)
+        inside, ndim = self._groups.axis + 1, _dynd.rows_ndim(result)
+        if ndim < inside:
+            raise ValueError(f"groupby: transform: the function must return the rows, or one value for each, not {result!r}")
+        return self._groups.restored(result) if ndim > inside else self._groups.spread(result)
 
 
 def _known(how):

@@ -143,15 +143,26 @@ def _of_axes(name, function, a, axis, keepdims):
     if not isinstance(axis, (list, tuple)):
         return function(a, axis, keepdims)
     a = _dynd.asarray(a)
-    axes = [at + a.ndim if at < 0 else at for at in _dynd.integers(name, "axis", axis)]
-    if not axes or len(set(axes)) < len(axes) or not all(0 <= at < a.ndim for at in axes):
-        raise IndexError(f"{name}: {axis} are no axes of {a.ndim} dimension(s)")
-    kept = [at for at in range(a.ndim) if at not in axes]
-    a = _dynd.permute_dims(a, kept + sorted(axes))
-    for _ in axes[1:]:
-        a = _dynd.flatten(a, a.ndim - 1)
+    ndim = _dynd.rows_ndim(a)
+    axes = []
+    for given in _dynd.integers(name, "axis", axis):
+        at = given + ndim if given < 0 else given
+        if not 0 <= at < ndim:
+            raise IndexError(f"{name}: axis {given} is out of bounds for {ndim} dimension(s)")
+        if at in axes:
+            raise ValueError(f"{name}: axis {at} is given twice")
+        axes.append(at)
+    if not axes:
+        return function(_dynd.expand_dims(a, ndim), -1, False)  # each element is a row
+    if len(axes) in (1, ndim):
+        return function(a, axes[0] if len(axes) == 1 else None, keepdims)
+    kept = [at for at in range(ndim) if at not in axes]
+    order = kept + sorted(axes)
+    a = a if order == sorted(order) else _dynd.permute_dims(a, order)
+    for inside in range(ndim - 1, len(kept), -1):
+        a = _dynd.flatten(a, inside)
     found = function(a, -1, False)
-    outside = found.ndim - len(kept)  # an axis of several q
+    outside = _dynd.rows_ndim(found) - len(kept)  # an axis of several q
     for at in sorted(axes) if keepdims else ():
         found = _dynd.expand_dims(found, at + outside)
     return found

@@ -25,6 +25,14 @@ def _names(name, what, values):
     raise TypeError(f"{name}: {what} must be a name or several, not {values!r}")
 
 
+def _several(name, arrays):
+    """Arrays in a list or another iterable, as a list."""
+    try:
+        return list(arrays)
+    except TypeError:
+        raise TypeError(f"{name}: expected several arrays, not {arrays!r}") from None
+
+
 # ---- selection
 
 
@@ -122,7 +130,7 @@ def nth(a, i, axis=-1, *, empty=None):
 
 
 def isin(a, values, *, invert=False):
-    """Whether each element is among the values: numbers, compared exactly, or text.
+    """Whether each element is among the values: numbers, compared exactly, text, or structs, as one type.
 
     A missing element gives missing. NaN is equal to nothing.
 
@@ -223,8 +231,8 @@ def concat(arrays, axis=0):
     nd.array([[1, 2, 4], [3]], type="strided * var * int32")
     """
     if axis is None:
-        return _dynd.concat([flatten(a) for a in arrays], 0)
-    return _dynd.concat(list(arrays), axis)
+        return _dynd.concat([flatten(a) for a in _several("concat", arrays)], 0)
+    return _dynd.concat(_several("concat", arrays), axis)
 
 
 def stack(arrays, axis=0):
@@ -233,7 +241,7 @@ def stack(arrays, axis=0):
     >>> nd.stack([[[1, 2], [3]], [[4], []]])
     nd.array([[[1, 2], [3]], [[4], []]], type="strided * strided * var * int32")
     """
-    return _dynd.stack(list(arrays), axis)
+    return _dynd.stack(_several("stack", arrays), axis)
 
 
 def repeat(a, repeats, axis=None):
@@ -389,7 +397,7 @@ def _named(name, arrays):
     """The names of a dict, and the arrays."""
     if isinstance(arrays, dict):
         return _names(name, "the names", list(arrays)), list(arrays.values())
-    return [], list(arrays)
+    return [], _several(name, arrays)
 
 
 def cartesian(arrays, axis=1, *, nested=False):

@@ -114,6 +114,8 @@ void add_selection(nb::module_ &m) {
 
 void add_rows(nb::module_ &m) {
   m.def(
+      "rows_ndim", [](nb::handle a) { return rows_ndim(operand(a, "ndim")->type); }, nb::arg("a"));
+  m.def(
       "num",
       [](nb::handle a, nb::handle axis) { return wrapped(nd::num(operand(a, "num"), axis_number("num", axis))); },
       nb::arg("a").none(), nb::arg("axis").none());

@@ -502,3 +502,16 @@ def test_variance_of_nothing_with_a_correction():
         for before in range(3):
             nd.exp(nd.full(50, float(before))).sum()
             assert math.isnan(getattr(nd, name)(nothing, correction=1).tolist())
+
+
+def test_all_of_nothing_is_true_as_a_byte_too():
+    """Bools share the loops of uint8, whose largest number is 255."""
+    rows = nd.array([[True], [], [False]])
+    for found in (rows.all(axis=1), nd.all(rows + 0, axis=1), rows.all(axis=1, keepdims=True)):
+        assert np.asarray(found).view("uint8").ravel().tolist() == [1, 1, 0]
+        assert nd.unique(found).tolist() == nd.groupby([1, 2, 3], by=nd.flatten(found)).keys.tolist() == [False, True]
+    for sizes, axis in (((0,), None), ((0,), 0), ((3, 0), 1), ((0, 3), 0), ((3, 0), None)):
+        for scalar in ("bool", "float64", "int32"):
+            for keepdims in (False, True):
+                found = np.asarray(nd.zeros(sizes, scalar).all(axis=axis, keepdims=keepdims))
+                assert (found.view("uint8") == 1).all(), (sizes, axis, scalar)

@@ -329,3 +329,18 @@ def test_like_ragged_rows_whatever_their_layout(scalar):
     written = nd.full_like(nd.array(rows), one, access="rw")
     written[0] = [7, 8]
     assert nd.full_like(nd.array(rows), one).tolist()[0] == [one, one] and written.tolist()[1:] == [[], [one] * 3, [one]]
+
+
+def test_structs_of_zeros_and_ones():
+    element = "{x: int32, y: ?float64, z: {c: complex64, b: bool}, m: 2 * int8, s: string, r: var * int8}"
+    for made, one in ((nd.zeros(2, element), 0), (nd.ones(2, element), 1), (nd.full(2, 1, element), 1), (nd.zeros_like(nd.ones(2, element)), 0)):
+        wanted = {"x": one, "y": float(one), "z": {"c": complex(one), "b": bool(one)}, "m": [one] * 2, "s": "", "r": []}
+        assert made.tolist() == [wanted] * 2 and made.access == "immutable"
+    record = np.dtype([("a", "i4"), ("b", "f8", (2,)), ("c", ">i2")])
+    assert nd.zeros((2, 1), dtype=record).tolist() == [[{"a": 0, "b": [0.0, 0.0], "c": 0}]] * 2
+    assert nd.zeros_like(nd.array([[{"x": 5}], [], [{"x": 6}, {"x": 7}]])).tolist() == [[{"x": 0}], [], [{"x": 0}, {"x": 0}]]
+    assert nd.ones(2, "?{x: int32}").tolist() == [{"x": 1}] * 2 and nd.zeros(2, "(int8, float64)").tolist() == [(0, 0.0)] * 2
+    writable = nd.zeros(2, "{x: int32}", access="rw")
+    writable["x"][1] = 5
+    assert writable.tolist() == [{"x": 0}, {"x": 5}]
+    assert nd.full(2, {"x": 3}, "{x: int32}").tolist() == [{"x": 3}] * 2

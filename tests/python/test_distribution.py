@@ -316,9 +316,13 @@ def test_several_axes_are_one_row():
                 np.testing.assert_allclose(found, expected, rtol=1e-15)
     rows = nd.array([[[1, 2], [3]], [], [[4]]])
     assert repr(nd.median(rows, axis=(1, 2)).tolist()) == "[2.0, nan, 4.0]"
-    for axes in ((0, 0), (0, 3), ()):
-        with pytest.raises(IndexError, match=r"median: \(.*\) are no axes of 3 dimension"):
+    for axes, kind, text in (((0, 0), ValueError, "axis 0 is given twice"), ((1, -2), ValueError, "axis 1 is given twice"),
+                             ((0, 3), IndexError, "axis 3 is out of bounds for 3"), ((0, "a"), TypeError, "axis must be an integer")):  # fmt: skip
+        with pytest.raises(kind, match=f"^median: {text}"):
             nd.median(a, axis=axes)
+    assert np.array_equal(nd.median(a, axis=()), plain) and np.array_equal(nd.quantile(a, [0.5], axis=()), plain[None])
+    with pytest.raises(ValueError, match=r"^histogram: cannot broadcast \(3,\) with \(2,\)"):
+        nd.histogram([1, 2, 3], 2, weights=[1, 2])
 
 
 def test_weights_beyond_int64():

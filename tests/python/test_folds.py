@@ -212,7 +212,9 @@ def test_numbers_behind_pointers():
     (lambda: nd.reduce(nd.subtract, [1], axis=3), IndexError, "reduce: axis 3 is out of bounds for 1 dimension(s)"),
     (lambda: nd.reduce(nd.add, [True]), TypeError, "bool is not a number"),
     (lambda: nd.reduce(nd.subtract, ["a"]), TypeError, "reduce: subtract: there is no such operation for elements of type string"),
-    (lambda: nd.reduce(nd.floor_divide, [1, 0]), ValueError, "floor_divide: integer division by zero"),
+    (lambda: nd.reduce(nd.floor_divide, [1, 0]), ValueError, "floor_divide: integer division by zero at index (1,)"),
+    (lambda: nd.reduce(nd.subtract, [1, 2], identity="a"), ValueError, 'reduce: identity: cannot cast string "a" to int32'),
+    (lambda: nd.reduce(nd.subtract, [1, 2], identity=2.5), ValueError, "reduce: identity: fractional part lost"),
     (lambda: nd.reduce(nd.subtract, [1, 2], identity=[1, 2]), TypeError, "reduce: identity must be one value"),
     (lambda: nd.reduce(nd.subtract), TypeError, "reduce: missing argument 'a'"),
     (lambda: nd.diff([1, 2], n=-1), ValueError, "diff: n must not be negative, got -1"),
@@ -389,3 +391,50 @@ def test_structs_along_any_axis_and_by_overloads_of_operations():
     wrong = nd.callable(lambda a, b: a[0], f"({kind}, {kind}) -> int16", name="wrong")
     with pytest.raises(TypeError, match="reduce: wrong has to give what it takes first, .*, not int16"):
         nd.reduce(wrong, a)
+
+
+def test_a_failure_names_the_element():
+    def at(a, axis, **keywords):
+        with pytest.raises(ValueError, match="^floor_divide: integer division by zero at index ") as caught:
+            nd.reduce(nd.floor_divide, a, axis=axis, **keywords)
+        return eval(str(caught.value).split(" at index ")[1])
+
+    full = np.full((2, 3, 4), 7)
+    full[1, 2, 1] = 0
+    for axis in (0, 1, 2, -1):
+        for layout in (full, np.asfortranarray(full), full[:, ::-1].copy()[:, ::-1], full.astype(">i8")):
+            assert at(layout, axis) == (1, 2, 1)
+    assert at(nd.array(full)[:, 2:], 0) == (1, 0, 1)
+    long = np.full(100_000, 1)
+    long[70_001] = 0
+    assert at(long, 0) == (70_001,) and at([[5], list(long)], 1) == (1, 70_001)
+    rows = nd.array([[8, 2], [], [3, 0, 1]])
+    assert at(rows, 1, identity=5) == (2, 1) and at(rows[1:], 1, identity=5) == (1, 1) and at(rows[:, ::-1], 1, identity=5) == (2, 1)
+    assert at(nd.array([[[8], [2, 4]], [[3], [1, 0]]]), 0) == (1, 1, 1)
+    assert at(nd.array([[[8], [2, 4]], [[3], [0, 1]]]), 0) == (1, 1, 0)
+    assert at(nd.array([[[8], [5]], [[3], [0]], [[2], [1]]]), 0) == (1, 1, 0)
+    assert at(nd.array([8, 2, None, 0]), 0, identity=100) == (3,)
+    assert at(nd.array([[8, None, 0], [0, 3]]), 1) == (0, 2)
+    lazy = nd.array(np.full((100, 200), 3)) + nd.array(np.where(np.arange(200) == 150, -3, 0))
+    assert at(lazy, 1) == (0, 150) and at(lazy, 0) == (1, 150)
+    with pytest.raises(ValueError, match=r"^bitwise_left_shift: negative shift count at index \(0, 1\)"):
+        nd.reduce(nd.bitwise_left_shift, [[1, -1], [3]], axis=1)
+
+
+@pytest.mark.parametrize("part", [np.s_[1:], np.s_[:, 1:], np.s_[1:, ::-1], np.s_[::2], np.s_[:0]])
+def test_a_fold_over_everything_takes_the_elements_of_a_part(part):
+    whole = [[40, 9], [5], [], [3, 8, 1], [2]]
+    a = nd.array(whole)[part]
+    flat = [x for row in a.tolist() for x in row]
+    assert nd.reduce(nd.subtract, a, identity=7).tolist() == 7 - sum(flat)
+    assert nd.reduce(nd.add, a, identity=1).tolist() == 1 + sum(flat)
+    holes = nd.array([[None, *row] for row in whole])[part]
+    there = [x for row in holes.tolist() for x in row if x is not None]
+    assert nd.reduce(nd.subtract, holes, identity=7).tolist() == 7 - sum(there)
+
+
+def test_a_fold_over_everything_of_elements_that_are_no_numbers():
+    words = nd.array([[{"x": 1, "s": "a"}], [], [{"x": 2, "s": "b" * 30}, None]])
+    for a in (words, words[1:], words[:, :1], nd.fill_missing(words, {"x": 0, "s": ""}), nd.array([["ab", "c"], []])):
+        with pytest.raises(TypeError, match="^(reduce: )?subtract: there is no such operation"):
+            nd.reduce(nd.subtract, a)

@@ -119,6 +119,9 @@ def test_several_keys_are_a_list_of_arrays_only():
     assert nd.groupby([1, 2, 3], by=[5, 6, 5]).keys.tolist() == [5, 6]
     assert nd.groupby([1, 2], by=[np.array([1, 1]), np.array([2.5, 3.5])]).keys.tolist() == [(1, 2.5), (1, 3.5)]
     assert nd.groupby([1, 2], by=[nd.array(["a", "b"])]).keys.tolist() == [("a",), ("b",)]
+    assert nd.groupby([1, 2], by=[nd.array(["a", "b"]), [3, 4]]).keys.tolist() == [("a", 3), ("b", 4)]
+    with pytest.raises(ValueError, match="^groupby: sizes differ at axis 0: 2 and 3"):
+        nd.groupby([1, 2], by=[nd.array(["a", "b"]), [3, 4, 5]])
 
 
 BITS = (8, 16, 32, 64)
@@ -527,6 +530,7 @@ BAD = {
     "a request that is none": (lambda gb: gb.agg({"n": ["x", "sum"]}), TypeError, "'n' must be the name of an aggregate"),
     "a transformation that there is not": (lambda gb: gb.transform("nope"), ValueError, "no aggregate 'nope'"),
     "a reduction that there is not": (lambda gb: gb.nope(), AttributeError, "nope"),
+    "a function that gives one value": (lambda gb: gb.transform(lambda rows: 5), ValueError, "transform: the function must return the rows"),
     "a sum of records": (lambda gb: gb.sum(), TypeError, "sum"),
     "a keyword that there is not": (lambda gb: gb.sum("x", nope=1), TypeError, "nope"),
 }  # fmt: skip

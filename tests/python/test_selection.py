@@ -566,3 +566,36 @@ def test_masks_and_indices_of_one_row():
         nd.array(rows)[0, nd.array([True])]
     with pytest.raises(IndexError):
         nd.array(rows)[3, nd.array([True])]
+
+
+@pytest.mark.parametrize("dims", ["var * var", "3 * var"])
+@pytest.mark.parametrize("element", ["float64", "?float64", "?string"])
+def test_masks_of_parts_of_rows_in_one_row(dims, element):
+    """Rows that do not follow each other, inside of a dimension that is a row itself."""
+    rows = [[1.0, 2.0, 3.0], [], [4.0]] if "float" in element else [["a", "b", "c"], [], ["d"]]
+    a = nd.array(rows, type=f"{dims} * {element}")
+    for part in (np.s_[:, 1:], np.s_[:, ::-1], np.s_[:, ::2], np.s_[:, 5:]):
+        kept = [row[part[1]] for row in rows]
+        assert nd.mask(a[part], True).tolist() == kept
+        assert nd.mask(a[part], nd.equal(a[part], a[part])).tolist() == kept
+        assert nd.broadcast_arrays(a[part], nd.equal(a[part], a[part]))[0].tolist() == kept
+        assert nd.zip([a[part], a[part]]).tolist() == [[(x, x) for x in row] for row in kept]
+
+
+def test_isin_of_structs():
+    a = nd.array([[{"x": 1, "s": "a"}, {"x": 2, "s": "b"}], [], [{"x": 1, "s": "b"}, None]])
+    among = nd.array([{"x": 1, "s": "b"}, {"x": 2, "s": "b"}, {"x": 2, "s": "b"}, None])
+    assert nd.isin(a, among).tolist() == [[False, True], [], [True, None]]
+    assert nd.isin(a, among, invert=True).tolist() == [[True, False], [], [False, None]]
+    assert nd.isin(a[::-1], among[:0]).tolist() == [[False, None], [], [False, False]]
+    assert nd.isin(nd.array({"x": 1, "s": "b"}), among).tolist() is True
+    nan = float("nan")
+    b = nd.array([{"x": nan}, {"x": 0.0}, {"x": 1.0}])
+    assert nd.isin(b, b).tolist() == [False, True, True]  # as equal says
+    assert nd.isin(b, nd.array([{"x": -0.0}, {"x": nan}])).tolist() == [False, True, False]
+    assert nd.isin(nd.array([{"x": 1}, {"x": 2}]), b).tolist() == [True, False]  # as one type
+    missing = nd.array([{"x": None}, {"x": 1}])
+    assert nd.isin(missing, missing[:1]).tolist() == [True, False]  # missing is equal to missing inside
+    for other in (nd.array([{"y": 1}]), nd.array([1]), nd.array(["a"])):
+        with pytest.raises(TypeError, match="^isin: .* among .*: only numbers, texts, bytes and structs"):
+            nd.isin(b, other)

@@ -152,6 +152,11 @@ WRONG = [
     (TypeError, "with_field: the name must be text, not 1", lambda r: nd.with_field(r, 1, [1])),
     (TypeError, "matmul: expected an array, not None", lambda r: nd.matmul(None, [1])),
     (TypeError, "None", lambda r: nd.asarray(None)),
+    (TypeError, "concat: expected several arrays, not 3", lambda r: nd.concat(3)),
+    (TypeError, "concat: expected several arrays, not 3", lambda r: nd.concat(3, axis=None)),
+    (TypeError, "stack: expected several arrays, not 3", lambda r: nd.stack(3)),
+    (TypeError, "zip: expected several arrays, not 3", lambda r: nd.zip(3)),
+    (TypeError, "cartesian: expected several arrays, not 3", lambda r: nd.cartesian(3)),
 ]  # fmt: skip
 
 

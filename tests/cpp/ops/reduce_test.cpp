@@ -41,7 +41,13 @@ template <class T> T reference_combine(reduction_id id, T a, T b) {
   }
 }
 
+/// What the references below reduce: a bool is a uint8_t too, but no other number than 0 and 1.
+scalar_id reference_type;
+
 template <class T> T reference_identity(reduction_id id) {
+  if (reference_type == scalar_id::bool_) {
+    return make<T>(id == reduction_id::min || id == reduction_id::prod);
+  }
   if constexpr (is_complex_type<T>) {
     return id == reduction_id::prod ? T{1, 0} : T{-0.0, -0.0};
   } else {
@@ -108,6 +114,7 @@ template <class F> void for_each_reduction(F f, bool index = false) {
         if constexpr (!is_half<T>) { // reduced in float32
           if (functions.lanes && functions.index == index && !::testing::Test::HasFatalFailure()) {
             SCOPED_TRACE(scalar_name[size_t(type)]);
+            reference_type = type;
             f(t, reduction_id(reduction), functions, type);
           }
         }
@@ -131,7 +138,7 @@ template <class T> std::vector<T> reduction_values(std::mt19937_64 &random, scal
     } else if constexpr (std::is_floating_point_v<T>) {
       value = T(int64_t(random())) * T(1e-18) * (random() % 4 ? T(1) : T(1e5));
     } else {
-      value = T(random());
+      value = type == scalar_id::bool_ ? T(random() % 2) : T(random());
     }
   }
   return values;
