@@ -1,4 +1,4 @@
-"""A walk over operations x types x layouts x sizes, for the cliffs that nobody has listed yet: `make bench BENCH=--walk`.
+"""A walk over operations x types x layouts x sizes, for the cliffs that are in no list yet: `make bench BENCH=--walk`.
 
     bench/run.py --walk [--quick] [--only PATTERN]
 

@@ -73,7 +73,7 @@ private:
     }
   }
 
-  // Nobody nests that deep; recursion has an end.
+  // No config nests that deep; recursion has an end.
   struct level {
     parser &of;
     explicit level(parser &p) : of(p) {

@@ -217,6 +217,27 @@ bool are_native_numbers(const array &a, const array &b) {
          !other.option && !kind.swapped && !other.swapped && kind.scalar == other.scalar;
 }
 
+// Calls find(place), where place(i, r) is that of value i in row r of what is sorted.
+template <class Find>
+void with_place(const array &sorted, const array &values, const row_offsets &rows, bool right, Find find) {
+  constexpr intptr_t looks = 8; // at keys that are made once cost less
+  if (values.size(0) < sorted.size(0) / looks && are_native_numbers(sorted, values)) {
+    return with_code(sorted->scalar(), [&](auto code) {
+      auto key = keys_of_numbers<decltype(code)>(sorted), wanted = keys_of_numbers<decltype(code)>(values);
+      find([&](int64_t i, intptr_t r) { return place_of_key(key, rows.at[r], rows.length(r), wanted(i), right); });
+    });
+  }
+  order_keys keys("searchsorted", sorted, {.one_zero = true}), wanted("searchsorted", values, {.one_zero = true});
+  const key_column &column = keys.columns()[0], &value = wanted.columns()[0];
+  bool numbers =
+      keys.columns().size() == 1 && !column.has_texts() && !column.may_be_missing() && !value.may_be_missing();
+  auto key = [&](int64_t i) { return column.key(i); };
+  find([&](int64_t i, intptr_t r) {
+    return numbers ? place_of_key(key, rows.at[r], rows.length(r), value.key(i), right)
+                   : place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);
+  });
+}
+
 } // namespace
 
 array searchsorted(const array &sorted, const array &values, bool right) {
@@ -261,23 +282,7 @@ array searchsorted(const array &sorted, const array &values, bool right) {
       }
     });
   };
-  constexpr intptr_t looks = 8; // at keys that are made once cost less
-  if (list.size(0) < in.size(0) / looks && are_native_numbers(in, searched)) {
-    with_code(in->scalar(), [&, &in = in, &searched = searched](auto code) {
-      auto key = keys_of_numbers<decltype(code)>(in), wanted = keys_of_numbers<decltype(code)>(searched);
-      find_all([&](int64_t i, intptr_t r) { return place_of_key(key, rows.at[r], rows.length(r), wanted(i), right); });
-    });
-  } else {
-    order_keys keys("searchsorted", in, {.one_zero = true}), wanted("searchsorted", searched, {.one_zero = true});
-    const key_column &column = keys.columns()[0], &value = wanted.columns()[0];
-    bool numbers =
-        keys.columns().size() == 1 && !column.has_texts() && !column.may_be_missing() && !value.may_be_missing();
-    auto key = [&](int64_t i) { return column.key(i); };
-    find_all([&](int64_t i, intptr_t r) {
-      return numbers ? place_of_key(key, rows.at[r], rows.length(r), value.key(i), right)
-                     : place_in_row(keys, rows.at[r], rows.length(r), wanted, i, right);
-    });
-  }
+  with_place(in, searched, rows, right, find_all);
   return values.ndim() ? assemble(from, values.ndim(), {}, found) : at(found, 0);
 }
 

@@ -30,13 +30,15 @@ public:
   /// Whether the two are structs or tuples whose fields are numbers, or such structs again.
   bool takes(const type_part &a, const type_part &b) {
     if (a.type->nfields == 0) {
-      element_kind left, right;
+      element_kind left{}, right{};
       bool numbers =
           find_element_kind(a.type, left) && find_element_kind(b.type, right) && is_exact(left.scalar, right.scalar);
       scalar_id computation = numbers ? promote(left.scalar, right.scalar) : scalar_id::bool_;
       pairs_.push_back({a, b, computation, {}, {}});
-      return numbers && pairs_.size() <= 20 &&
-             (equality_ || (!left.option && !right.option && !is_complex(computation)));
+      bool option = left.option || right.option;
+      registers_ += option ? registers_of_options : registers_of_numbers;
+      return numbers && pairs_.size() <= 20 && registers_ <= max_registers &&
+             (equality_ || (!option && !is_complex(computation)));
     }
     bool same = a.type->kind == b.type->kind && a.type->nfields == b.type->nfields;
     for (int i = 0; i < a.type->nfields && same; i++) {
@@ -61,6 +63,10 @@ private:
     scalar_id computation;
     value_registers left, right;
   };
+
+  // Those of a pair, at most: two values in our order of bytes, converted, compared twice, joined with the rest. Or,
+  // compared once: two validities, and what missing values are equal to.
+  static constexpr int registers_of_numbers = 10, registers_of_options = 15;
 
   uint8_t compare(const pair &x, comparison which) {
     value_registers operands[2] = {{x.left.value}, {x.right.value}}, result;
@@ -105,6 +111,7 @@ private:
   array_block *left_, *right_;
   comparison which_;
   bool equality_;
+  int registers_ = 1; // not_equal inverts the result
   std::vector<pair> pairs_;
 };
 

@@ -63,6 +63,13 @@ void begin_as_child() {
 
 array_state state_of(const array_block *block) { return block->state.load(std::memory_order_acquire); }
 
+// The registers that an operation adds, at most: its operands in our order of bytes, converted, their validities, the
+// result. Where one operand decides alone, both are bools besides, and inverted (fused_task::kleene_valid).
+int registers_of(const lazy_operation &op) {
+  bool decided = !op.of_rows && !op.external && operation_of(op.op).decided != decision::none;
+  return op.of_rows ? 20 : decided ? 14 : 3 * op.ninputs + 2;
+}
+
 // One attempt to collect, under the lock.
 class collector {
 public:
@@ -143,7 +150,7 @@ private:
         return;
       }
       nrows_ += block->lazy->of_rows;
-      nregisters_ += block->lazy->of_rows ? 20 : 2 * block->lazy->ninputs + 4; // conversions, the result, validities
+      nregisters_ += registers_of(*block->lazy);
       group_.node[group_.count++] = block;
     }
   }

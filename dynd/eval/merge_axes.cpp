@@ -5,6 +5,7 @@
 #include "dynd/array/layout.h"
 #include "dynd/array/view.h"
 #include "dynd/eval/fusion.h"
+#include "dynd/eval/move_axis.h"
 
 namespace dynd {
 

@@ -1,13 +1,14 @@
-// Reducing or scanning an axis that is outside of ragged rows: it is copied inside, and back.
+#include "dynd/eval/move_axis.h"
+
 #include <algorithm>
-#include <numeric>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
+#include "dynd/eval/gather.h"
 #include "dynd/eval/space.h"
 
 namespace dynd {
@@ -57,92 +58,96 @@ struct found_elements {
   }
 };
 
-// Copies an array with one axis further inside, as number `to`. What is between is below all elements of the axis: it
-// is equally long there.
-class axis_mover {
+// The dimensions below the axis, down to number `to`, for each of its rows: those of the row's first element.
+class rows_below {
 public:
-  axis_mover(const char *name, const array_block &block, int axis, int to)
-      : name_(name), block_(block), axis_(axis), to_(to), found_(block) {}
+  rows_below(const char *name, const nd::array &own, int axis, int to)
+      : name_(name), own_(own), axis_(axis), rows_(rows_at(own, axis)),
+        begin_(place_buffer::counting(rows_.total() + 1)),
+        inside_(offsets_at(name, rows_.count, [](intptr_t r) { return r; })) {
+    for (int d = axis + 1; d <= to; d++) {
+      row_offsets below = rows_at(own, d);
+      own->is_var(d) ? add_rows(below) : add_size(own.size(d));
+      in_pieces(name, begin_.size(), [&](intptr_t begin, intptr_t end) {
+        for (intptr_t e = begin; e < end; e++) {
+          begin_.fill()[e] = below.at[begin_[e]];
+        }
+      });
+    }
+    add_axis();
+  }
 
-  ref<array_block> run() {
-    visit(0, {});
-    return found_.build(block_, block_.type->dtype, axis_, block_.size()[axis_], [&](int k) { return axis_at(k); });
+  const std::vector<new_dim> &dims() const { return dims_; }
+
+  // Where the elements of the moved array are in the list of the own one.
+  place_buffer order() const {
+    place_buffer places(begin_[rows_.total()]);
+    row_offsets all = offsets_at(name_, rows_.count, [&](intptr_t r) { return begin_[rows_.at[r]]; });
+    for_rows(name_, all, [&](intptr_t r) {
+      int64_t *to = places.fill() + all.at[r];
+      for (int64_t c = 0; rows_.length(r) && c < inside_.length(r); c++) {
+        for (int64_t e = rows_.at[r]; e < rows_.at[r + 1]; e++) {
+          *to++ = begin_[e] + c;
+        }
+      }
+    });
+    return places;
   }
 
 private:
-  // The axes in their order, but the moved one as number to_.
-  int axis_at(int k) const { return k == to_ ? axis_ : k + (k >= axis_ && k < to_); }
-
-  // The place at index_ of the dimensions outside of `axis`.
-  cursor find(int axis) {
-    cursor at(block_, room_);
-    for (int d = 0; d < axis; d++) {
-      at = dimension(at).enter(index_[d], room_);
-    }
-    return at;
-  }
-
-  // `elements` of the moved axis have the place at index_ of the axes outside of axis_at(k).
-  void visit(int k, const std::vector<int64_t> &elements) {
-    if (k == block_.ndim) {
-      return found_.add_value(find(k));
-    }
-    if (k == axis_) {
-      std::vector<int64_t> all(static_cast<size_t>(find(axis_).size()));
-      std::iota(all.begin(), all.end(), 0);
-      return visit_inside(k, all);
-    }
-    visit_inside(k, elements);
-  }
-
-  void visit_inside(int k, const std::vector<int64_t> &elements) {
-    int axis = axis_at(k);
-    bool moved = axis == axis_, between = axis > axis_ && axis <= to_;
-    int64_t length = moved ? int64_t(elements.size()) : between ? length_between(k, elements) : find(axis).size();
-    found_.add_row(axis, length);
-    for (int64_t i = 0; i < length; i++) {
-      index_[axis] = moved ? elements[size_t(i)] : i;
-      visit(k + 1, elements);
-    }
-  }
-
-  int64_t length_below(int64_t element, int axis) {
-    index_[axis_] = element;
-    return find(axis).size();
-  }
-
-  // The length of the rows below all elements of the moved axis.
-  int64_t length_between(int k, const std::vector<int64_t> &elements) {
-    int axis = axis_at(k);
-    int64_t length = std::max<int64_t>(block_.size()[axis], 0);
-    for (size_t i = 0; i < elements.size(); i++) {
-      int64_t own = length_below(elements[i], axis);
-      if (i > 0 && own != length) {
-        fail_lengths(k, {elements[i - 1], elements[i]}, {length, own});
+  // The lengths of the rows of a dimension below each first element; others along the axis have the same.
+  void add_rows(const row_offsets &below) {
+    new_offsets rows(inside_.total());
+    for_rows(name_, inside_, [&](intptr_t r) {
+      for (int64_t g = 0; g < inside_.length(r); g++) {
+        int64_t length = rows_.length(r) ? below.length(begin_[rows_.at[r]] + g) : 0;
+        for (int64_t e = rows_.at[r] + 1; e < rows_.at[r + 1]; e++) {
+          check_length(r, length, below.length(begin_[e] + g), e - rows_.at[r]);
+        }
+        rows.fill()[inside_.at[r] + g + 1] = length;
       }
-      length = own;
-    }
-    return length;
+    });
+    make_offsets(name_, rows.fill(), rows.count);
+    inside_ = offsets_at(name_, rows_.count, [&](intptr_t r) { return rows.at[inside_.at[r]]; });
+    dims_.push_back(rows);
   }
 
-  [[noreturn]] void fail_lengths(int k, std::pair<int64_t, int64_t> rows, std::pair<int64_t, int64_t> lengths) const {
-    std::vector<intptr_t> path;
-    for (int outer = 0; outer < k; outer++) {
-      path.push_back(index_[axis_at(outer)]);
+  void add_size(intptr_t size) {
+    checked_product(name_, inside_.total(), size);
+    inside_ = offsets_at(name_, rows_.count, [&](intptr_t r) { return inside_.at[r] * size; });
+    dims_.push_back(size);
+  }
+
+  void add_axis() {
+    if (!own_->is_var(axis_)) {
+      return dims_.push_back(own_.size(axis_));
     }
-    fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
-                                    " must be equally long below it" +
-                                    (path.empty() ? "" : ", at " + index_text(path)) + ": lengths " +
-                                    std::to_string(lengths.first) + " and " + std::to_string(lengths.second) +
-                                    " of rows " + std::to_string(rows.first) + " and " + std::to_string(rows.second));
+    new_offsets rows(inside_.total());
+    for_rows(name_, inside_, [&](intptr_t r) {
+      std::fill(rows.fill() + inside_.at[r] + 1, rows.fill() + inside_.at[r + 1] + 1, rows_.length(r));
+    });
+    make_offsets(name_, rows.fill(), rows.count);
+    dims_.push_back(rows);
+  }
+
+  // Of what is before `place` and at it, along the axis, in its row r.
+  void check_length(intptr_t r, int64_t length, int64_t other, int64_t place) const {
+    if (length != other) {
+      std::string where = axis_ ? ", in " + row_name(own_, axis_, r) : "";
+      fail(error_kind::broadcast, std::string(name_) + ": rows along axis " + std::to_string(axis_) +
+                                      " must be equally long below it" + where + ": lengths " + std::to_string(length) +
+                                      " and " + std::to_string(other) + " of rows " + std::to_string(place - 1) +
+                                      " and " + std::to_string(place));
+    }
   }
 
   const char *name_;
-  const array_block &block_;
-  int axis_, to_;
-  found_elements found_;
-  intptr_t index_[max_ndim];
-  stream_room room_;
+  const nd::array &own_;
+  int axis_;
+  row_offsets rows_;
+  place_buffer begin_; // of each element of the axis, in the list of the dimension that was added last
+  row_offsets inside_; // of each row of the axis: the elements of that dimension in one of its elements
+  std::vector<new_dim> dims_;
 };
 
 // Walks the places of an array, and finds their elements in one whose axis was moved inside.
@@ -201,10 +206,35 @@ private:
 
 } // namespace
 
+std::pair<nd::array, place_buffer> move_axis(const char *name, const nd::array &own, int axis, int to) {
+  rows_below below(name, own, axis, to);
+  place_buffer order = below.order();
+  nd::array list = gather(name, list_of(own, to), order);
+  return {assemble(own, axis, below.dims(), list), std::move(order)};
+}
+
 ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to) {
   materialize(block);
-  without_interpreter unlocked;
-  return axis_mover(operation, *block, axis, to).run();
+  nd::array own = compact(nd::array(ref<array_block>::share(block)), to);
+  rows_below below(operation, own, axis, to);
+  std::vector<new_dim> dims;
+  for (int d = 0; d < axis; d++) { // the first one may be `var`, of which `own` has a size
+    dims.push_back(block->is_var(d) ? new_dim(rows_at(own, d)) : new_dim(own.size(d)));
+  }
+  dims.insert(dims.end(), below.dims().begin(), below.dims().end());
+  nd::array moved = assemble(own, 0, dims, gather(operation, list_of(own, to), below.order()));
+  space shape;
+  space_of(moved.get(), shape);
+  for (int k = 0; k < shape.ndim; k++) {
+    int d = k == to ? axis : k + (k >= axis && k < to);
+    shape.fixed[k] = part_at(block->type, d).type->kind == type_kind::fixed_dim;
+  }
+  ndt::type dtype(block->type->dtype);
+  ref<array_block> result = new_lazy_result(shape, dtype);
+  for (int s = 0; s < dtype->nstreams; s++) {
+    result->streams()[shape.nvar + s] = shared_stream(*moved.get(), shape.nvar + s);
+  }
+  return result;
 }
 
 ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer) {

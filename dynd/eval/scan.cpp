@@ -10,6 +10,7 @@
 #include "dynd/eval/aggregate.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/missing_rows.h"
+#include "dynd/eval/move_axis.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/work.h"
 #include "dynd/ops/logic.h"

@@ -16,10 +16,10 @@ struct settings {
   bool once = false;
 };
 
-/// For intermediate arrays: nobody watches them. None is lazy: it would be computed later, and seen then.
+/// For intermediate arrays: they are not watched. None is lazy: it would be computed later, and seen then.
 inline constexpr settings unwatched{nullptr, true};
 
-/// The same for what is read at once, by something else that nobody watches.
+/// The same for what is read at once, by something else that is not watched.
 inline settings without_watching(settings how) {
   how.watching = nullptr;
   return how;

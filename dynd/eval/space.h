@@ -118,15 +118,6 @@ size_t element_count(const space &shape);
 /// Bytes of the elements; an error (memory) where they do not fit in memory.
 size_t value_bytes(const space &shape, ndt::type dtype);
 
-/// A copy in which the axis is number `to`, further inside, for arrays that are ragged below it, with elements that are
-/// scalars that may be missing. What is between must have the same shape along the axis: rows are reduced element by
-/// element, so they have to be equally long; else it is an error that names the operation.
-ref<array_block> move_axis_inside(const char *operation, array_block *block, int axis, int to);
-
-/// The reverse, for a result of the moved array: a copy with the axis where it is in `like`, which is ragged below it.
-/// The axis is `longer` elements longer than there.
-ref<array_block> move_axis_back(array_block *moved, const array_block &like, int axis, int longer);
-
 /// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);
 

@@ -91,7 +91,7 @@ bool is_number(PyObject *value) {
 nd::array fill_value(PyObject *value, const ndt::type &type) {
   const type_data *dtype = type ? type->dtype : nullptr;
   if (is_number(value) || is_array(value) || !dtype) {
-    return to_operand(value, nullptr, "full");
+    return to_operand(dtype ? float_beyond(value, dtype).ptr() : value, nullptr, "full");
   }
   return from_python(value, dtype->kind == type_kind::scalar ? ndt::type() : ndt::type(dtype), access_mode::immutable);
 }

@@ -196,16 +196,22 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
   throw error(error_kind::type, std::string(operation) + ": operand of type " + type_name(object) + " is not an array");
 }
 
+nb::object float_beyond(PyObject *value, const type_data *dtype) {
+  dtype = without_options(dtype);
+  dtype = dtype->kind == type_kind::byteswap ? dtype->element : dtype;
+  bool real = dtype->kind == type_kind::scalar && (is_floating(dtype->scalar) || is_complex(dtype->scalar));
+  return real && PyLong_Check(value) && kind_of(value) == a_large_integer ? steal(PyNumber_Float(value))
+                                                                          : nb::borrow(value);
+}
+
 nd::array to_assigned(PyObject *value, const nd::array &target, error_mode mode) {
   bool scalars = target->has_scalars();
   if (value == Py_None && scalars) {
     std::string type(target.type().dtype().str());
     throw error(error_kind::type, "assign: None to " + type + ", which cannot be missing; ?" + type + " can");
   }
-  bool real = scalars && (is_floating(target->scalar()) || is_complex(target->scalar()));
-  if (real && PyLong_Check(value) && kind_of(value) == a_large_integer) {
-    return to_operand(steal(PyNumber_Float(value)).ptr(), nullptr, "assign");
-  }
+  nb::object number = float_beyond(value, target->type->dtype);
+  value = number.ptr();
   bool is_value = PyUnicode_Check(value) || PyBytes_Check(value) || !PyObject_CheckBuffer(value);
   if ((scalars && !is_list(value)) || is_array(value) || !is_value) {
     return to_operand(value, nullptr, "assign");

@@ -268,6 +268,10 @@ PyObject *next_element(PyObject *self) {
     Py_CLEAR(iterator->array);
     return nullptr;
   }
+  constexpr Py_ssize_t unasked = 1 << 15; // elements between two looks at Ctrl-C: `list(a)` itself never looks
+  if (iterator->next % unasked == unasked - 1 && PyErr_CheckSignals() != 0) {
+    return nullptr;
+  }
   return get_element(iterator->array, iterator->next++);
 }
 

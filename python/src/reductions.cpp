@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dynd/eval/evaluate.h"
+#include "dynd/eval/nested.h"
 
 namespace binding {
 
@@ -132,7 +133,12 @@ PyObject *reduce(const aggregate &what, PyObject *operand, const reduction_argum
     }
     keywords.empty_missing = is_word(what.name, "empty", "missing", arguments.empty);
     keywords.align_left = is_word(what.name, "align", "left", arguments.align);
-    nd::array where, initial = to_array(arguments.initial), weights = to_array(arguments.weights);
+    nb::object first;
+    if (is_given(arguments.initial)) {
+      ndt::type joined = keywords.dtype ? ndt::make_scalar(*keywords.dtype) : ndt::type(elements_of_rows(block->type));
+      first = float_beyond(arguments.initial, joined.get());
+    }
+    nd::array where, initial = to_array(first.ptr()), weights = to_array(arguments.weights);
     keywords.initial = initial.get();
     keywords.weights = weights.get();
     if (is_given(arguments.where) && is_array(arguments.where)) { // no reference: it would be another owner

@@ -11,6 +11,7 @@
 #include "dynd/call/combinations.h"
 #include "dynd/call/selection.h"
 #include "dynd/call/structure.h"
+#include "dynd/eval/nested.h"
 
 namespace binding {
 
@@ -107,7 +108,11 @@ void add_selection(nb::module_ &m) {
       "isin",
       [](nb::handle a, nb::handle values, nb::handle invert) {
         nd::array from = operand(a, "isin");
-        return wrapped(nd::isin(from, integers(values, "isin"), to_flag("isin", "invert", invert)));
+        ndt::type element(elements_of_rows(from->type));
+        bool some = is_list(values.ptr()) && PySequence_Size(values.ptr()) != 0;
+        nd::array known = some ? from_python(values.ptr(), ndt::type(), access_mode::immutable, element)
+                               : integers(float_beyond(values.ptr(), element.get()), "isin");
+        return wrapped(nd::isin(from, known, to_flag("isin", "invert", invert)));
       },
       nb::arg("a").none(), nb::arg("values").none(), nb::arg("invert").none());
 }

@@ -114,6 +114,9 @@ private:
 /// What bound functions take and give: an operand, a sequence of them, an array as a new Python object.
 inline nd::array operand(nb::handle a, const char *name) { return to_operand(a.ptr(), nullptr, name); }
 std::vector<nd::array> operands(nb::handle arrays, const char *name);
+/// A Python integer beyond 64 bits as a float, where it meets floating-point or complex numbers; anything else as it
+/// is.
+nb::object float_beyond(PyObject *value, const type_data *dtype);
 /// An index, lengths or numbers of times: a list without items is one of integers.
 nd::array integers(nb::handle a, const char *name);
 inline nb::object wrapped(nd::array a) { return nb::steal(wrap(std::move(a))); }

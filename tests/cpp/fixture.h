@@ -27,7 +27,7 @@ nd::array ramp(std::string_view datashape, access_mode access = access_mode::imm
 std::string text(const nd::array &a);
 std::string type_text(const nd::array &a);
 
-/// Type, lengths and bytes of every value in C order: equal for two arrays that nobody can tell apart.
+/// Type, lengths and bytes of every value in C order: equal for two arrays that cannot be told apart.
 std::string bits(const nd::array &a);
 
 /// What the call fails with: "broadcast: add: cannot ..." (the kind, then the message), or "no error".

@@ -71,7 +71,7 @@ def is_exact(name, is_complex):
     return name not in oracle.INEXACT and not (is_complex and name in APPROXIMATE)
 
 
-#: operations whose result's zero may have either sign (which of 0.0 and -0.0 is smaller is nobody's promise)
+#: operations whose result's zero may have either sign (which of 0.0 and -0.0 is smaller is not promised)
 SIGNLESS = {"minimum", "maximum", "fmin", "fmax", "clip", "min", "max"}
 
 

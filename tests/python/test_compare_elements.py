@@ -112,3 +112,20 @@ def test_structs_of_any_number_of_numbers(count):
     order = [0, -1, 0, 1, 0]
     for compare in COMPARISONS:
         assert compare(a, b).tolist() == [compare(x, 0) for x in order]
+
+
+@pytest.mark.parametrize("count", [15, 16, 17, 20, 21])
+@pytest.mark.parametrize("types", [("?byteswap[int16]", "?byteswap[int64]"), ("?int32", "?int32"), ("int8", "?byteswap[float64]")])
+def test_structs_of_many_numbers_that_may_be_missing(count, types):
+    """Each takes several registers of the program that compares them: at 17 there are too many for one."""
+    rng = np.random.default_rng(count)
+    left, right = (rng.integers(0, 2, (60, count)).tolist() for _ in types)
+    right[:30] = [list(row) for row in left[:30]]
+    for rows, type in zip((left, right), types):
+        for row in rows[::3] if type[0] == "?" else []:
+            row[int(rng.integers(count))] = None
+    fields = [", ".join(f"x{i}: {type}" for i in range(count)) for type in types]
+    a, b = (nd.array([tuple(row) for row in rows], type=f"strided * {{{f}}}") for rows, f in zip((left, right), fields))
+    for compare in EQUALITY:
+        assert compare(a, b).tolist() == [compare(x, y) for x, y in zip(left, right)]
+        assert compare(b, a).tolist() == compare(a, b).tolist()

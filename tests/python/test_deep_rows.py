@@ -66,3 +66,46 @@ def test_many_rows_and_their_sum(threads):
     total = (a * nd.array(row)[:, None, None, None]).sum()
     dense = nd.array(np.array(flat(found.tolist())))
     assert float(total) == float(dense.sum()), "the order of the content"
+
+
+def transposed(rows):
+    return [list(column) for column in zip(*rows)]
+
+
+def running(rows):
+    totals, found = [0.0] * len(rows[0] if rows else []), []
+    for row in rows:
+        totals = [total + (x or 0) for total, x in zip(totals, row)]
+        found.append([None if x is None else total for total, x in zip(totals, row)])
+    return found
+
+
+@pytest.mark.parametrize("outside", ["strided", "var", "4"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_an_axis_outside_of_rows_that_differ_elsewhere(outside, missing, threads):
+    """Below each outer row, the inner rows are equally long: the axis between is added up."""
+    rng = np.random.default_rng(4)
+    number = lambda: None if missing and rng.random() < 0.3 else float(rng.integers(100))  # noqa: E731
+    lengths = [(0, 0), (3, 2), (1, 0), (4, 5)]
+    values = [[[number() for _ in range(m)] for _ in range(n)] for n, m in lengths]
+    total = lambda row: sum(x for x in row if x is not None)  # noqa: E731
+    a = nd.array(values, type=f"{outside} * var * var * {'?' * missing}float64")
+    found = nd.sum(a, axis=1)
+    assert found.tolist() == [[total(column) for column in transposed(rows)] for rows in values]
+    assert str(found.type) == f"{outside} * var * float64"
+    assert nd.sum(a[::-1], axis=1).tolist() == found.tolist()[::-1]
+    assert nd.cumulative_sum(a, axis=1).tolist() == [running(rows) for rows in values]
+    pairs = nd.array([values, values], type=f"strided * {outside} * var * var * {'?' * missing}float64")
+    twice = [[[total([x]) * 2 for x in row] for row in rows] for rows in values]
+    assert nd.sum(pairs, axis=0).tolist() == twice
+    assert str(nd.sum(pairs, axis=0).type) == f"{outside} * var * var * float64"
+    both = nd.sum(pairs, axis=(0, 2))
+    assert both.tolist() == [[2 * total(column) for column in transposed(rows)] for rows in values]
+    assert str(both.type) == f"{outside} * var * float64"
+
+
+def test_rows_that_differ_along_the_axis_are_named():
+    a = nd.array([[[1, 2], [3, 4]], [[5], [6], [7, 8]]])
+    text = "sum: rows along axis 1 must be equally long below it, in row 1: lengths 1 and 2 of rows 1 and 2"
+    with pytest.raises(ValueError, match=text):
+        nd.sum(a, axis=1)

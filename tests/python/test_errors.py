@@ -277,6 +277,17 @@ def test_large_integers_beside_floats(value):
     small = nd.array([1.5], type="float32", access="rw")
     with pytest.raises(OverflowError, match="overflow while assigning"):
         small[0] = 10**50
+    missing = nd.array([1.5, None], access="rw")
+    missing[1] = value
+    assert missing.tolist() == [1.5, float(value)]
+    assert nd.full(2, value, dtype="float64").tolist() == nd.full_like(w, value).tolist() == [float(value)] * 2
+    assert nd.full_like(missing, value).tolist() == [float(value)] * 2
+    assert nd.sum(a, initial=value).tolist() == 1.5 + value and nd.max(a, initial=value).tolist() == max(1.5, value)
+    assert nd.sum(nd.array([1]), initial=value, dtype="float64").tolist() == 1.0 + value
+    assert nd.isin([1.5, float(value)], [value, 2]).tolist() == [False, True] == nd.isin([1.5, float(value)], value).tolist()
+    for call in (lambda: nd.full(2, value, dtype="int64"), lambda: nd.sum(nd.array([1]), initial=value)):
+        with pytest.raises(OverflowError, match="does not fit in 64 bits"):
+            call()
 
 
 def test_fractions_are_not_integers():

@@ -278,7 +278,7 @@ def test_values_held_elsewhere_stay_lazy():
 def test_random_programs(seed, name, axis, held, keepdims):
     rng = random.Random(seed)
     arrays, plain = programs.strided_inputs()
-    names = [x for x in programs.TOTAL if x not in ("less", "where", "divide")]  # a zero's sign is nobody's promise
+    names = [x for x in programs.TOTAL if x not in ("less", "where", "divide")]  # no sign of a zero is promised
     program = programs.random_program(rng, programs.scalars_of(plain), rng.randint(1, 6), names)
     last = len(plain) + len(program) - 1
     program.append((rng.choice(["add", "multiply", "maximum"]), (last, rng.randrange(5))))  # of the whole shape

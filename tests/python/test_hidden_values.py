@@ -1,4 +1,4 @@
-"""What is stored where a value is missing, or between the elements, is nobody's business: results are the same whatever
+"""What is stored where a value is missing, or between the elements, does not matter: results are the same whatever
 it is."""
 
 import numpy as np

@@ -178,6 +178,13 @@ def test_tolist_stops(elements):
     assert numbers[0, :3].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("elements", ["numbers", "rows"])
+def test_a_list_of_elements_stops(elements):
+    """`list` itself never looks at signals."""
+    a = nd.asarray(np.broadcast_to(np.ones(1), (1 << 24,) if elements == "numbers" else (1 << 23, 1)))
+    assert late_by(0.1, lambda: list(a)) < 0.5  # what was made is released too
+
+
 @pytest.mark.parametrize(
     "values",
     [[1.5] * 30_000_000, [[1, 2, 3]] * 5_000_000, [{"x": 1, "y": "a"}] * 3_000_000, ["text"] * 10_000_000],

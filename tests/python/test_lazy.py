@@ -82,7 +82,7 @@ def test_values_held_by_variables_in_any_order(kind, seed):
 
 @settings(max_examples=FEW)
 @given(st.sampled_from(KINDS), seeds)
-def test_forced_in_the_middle(kind, seed):
+def test_materialized_in_the_middle(kind, seed):
     """Some values are evaluated while the expression is still being written down."""
     rng, program, inputs, expected = program_of(kind, seed)
     values = list(inputs)
@@ -309,6 +309,24 @@ def test_long_chains():
         total = -total
     del total
     gc.collect()
+
+
+@pytest.mark.parametrize("name", ["sum", "any", "count", "mean"])
+@pytest.mark.parametrize("count", [14, 15, 16])
+def test_logic_on_many_numbers_that_may_be_missing(name, count):
+    """Each operation takes a dozen registers: one pass has room for fewer of them."""
+    columns = [[0, 1, None, 2, i % 3] for i in range(count)]
+    sources = [nd.array(column * 2_000, type="strided * ?int8") for column in columns]
+    for steps in range(18, 25):
+        a, values = sources[0], columns[0]
+        for i in range(steps):
+            decides = bool(i % 2 == 0)  # logical_or by true, logical_and by false
+            a = (nd.logical_or if decides else nd.logical_and)(a, sources[(i + 1) % count])
+            pairs = [[None if x is None else bool(x) for x in pair] for pair in zip(values, columns[(i + 1) % count])]
+            values = [decides if decides in pair else None if None in pair else not decides for pair in pairs]
+        there = [x for x in values if x is not None] * 2_000
+        expected = {"sum": sum(there), "any": any(there), "count": len(there), "mean": sum(there) / len(there)}
+        assert getattr(nd, name)(a).tolist() == expected[name]
 
 
 def test_a_wide_group():

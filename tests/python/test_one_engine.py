@@ -206,7 +206,7 @@ def large_program(kind, seed):
     arrays, columns = large_inputs(kind)
     rng = random.Random(seed)
     scalars = [values.dtype.name for values, _ in columns]
-    names = [name for name in programs.TOTAL if name != "divide"]  # a zero's sign is nobody's promise
+    names = [name for name in programs.TOTAL if name != "divide"]  # no sign of a zero is promised
     return programs.random_program(rng, scalars, rng.randint(2, 9), names), arrays, columns
 
 

@@ -1,4 +1,4 @@
-// Rows over content: without a copy where nobody can write the offsets, never out of bounds.
+// Rows over content: without a copy where no owner can write the offsets, never out of bounds.
 #include <algorithm>
 #include <vector>
 
@@ -37,7 +37,7 @@ TEST(FromOffsets, SharesOffsetsAndContent) {
   EXPECT_EQ(text(a), "[[0.0, 1.0], [], [2.0, 3.0, 4.0]]") << "it keeps what it shares alive";
 }
 
-TEST(FromOffsets, CopiesOffsetsThatSomebodyCanWrite) {
+TEST(FromOffsets, CopiesOffsetsThatAnotherOwnerCanWrite) {
   nd::array o = offsets("[0, 2, 5]", access_mode::readwrite), a = from_offsets(o, ramp("6 * int32"));
   EXPECT_NE(a->streams()[0].address, o.data<char>());
   const_cast<int64_t *>(o.data<int64_t>())[2] = 1'000'000;

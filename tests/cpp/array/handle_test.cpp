@@ -102,7 +102,7 @@ TEST(ArrayHandle, CopyingSharesTheArray) {
   EXPECT_FALSE(nd::array());
 }
 
-TEST(ArrayHandle, AccessDecidesWhatMayWaitAndBeWritten) {
+TEST(ArrayHandle, AccessDecidesWhatMayBeLazyAndBeWritten) {
   for (access_mode access : {access_mode::immutable, access_mode::readonly, access_mode::readwrite}) {
     nd::array a = new_array("2 * int32", {2}, access);
     EXPECT_EQ(a->access, access);
@@ -111,7 +111,7 @@ TEST(ArrayHandle, AccessDecidesWhatMayWaitAndBeWritten) {
   }
 }
 
-TEST(ArrayHandle, SmallDataStandsInTheBlockLargeDataIsAligned) {
+TEST(ArrayHandle, SmallDataIsInTheBlockLargeDataIsAligned) {
   for (intptr_t n : {0, 1, 5, 32}) {
     nd::array small = new_array("strided * float64", {n}, access_mode::readwrite);
     EXPECT_EQ(small->values().owner, nullptr);

@@ -60,7 +60,7 @@ TEST(View, SharesMemoryAndKeepsItAlive) {
   const_cast<int32_t *>(a.data<int32_t>())[12] = -5;
   a = nd::array();
   EXPECT_EQ(text(view(row, {cut(0, 3)})), "[10, -5, 14]");
-  nd::array small{1, 2, 3}; // its data stands in its block
+  nd::array small{1, 2, 3}; // its data is in its block
   nd::array last = nd::at(small, 2);
   small = nd::array();
   EXPECT_EQ(text(last), "3");

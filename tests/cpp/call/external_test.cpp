@@ -94,7 +94,7 @@ TEST(ExternalKernel, ForOneElementAndForMany) {
   EXPECT_EQ(call_strided(triple(), {12, -5, 3}), (std::vector<int32_t>{36, -15, 9}));
 }
 
-TEST(ExternalKernel, LiftedOverAnyDimensions) {
+TEST(ExternalKernel, TakesAnyOuterDimensions) {
   EXPECT_EQ(text(call(triple(), {nd::array(14)})), "42");
   EXPECT_EQ(text(call(triple(), {nd::array{1, 2, 3}})), "[3, 6, 9]");
   EXPECT_EQ(text(call(triple(), {nd::transposed(ramp("2 * 3 * int32"))})), "[[0, 9], [3, 12], [6, 15]]");
@@ -289,7 +289,7 @@ TEST(ExternalKernel, TheUnaryPrototype) {
   EXPECT_EQ(text(call(half, {parse("2 * var * int32", "[[1, 2], [3]]")})), "[[0.5, 1.0], [1.5]]");
 }
 
-TEST(ExternalKernel, WhatCannotBeLiftedIsSaid) {
+TEST(ExternalKernel, WhatCannotBeCalledIsSaid) {
   auto refused = [](deferred_ckernel kernel) { return failure([&] { call(kernel, {nd::array(1)}); }); };
   void *function = reinterpret_cast<void *>(half_strided);
   deferred_ckernel old = make("half", "(float64) -> float64", unary_operation_funcproto_id, function);

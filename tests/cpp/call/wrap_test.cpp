@@ -45,7 +45,7 @@ TEST(Wrap, SignaturesAreDeduced) {
   EXPECT_EQ(nd::make_kernel("f", product, dynd_callable_pure)->flags, uint32_t(dynd_callable_pure));
 }
 
-TEST(Wrap, LiftsOverAnything) {
+TEST(Wrap, TakesAnyOuterDimensions) {
   nd::array rows = parse("2 * var * float64", "[[1, 2], [3]]");
   EXPECT_EQ(text(nd::callable(nd::make_kernel("product", product))(rows, parse("2 * 1 * int32", "[[10], [100]]"))),
             "[[10.0, 20.0], [300.0]]");

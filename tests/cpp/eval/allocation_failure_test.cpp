@@ -33,7 +33,7 @@ namespace {
 
 // ---- parts of scenarios ---------------------------------------------------------------------------------------------
 
-/// a[:, ::step] as a view: short rows that nobody can write are copied.
+/// a[:, ::step] as a view: short immutable rows are copied.
 nd::array inside(nd::array a, intptr_t step) {
   if (a->access == access_mode::immutable) {
     a = nd::array(copy_values(a.get(), access_mode::readwrite));

@@ -1,4 +1,4 @@
-// Assignments that check: messages, kinds, the element that is named, and what stands in the destination afterwards.
+// Assignments that check: messages, kinds, the element that is named, and what is in the destination afterwards.
 #include <gtest/gtest.h>
 
 #include "dynd/array/view.h"

@@ -456,7 +456,7 @@ TEST(Compare, EveryAllocationOfABuildMayFail) {
           ckernel_builder kernel;
           make_comparison_kernel(kernel, 0, result_operand(), left.operand, right.operand, which);
           happened = failing.happened();
-          ASSERT_FALSE(happened) << "a failure that nobody saw";
+          ASSERT_FALSE(happened) << "a failure that was not seen";
         } catch (const std::bad_alloc &) {
           failures++;
         } catch (const error &e) {

@@ -1,4 +1,4 @@
-// What the tests of the compiled loops share: awkward values, memory that ends at a page nobody may touch, and
+// What the tests of the compiled loops share: awkward values, memory that ends at a page that cannot be touched, and
 // comparison bit for bit (one NaN is as good as another: which one an addition of two gives is the compiler's choice).
 #pragma once
 
