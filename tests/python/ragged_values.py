@@ -44,7 +44,8 @@ def ragged(rng, depth, access=None):
     if layout == "cut" and depth > 1 and dims[1] == "var":  # slots of their own
         a = nd.array([row + row[::-1] for row in values], type=text, access=access)
         return [(row + row[::-1])[::-2] for row in values], a[:, ::-2]
-    if layout == "gaps" and depth > 1 and dims[1] == "var":  # elements of rows that do not follow each other
+    # Elements of rows that do not follow each other. (Of texts inside of such rows, no selection is assigned to.)
+    if layout == "gaps" and depth > 1 and dims[1] == "var" and (access is None or depth == 2):
         step, content = rng.choice([-2, -1, 2]), [x for row in values for x in row]
         spread = [x for x in content[:: 1 if step > 0 else -1] for _ in range(abs(step))]
         below = nd.array(spread, type=" * ".join([str(d) for d in [len(spread)] + dims[2:]] + [element]), access=access)[::step]
