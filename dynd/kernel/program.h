@@ -26,7 +26,7 @@ namespace dynd {
 // or comparison by the numbers of one element (eval/assign.cpp, compare.cpp); what has more is computed in parts, or by
 // a kernel over elements.
 inline constexpr int max_registers = 250;
-inline constexpr int max_steps = max_registers; // nearly all of them write one
+inline constexpr int max_steps = max_registers;                                // nearly all of them write one
 inline constexpr int max_outputs = 100, max_sources = 120, max_reductions = 8; // reductions: and folds of a stage
 inline constexpr int max_stages = 8;
 inline constexpr uint8_t no_register = 255;
