@@ -97,6 +97,12 @@ def rows_that_stretch():
     return lambda: [ones + pairs for _ in range(8)]
 
 
+def rows_that_are_measured():
+    """One call that does nothing else for most of a second: a row that is repeated, and no memory for the others."""
+    pair, numbers = nd.from_offsets([0, 2], [1.0, 2.0]), np.broadcast_to(0.0, (150_000_000, 1))
+    return lambda: nd.where(np.array([True, False]), pair, numbers)
+
+
 @functools.lru_cache(None)
 def large_option():
     return nd.array(np.full(1 << 25, 2.0)).astype("?float64").eval()
@@ -188,6 +194,7 @@ TASKS = [
     missing_assignment,
     rows_without_memory,
     rows_that_stretch,
+    rows_that_are_measured,
     missing_chain,
     missing_reduction,
     division_of_missing_values,
