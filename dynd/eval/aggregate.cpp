@@ -461,8 +461,9 @@ ref<array_block> reduce_missing_rows(const aggregate &what, array_block *operand
   keywords.empty_missing |= rows.has_inside(found.first());
   nd::array result(evaluate(what.id, rows.block(), false, axes, keywords, how));
   if (!asked && keywords.empty_missing && result.type().dtype()->kind == type_kind::option) {
-    element_kind kind = kind_of_numbers(what.name, rows.operand()->type);
-    if (what.nan == nan_rule::skipped && is_floating(kind.scalar)) {
+    element_kind kind;
+    if (what.nan == nan_rule::skipped && find_element_kind(rows.operand()->type->dtype, kind) &&
+        is_floating(kind.scalar)) {
       result = nan_of_nothing_else(what, result, rows.block(), axes, keywords, how);
     }
     const char *empty = keywords.where ? " has no element that where= takes" : " is empty";

@@ -640,6 +640,14 @@ def test_nan_alone_in_a_row_is_not_nothing(scalar):
             f(nd.array([[nan], [], None], type=f"3 * ?var * {scalar}"), axis=1)
 
 
+def test_extremes_of_texts_and_structs_in_rows_that_may_be_missing():
+    for rows in ([["b", "a"], None, ["c"]], [[{"x": 2}, {"x": 1}], None, [{"x": 3}]], [[b"b", b"a"], None, [b"c"]]):
+        a = nd.array(rows)
+        assert nd.min(a, axis=1).tolist() == [rows[0][1], None, rows[2][0]] and nd.argmax(a, axis=1).tolist() == [0, None, 0]
+        with pytest.raises(ValueError, match="^max: row 0 is empty"):
+            nd.max(a[:, 5:], axis=1)
+
+
 def test_quantiles_over_several_axes_with_rows_that_may_be_missing():
     a = nd.array([[3.0, 1.0], None, [2.0]])
     assert nd.median(a, axis=(0, 1)).tolist() == nd.median(a, axis=(-1, -2)).tolist() == 2.0
