@@ -15,24 +15,21 @@ namespace {
 
 constexpr size_t megabyte = size_t(1) << 20;
 
-size_t cache_size(int name, size_t otherwise) {
-  long size = sysconf(name);
-  return size > 0 ? size_t(size) : otherwise;
-}
-
-// The L3 cache that a core has. sysconf adds up those of all dies of some CPUs (256 MB of 8 times 32).
-size_t third_cache_size() {
+// The cache of this level that a core has; `name` is what sysconf calls it, which adds up the L3s of all dies of some
+// CPUs (256 MB of 8 times 32).
+size_t cache_size(unsigned level, int name, size_t otherwise) {
 #if defined(__x86_64__)
   for (unsigned leaf : {0x4u, 0x8000001du}) { // the same layout; a CPU has one of them
     unsigned a, b, c, d;
     for (unsigned i = 0; i < 8 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) && (a & 31) != 0; i++) {
-      if (((a >> 5) & 7) == 3) {
+      if (((a >> 5) & 7) == level) {
         return size_t((b >> 22) + 1) * (((b >> 12) & 1023) + 1) * ((b & 4095) + 1) * (size_t(c) + 1);
       }
     }
   }
 #endif
-  return cache_size(_SC_LEVEL3_CACHE_SIZE, 32 * megabyte);
+  long size = sysconf(name);
+  return size > 0 ? size_t(size) : otherwise;
 }
 
 // Bytes that the environment says, for experiments and tests.
@@ -46,7 +43,8 @@ void take_setting(const char *name, size_t &bytes) {
 }
 
 cpu_tuning tune() {
-  size_t second = cache_size(_SC_LEVEL2_CACHE_SIZE, megabyte), third = third_cache_size();
+  size_t second = cache_size(2, _SC_LEVEL2_CACHE_SIZE, megabyte);
+  size_t third = cache_size(3, _SC_LEVEL3_CACHE_SIZE, 32 * megabyte);
   bool intel = false;
 #if defined(__x86_64__)
   __builtin_cpu_init();

@@ -154,6 +154,7 @@ public:
       : base_(base), axis_(e.axis()), shown_axis_(e.first_axis) {
     for (const selector &s : e.arrays) {
       if (!s.array) {
+        check_integer(s.plain.at, int(arrays_.size()));
         arrays_.push_back(nd::array(int64_t(s.plain.at)));
       } else if (is_mask(s.array->type)) {
         int first = axis_ + int(arrays_.size());
@@ -197,6 +198,17 @@ public:
   }
 
 private:
+  // Also where no element is selected; within rows, those are asked that are selected from.
+  void check_integer(intptr_t wanted, int k) const {
+    if (base_->is_var(axis_ + k)) {
+      return;
+    }
+    intptr_t size = base_.size(axis_ + k);
+    if (wanted < -size || wanted >= size) {
+      fail(error_kind::index, nd::out_of_bounds_text(wanted, shown_axis_ + k, "", size));
+    }
+  }
+
   void broadcast() {
     for (const nd::array &a : arrays_) {
       check_index_type("index", a);

@@ -11,7 +11,7 @@ import tempfile
 import types
 
 from dynd import _dynd
-from dynd._foreign import _cache, _headers
+from dynd._elsewhere import _cache, _headers
 
 
 _loaded = {}  # of each configuration: its plug-in, and the names of its kernels

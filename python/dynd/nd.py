@@ -27,7 +27,7 @@ globals().update({entry[0]: getattr(_dynd, entry[0]) for entry in _dynd.operatio
 globals().update({name: getattr(_dynd, name) for name in _dynd.scans + _dynd.creations})
 
 from dynd._linear import einsum, matmul, tensordot  # noqa: E402
-from dynd._foreign import callable, from_address, from_c, from_ufunc  # noqa: E402
+from dynd._elsewhere import callable, from_address, from_c, from_ufunc  # noqa: E402
 from dynd._kernelgen import wrap, wrap_header  # noqa: E402
 
 

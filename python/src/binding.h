@@ -191,7 +191,7 @@ void add_functions(nb::module_ &m);
 void add_reductions(nb::module_ &m);
 void add_keyword_functions(nb::module_ &m);
 void add_callables(nb::module_ &m);
-void add_foreign(nb::module_ &m);
+void add_elsewhere(nb::module_ &m);
 void add_linear(nb::module_ &m);
 void add_kernels(nb::module_ &m);
 void add_conversions(nb::module_ &m);

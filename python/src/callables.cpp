@@ -16,7 +16,7 @@
 #include "dynd/call/registry.h"
 #include "dynd/call/resolve.h"
 #include "dynd/kernel/external.h"
-#include "foreign.h"
+#include "elsewhere.h"
 
 namespace binding {
 

@@ -1,6 +1,6 @@
 // The module `_dynd`: the array type, the types, the functions.
 #include "binding.h"
-#include "foreign.h"
+#include "elsewhere.h"
 
 #include <cstring>
 #include <optional>
@@ -108,7 +108,7 @@ NB_MODULE(_dynd, m) {
   add_functions(m);
   add_keyword_functions(m);
   add_callables(m);
-  add_foreign(m);
+  add_elsewhere(m);
   add_linear(m);
   add_kernels(m);
   add_conversions(m);

@@ -1,5 +1,5 @@
 // The loops of NumPy's ufuncs and gufuncs as kernels.
-#include "foreign.h"
+#include "elsewhere.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

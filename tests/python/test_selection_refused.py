@@ -27,6 +27,8 @@ def test_refusals():
         (IndexError, "row 2 of the mask has 1 element(s), that of the array 2",
          lambda: a[nd.array([[True, True, False], [], [True]])]),
         (IndexError, "the mask's axis 0 with size 2 does not fit axis 0 with size 3", lambda: a[[True, False]]),
+        (IndexError, "index 4 is out of bounds for axis 2 with size 4", lambda: b[:, nd.empty("0 * int64"), 4]),
+        (IndexError, "index -4 is out of bounds for axis 1 with size 3", lambda: b[nd.empty("0 * int64"), -4]),
         (IndexError, "separated by a slice", lambda: b[[0], :, [1]]),
         (IndexError, "separated by a slice", lambda: b[0, ..., [1]]),
         (IndexError, "too many indices: 4 for 3", lambda: b[[0], [0], [0], [0]]),

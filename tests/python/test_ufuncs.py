@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dynd import _foreign, nd
+from dynd import _elsewhere, nd
 
 ROWS = [[1.0, 5.0], [], [2.0]]
 
@@ -21,7 +21,7 @@ def test_a_ufunc_whose_loops_numpy_does_not_list():
 @pytest.mark.parametrize("name", UFUNCS)
 def test_every_ufunc_gives_what_numpy_gives(name):
     ufunc = getattr(np, name)
-    loops = [t for t in ufunc.types if all(k in _foreign.UFUNC_TYPES for k in t.replace("->", ""))]
+    loops = [t for t in ufunc.types if all(k in _elsewhere.UFUNC_TYPES for k in t.replace("->", ""))]
     if not loops:
         with pytest.raises(TypeError, match="has no loop for types of this library"):
             nd.from_ufunc(ufunc)
@@ -41,7 +41,7 @@ def test_every_ufunc_gives_what_numpy_gives(name):
             assert len(results) == len(expected)
             for result, wanted in zip(results, expected):
                 flat = np.asarray(result).ravel() if shaped else np.concatenate([np.asarray(row) for row in result])
-                assert str(result.type.dtype) == _foreign.UFUNC_TYPES[wanted.dtype.char], loop
+                assert str(result.type.dtype) == _elsewhere.UFUNC_TYPES[wanted.dtype.char], loop
                 assert np.array_equal(flat, wanted.ravel(), equal_nan=wanted.dtype.kind in "fc"), (loop, flat, wanted)
 
 
@@ -179,13 +179,13 @@ def test_a_python_number_beside_an_array_of_numpy_takes_its_type():
 
 def test_sizes_that_are_no_integers(monkeypatch):
     """What chooses the sizes of results fails as other functions do: with the reason, and not for lack of memory."""
-    asked = _foreign._chosen_sizes
+    asked = _elsewhere._chosen_sizes
 
     def wrong(ufunc, types, dims):
         chosen = asked(ufunc, types, dims)
         return chosen and (chosen[0], lambda *sizes: [2.5], *chosen[2:])
 
-    monkeypatch.setattr(_foreign, "_chosen_sizes", wrong)
+    monkeypatch.setattr(_elsewhere, "_chosen_sizes", wrong)
     f = nd.from_ufunc(importlib.import_module("numpy.linalg._umath_linalg").svd)
     with pytest.raises(TypeError, match="a size must be an integer, not float"):
         f(nd.array([[1.0, 2.0]]))

@@ -1,4 +1,4 @@
-// Buffers: aligned, recycled, given back; foreign memory goes back to its owner.
+// Buffers: aligned, recycled, given back; another owner's memory goes back to its owner.
 #include <cstring>
 #include <vector>
 
@@ -77,11 +77,11 @@ TEST(Buffer, ForeignMemoryGoesBackOnce) {
   int given_back = 0;
   std::vector<char> memory(10);
   {
-    ref<buffer> foreign = adopt_memory(
+    ref<buffer> adopted = adopt_memory(
         memory.data(), memory.size(), [](void *count) { ++*static_cast<int *>(count); }, &given_back);
-    EXPECT_EQ(foreign->data, memory.data());
-    ref<buffer> shared = foreign;
-    foreign = ref<buffer>();
+    EXPECT_EQ(adopted->data, memory.data());
+    ref<buffer> shared = adopted;
+    adopted = ref<buffer>();
     EXPECT_EQ(given_back, 0);
   }
   EXPECT_EQ(given_back, 1);

@@ -13,7 +13,7 @@ import weakref
 import numpy as np
 import pytest
 
-from dynd import _foreign, nd, ndt
+from dynd import _elsewhere, nd, ndt
 
 ROWS = [[1.0, 5.0], [], [2.0]]
 
@@ -475,7 +475,7 @@ def test_a_function_that_is_called_on_the_calling_thread_only():
 
 
 def test_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(_foreign, "_compiler", lambda: None)
+    monkeypatch.setattr(_elsewhere, "_compiler", lambda: None)
     assert nd.from_c("double hypot(double, double)", "libm.so.6")([3.0, 5.0], [4.0, 12.0]).tolist() == [5.0, 13.0]
     with pytest.raises(RuntimeError, match="complex numbers take a C compiler"):
         nd.from_c("double _Complex csqrt(double _Complex)", "libm.so.6")
@@ -483,12 +483,12 @@ def test_without_a_compiler(monkeypatch):
 
 def test_wrappers_are_compiled_once(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(_foreign, "_kept", {})
+    monkeypatch.setattr(_elsewhere, "_kept", {})
     nd.from_c("double hypot(double, double)", "libm.so.6")
     nd.from_c("double atan2(double, double)", "libm.so.6")
     assert len(list((tmp_path / "dynd").glob("*.so"))) == 1
-    monkeypatch.setattr(_foreign, "_kept", {})
-    monkeypatch.setattr(_foreign.subprocess, "run", None)              # a second process finds it
+    monkeypatch.setattr(_elsewhere, "_kept", {})
+    monkeypatch.setattr(_elsewhere.subprocess, "run", None)              # a second process finds it
     assert nd.from_c("double atan2(double, double)", "libm.so.6")(0.0, 1.0).tolist() == 0.0
 
 
@@ -496,22 +496,22 @@ def test_wrappers_of_another_compiler_or_another_abi_are_compiled_again(monkeypa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def libraries():
-        monkeypatch.setattr(_foreign, "_kept", {})
+        monkeypatch.setattr(_elsewhere, "_kept", {})
         assert nd.from_c("double hypot(double, double)", "libm.so.6")(3.0, 4.0).tolist() == 5.0
         return len(list((tmp_path / "cache" / "dynd").glob("*.so")))
     assert libraries() == 1
     compiler = tmp_path / "another_cc"
-    compiler.symlink_to(_foreign._compiler())
+    compiler.symlink_to(_elsewhere._compiler())
     with monkeypatch.context() as changed:
         changed.setenv("CC", str(compiler))
         assert libraries() == 2
     for header in ("kernel.h", "callable.h"):
         headers = tmp_path / header
-        shutil.copytree(_foreign._headers() / "dynd" / "abi", headers / "dynd" / "abi")
+        shutil.copytree(_elsewhere._headers() / "dynd" / "abi", headers / "dynd" / "abi")
         with open(headers / "dynd" / "abi" / header, "a") as file:
             file.write("/* another version */\n")
         with monkeypatch.context() as changed:
-            changed.setattr(_foreign, "_headers", lambda headers=headers: headers)
+            changed.setattr(_elsewhere, "_headers", lambda headers=headers: headers)
             before = libraries()
         assert before == 3 + (header == "callable.h")
     assert libraries() == 4

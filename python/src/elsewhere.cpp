@@ -1,4 +1,4 @@
-#include "foreign.h"
+#include "elsewhere.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -442,7 +442,7 @@ void add_wrapped(nb::object target, size_t make, size_t address, const std::stri
 
 } // namespace
 
-void add_foreign(nb::module_ &m) {
+void add_elsewhere(nb::module_ &m) {
   add_ufuncs(m);
   m.def("python_callable",
         [](const std::string &name, const std::string &signature, nb::object function, const std::string &doc) {
