@@ -46,7 +46,7 @@ def bind_ours(operands):
     def convert(x):
         return nd.array(nd.from_offsets(x.offsets, x.content)) if isinstance(x, Ragged) else nd.array(x)
 
-    functions = {name: getattr(nd, name) for name in (*FUNCTIONS, "softmax")}
+    functions = {name: getattr(nd, name) for name in (*FUNCTIONS, "softmax") if hasattr(nd, name)}  # of an older build
     return {name: convert(x) for name, x in operands.items()} | functions
 
 

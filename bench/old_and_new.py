@@ -73,8 +73,12 @@ def work():
         request, _, name = line.rstrip("\n").partition(" ")
         if request == "make":
             contender = None  # the memory of the one before goes first
-            contender = made[name]()
-            contender.calibrate()
+            try:
+                contender = made[name]()
+                contender.calibrate()
+            except Exception:  # this build does not have it
+                print(json.dumps(None), flush=True)
+                continue
         contender.samples.clear()
         contender.sample()
         print(json.dumps(min(contender.samples)), flush=True)
@@ -112,8 +116,10 @@ class Worker:
 
 
 def measure(workers, name, rounds):
-    """The best times of a case, for each worker."""
+    """The best times of a case, for each worker; None where a build does not have it."""
     best = [worker.ask(f"make {name}") for worker in workers]
+    if None in best:
+        return None
     for _ in range(rounds):
         best = [min(time, worker.ask("sample")) for time, worker in zip(best, workers)]
     return best
@@ -128,7 +134,10 @@ def compare(trees, level, options):
         if sys.stderr.isatty():
             print(f"\r{level}: {i + 1} of {len(names)}", end="", file=sys.stderr, flush=True)
         times[name] = measure(workers, name, options.rounds)
-        if times[name][1] > SLOWER * times[name][0]:
+        if not times[name]:
+            print(f"{level}: one of the builds does not have: {name}", file=sys.stderr)
+            del times[name]
+        elif times[name][1] > SLOWER * times[name][0]:
             again = measure(workers, name, 2 * options.rounds)
             times[name] = [min(pair) for pair in zip(times[name], again)]
     print(file=sys.stderr)

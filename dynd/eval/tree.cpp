@@ -90,7 +90,7 @@ private:
       port.constant |= leaf && layout.kind == chain_kind::flat && !t_.scans && loops.loop_count > 0 &&
                        loops.innermost().stride[port.stream] == 0;
     }
-    layout.streaming &= var_leaf ? rows_are_stored(layout) : leaf && stores_follow(loops, taken);
+    layout.streaming &= var_leaf ? rows_are_stored(layout) : leaf && stores_follow(loops, layout.kind);
     // Where this run of axes is called from: its outermost loop by the caller of the root, else by itself.
     int walked = loops.loop_count - taken;
     if (root) {
@@ -262,10 +262,10 @@ private:
     return follow;
   }
 
-  // Whether the chain writes its results where they are stored: rows that it collects must follow each other.
-  bool stores_follow(const nest &loops, int taken) const {
+  // Whether the chain writes its results where they are stored: short rows that it collects must follow each other.
+  bool stores_follow(const nest &loops, chain_kind kind) const {
     bool follow = loops.loop_count > 0 && stores_follow(loops.innermost());
-    for (int s = 0; follow && taken && s < t_.p.noutputs; s++) {
+    for (int s = 0; follow && kind == chain_kind::small_rows && s < t_.p.noutputs; s++) {
       const loop &rows = loops.loops[loops.loop_count - 2];
       follow = rows.stride[s] == loops.innermost().size * item_[s];
     }

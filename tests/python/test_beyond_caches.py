@@ -43,3 +43,20 @@ def test_explain_says_that_stores_stream():
             [sys.executable, "-c", SHOWN], env=os.environ | {"DYND_STREAM_BYTES": bytes_}, capture_output=True, text=True
         )
         assert ("streaming stores" in done.stdout) == streams and "multiply" in done.stdout, done
+
+
+TRANSPOSED = """
+import numpy as np
+from dynd import nd
+x = np.zeros((40, 40, 40))
+for axes in [(2, 1, 0), (2, 0, 1), (0, 2, 1)]:
+    print(str(nd.explain(nd.assign, nd.asarray(np.empty((40, 40, 40))), nd.asarray(x.transpose(axes)))).count("streaming stores"))
+short = nd.asarray(np.empty((40, 40, 40))[:, :, :7])  # rows that are collected in scratch, with gaps between them
+print(str(nd.explain(nd.assign, short, nd.asarray(x[:, :, :7]))).count("streaming stores"))
+"""
+
+
+def test_transposed_copies_stream_whatever_is_between_the_rows():
+    done = subprocess.run([sys.executable, "-c", TRANSPOSED], env=os.environ | {"DYND_STREAM_BYTES": "0"},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    assert done.stdout.split() == ["1", "1", "1", "0"]
