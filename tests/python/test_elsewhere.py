@@ -4,6 +4,7 @@ import gc
 import inspect
 import pickle
 import pydoc
+import re
 import shutil
 import sys
 import threading
@@ -192,6 +193,25 @@ def test_a_failed_call_leaves_the_next_one_alone():
             f([1, 0])
         assert f([1, 1]).tolist() == [1, 1]
     assert sys.exc_info() == (None, None, None)
+
+
+@pytest.mark.parametrize("at", [5, 150_000, 299_999])
+@pytest.mark.parametrize("shape", [(300_000,), (500, 600)])
+def test_one_of_many_calls_that_fails(shape, at, threads):
+    """Its piece may be any: the ones after it are not run, and do not hide it."""
+    x = np.ones(300_000)
+    x[at] = 0
+    x = x.reshape(shape)
+    index = re.escape(str(tuple(int(i) for i in np.unravel_index(at, shape))))
+    for rows in (nd.array(x), nd.asarray(np.asfortranarray(x)), nd.unflatten(nd.array(x.ravel()), np.full(1000, 300))):
+        inverse = nd.callable(lambda v: 1.0 / v, "(float64) -> float64", name="inverse")
+        with pytest.raises(ZeroDivisionError) as caught:
+            inverse(rows)
+        expected = index if rows.shape == shape else re.escape(str((at // 300, at % 300)))
+        assert re.search(f"inverse: ZeroDivisionError .* at index {expected}", caught.value.__notes__[0])
+        least = nd.callable(lambda row: 1.0 / min(row.tolist()), "(N * float64) -> float64", name="least")
+        with pytest.raises(ZeroDivisionError):
+            least(rows)
 
 
 def test_a_failure_keeps_nothing_of_the_function_alive():

@@ -135,6 +135,17 @@ def test_one_step_that_fails_among_many(dtype, shape):
                 assert not np.any(np.asarray(nd.reduce(nd.multiply, view, axis=axis))[tuple(i for d, i in enumerate(place) if d != axis)])
 
 
+@pytest.mark.parametrize("at", [5, 150_000, 299_999])
+def test_a_step_that_fails_in_any_piece_of_a_long_row(at, threads):
+    """Its pieces come one after another. What an early one fails with is not forgotten by the last one."""
+    x = np.ones(300_000, "int64")
+    x[at] = 0
+    for operand in (nd.array(x), nd.array(np.repeat(x, 2))[::2], nd.array(x[None, :])[0]):
+        for identity in (None, 1):
+            with pytest.raises(ValueError, match=rf"^floor_divide: integer division by zero at index \({at},\)"):
+                nd.reduce(nd.floor_divide, operand, identity=identity)
+
+
 def test_examples():
     rows = nd.array([[10, 1, 2], [5]])
     assert nd.reduce(nd.subtract, rows, axis=1).tolist() == [7, 5]

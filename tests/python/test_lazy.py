@@ -247,6 +247,25 @@ def test_views_of_lazy_values():
     assert np.array_equal(np.asarray((square + 1.0).T), np.arange(10_000.0).reshape(100, 100).T + 1)
 
 
+@pytest.mark.parametrize("kind", ["float64", "?int32", "rows"])
+@pytest.mark.parametrize("how", ["root", "sum", "mean of rows"])
+def test_equal_operations_that_are_all_kept(kind, how):
+    """They are one step of the pass, and each of the arrays gets its values."""
+    x = (np.arange(30_000) % 101).tolist()
+    a = nd.array([None if i % 7 == 0 else v for i, v in enumerate(x)]) if kind == "?int32" else nd.array(x, type="float64")
+    a = nd.unflatten(a, np.tile([3, 0, 6, 1], 3000)) if kind == "rows" else nd.unflatten(a, 10)
+    with nd.eager():
+        product, total = (a * a).tolist(), (a * a + a * a + a * a).tolist()
+    kept = [a * a for _ in range(3)]
+    both = kept[0] + kept[1] + kept[2]
+    if how == "sum":
+        both.sum().eval()
+    elif how == "mean of rows":
+        both.mean(axis=1, keepdims=True).eval()
+    assert both.tolist() == total
+    assert [one.tolist() for one in kept] == [product] * 3
+
+
 def test_eval_gives_the_same_values():
     a = large()
     lazy = a * a

@@ -219,6 +219,8 @@ def test_lazy_rows_of_the_same_lengths_that_begin_elsewhere(starts):
     content = nd.array(np.arange(float(ends[-1] + 10)))
     first, second = (nd.from_offsets(nd.array(ends + start), content) for start in starts)
     assert (first + second)[0].tolist() == [starts[0] + starts[1], starts[0] + starts[1] + 2.0]  # now it is remembered
+    kernels = str(nd.explain(lambda: first * 2.0 + second * 2.0)).count(": one kernel")
+    assert kernels == (1 if starts[0] == starts[1] else 2)
     for _ in range(2):
         doubled, other = first * 2.0, second * 2.0
         total = doubled + other

@@ -53,6 +53,34 @@ def test_three_axes_in_any_order(order, kind, threads):
             assert bits(a.sum(axis=axes)) == bits(c.sum(axis=axes))
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("inner", [31, 62, 63, 64, 65, 126, 127, 129])
+def test_columns_of_two_axes(inner, kind, threads):
+    """Blocks of 64 columns end one before the end of the inner axis, at it and behind it."""
+    rng = np.random.default_rng(inner)
+    for shape in [(9, inner + 3, 40), (70, inner + 3, 5)]:
+        x = numbers(rng, shape, kind)
+        for part in (x[:, :inner], x[:, 3:], x[:, inner - 1 :: -1]):
+            a, c = nd.asarray(part.transpose(2, 0, 1)), nd.array(np.ascontiguousarray(part.transpose(2, 0, 1)))
+            assert bits(a.sum()) == bits(c.sum())
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("planes, rows", [(4, 131), (4, 132), (4, 133), (2, 262), (2, 263), (2, 264)])
+def test_a_piece_that_begins_with_the_last_rows_of_a_plane(planes, rows, kind):
+    """These are too few to be summed side by side; those of the next plane are not."""
+    before = nd.num_threads()
+    rng = np.random.default_rng(rows)
+    try:
+        nd.set_num_threads(2)
+        for columns in (1000, 1001, 1003):
+            x = numbers(rng, (planes, columns, rows), kind)
+            c = nd.array(np.ascontiguousarray(x.transpose(0, 2, 1)))
+            assert bits(nd.asarray(x.transpose(0, 2, 1)).sum()) == bits(c.sum())
+    finally:
+        nd.set_num_threads(before)
+
+
 def test_zeros_keep_their_sign_and_nan_and_infinity_stay():
     for value in (-0.0, 0.0, np.nan, np.inf):
         x = np.full((300, 5), -0.0)

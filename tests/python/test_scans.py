@@ -185,6 +185,22 @@ def test_missing_values_of_lazy_operands():
     assert nd.cumulative_sum(rows * 2.0, axis=1).tolist() == [row for (row,) in expected]
 
 
+@pytest.mark.parametrize("scalar", ["int32", "float64", "complex64"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_missing_values_in_a_row_of_several_pieces(scalar, lazy):
+    """Each piece goes on with the value before it, which is stored beside its validity."""
+    rng = np.random.default_rng(13)
+    values, there = rng.integers(-9, 9, 300_000).astype(scalar), rng.random(300_000) < 0.7
+    there[1 << 16 :: 1 << 16] = False  # where pieces begin
+    a = nd.array(np.ma.masked_array(values, ~there))
+    expected = np.cumsum(np.where(there, values * (2 if lazy else 1), 0))
+    for threads in (1, 2, 5):
+        nd.set_num_threads(threads)
+        found = nd.cumulative_sum(a * nd.array(2, type=scalar) if lazy else a)
+        assert np.array_equal(np.asarray(nd.is_missing(found)), ~there)
+        assert np.array_equal(np.asarray(nd.fill_missing(found, 0)), np.where(there, expected, 0))
+
+
 def digest(threads):
     nd.set_num_threads(threads)
     rng = np.random.default_rng(11)

@@ -268,3 +268,15 @@ def test_many_keys_of_a_small_range_and_a_rare_one(largest, rare):
     groups = nd.groupby(nd.array(np.ones(len(keys))), by=nd.array(keys))
     assert groups.keys.tolist() == expected.tolist()
     assert groups.sum(axis=1).tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 15, 16, 17, 18, 23, 24, 25, 26, 33, 40])
+def test_texts_that_differ_in_one_byte(size):
+    """Wherever that is: among so many of them some have the same place in the table."""
+    letters = [chr(c) for c in range(33, 127)]
+    for at in range(size):
+        texts = [f"{'x' * at}{letter}{'y' * (size - at - 1)}" for letter in letters]
+        twice = nd.array(texts[::-1] + texts)
+        for a in (twice, nd.array(twice, type="bytes")):
+            found = nd.unique_counts(a)
+            assert nd.array(found.values, type="string").tolist() == texts and found.counts.tolist() == [2] * len(texts)
