@@ -46,13 +46,16 @@ std::vector<intptr_t> all_integers(const char *name, const char *what, nb::handl
 
 // A shape, in which None stands for a ragged axis.
 std::vector<intptr_t> all_sizes(nb::handle shape) {
-  nb::list sizes;
-  bool several = PyList_Check(shape.ptr()) || PyTuple_Check(shape.ptr());
-  for (nb::handle size : several ? nb::borrow(shape) : nb::object(nb::make_tuple(shape))) {
-    sizes.append(size.is_none() && several ? nb::int_(nd::ragged_size) : nb::borrow(size));
+  nb::object sizes = nb::borrow(shape);
+  if (PyList_Check(shape.ptr()) || PyTuple_Check(shape.ptr())) {
+    nb::list numbers;
+    for (nb::handle size : shape) {
+      numbers.append(size.is_none() ? nb::int_(nd::ragged_size) : nb::borrow(size));
+    }
+    sizes = numbers;
   }
   std::vector<intptr_t> all;
-  for (const nb::object &size : one_or_several("reshape", "the shape", several ? nb::handle(sizes) : shape)) {
+  for (const nb::object &size : one_or_several("reshape", "the shape", sizes)) {
     all.push_back(to_integer("reshape", "shape", size));
   }
   return all;
