@@ -331,7 +331,7 @@ namespace {
 // Numbers without rows: two parts of the axis change places, each by one assignment.
 array roll_strided(const array &a, intptr_t shift, int axis) {
   intptr_t size = a.size(axis), moved = (shift % size + size) % size;
-  array to(new_empty(a->type, a->size()));
+  array to(new_dense(a->type, a->size(), access_mode::readwrite));
   auto part = [axis](const array &of, intptr_t begin, intptr_t end) {
     std::vector<index> indices(size_t(axis), index::whole());
     indices.push_back({index::slice, 0, begin, end, {}});
@@ -339,6 +339,8 @@ array roll_strided(const array &a, intptr_t shift, int axis) {
   };
   assign(part(to, 0, moved).get(), part(a, size - moved, size).get(), unwatched);
   assign(part(to, moved, size).get(), part(a, 0, size - moved).get(), unwatched);
+  to->access = access_mode::immutable; // no caller has it yet
+  to->flags |= flag_ours;
   return to;
 }
 

@@ -122,14 +122,6 @@ CASES = {
 }
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = nd.num_threads()
-    nd.set_num_threads(request.param)
-    yield
-    nd.set_num_threads(before)
-
-
 @pytest.mark.parametrize("outside", [Flat, Pairs, Nested], ids=lambda kind: kind.__name__.lower())
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_row_that_is_wrong_is_named(case, outside, threads):

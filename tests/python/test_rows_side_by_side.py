@@ -21,14 +21,6 @@ def bits(x):
     return np.asarray(x).tobytes()
 
 
-@pytest.fixture(params=[1, 2])
-def threads(request):
-    before = nd.num_threads()
-    nd.set_num_threads(request.param)
-    yield
-    nd.set_num_threads(before)
-
-
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_an_array_in_f_order(shape, kind, threads):

@@ -30,6 +30,19 @@ def test_the_examples_of_the_documentation(name):
     run_examples(getattr(nd, name).__doc__, {"nd": nd})
 
 
+@pytest.mark.parametrize("access", ["immutable", "rw"])
+def test_what_is_rolled_is_an_array_of_its_own(access):
+    for axis in (None, 0, 1):
+        a = nd.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], access=access)
+        rolled = nd.roll(a, 1, axis=axis)
+        expected = rolled.tolist()
+        assert rolled.access == "immutable"
+        if access == "rw":
+            a[...] = 0
+            assert rolled.tolist() == expected
+
+
+
 def test_the_examples_of_the_readme():
     run_examples(readme_section("Selection and structure"), {}, least=10)
 
