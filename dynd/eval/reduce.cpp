@@ -43,7 +43,10 @@ uint8_t present_or_nothing(fused_task &fused, uint8_t present, uint8_t reg, cons
   program &p = fused.t.p;
   uint8_t filled = p.add_operation(logic::chosen, f.type, {present, reg, fused.constant(f.type, value)});
   program_step &last = p.steps[p.nsteps - 1];
-  last.fills |= f.id == arithmetic::sum && last.nwrites == 1 && last.writes[0] == filled;
+  if (last.nwrites == 1 && last.writes[0] == filled) {
+    last.fills = true;
+    last.reduction = f.id;
+  }
   return filled;
 }
 

@@ -220,20 +220,40 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
+        folded_terms terms = i == chosen_.terms.output ? chosen_.terms : folded_terms{i, reg};
+        bool asks_for_any = o.reduction == logic::any && p_.type[reg] == scalar_id::bool_ && !o.empty_fails;
         *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
                       where.stream,
-                      chosen_.terms.reg == no_register ? reg : chosen_.terms.reg,
+                      terms.reg,
                       log2,
-                      chosen_.terms.other,
-                      chosen_.terms.valid,
+                      terms.other,
+                      terms.valid,
                       o.empty_fails,
-                      o.reduction == logic::any && p_.type[reg] == scalar_id::bool_ && !o.empty_fails &&
-                          is_constant(reg)};
+                      asks_for_any && is_constant(reg),
+                      asks_for_any ? told_by(reg) : no_register};
       } else {
         port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
         *next++ = {where, reserve(reg), reg, log2};
       }
     }
+  }
+
+  // The fold, by its number, of the elements where a register is true.
+  uint8_t told_by(uint8_t valid) const {
+    uint8_t number = 0;
+    for (int i = 0; i < p_.noutputs; i++) {
+      const program_output &o = p_.output[i];
+      bool tells = o.reduced && (o.reduction == arithmetic::least || o.reduction == arithmetic::largest) &&
+                   log2_size(p_.type[o.reg]) >= 2; // else what nothing gives is a value like others
+      for (int s = 0; tells && s < p_.nsteps; s++) {
+        const program_step &step = p_.steps[s];
+        if (step.fills && step.reduction == o.reduction && step.reads[0] == valid && step.writes[0] == o.reg) {
+          return number;
+        }
+      }
+      number += o.reduced;
+    }
+    return no_register;
   }
 
   // Whether the result of a step may be stored over what it reads. After a failure it would be gone.

@@ -15,8 +15,10 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
     return;
   }
   look_at_registers(layout);
-  if (p.noutputs == 1 && p.output[0].reduced) {
-    leave_to_sum(layout);
+  for (int i = 0; i < p.noutputs && terms.output < 0; i++) {
+    if (p.output[i].reduced) {
+      leave_to_fold(i, layout);
+    }
   }
   // From the last on: what leaves the chain is best computed in one loop with something else.
   for (int i = count - 1; i > 0; i--) {
@@ -39,28 +41,31 @@ void step_choice::look_at_registers(const chain_layout &layout) {
   }
 }
 
-// What a sum reads is now what the step that it takes along read.
-void step_choice::leave_to_sum(const chain_layout &layout) {
-  const program_output &o = p_.output[0];
+// What a fold reads is now what the step that it takes along read.
+void step_choice::leave_to_fold(int output, const chain_layout &layout) {
+  const program_output &o = p_.output[output];
   const reduce_functions &functions = isa().reduce(o.reduction, p_.type[o.reg]);
   bool in_rows = layout.kind != chain_kind::columns && layout.kind != chain_kind::small_rows;
-  terms.reg = o.reg;
-  const program_step *fill = functions.valid.lanes && in_rows ? only_summed(o.reg) : nullptr;
-  if (fill && fill->fills) {
+  folded_terms found = {output, o.reg, no_register, no_register};
+  const program_step *fill = functions.valid.lanes && in_rows ? only_folded(o.reg) : nullptr;
+  if (fill && fill->fills && fill->reduction == o.reduction) {
     left_out_[fill - p_.steps] = true;
-    terms.valid = fill->reads[0];
-    terms.reg = fill->reads[1];
+    found.valid = fill->reads[0];
+    found.reg = fill->reads[1];
   }
-  const program_step *product = functions.products.lanes ? only_summed(terms.reg) : nullptr;
+  const program_step *product = functions.products.lanes && p_.noutputs == 1 ? only_folded(found.reg) : nullptr;
   if (product && product->op == arithmetic::product) {
     left_out_[product - p_.steps] = true;
-    terms.other = product->reads[1];
-    terms.reg = product->reads[0];
+    found.other = product->reads[1];
+    found.reg = product->reads[0];
+  }
+  if (found.reg != o.reg) {
+    terms = found;
   }
 }
 
-// The operation that computes a register which only the sum reads.
-const program_step *step_choice::only_summed(uint8_t reg) const {
+// The operation that computes a register which only the fold reads.
+const program_step *step_choice::only_folded(uint8_t reg) const {
   const program_step *step = writer_[reg] == no_register ? nullptr : p_.steps + writer_[reg];
   bool computes = step && step->kind == step_kind::operation && step->nwrites == 1 && step->valid == no_register;
   return computes && reads_[reg] == 1 ? step : nullptr;

@@ -1,5 +1,5 @@
 // Which steps of a program are steps of a chain. The others are done by the loop of another one, and what they give is
-// never stored: a product that is only added up, what makes 0 of missing elements before a sum, and the first of two
+// never stored: a product that is only added up, what replaces missing elements before a fold, and the first of two
 // operations on floating-point numbers that are done in one loop.
 #pragma once
 
@@ -16,8 +16,9 @@ struct chosen_step {
   pair_functions pair;
 };
 
-// What a sum adds up, of a program whose only output is a reduction.
-struct sum_terms {
+// What one of the outputs folds, instead of the register that the program says.
+struct folded_terms {
+  int output = -1;                                                     // -1: none
   uint8_t reg = no_register, other = no_register, valid = no_register; // see reduced_output
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
@@ -29,7 +30,7 @@ public:
 
   int count = 0;
   chosen_step steps[max_steps];
-  sum_terms terms;
+  folded_terms terms;
 
   /// Calls f(register) for all that step i reads.
   template <class F> void for_reads(int i, F f) const {
@@ -42,11 +43,11 @@ public:
 
 private:
   void look_at_registers(const chain_layout &layout);
-  void leave_to_sum(const chain_layout &layout);
+  void leave_to_fold(int output, const chain_layout &layout);
   uint8_t joinable(int step, int operand) const;
   void join(int step);
   void join(chosen_step &second, int operand);
-  const program_step *only_summed(uint8_t reg) const;
+  const program_step *only_folded(uint8_t reg) const;
 
   const program &p_;
   int reads_[max_registers] = {};      // how often each register is read, or leaves the program

@@ -92,6 +92,9 @@ struct reduced_output {
   uint8_t valid; // only where it is true; no_register: everywhere
   bool empty_fails;
   bool present; // whether any element is true, and all are one constant: that, where the row has elements
+  // Whether any element is true, and the fold of this number is of the elements where that is so: usually its value
+  // tells, because it is not what no elements give. no_register: there is none.
+  uint8_t told_by;
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
   void lanes(void *to, char *const *at, size_t n) const {

@@ -8,6 +8,65 @@ namespace dynd::chain {
 
 namespace {
 
+// The folds of whole rows; the registers are where offset 0 points.
+struct row_folds {
+  const chain_kernel *k;
+  char *const *stream;
+  const intptr_t *stride;
+  char *const *reg;
+  const int64_t *offsets;
+
+  // Of rows r .. end. What is prefetched meanwhile: `next`, or, where that is null, what is `ahead` bytes further on.
+  // Whether a row is empty that must not be.
+  bool add(size_t r, size_t end, const char *next, intptr_t ahead) const {
+    bool empty = false;
+    for (const reduced_output &o : k->reduced()) {
+      if (o.present) {
+        store_presence(o, r, end);
+      } else if (o.told_by == no_register) {
+        intptr_t at = reinterpret_cast<intptr_t>(reg[o.reg] + (offsets[r] << o.log2));
+        intptr_t distance = next ? reinterpret_cast<intptr_t>(next) - at : ahead; // it may be in another array
+        char *to = stream[o.stream] + intptr_t(r) * stride[o.stream];
+        empty |= o.rows(to, stride[o.stream], reg, offsets + r, end - r, distance) && o.empty_fails;
+      }
+    }
+    for (const reduced_output &o : k->reduced()) {
+      if (o.told_by != no_register && !o.present) {
+        k->reduced()[o.told_by].log2 == 3 ? store_told<uint64_t>(o, r, end) : store_told<uint32_t>(o, r, end);
+      }
+    }
+    return empty;
+  }
+
+private:
+  void store_presence(const reduced_output &o, size_t r, size_t end) const {
+    intptr_t step = stride[o.stream];
+    char *to = stream[o.stream] + intptr_t(r) * step, value = reg[o.reg][offsets[r]];
+    const int64_t *at = offsets;
+    if (step == 1 && value) {
+      isa().loop(logic::different, scalar_id::int64)(to, at + r + 1, at + r, nullptr, end - r, nullptr);
+      return;
+    }
+    for (size_t i = r; i < end; i++, to += step) {
+      *to = value & char(at[i + 1] != at[i]);
+    }
+  }
+
+  template <class Bits> void store_told(const reduced_output &o, size_t r, size_t end) const {
+    const reduced_output &by = k->reduced()[o.told_by];
+    const int64_t none[2] = {0, 0};
+    Bits nothing, value;
+    by.functions->rows(reinterpret_cast<char *>(&nothing), 0, &nothing, none, 1, 0);
+    const char *from = stream[by.stream] + intptr_t(r) * stride[by.stream];
+    char *to = stream[o.stream] + intptr_t(r) * stride[o.stream];
+    for (; r < end; r++, from += stride[by.stream], to += stride[o.stream]) {
+      std::memcpy(&value, from, sizeof value);
+      const char *valid = reg[o.reg];
+      *to = value != nothing || std::any_of(valid + offsets[r], valid + offsets[r + 1], [](char v) { return v != 0; });
+    }
+  }
+};
+
 // The state of one call: where each operand is. `offsets` are the result's, of `count` rows.
 struct var_rows_call {
   const chain_kernel *k;
@@ -144,7 +203,7 @@ struct var_rows_call {
   // ---- results that are one value for each row: groups of whole rows
 
   int reduce() {
-    asked_by_reduction.log2 = k->nstages ? first_fold(k)->log2 : k->reduced()[0].log2;
+    asked_by_reduction.log2 = k->nstages ? first_fold(k)->log2 : k->reduced().back().log2;
     for (size_t r = 0; r < count;) {
       size_t end = rows_that_fit(r);
       if (end == r) {
@@ -159,42 +218,23 @@ struct var_rows_call {
         return status;
       }
       store_row_outputs(k, reg, stream, stride, r, end - r, frame);
-      intptr_t ahead_of = reinterpret_cast<intptr_t>(asked_by_reduction.next);
+      char *origin[256];
+      origin[no_register] = nullptr;
       for (const reduced_output &o : k->reduced()) {
-        if (o.present) {
-          store_presence(o, r, end);
-          continue;
-        }
-        intptr_t ahead = ahead_of ? ahead_of - reinterpret_cast<intptr_t>(reg[o.reg]) : 0;
-        char *origin[256];
-        origin[no_register] = nullptr;
         for (uint8_t used : {o.reg, o.other}) {
           origin[used] = used == no_register ? nullptr : reg[used] - (offsets[r] << o.log2);
         }
         if (o.valid != no_register) {
           origin[o.valid] = reg[o.valid] - offsets[r];
         }
-        uint32_t empty = o.rows(row_address(o.stream, r), stride[o.stream], origin, offsets + r, end - r, ahead);
-        if (empty && o.empty_fails) {
-          return fail_empty(frame);
-        }
+      }
+      row_folds folds = {k, stream, stride, origin, offsets};
+      if (folds.add(r, end, asked_by_reduction.next, 0)) {
+        return fail_empty(frame);
       }
       r = end;
     }
     return dynd_ok;
-  }
-
-  void store_presence(const reduced_output &o, size_t r, size_t end) {
-    char *to = row_address(o.stream, r), value = *reg[o.reg];
-    const int64_t *at = offsets;
-    intptr_t step = stride[o.stream];
-    if (step == 1 && value) {
-      isa().loop(logic::different, scalar_id::int64)(to, at + r + 1, at + r, nullptr, end - r, nullptr);
-      return;
-    }
-    for (size_t i = r; i < end; i++, to += step) {
-      *to = value & char(at[i + 1] != at[i]);
-    }
   }
 
   // The row before which the rows from r on fit into a window; by eights, as segmented reductions take them.
@@ -261,7 +301,9 @@ bool find_sources(const chain_kernel *k, char *const *stream, char **reg) {
   for (const port &p : k->sources()) {
     reg[p.reg] = stream[p.where.stream];
     bool direct = p.where.slots == slot_kind::none && is_contiguous(p, p.where.axis_stride);
-    in_place &= direct || !k->reduced()[0].uses(p.reg);
+    for (const reduced_output &o : k->reduced()) {
+      in_place &= direct || !o.uses(p.reg);
+    }
   }
   return in_place;
 }
@@ -274,10 +316,15 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
   auto *offsets = reinterpret_cast<const int64_t *>(stream[k->shape_slots]);
   const port &source = k->sources()[0];
   char *reg[256];
-  if (k->nsteps == 0 && k->nreductions == 1 && find_sources(k, stream, reg)) {
-    const reduced_output &o = k->reduced()[0];
-    uint32_t empty = o.rows(stream[o.stream], stride[o.stream], reg, offsets, count, row_prefetch_distance);
-    return empty && o.empty_fails ? fail_empty(frame) : int(dynd_ok);
+  if (k->nsteps == 0 && k->nreductions > 0 && find_sources(k, stream, reg)) {
+    row_folds folds = {k, stream, stride, reg, offsets};
+    size_t most = k->nreductions == 1 ? count : window; // several folds read rows that are in the cache
+    for (size_t r = 0; r < count; r += most) {
+      if (folds.add(r, std::min(count, r + most), nullptr, row_prefetch_distance)) {
+        return fail_empty(frame);
+      }
+    }
+    return dynd_ok;
   }
   if (scans_in_place(k) && source.where.slots == slot_kind::none) {
     const port &output = k->outputs()[0];

@@ -46,13 +46,13 @@ enum class step_kind : uint8_t {
 struct program_step {
   step_kind kind;
   op_id op;
-  reduction_id reduction; ///< of a fold
+  reduction_id reduction; ///< of a fold, or for which a step fills
   scalar_id type;
   error_mode mode;
   uint8_t nreads, nwrites;
   /// A register of bools: an element fails only where it is true. no_register: everywhere.
   uint8_t valid;
-  bool fills;            ///< where(valid, x, what a reduction of nothing gives), for a sum: 0 where x is missing
+  bool fills;            ///< where(valid, x, what the reduction of nothing gives)
   uint8_t first_operand; ///< of an external kernel: where its registers begin in program::external_registers
   uint8_t reads[3], writes[2];
   const external_function *external;

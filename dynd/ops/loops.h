@@ -88,7 +88,8 @@ struct reduce_functions {
     void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, const char *y,
                     intptr_t other_stride, size_t first, size_t rows, size_t width);
   } products = {};
-  /// x[i], or its product with y[i] where y is not null, where the byte valid[i] is true; else 0.
+  /// x[i] where the byte valid[i] is true, else what no elements give. Of sums, where y is not null: its product with
+  /// y[i].
   struct {
     void (*lanes)(void *lanes, const void *x, const void *y, const void *valid, size_t n);
     uint32_t (*rows)(char *dst, intptr_t dst_stride, const void *x, const void *y, const void *valid,

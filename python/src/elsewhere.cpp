@@ -90,14 +90,19 @@ void destroy_leaf(ckernel_prefix *self) {
   delete leaf->operands;
 }
 
-// Calls f with the address of every element of a block in C order.
-template <class F> void for_each_element(const python_operand &o, char *at, const intptr_t *size, int dim, F &f) {
+// Calls f with the address of every element from a dimension of a block on, in C order.
+template <class F> void for_each_from(int dim, const python_operand &o, char *at, const intptr_t *size, F &f) {
   if (dim == o.ndim) {
     f(at);
     return;
   }
   for (intptr_t i = 0; i < size[dim]; i++) {
-    for_each_element(o, at + i * o.stride[dim], size, dim + 1, f);
+    for_each_from(dim + 1, o, at + i * o.stride[dim], size, f);
+  }
+}
+template <class F> void for_each_element(const python_operand &o, char *at, const intptr_t *size, F f) {
+  if (std::find(size, size + o.ndim, 0) == size + o.ndim) { // billions of empty rows would take their time
+    for_each_from(0, o, at, size, f);
   }
 }
 
@@ -144,7 +149,7 @@ nb::object block_object(const python_operand &o, char *at, const intptr_t *size,
       std::memcpy(to, from + layout.offset[s], item);
       to += item;
     };
-    for_each_element(o, at, size, 0, take);
+    for_each_element(o, at, size, take);
   }
   return wrapped(copy);
 }
@@ -202,7 +207,7 @@ void store(const python_operand &o, char *to, intptr_t *size, nb::handle value, 
       std::memcpy(at + layout.offset[s], from, item);
       from += item;
     };
-    for_each_element(o, to, size, 0, put);
+    for_each_element(o, to, size, put);
   }
 }
 

@@ -4,6 +4,7 @@ Broadcasting walks the lists row by row by the rules of the design; the leaves a
 each operand, for its exact arithmetic. It knows nothing of the library under test: it must never import dynd.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -446,19 +447,16 @@ def ordered_fold(row, combine, identity):
     padded = np.full(-(-len(row) // 64) * 64, identity, row.dtype)
     padded[: len(row)] = row
     with np.errstate(all="ignore"):
-        stack = []  # of (how many blocks, lanes); sizes are falling powers of two
-        for block in padded.reshape(-1, 64 // lanes, lanes):
-            total = block[0].copy()
-            for line in block[1:]:
-                total = combine(total, line)
-            count = 1
-            while stack and stack[-1][0] == count:
-                total = combine(stack.pop()[1], total)
-                count *= 2
-            stack.append((count, total))
-        total = stack.pop()[1]
-        while stack:
-            total = combine(stack.pop()[1], total)
+        lines = padded.reshape(-1, 64 // lanes, lanes)
+        blocks = functools.reduce(combine, (lines[:, i] for i in range(64 // lanes)))
+        entries = []  # of the counter: falling powers of two of blocks, each combined by neighbours
+        while len(blocks):
+            size = 1 << len(blocks).bit_length() - 1
+            entry, blocks = blocks[:size], blocks[size:]
+            while len(entry) > 1:
+                entry = combine(entry[0::2], entry[1::2])
+            entries.append(entry[0])
+        total = functools.reduce(lambda behind, entry: combine(entry, behind), reversed(entries))
         while len(total) > 1:
             half = len(total) // 2
             total = combine(total[:half], total[half:])

@@ -225,11 +225,16 @@ def contains(text, *parts):
 
 def bits(array):
     """The bytes of an array's elements in C order, NaNs made alike, with the row structure in front."""
-    values, structure, ndim = array.tolist(), [], array.ndim
-    for _ in range(max(ndim - 1, 0)):
-        structure.append([len(row) for row in values])
-        values = [inner for row in values for inner in row]
-    flat = np.array(values, dtype=str(array.type).split(" * ")[-1]).reshape(-1)
+    structure, ndim = [], array.ndim
+    if "var" in str(array.type):
+        values = array.tolist()
+        for _ in range(max(ndim - 1, 0)):
+            structure.append([len(row) for row in values])
+            values = [inner for row in values for inner in row]
+        flat = np.array(values, dtype=str(array.type).split(" * ")[-1]).reshape(-1)
+    else:
+        flat = np.asarray(array)
+        structure, flat = flat.shape, flat.reshape(-1)
     if flat.dtype.kind == "c":
         flat = flat.view(flat.real.dtype)
     if flat.dtype.kind == "f":

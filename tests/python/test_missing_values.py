@@ -86,6 +86,30 @@ def test_an_empty_row_without_an_option_still_fails():
         nd.array([[1], []]).min(axis=1)
 
 
+EXTREMES = {"float32": (-np.inf, np.inf), "float64": (-np.inf, np.inf), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1),
+            "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("scalar", EXTREMES)
+def test_rows_of_what_an_extreme_of_nothing_would_be(scalar, threads):
+    """A row of infinities that are there is not a row of which nothing is; so are they among others, in rows of every
+    length, in short and long arrays, in another layout, and with an operation in front."""
+    rng = np.random.default_rng(3)
+    for rows, longest in [(9, 3), (300, 9), (3000, 30), (40, 400), (3, 5000)]:
+        lengths = rng.integers(0, longest, rows)
+        values = rng.choice([*EXTREMES[scalar], *EXTREMES[scalar], 7], lengths.sum()).astype(scalar)
+        valid = rng.random(values.size) < np.repeat(rng.choice([0, 0.2, 1], rows), lengths)
+        content = nd.array(np.ma.masked_array(values, mask=~valid))
+        ends = np.cumsum(lengths)[:-1]
+        there = [row[is_there].tolist() for row, is_there in zip(np.split(values, ends), np.split(valid, ends))]
+        backwards = nd.unflatten(content[::-1], lengths[::-1])[::-1, ::-1]
+        for a in (nd.unflatten(content, lengths), backwards, nd.unflatten(content + 0, lengths)):
+            for names, python in [(("max", "nanmax"), max), (("min", "nanmin"), min)]:
+                expected = [python(row, default=None) for row in there]
+                for name in names:
+                    assert getattr(nd, name)(a, axis=1, empty="missing").tolist() == expected
+
+
 @pytest.mark.parametrize("scalar", SUMMED)
 def test_sums_keep_their_order_with_missing_values(scalar):
     """Every missing value contributes nothing, at its place."""
