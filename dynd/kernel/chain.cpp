@@ -220,12 +220,13 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
-        folded_terms terms = i == chosen_.terms.output ? chosen_.terms : folded_terms{i, reg};
+        folded_terms terms = {i, reg, no_register, no_register, nullptr};
+        terms = i == chosen_.terms.output ? chosen_.terms : terms;
         bool asks_for_any = o.reduction == logic::any && p_.type[reg] == scalar_id::bool_ && !o.empty_fails;
-        *reduced++ = {&isa().reduce(o.reduction, p_.type[reg]),
+        *reduced++ = {terms.functions ? terms.functions : &isa().reduce(o.reduction, p_.type[reg]),
                       where.stream,
                       terms.reg,
-                      log2,
+                      uint8_t(log2_size(p_.type[terms.reg])),
                       terms.other,
                       terms.valid,
                       o.empty_fails,

@@ -16,7 +16,7 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
   }
   look_at_registers(layout);
   for (int i = 0; i < p.noutputs && terms.output < 0; i++) {
-    if (p.output[i].reduced) {
+    if (p.output[i].reduced && !leave_conversion(i, layout)) {
       leave_to_fold(i, layout);
     }
   }
@@ -46,7 +46,7 @@ void step_choice::leave_to_fold(int output, const chain_layout &layout) {
   const program_output &o = p_.output[output];
   const reduce_functions &functions = isa().reduce(o.reduction, p_.type[o.reg]);
   bool in_rows = layout.kind != chain_kind::columns && layout.kind != chain_kind::small_rows;
-  folded_terms found = {output, o.reg, no_register, no_register};
+  folded_terms found = {output, o.reg, no_register, no_register, nullptr};
   const program_step *fill = functions.valid.lanes && in_rows ? only_folded(o.reg) : nullptr;
   if (fill && fill->fills && fill->reduction == o.reduction) {
     left_out_[fill - p_.steps] = true;
@@ -64,10 +64,29 @@ void step_choice::leave_to_fold(int output, const chain_layout &layout) {
   }
 }
 
-// The operation that computes a register which only the fold reads.
-const program_step *step_choice::only_folded(uint8_t reg) const {
+// Small integers are added up as they are.
+bool step_choice::leave_conversion(int output, const chain_layout &layout) {
+  const program_output &o = p_.output[output];
+  const program_step *widened = o.reduction == arithmetic::sum ? only_folded(o.reg, step_kind::conversion) : nullptr;
+  scalar_id to = p_.type[o.reg];
+  if (!widened || (to != scalar_id::int64 && to != scalar_id::uint64)) {
+    return false;
+  }
+  uint8_t reg = widened->reads[0];
+  bool few = layout.kind == chain_kind::small_rows && layout.axis_size << log2_size(p_.type[reg]) <= 8;
+  bool in_rows = layout.kind != chain_kind::columns && layout.kind != chain_kind::ordered && !few;
+  const reduce_functions *functions = in_rows ? isa().sum_of(p_.type[reg]) : nullptr;
+  if (functions) {
+    left_out_[widened - p_.steps] = true;
+    terms = {output, reg, no_register, no_register, functions};
+  }
+  return functions;
+}
+
+// The step of a kind that computes a register which only the fold reads.
+const program_step *step_choice::only_folded(uint8_t reg, step_kind kind) const {
   const program_step *step = writer_[reg] == no_register ? nullptr : p_.steps + writer_[reg];
-  bool computes = step && step->kind == step_kind::operation && step->nwrites == 1 && step->valid == no_register;
+  bool computes = step && step->kind == kind && step->nwrites == 1 && step->valid == no_register;
   return computes && reads_[reg] == 1 ? step : nullptr;
 }
 

@@ -1,6 +1,6 @@
 // Which steps of a program are steps of a chain. The others are done by the loop of another one, and what they give is
-// never stored: a product that is only added up, what replaces missing elements before a fold, and the first of two
-// operations on floating-point numbers that are done in one loop.
+// never stored: a product that is only added up, a conversion of small integers that are, what replaces missing elements
+// before a fold, and the first of two operations on floating-point numbers that are done in one loop.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,7 @@ struct chosen_step {
 struct folded_terms {
   int output = -1;                                                     // -1: none
   uint8_t reg = no_register, other = no_register, valid = no_register; // see reduced_output
+  const reduce_functions *functions = nullptr;                         // null: those of the output's type
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
 };
@@ -44,10 +45,11 @@ public:
 private:
   void look_at_registers(const chain_layout &layout);
   void leave_to_fold(int output, const chain_layout &layout);
+  bool leave_conversion(int output, const chain_layout &layout);
   uint8_t joinable(int step, int operand) const;
   void join(int step);
   void join(chosen_step &second, int operand);
-  const program_step *only_folded(uint8_t reg) const;
+  const program_step *only_folded(uint8_t reg, step_kind kind = step_kind::operation) const;
 
   const program &p_;
   int reads_[max_registers] = {};      // how often each register is read, or leaves the program

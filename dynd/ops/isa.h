@@ -23,6 +23,7 @@ struct isa_table {
   const pair_loops *pairs;
   const choice_loops *choices;
   const row_sort_loops *row_sorts;
+  const narrow_sums *narrow;
   const operation_loops *operations[256]; ///< by op_id
 
   /// Null where the operation does not compute in that type.
@@ -58,6 +59,11 @@ struct isa_table {
   batch_fn swap_bytes(scalar_id scalar) const { return conversions->swap_bytes[size_t(scalar)]; }
   const reduce_functions &reduce(reduction_id reduction, scalar_id accumulator) const {
     return reductions[size_t(reduction)]->functions[size_t(accumulator)];
+  }
+  /// Sums of elements that are not converted before; null where there is no such loop.
+  const reduce_functions *sum_of(scalar_id elements) const {
+    const reduce_functions &found = narrow->functions[size_t(elements)];
+    return found.lanes ? &found : nullptr;
   }
   const scan_functions &scan(scan_id scan, scalar_id accumulator) const {
     return scans[size_t(scan)]->functions[size_t(accumulator)];

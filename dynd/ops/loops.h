@@ -237,6 +237,12 @@ struct reduction_loops {
   reduce_functions functions[scalar_count];
 };
 
+/// Sums in 64 bits of elements of one or two bytes, by their type: lanes and results are those of 64-bit integers. Null
+/// where there is none; `block` and `columns` always are.
+struct narrow_sums {
+  reduce_functions functions[scalar_count];
+};
+
 /// One scan, by accumulator type; null where there is none.
 struct scan_loops {
   scan_functions functions[scalar_count];

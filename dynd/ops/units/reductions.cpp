@@ -16,9 +16,13 @@
 
 #include "dynd/ops/isa_terms_reduce.inc"
 
+#include "dynd/ops/isa_narrow_reduce.inc"
+
 #include "dynd/ops/isa_reduce_tables.inc"
 
 namespace dynd::detail {
+extern const narrow_sums DYND_OF_LEVEL(narrow);
+constinit const narrow_sums DYND_OF_LEVEL(narrow) = make_narrow_sums();
 #define DYND_REDUCTION(name, ...)                                                                                      \
   extern const reduction_loops DYND_OF_LEVEL(reduce_##name);                                                           \
   constinit const reduction_loops DYND_OF_LEVEL(reduce_##name) =                                                       \
