@@ -71,9 +71,10 @@ private:
       kind = text[i] == '\'' ? token::character : token::text;
     } else if (std::isdigit(static_cast<unsigned char>(text[i])) ||
                (text[i] == '.' && end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])))) {
+      bool is_hexadecimal = text[i] == '0' && end < text.size() && (text[end] == 'x' || text[end] == 'X');
+      std::string_view powers = is_hexadecimal ? "pP" : "eE";
       auto in_number = [&](size_t e) {
-        bool exponent = (text[e] == '+' || text[e] == '-') &&
-                        std::string("eEpP").find(text[e - 1]) != std::string::npos && text.compare(i, 2, "0x") != 0;
+        bool exponent = (text[e] == '+' || text[e] == '-') && powers.find(text[e - 1]) != powers.npos;
         return is_letter(text[e]) || text[e] == '.' || exponent;
       };
       while (end < text.size() && in_number(end)) {

@@ -1,4 +1,6 @@
 """What the reductions of groups take besides values: what those of arrays take, no more."""
+import itertools
+
 import pytest
 from dynd import nd
 
@@ -35,3 +37,15 @@ def test_variance_and_deviation_together():
     alone = nd.groupby(VALUES, by=KEYS)
     assert found["var"].tolist() == found["other"].tolist() == alone.var().tolist()
     assert found["std"].tolist() == alone.std().tolist() and found["mean"].tolist() == alone.mean().tolist()
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["median", "sum", "last", "count"])), ids=" ".join)
+def test_the_fields_of_several_reductions_are_in_the_order_that_was_asked_for(order):
+    """Some of them are made in one pass, the others one by one."""
+    groups = nd.groupby(VALUES, by=KEYS)
+    found = groups.agg({name.upper(): name for name in order})
+    assert [list(record) for record in found.tolist()] == [[name.upper() for name in order]] * 2
+    for name in order:
+        assert found[name.upper()].tolist() == getattr(groups, name)().tolist()
+    assert groups.agg({"x": (VALUES, order[0]), "a": order[1]}).tolist() == [
+        {"x": x, "a": a} for x, a in zip(getattr(groups, order[0])().tolist(), getattr(groups, order[1])().tolist())]

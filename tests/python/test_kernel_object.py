@@ -1,4 +1,5 @@
 """nd.kernel: a kernel of the ABI, built and called from Python; the seeds' deferred kernels by it."""
+import gc
 import struct
 
 import numpy as np
@@ -171,3 +172,26 @@ def test_levels_above_a_kernel(hypot):
         leaf_kernel(*(x[o:o + 3] for x, o in zip(flat, offsets)))
     strided_level(leaf, 2, [3, 3, 0])([0, 0, 0])                   # b stretches: stride 0
     assert np.array_equal(result, np.hypot(a, b)) and hypot(a, b).tolist() == result.tolist()
+
+
+def test_a_function_that_two_callables_share_belongs_to_no_cycle():
+    """The garbage collector would count its one reference twice, and clear a function that somebody else has."""
+    class Kept:
+        pass
+
+    def make():
+        def function(x):
+            return kept.number + x
+
+        kept = Kept()
+        kept.number = 3.0
+        kept.first = nd.callable(function, "(float64) -> float64")
+        kept.second = nd.callable(lambda x, y: x, "(float64, float64) -> float64")
+        kept.second.add(kept.first)
+        return function
+
+    function = make()
+    gc.collect()
+    assert function.__closure__ is not None and function(1.0) == 4.0
+    kept = function.__closure__[0].cell_contents
+    assert kept.first(2.0).tolist() == kept.second(2.0).tolist() == 5.0

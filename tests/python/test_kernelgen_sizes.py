@@ -16,6 +16,11 @@ header_code:
         sum += x[i];
       return sum;
     }
+    static inline void longer(int n, int m, const double *x, double *r) {
+      for (int i = 0; i < m; i++)
+        r[i] = i < n ? x[i] : m;
+    }
+    static inline double plus(double x, double y) { return x + y; }
     static inline void three(int m, int n, const double *x, double *a, double *b, double *c) {
       for (int i = 0; i < m * n; i++)
         a[i] = x[i];
@@ -60,6 +65,29 @@ input: x(m, n)
 output: a(n, m), b(n), c
 hide: m = shape(x, 0), n = shape(x, 1)
 missing: propagate
+"""
+
+#: Sizes whose numbers are written in other ways. In C an E is a digit of a hexadecimal number, not an exponent; a sign
+#: behind it is an operator nevertheless, though C itself wants a space there.
+SIZES = {"0xE+n": 14, "0x1E-0x1D+n": 1, "0x2e-40+n": 6, "n+0xE-0x3": 11, "0xe + n": 14, "0x10+n": 16, "2*n+0xE-n": 14,
+         "0XE+n": 14, "n+0X2e-40": 6}
+#: And numbers with exponents.
+POWERS = {"0x1p-3": 0.125, "0x1.8p+1": 3.0, "0X1P-2": 0.25, "0x1p3": 8.0, "1e-3": 0.001, "1.5E+2": 150.0, ".5e-1": 0.05,
+          "1e3-2": 998.0, "0xE-0x1p-1": 13.5, "0x1e+1": 31.0}
+for number, size in enumerate(SIZES):
+    CONFIG += f"""
+[KERNEL longer{number}]
+prototypes: void longer(int n, int m, const double *x, double *r)
+input: x(n)
+output: r({size})
+hide: n, m = {size}
+"""
+for number, value in enumerate(POWERS):
+    CONFIG += f"""
+[KERNEL plus{number}]
+prototypes: double plus(double x, double y)
+input: x
+hide: y = {value}
 """
 
 
@@ -124,3 +152,16 @@ def test_where_an_operand_is_missing_every_element_of_every_result_is(m, n):
         found = nd.kgs_three(nd.array([plain, punctured, plain, punctured], type=f"4 * {m} * {n} * ?float64"))
         nothing = [[[None] * m] * n, [None] * n, None]
         assert [part.tolist() for part in found] == [[w, none, w, none] for w, none in zip(whole, nothing)]
+
+
+@pytest.mark.parametrize("number, more", list(enumerate(SIZES.values())), ids=list(SIZES))
+def test_numbers_of_base_16_in_sizes(number, more):
+    longer = getattr(nd, f"kgs_longer{number}")
+    for n in (0, 1, 5):
+        assert longer(ones(n)).tolist() == [1.0] * n + [n + more] * more
+    assert [len(row) for row in longer([[1.0, 2.0], [], [3.0]])] == [more + 2, more, more + 1]
+
+
+@pytest.mark.parametrize("number, value", list(enumerate(POWERS.values())), ids=list(POWERS))
+def test_numbers_with_exponents(number, value):
+    assert getattr(nd, f"kgs_plus{number}")([1.0, 2.0]).tolist() == [1 + value, 2 + value]

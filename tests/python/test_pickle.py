@@ -71,3 +71,16 @@ def test_damaged_state_is_refused():
             restore(*state)
     with pytest.raises(ValueError, match="wrong number of rows"):  # its offsets would have 2**64 bytes
         restore(text, access, [2**61 - 1, -1], [b""], b"")
+
+
+@pytest.mark.parametrize("scalar", oracle.SCALARS)
+def test_bytes_that_are_no_whole_value_are_refused(scalar):
+    rows = nd.array([[1, 0], [], [1]], type=f"3 * var * {scalar}")
+    item = len(rows.__reduce__()[1][-1]) // 3
+    for array in [nd.array([1, 0, 1], type=scalar), rows, nd.array([], type=scalar), nd.array(1, type=scalar)]:
+        restore, (*state, values) = array.__reduce__()
+        assert restore(*state, values).tolist() == array.tolist()
+        for size in range(len(values) + item + 1):
+            if size != len(values):
+                with pytest.raises(ValueError, match="wrong number of values"):
+                    restore(*state, (values + bytes(item))[:size])

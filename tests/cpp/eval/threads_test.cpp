@@ -95,6 +95,33 @@ TEST(Pieces, TheLowestThatFailsIsReportedInAnyOrder) {
   }
 }
 
+// Also where it has failed before they begin.
+TEST(Pieces, ThoseBelowOneThatFailedAreRun) {
+  with_threads some(2);
+  for (bool throws : {true, false}) {
+    std::atomic<bool> failed = false;
+    std::vector<int> runs(100);
+    auto run = [&](intptr_t i) -> int {
+      runs[size_t(i)]++;
+      if (i == 0 && comes_true(failed)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it was reported, too
+      }
+      failed = failed || i >= 50;
+      if (throws && (i >= 50 || i == 20)) {
+        fail(error_kind::value, "piece " + std::to_string(i));
+      }
+      return i >= 50 || i == 20 ? -int(i) : 0;
+    };
+    if (throws) {
+      EXPECT_EQ(failure([&] { for_each_piece(100, run); }), "value: piece 20");
+    } else {
+      EXPECT_EQ(for_each_piece(100, run), -20);
+    }
+    EXPECT_TRUE(failed) << "the pieces did not run at once";
+    EXPECT_EQ(std::count(runs.begin(), runs.begin() + 21, 1), 21);
+  }
+}
+
 TEST(Pieces, ExceptionsArriveAtTheCaller) {
   for (int threads : {1, 4}) {
     with_threads some(threads);
