@@ -374,6 +374,15 @@ private:
     auto *rows = reinterpret_cast<row_extent *>(result_.streams()[to].address);
     int64_t total = offsets.fill()[0] = 0, first = -1;
     bool follow = true;
+    if (Kind == slot_kind::offsets64 && step == sizeof(int64_t) && !in.there && !writable_ && count > 0) {
+      const auto *from = reinterpret_cast<const int64_t *>(slot); // each row ends where the next begins
+      in_chunks(name_, count, 1, [&, base = from[0]](intptr_t, intptr_t begin, intptr_t stop) {
+        std::transform(from + begin + 1, from + stop + 1, end + begin, [&](int64_t at) { return at - base; });
+      });
+      set_offsets(to, offsets);
+      all = {from[0], end[count - 1]};
+      return true;
+    }
     in_chunks(name_, count, 1, [&](intptr_t, intptr_t begin, intptr_t stop) {
       int64_t before = total, origin = first; // registers
       bool all_follow = follow;
