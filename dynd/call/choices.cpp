@@ -306,18 +306,22 @@ void choices::take(std::span<const record_field> fields, int64_t first, int64_t 
     }
   }
   intptr_t row = count ? row_of(first) : 0;
-  auto choose = [&](char *const *where, int64_t room) {
-    return intptr_t(isa().choices->choose[Item == 8](patterns, where, room, size_t(row), size_t(far_rows_)));
+  auto choose = [&](char *const *where, int64_t room, intptr_t stop) {
+    return intptr_t(isa().choices->choose[Item == 8](patterns, where, room, size_t(row), size_t(stop)));
   };
   while (count > 0) {
     int64_t skipped = first - counts_.at[row], done = 0;
     intptr_t next = row;
     if (short_rows && skipped == 0) {
-      next = choose(at, count);
+      next = choose(at, count, far_rows_);
       done = counts_.at[next] - first;
     }
     if (short_rows && next == row) { // a part of a row, or what is written would be too much
-      next = choose(rest, some);
+      intptr_t stop = std::min(row + 1, far_rows_);
+      while (skipped == 0 && stop < far_rows_ && counts_.at[stop] < first + count) {
+        stop++;
+      }
+      next = choose(rest, some, std::max(stop, row));
       done = std::min(counts_.at[next] - first, count);
       for (size_t f = 0; f < found && next > row; f++) {
         std::memcpy(at[f], whole[f] + skipped * int64_t(Item), size_t(done) * Item);
