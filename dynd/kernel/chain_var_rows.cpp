@@ -8,32 +8,40 @@ namespace dynd::chain {
 
 namespace {
 
-// The folds of whole rows; the registers are where offset 0 points.
+// The folds of whole rows; the registers are where the offset `origin` points.
 struct row_folds {
   const chain_kernel *k;
   char *const *stream;
   const intptr_t *stride;
   char *const *reg;
+  int64_t origin;
   const int64_t *offsets;
 
   // Of rows r .. end. What is prefetched meanwhile: `next`, or, where that is null, what is `ahead` bytes further on.
   // Whether a row is empty that must not be.
   bool add(size_t r, size_t end, const char *next, intptr_t ahead) const {
     bool empty = false;
+    const reduced_output *told = nullptr;
     for (const reduced_output &o : k->reduced()) {
       if (o.present) {
         store_presence(o, r, end);
-      } else if (o.told_by == no_register) {
-        intptr_t at = reinterpret_cast<intptr_t>(reg[o.reg] + (offsets[r] << o.log2));
-        intptr_t distance = next ? reinterpret_cast<intptr_t>(next) - at : ahead; // it may be in another array
+      } else if (o.told_by != no_register) {
+        told = &o;
+      } else {
+        char *at[256];
+        at[no_register] = nullptr;
+        for (uint8_t used : {o.reg, o.other, o.valid}) {
+          at[used] = used == no_register ? nullptr : reg[used] - (used == o.valid ? origin : origin << o.log2);
+        }
+        // What is next may be in another array.
+        intptr_t here = reinterpret_cast<intptr_t>(at[o.reg] + (offsets[r] << o.log2));
+        intptr_t distance = next ? reinterpret_cast<intptr_t>(next) - here : ahead;
         char *to = stream[o.stream] + intptr_t(r) * stride[o.stream];
-        empty |= o.rows(to, stride[o.stream], reg, offsets + r, end - r, distance) && o.empty_fails;
+        empty |= o.rows(to, stride[o.stream], at, offsets + r, end - r, distance) && o.empty_fails;
       }
     }
-    for (const reduced_output &o : k->reduced()) {
-      if (o.told_by != no_register && !o.present) {
-        k->reduced()[o.told_by].log2 == 3 ? store_told<uint64_t>(o, r, end) : store_told<uint32_t>(o, r, end);
-      }
+    if (told) {
+      k->reduced()[told->told_by].log2 == 3 ? store_told<uint64_t>(*told, r, end) : store_told<uint32_t>(*told, r, end);
     }
     return empty;
   }
@@ -41,7 +49,7 @@ struct row_folds {
 private:
   void store_presence(const reduced_output &o, size_t r, size_t end) const {
     intptr_t step = stride[o.stream];
-    char *to = stream[o.stream] + intptr_t(r) * step, value = reg[o.reg][offsets[r]];
+    char *to = stream[o.stream] + intptr_t(r) * step, value = *reg[o.reg];
     const int64_t *at = offsets;
     if (step == 1 && value) {
       isa().loop(logic::different, scalar_id::int64)(to, at + r + 1, at + r, nullptr, end - r, nullptr);
@@ -61,7 +69,7 @@ private:
     char *to = stream[o.stream] + intptr_t(r) * stride[o.stream];
     for (; r < end; r++, from += stride[by.stream], to += stride[o.stream]) {
       std::memcpy(&value, from, sizeof value);
-      const char *valid = reg[o.reg];
+      const char *valid = reg[o.reg] - origin;
       *to = value != nothing || std::any_of(valid + offsets[r], valid + offsets[r + 1], [](char v) { return v != 0; });
     }
   }
@@ -218,17 +226,7 @@ struct var_rows_call {
         return status;
       }
       store_row_outputs(k, reg, stream, stride, r, end - r, frame);
-      char *origin[256];
-      origin[no_register] = nullptr;
-      for (const reduced_output &o : k->reduced()) {
-        for (uint8_t used : {o.reg, o.other}) {
-          origin[used] = used == no_register ? nullptr : reg[used] - (offsets[r] << o.log2);
-        }
-        if (o.valid != no_register) {
-          origin[o.valid] = reg[o.valid] - offsets[r];
-        }
-      }
-      row_folds folds = {k, stream, stride, origin, offsets};
+      row_folds folds = {k, stream, stride, reg, offsets[r], offsets};
       if (folds.add(r, end, asked_by_reduction.next, 0)) {
         return fail_empty(frame);
       }
@@ -317,7 +315,7 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
   const port &source = k->sources()[0];
   char *reg[256];
   if (k->nsteps == 0 && k->nreductions > 0 && find_sources(k, stream, reg)) {
-    row_folds folds = {k, stream, stride, reg, offsets};
+    row_folds folds = {k, stream, stride, reg, 0, offsets};
     size_t most = k->nreductions == 1 ? count : window; // several folds read rows that are in the cache
     for (size_t r = 0; r < count; r += most) {
       if (folds.add(r, std::min(count, r + most), nullptr, row_prefetch_distance)) {
