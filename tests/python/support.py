@@ -233,8 +233,8 @@ def bits(array):
             values = [inner for row in values for inner in row]
         flat = np.array(values, dtype=str(array.type).split(" * ")[-1]).reshape(-1)
     else:
-        flat = np.asarray(array)
-        structure, flat = flat.shape, flat.reshape(-1)
+        found = np.asarray(array)
+        structure, flat = found.shape, np.ascontiguousarray(found).reshape(-1)
     if flat.dtype.kind == "c":
         flat = flat.view(flat.real.dtype)
     if flat.dtype.kind == "f":
