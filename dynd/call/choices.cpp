@@ -322,7 +322,7 @@ void choices::take(std::span<const record_field> fields, int64_t first, int64_t 
         stop++;
       }
       next = choose(rest, some, std::max(stop, row));
-      done = std::min(counts_.at[next] - first, count);
+      done = next > row ? std::min(counts_.at[next] - first, count) : 0;
       for (size_t f = 0; f < found && next > row; f++) {
         std::memcpy(at[f], whole[f] + skipped * int64_t(Item), size_t(done) * Item);
       }

@@ -376,12 +376,24 @@ private:
     bool follow = true;
     if (Kind == slot_kind::offsets64 && step == sizeof(int64_t) && !in.there && !writable_ && count > 0) {
       const auto *from = reinterpret_cast<const int64_t *>(slot); // each row ends where the next begins
-      in_chunks(name_, count, 1, [&, base = from[0]](intptr_t, intptr_t begin, intptr_t stop) {
-        std::transform(from + begin + 1, from + stop + 1, end + begin, [&](int64_t at) { return at - base; });
+      const int64_t base = from[0];
+      int64_t before = base, falls = 0; // each offset is read once: another thread may write them
+      in_chunks(name_, count, 1, [&](intptr_t, intptr_t begin, intptr_t stop) {
+        int64_t last = before, negative = falls; // registers
+        for (intptr_t i = begin; i < stop; i++) {
+          int64_t next = from[i + 1];
+          negative |= next - last;
+          end[i] = next - base;
+          last = next;
+        }
+        before = last;
+        falls = negative;
       });
-      set_offsets(to, offsets);
-      all = {from[0], end[count - 1]};
-      return true;
+      if (falls >= 0) {
+        set_offsets(to, offsets);
+        all = {base, before - base};
+        return true;
+      }
     }
     in_chunks(name_, count, 1, [&](intptr_t, intptr_t begin, intptr_t stop) {
       int64_t before = total, origin = first; // registers

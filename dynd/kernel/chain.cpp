@@ -220,8 +220,8 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
-        folded_terms terms = {i, reg, no_register, no_register, nullptr};
-        terms = i == chosen_.terms.output ? chosen_.terms : terms;
+        folded_terms own = {i, reg, no_register, no_register, nullptr};
+        const folded_terms &terms = i == chosen_.terms.output ? chosen_.terms : own;
         bool asks_for_any = o.reduction == logic::any && p_.type[reg] == scalar_id::bool_ && !o.empty_fails;
         *reduced++ = {terms.functions ? terms.functions : &isa().reduce(o.reduction, p_.type[reg]),
                       where.stream,
@@ -239,13 +239,14 @@ private:
     }
   }
 
-  // The fold, by its number, of the elements where a register is true.
+  // The least or largest of the elements where a register is true, by its number among the folds. Of narrower types
+  // what nothing gives is a value like others.
   uint8_t told_by(uint8_t valid) const {
     uint8_t number = 0;
     for (int i = 0; i < p_.noutputs; i++) {
       const program_output &o = p_.output[i];
       bool tells = o.reduced && (o.reduction == arithmetic::least || o.reduction == arithmetic::largest) &&
-                   log2_size(p_.type[o.reg]) >= 2; // else what nothing gives is a value like others
+                   (log2_size(p_.type[o.reg]) == 2 || log2_size(p_.type[o.reg]) == 3);
       for (int s = 0; tells && s < p_.nsteps; s++) {
         const program_step &step = p_.steps[s];
         if (step.fills && step.reduction == o.reduction && step.reads[0] == valid && step.writes[0] == o.reg) {

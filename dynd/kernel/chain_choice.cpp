@@ -64,12 +64,12 @@ void step_choice::leave_to_fold(int output, const chain_layout &layout) {
   }
 }
 
-// Small integers are added up as they are.
+// Small integers are added up as they are. False where these are none.
 bool step_choice::leave_conversion(int output, const chain_layout &layout) {
   const program_output &o = p_.output[output];
   const program_step *widened = o.reduction == arithmetic::sum ? only_folded(o.reg, step_kind::conversion) : nullptr;
   scalar_id to = p_.type[o.reg];
-  if (!widened || (to != scalar_id::int64 && to != scalar_id::uint64)) {
+  if (!widened || p_.can_fail(*widened) || (to != scalar_id::int64 && to != scalar_id::uint64)) {
     return false;
   }
   uint8_t reg = widened->reads[0];
@@ -80,7 +80,7 @@ bool step_choice::leave_conversion(int output, const chain_layout &layout) {
     left_out_[widened - p_.steps] = true;
     terms = {output, reg, no_register, no_register, functions};
   }
-  return functions;
+  return functions != nullptr;
 }
 
 // The step of a kind that computes a register which only the fold reads.

@@ -1,6 +1,6 @@
 // Which steps of a program are steps of a chain. The others are done by the loop of another one, and what they give is
-// never stored: a product that is only added up, a conversion of small integers that are, what replaces missing elements
-// before a fold, and the first of two operations on floating-point numbers that are done in one loop.
+// never stored: a product that is only added up, what widens small integers before a sum, what replaces missing
+// elements before a fold, and the first of two operations on floating-point numbers that are done in one loop.
 #pragma once
 
 #include <optional>

@@ -92,8 +92,8 @@ struct reduced_output {
   uint8_t valid; // only where it is true; no_register: everywhere
   bool empty_fails;
   bool present; // whether any element is true, and all are one constant: that, where the row has elements
-  // Whether any element is true, and the fold of this number is of the elements where that is so: usually its value
-  // tells, because it is not what no elements give. no_register: there is none.
+  // Of a fold that asks whether any element is true: the number of another fold, whose elements are those where this is
+  // so. A value of it that differs from what no elements give tells that there is one. no_register: no such fold.
   uint8_t told_by;
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }

@@ -17,17 +17,14 @@ struct row_folds {
   int64_t origin;
   const int64_t *offsets;
 
-  // Of rows r .. end. What is prefetched meanwhile: `next`, or, where that is null, what is `ahead` bytes further on.
-  // Whether a row is empty that must not be.
+  // Of rows r .. end; false where one is empty that must not be. What is prefetched meanwhile: `next`, or, where that
+  // is null, what is `ahead` bytes further on.
   bool add(size_t r, size_t end, const char *next, intptr_t ahead) const {
     bool empty = false;
-    const reduced_output *told = nullptr;
     for (const reduced_output &o : k->reduced()) {
       if (o.present) {
         store_presence(o, r, end);
-      } else if (o.told_by != no_register) {
-        told = &o;
-      } else {
+      } else if (o.told_by == no_register) {
         char *at[256];
         at[no_register] = nullptr;
         for (uint8_t used : {o.reg, o.other, o.valid}) {
@@ -40,10 +37,12 @@ struct row_folds {
         empty |= o.rows(to, stride[o.stream], at, offsets + r, end - r, distance) && o.empty_fails;
       }
     }
-    if (told) {
-      k->reduced()[told->told_by].log2 == 3 ? store_told<uint64_t>(*told, r, end) : store_told<uint32_t>(*told, r, end);
+    for (const reduced_output &o : k->reduced()) { // the values that tell are there now
+      if (o.told_by != no_register && !o.present) {
+        store_told(o, r, end);
+      }
     }
-    return empty;
+    return !empty;
   }
 
 private:
@@ -60,16 +59,24 @@ private:
     }
   }
 
-  template <class Bits> void store_told(const reduced_output &o, size_t r, size_t end) const {
+  void store_told(const reduced_output &o, size_t r, size_t end) const {
+    if (k->reduced()[o.told_by].log2 == 3) {
+      store_told_by<uint64_t>(o, r, end);
+    } else {
+      store_told_by<uint32_t>(o, r, end);
+    }
+  }
+
+  template <class Bits> void store_told_by(const reduced_output &o, size_t r, size_t end) const {
     const reduced_output &by = k->reduced()[o.told_by];
     const int64_t none[2] = {0, 0};
+    const char *valid = reg[o.reg] - origin;
     Bits nothing, value;
     by.functions->rows(reinterpret_cast<char *>(&nothing), 0, &nothing, none, 1, 0);
     const char *from = stream[by.stream] + intptr_t(r) * stride[by.stream];
     char *to = stream[o.stream] + intptr_t(r) * stride[o.stream];
     for (; r < end; r++, from += stride[by.stream], to += stride[o.stream]) {
       std::memcpy(&value, from, sizeof value);
-      const char *valid = reg[o.reg] - origin;
       *to = value != nothing || std::any_of(valid + offsets[r], valid + offsets[r + 1], [](char v) { return v != 0; });
     }
   }
@@ -211,7 +218,7 @@ struct var_rows_call {
   // ---- results that are one value for each row: groups of whole rows
 
   int reduce() {
-    asked_by_reduction.log2 = k->nstages ? first_fold(k)->log2 : k->reduced().back().log2;
+    asked_by_reduction.log2 = k->nstages ? first_fold(k)->log2 : widest_folded();
     for (size_t r = 0; r < count;) {
       size_t end = rows_that_fit(r);
       if (end == r) {
@@ -227,12 +234,21 @@ struct var_rows_call {
       }
       store_row_outputs(k, reg, stream, stride, r, end - r, frame);
       row_folds folds = {k, stream, stride, reg, offsets[r], offsets};
-      if (folds.add(r, end, asked_by_reduction.next, 0)) {
+      if (!folds.add(r, end, asked_by_reduction.next, 0)) {
         return fail_empty(frame);
       }
       r = end;
     }
     return dynd_ok;
+  }
+
+  // What is folded beside whether there is any of it.
+  uint8_t widest_folded() const {
+    uint8_t widest = 0;
+    for (const reduced_output &o : k->reduced()) {
+      widest = std::max(widest, o.log2);
+    }
+    return widest;
   }
 
   // The row before which the rows from r on fit into a window; by eights, as segmented reductions take them.
@@ -314,11 +330,11 @@ int var_rows_strided(char *const *stream, const intptr_t *stride, size_t count, 
   auto *offsets = reinterpret_cast<const int64_t *>(stream[k->shape_slots]);
   const port &source = k->sources()[0];
   char *reg[256];
-  if (k->nsteps == 0 && k->nreductions > 0 && find_sources(k, stream, reg)) {
+  if (k->nsteps == 0 && k->nstored == 0 && k->nreductions > 0 && find_sources(k, stream, reg)) {
     row_folds folds = {k, stream, stride, reg, 0, offsets};
     size_t most = k->nreductions == 1 ? count : window; // several folds read rows that are in the cache
     for (size_t r = 0; r < count; r += most) {
-      if (folds.add(r, std::min(count, r + most), nullptr, row_prefetch_distance)) {
+      if (!folds.add(r, std::min(count, r + most), nullptr, row_prefetch_distance)) {
         return fail_empty(frame);
       }
     }

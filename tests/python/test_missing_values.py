@@ -86,8 +86,8 @@ def test_an_empty_row_without_an_option_still_fails():
         nd.array([[1], []]).min(axis=1)
 
 
-EXTREMES = {"float32": (-np.inf, np.inf), "float64": (-np.inf, np.inf), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1),
-            "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}  # fmt: skip
+EXTREMES = {"float32": (-np.inf, np.inf), "float64": (-np.inf, np.inf), "int32": (-(2**31), 2**31 - 1),
+            "int64": (-(2**63), 2**63 - 1), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}  # fmt: skip
 
 
 @pytest.mark.parametrize("scalar", EXTREMES)
@@ -108,6 +108,20 @@ def test_rows_of_what_an_extreme_of_nothing_would_be(scalar, threads):
                 expected = [python(row, default=None) for row in there]
                 for name in names:
                     assert getattr(nd, name)(a, axis=1, empty="missing").tolist() == expected
+
+
+@pytest.mark.parametrize("scalar", ["float32", "float64", "int32", "int64", "int8"])
+def test_the_range_of_rows(scalar, threads):
+    """Two extremes at once, and whether there is anything beside each: of every row, whatever was in the memory."""
+    rng = np.random.default_rng(4)
+    for rows, longest in [(4, 4), (500, 12), (5, 3000)]:
+        lengths = rng.integers(0, longest, rows)
+        values = rng.integers(-50, 50, lengths.sum()).astype(scalar)
+        valid = rng.random(values.size) < 0.5
+        a = nd.unflatten(nd.array(np.ma.masked_array(values, mask=~valid)), lengths)
+        ends = np.cumsum(lengths)[:-1]
+        there = [row[is_there].tolist() for row, is_there in zip(np.split(values, ends), np.split(valid, ends))]
+        assert nd.ptp(a, axis=1).tolist() == [max(row) - min(row) if row else None for row in there]
 
 
 @pytest.mark.parametrize("scalar", SUMMED)

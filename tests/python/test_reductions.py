@@ -300,3 +300,18 @@ def test_any_and_all_of_many_bools(place):
         bools.view("u1")[place] = 2  # not 0: true
     assert nd.any(nd.array(bools)).tolist() is (place is not None)
     assert nd.all(nd.array(bools == 0)).tolist() is (place is None)
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (7, 50), (3, 9000), (9000, 20)])
+def test_any_byte_but_0_is_true(shape):
+    """NumPy views memory as bools without looking at it: each counts once, along every axis, in every layout."""
+    memory = np.random.default_rng(5).integers(0, 3, shape).astype(np.uint8)
+    x, view = memory != 0, memory.view(bool)
+    for turn in (lambda m: m, lambda m: m.T, lambda m: m[::-1], lambda m: m[:, ::2], lambda m: m[:, ::-1]):
+        a = nd.asarray(turn(view))
+        for axis in (0, 1, None):
+            expected = turn(x).sum(axis=axis).tolist()
+            assert a.sum(axis=axis).tolist() == nd.count_nonzero(a, axis=axis).tolist() == expected
+            assert nd.count(nd.array(np.ones(a.shape)), axis=axis, where=a).tolist() == expected
+    rows = nd.from_offsets(np.array([0, shape[1], shape[1], memory.size]), nd.asarray(view.reshape(-1)))
+    assert rows.sum(axis=1).tolist() == [x[0].sum(), 0, x[1:].sum()] and rows.sum().tolist() == x.sum()
