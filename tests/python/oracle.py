@@ -426,7 +426,7 @@ def elementwise(name, *operands):
 
 
 def ordered_sum(row):
-    """The sum of a float or complex row in the one documented order, which depends on nothing but the index within the
+    """The sum of a float or complex row (or of many, along the last axis) in the one documented order, which depends on nothing but the index within the
     row. A float16 row adds up in float32 and is rounded once.
 
     Element i goes to lane i mod L (L = 64 / itemsize) of block i // 64; lanes add in rising i; blocks combine lane by
@@ -436,31 +436,31 @@ def ordered_sum(row):
     if row.dtype == "float16":
         with np.errstate(over="ignore"):
             return ordered_sum(row.astype("float32")).astype("float16")
-    if len(row) == 0:
-        return row.dtype.type(0.0)
+    if row.shape[-1] == 0:
+        return np.zeros(row.shape[:-1], row.dtype)[()]
     return ordered_fold(row, np.add, complex(-0.0, -0.0) if row.dtype.kind == "c" else -0.0)
 
 
 def ordered_fold(row, combine, identity):
     """In that order by any operation on columns."""
-    lanes = 64 // row.dtype.itemsize
-    padded = np.full(-(-len(row) // 64) * 64, identity, row.dtype)
-    padded[: len(row)] = row
+    lanes, count = 64 // row.dtype.itemsize, row.shape[-1]
+    padded = np.full((*row.shape[:-1], -(-count // 64) * 64), identity, row.dtype)
+    padded[..., :count] = row
     with np.errstate(all="ignore"):
-        lines = padded.reshape(-1, 64 // lanes, lanes)
-        blocks = functools.reduce(combine, (lines[:, i] for i in range(64 // lanes)))
+        lines = padded.reshape(*row.shape[:-1], -1, 64 // lanes, lanes)
+        blocks = functools.reduce(combine, (lines[..., i, :] for i in range(64 // lanes)))
         entries = []  # of the counter: falling powers of two of blocks, each combined by neighbours
-        while len(blocks):
-            size = 1 << len(blocks).bit_length() - 1
-            entry, blocks = blocks[:size], blocks[size:]
-            while len(entry) > 1:
-                entry = combine(entry[0::2], entry[1::2])
-            entries.append(entry[0])
+        while left := blocks.shape[-2]:
+            size = 1 << left.bit_length() - 1
+            entry, blocks = blocks[..., :size, :], blocks[..., size:, :]
+            while entry.shape[-2] > 1:
+                entry = combine(entry[..., 0::2, :], entry[..., 1::2, :])
+            entries.append(entry[..., 0, :])
         total = functools.reduce(lambda behind, entry: combine(entry, behind), reversed(entries))
-        while len(total) > 1:
-            half = len(total) // 2
-            total = combine(total[:half], total[half:])
-    return total[0]
+        while total.shape[-1] > 1:
+            half = total.shape[-1] // 2
+            total = combine(total[..., :half], total[..., half:])
+    return total[..., 0][()]
 
 
 def accumulator(name, scalar):

@@ -144,16 +144,16 @@ def test_what_is_immutable_does_not_change_when_its_operand_is_written(kind):
     left_out = {"cartesian", "argcartesian"} if kind == "many rows" else set()
     names = [name for name in PUBLIC if name not in SETTINGS | left_out and callable(getattr(nd, name))]
     calls = {f"nd.{name}": getattr(nd, name) for name in names} | {name: getattr(operator, name) for name in ("add", "eq", "neg", "pow", "mul")}
-    compared = 0
+    compared, before, after = 0, nd.array(values, type=text), nd.array(others, type=text)
     for name, function in calls.items():
         for number, call in enumerate(CALLS):
-            a, found = nd.array(values, type=text, access="rw"), []
+            a, found = nd.array(before, access="rw"), []
             with contextlib.suppress(Exception):
                 wanted = arrays_in(call(function, nd.array(a)))
                 found = arrays_in(call(function, a))  # not looked at before it is written
             if found and all(r.access == "immutable" for r in found):
                 wanted = [repr(r.tolist()) for r in wanted]
-                a[...] = nd.array(others, type=text)
+                a[...] = after
                 assert [repr(r.tolist()) for r in found] == wanted, (name, number)
                 compared += 1
     assert compared > 50

@@ -12,7 +12,7 @@ def test_generated_code_under_asan_and_ubsan():
     libraries = [subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
                  for name in ("libasan.so", "libstdc++.so.6")]
     environment = dict(os.environ, LD_PRELOAD=" ".join(libraries), ASAN_OPTIONS="detect_leaks=0", PYTHONMALLOC="malloc",
-                       KERNELGEN_TEST_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -g -O1")
+                       KERNELGEN_TEST_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -g1 -O0")
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-s", "-p", "no:cacheprovider", *TESTS], capture_output=True,
                           text=True, env=environment)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

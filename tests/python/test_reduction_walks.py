@@ -26,6 +26,8 @@ def random_array(rng, scalar, shape):
 
 
 def sums(rows):
+    if isinstance(rows, np.ndarray) and rows.shape[1] <= 64:  # all at once
+        return oracle.ordered_sum(rows)
     return np.array([oracle.ordered_sum(row) for row in rows])
 
 
