@@ -220,7 +220,7 @@ private:
       uint8_t log2 = uint8_t(log2_size(p_.type[reg]));
       if (i < p_.noutputs && p_.output[i].reduced) {
         const program_output &o = p_.output[i];
-        folded_terms own = {i, reg, no_register, no_register, nullptr};
+        folded_terms own = {i, reg};
         const folded_terms &terms = i == chosen_.terms.output ? chosen_.terms : own;
         bool asks_for_any = o.reduction == logic::any && p_.type[reg] == scalar_id::bool_ && !o.empty_fails;
         *reduced++ = {terms.functions ? terms.functions : &isa().reduce(o.reduction, p_.type[reg]),
@@ -231,7 +231,8 @@ private:
                       terms.valid,
                       o.empty_fails,
                       asks_for_any && is_constant(reg),
-                      asks_for_any ? told_by(reg) : no_register};
+                      asks_for_any ? told_by(reg) : no_register,
+                      terms.finish};
       } else {
         port *&next = i < p_.noutputs && is_row_output(p_.output[i]) ? of_rows : to;
         *next++ = {where, reserve(reg), reg, log2};

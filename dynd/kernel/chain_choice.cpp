@@ -16,7 +16,7 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
   }
   look_at_registers(layout);
   for (int i = 0; i < p.noutputs && terms.output < 0; i++) {
-    if (p.output[i].reduced && !leave_conversion(i, layout)) {
+    if (p.output[i].reduced && !leave_conversion(i, layout) && !leave_root(i, layout)) {
       leave_to_fold(i, layout);
     }
   }
@@ -46,7 +46,7 @@ void step_choice::leave_to_fold(int output, const chain_layout &layout) {
   const program_output &o = p_.output[output];
   const reduce_functions &functions = isa().reduce(o.reduction, p_.type[o.reg]);
   bool in_rows = layout.kind != chain_kind::columns && layout.kind != chain_kind::small_rows;
-  folded_terms found = {output, o.reg, no_register, no_register, nullptr};
+  folded_terms found = {output, o.reg};
   const program_step *fill = functions.valid.lanes && in_rows ? only_folded(o.reg) : nullptr;
   if (fill && fill->fills && fill->reduction == o.reduction) {
     left_out_[fill - p_.steps] = true;
@@ -81,6 +81,20 @@ bool step_choice::leave_conversion(int output, const chain_layout &layout) {
     terms = {output, reg, no_register, no_register, functions};
   }
   return functions != nullptr;
+}
+
+// The least root is that of the least element, to the bit: rounding keeps the order, and one element below zero, like
+// NaN, makes both NaN. So a root for each short row is enough. False where there is none.
+bool step_choice::leave_root(int output, const chain_layout &layout) {
+  const program_output &o = p_.output[output];
+  bool in_short_rows = layout.kind == chain_kind::var_rows && !layout.lanes;
+  const program_step *root = o.reduction == arithmetic::least && in_short_rows ? only_folded(o.reg) : nullptr;
+  if (!root || root->op != arithmetic::root) {
+    return false;
+  }
+  left_out_[root - p_.steps] = true;
+  terms = {output, root->reads[0], no_register, no_register, nullptr, p_.loop_of(*root)};
+  return true;
 }
 
 // The step of a kind that computes a register which only the fold reads.

@@ -1,6 +1,7 @@
 // Which steps of a program are steps of a chain. The others are done by the loop of another one, and what they give is
 // never stored: a product that is only added up, what widens small integers before a sum, what replaces missing
-// elements before a fold, and the first of two operations on floating-point numbers that are done in one loop.
+// elements before a fold, the root of what only the least is wanted of, and the first of two operations on
+// floating-point numbers that are done in one loop.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@ struct folded_terms {
   int output = -1;                                                     // -1: none
   uint8_t reg = no_register, other = no_register, valid = no_register; // see reduced_output
   const reduce_functions *functions = nullptr;                         // null: those of the output's type
+  batch_fn finish = nullptr;                                           // see reduced_output
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
 };
@@ -46,6 +48,7 @@ private:
   void look_at_registers(const chain_layout &layout);
   void leave_to_fold(int output, const chain_layout &layout);
   bool leave_conversion(int output, const chain_layout &layout);
+  bool leave_root(int output, const chain_layout &layout);
   uint8_t joinable(int step, int operand) const;
   void join(int step);
   void join(chosen_step &second, int operand);

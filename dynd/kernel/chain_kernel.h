@@ -95,6 +95,7 @@ struct reduced_output {
   // Of a fold that asks whether any element is true: the number of another fold, whose elements are those where this is
   // so. A value of it that differs from what no elements give tells that there is one. no_register: no such fold.
   uint8_t told_by;
+  batch_fn finish; // of each row's value; null: nothing. Only ragged rows that follow each other have it
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
   void lanes(void *to, char *const *at, size_t n) const {
@@ -140,6 +141,12 @@ struct reduced_output {
     }
     return other == no_register ? functions->rows(dst, stride, at[reg], offsets, rows, ahead)
                                 : functions->products.rows(dst, stride, at[reg], at[other], offsets, rows, ahead);
+  }
+  void finish_rows(char *dst, intptr_t stride, size_t rows) const {
+    size_t once = stride == intptr_t(1) << log2 ? rows : 1;
+    for (size_t r = 0; finish && r < rows; r += once, dst += stride) {
+      finish(dst, dst, nullptr, nullptr, once, nullptr);
+    }
   }
 };
 

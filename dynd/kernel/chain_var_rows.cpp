@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "dynd/kernel/chain_kernel.h"
-#include "dynd/ops/logic.h"
 
 namespace dynd::chain {
 
@@ -22,9 +21,7 @@ struct row_folds {
   bool add(size_t r, size_t end, const char *next, intptr_t ahead) const {
     bool empty = false;
     for (const reduced_output &o : k->reduced()) {
-      if (o.present) {
-        store_presence(o, r, end);
-      } else if (o.told_by == no_register) {
+      if (!o.present && o.told_by == no_register) {
         char *at[256];
         at[no_register] = nullptr;
         for (uint8_t used : {o.reg, o.other, o.valid}) {
@@ -35,10 +32,13 @@ struct row_folds {
         intptr_t distance = next ? reinterpret_cast<intptr_t>(next) - here : ahead;
         char *to = stream[o.stream] + intptr_t(r) * stride[o.stream];
         empty |= o.rows(to, stride[o.stream], at, offsets + r, end - r, distance) && o.empty_fails;
+        o.finish_rows(to, stride[o.stream], end - r);
       }
     }
-    for (const reduced_output &o : k->reduced()) { // the values that tell are there now
-      if (o.told_by != no_register && !o.present) {
+    for (const reduced_output &o : k->reduced()) { // the values that tell are there now, and the offsets in the L1
+      if (o.present) {
+        store_presence(o, r, end);
+      } else if (o.told_by != no_register) {
         store_told(o, r, end);
       }
     }
@@ -51,7 +51,7 @@ private:
     char *to = stream[o.stream] + intptr_t(r) * step, value = *reg[o.reg];
     const int64_t *at = offsets;
     if (step == 1 && value) {
-      isa().loop(logic::different, scalar_id::int64)(to, at + r + 1, at + r, nullptr, end - r, nullptr);
+      isa().fetches->has_elements(to, at + r, end - r);
       return;
     }
     for (size_t i = r; i < end; i++, to += step) {
@@ -289,6 +289,9 @@ struct var_rows_call {
       return status;
     }
     lanes.store_folded(stream, stride, r);
+    for (const reduced_output &o : k->reduced()) {
+      o.finish_rows(row_address(o.stream, r), stride[o.stream], 1);
+    }
     return dynd_ok;
   }
 

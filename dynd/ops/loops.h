@@ -267,6 +267,8 @@ struct fetch_loops {
   fetch_functions functions[5]; ///< by log2 of the item size
   /// Rows of so many bytes, each to its place: between any two memories, of which nothing else is read or written.
   void (*move_rows)(char *dst, intptr_t dst_stride, const char *src, intptr_t src_stride, size_t bytes, size_t rows);
+  /// A byte for each row: whether offsets[r] .. offsets[r + 1] has elements.
+  void (*has_elements)(char *dst, const int64_t *offsets, size_t rows);
 };
 
 } // namespace dynd

@@ -15,7 +15,7 @@ import programs
 from dynd import nd
 from oracle import VAR, Array, strided
 from strategies import seeds
-from support import identical
+from support import bits, identical
 
 NAMES = ["sum", "min", "max"]
 
@@ -328,3 +328,35 @@ def test_an_empty_row_below_a_lazy_operation_is_named(name, held):
     with pytest.raises(ValueError, match=f"{name}: row 1 is empty"):
         getattr(owners[0] if held else nd.abs(rows + 1), name)(axis=1)
     assert all(owner[2, 5].tolist() == 9006 for owner in owners)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("longest", [3, 12, 900])
+def test_the_least_root_is_that_of_the_least_element(dtype, longest, threads):
+    """Ragged rows fold what is below the root, and take the root of each row's least element."""
+    nd.set_num_threads(threads)
+    rng = np.random.default_rng(longest)
+    lengths = rng.integers(1, longest + 1, 400_000 // longest)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    content = np.square(rng.standard_normal(offsets[-1])).astype(dtype)
+    content[rng.random(content.size) < 0.1] = rng.choice([-0.0, 0.0, -1.0, np.nan, np.inf])
+    content[:: 7 * longest] = rng.choice([-0.0, -2.0, np.nan], content[:: 7 * longest].size)
+    a = nd.from_offsets(nd.array(offsets), nd.array(content))
+    with np.errstate(invalid="ignore"):
+        roots = np.sqrt(content)
+    eager = nd.from_offsets(nd.array(offsets), nd.array(roots))
+    assert bits(one_pass(lambda: nd.sqrt(a).min(axis=1), "sqrt")) == bits(eager.min(axis=1))
+    positive = [nd.sqrt(a + 3).min(axis=1), nd.sqrt(a + 3).eval().min(axis=1)]
+    assert bits(positive[0]) == bits(positive[1])
+    root = nd.sqrt(a)  # held: it is stored, and folded as it is
+    assert bits(root.min(axis=1)) == bits(eager.min(axis=1)) and bits(root[-1]) == bits(eager[-1])
+
+
+def test_the_least_root_of_empty_rows_and_of_the_others():
+    a = nd.from_offsets(np.array([0, 0, 2, 2, 3] + [3] * 30_000), nd.array([9.0, 4.0, 16.0]))
+    assert nd.sqrt(a + 0).min(axis=1, empty="missing").tolist() == [None, 2.0, None, 4.0] + [None] * 30_000
+    assert nd.sqrt(a + 0).min(axis=1, initial=3).tolist() == [3.0, 2.0, 3.0, 3.0] + [3.0] * 30_000
+    with pytest.raises(ValueError, match="min: row 0 is empty"):
+        nd.sqrt(a + 0).min(axis=1)
+    assert nd.sqrt(a).max(axis=1, empty="missing").tolist()[:4] == [None, 3.0, None, 4.0]

@@ -206,6 +206,21 @@ TEST(Fetch, MovesRowsAndNothingElse) {
   });
 }
 
+TEST(Fetch, SaysWhichRowsHaveElements) {
+  for_each_level([](const isa_table &table) {
+    std::mt19937_64 random(11);
+    for (size_t rows = 0; rows < 70; rows++) {
+      std::vector<int64_t> offsets = random_offsets(random, rows, 2);
+      guarded_memory to{rows}, at{(rows + 1) * sizeof(int64_t)};
+      std::memcpy(at.at_end(), offsets.data(), (rows + 1) * sizeof(int64_t));
+      table.fetches->has_elements(to.at_end(), reinterpret_cast<const int64_t *>(at.at_end()), rows);
+      for (size_t r = 0; r < rows; r++) {
+        ASSERT_EQ(to.at_end()[r], offsets[r + 1] > offsets[r]) << rows << " rows, row " << r;
+      }
+    }
+  });
+}
+
 TEST(Fetch, GatherRowsFromElsewhere) {
   for_each_fetch([]<class T>(T, const fetch_functions &fetch) {
     std::mt19937_64 random(4);
