@@ -70,6 +70,9 @@ int registers_of(const lazy_operation &op) {
   return op.of_rows ? 20 : decided ? 14 : 3 * op.ninputs + 2;
 }
 
+// Members of choices: there may be many times as many as elements, and they are found again as fast as they are read.
+bool is_never_stored(const lazy_operation &op) { return op.ninputs == 1 && (op.input[0]->flags & flag_numbers); }
+
 // One attempt to collect, under the lock.
 class collector {
 public:
@@ -97,7 +100,8 @@ public:
   }
 
 private:
-  // An array with another owner is an output. References from within the group, or of a last use, do not count.
+  // An array with another owner is an output, unless it is to stay lazy. References from within the group, or of a last
+  // use, do not count.
   void mark_outputs() {
     for (int i = 0; i < group_.count; i++) {
       array_block *node = group_.node[i];
@@ -109,7 +113,8 @@ private:
       for (int j = 0; j < request_.ninputs; j++) {
         inside += request_.inputs[j] == node && (request_.last_use >> j & 1);
       }
-      group_.output[i] = node == request_.root || node->refs.load(std::memory_order_acquire) > inside;
+      bool wanted = node->refs.load(std::memory_order_acquire) > inside && !is_never_stored(*node->lazy);
+      group_.output[i] = node == request_.root || wanted;
     }
   }
 

@@ -3,7 +3,8 @@
 // A lazy array holds the operation and its inputs. What is computed in one pass is collected and claimed whole under
 // one lock: every lazy array below the root that has the root's space. No thread waits while holding a claim: on
 // meeting an array that another thread is computing, or one that has to be computed first, the collector lets go and
-// begins again. An array with other owners becomes an extra output of the pass, so nothing is computed twice.
+// begins again. An array with other owners becomes an extra output of the pass, so nothing is computed twice
+// (but for members of choices, which are lazy until they are asked for alone).
 #pragma once
 
 #include <pthread.h>
