@@ -175,8 +175,8 @@ intptr_t columns_of_piece(intptr_t count, intptr_t rows, intptr_t share) {
 // Panels are read in the order of the source, of which a piece of few rows would have only a part of each line: rows as
 // long as the walk wants them, in whole panels, but a share for each thread.
 intptr_t rows_of_panels(intptr_t each, intptr_t share) {
-  constexpr intptr_t wanted = 8 * panel_rows;
-  return std::min(share, std::clamp<intptr_t>(longest_piece_elements / each, panel_rows, wanted));
+  constexpr intptr_t wanted = 8 * panel_unit;
+  return std::min(share, std::clamp<intptr_t>(longest_piece_elements / each, panel_unit, wanted));
 }
 
 int run_pieces(piece_runner &run, const task &t, const root_call &call) {
@@ -205,7 +205,7 @@ int run_pieces(piece_runner &run, const task &t, const root_call &call) {
   intptr_t share = (call.count + num_threads() - 1) / num_threads();
   bool by_elements = (call.flat || call.in_order) && !t.leaf && t.each == 1;
   if (call.panels) {
-    return run_all(even_pieces(call.count, rows_of_panels(each, share), panel_rows));
+    return run_all(even_pieces(call.count, rows_of_panels(each, share), panel_unit));
   }
   intptr_t unit = by_elements ? 64 : call.columns ? columns_of_piece(call.count, each, share) : 1;
   return run_all(even_pieces(call.count, by_elements ? target : std::max<intptr_t>(1, target / each), unit));

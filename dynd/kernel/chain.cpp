@@ -413,9 +413,15 @@ private:
     bool copies = p_.nsteps == 1 && step.kind == step_kind::conversion && p_.type[step.reads[0]] == step.type;
     k->transposes =
         lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 && k->sources()[0].where.fetched;
+    size_t column = 0; // of all panels
+    for (const port &p : k->all_ports()) {
+      column += p.where.fetched ? size_t(1) << p.log2 : 0;
+    }
+    k->panel = layout_.streaming ? far_panel(dst.log2, column) : near_panel;
+    k->panel_ahead = layout_.streaming || layout_.prefetch_distance;
     size_t bytes = 0;
     for (const port &p : k->all_ports()) {
-      bytes += p.where.fetched ? size_t(panel_rows * panel_stride(p.log2)) : 0;
+      bytes += p.where.fetched ? size_t(k->panel.rows * k->panel.stride(p.log2)) : 0;
     }
     k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
   }

@@ -8,7 +8,7 @@
 // A chain is called strided, along the loop outside of what it takes over:
 //   flat        nothing: the call's own loop is the batch's
 //   small_rows  an inner loop shorter than 32 elements: whole rows make a batch
-//   panel       an inner loop along which some sources jump: 64 x 256 panels of them are transposed into scratch
+//   panel       an inner loop along which some sources jump: panels of them are transposed into scratch
 //   row         nothing, but with a reduction: the call is one logical row, its result goes to the first element
 //   columns     an axis that is reduced, along which the sources jump, while they are contiguous along the call: some
 //               columns are reduced side by side

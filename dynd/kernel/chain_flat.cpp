@@ -226,41 +226,78 @@ void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_
   }
 }
 
-// One panel: transposed sources into scratch, then a call for each row of it.
-int run_panel(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t i0, size_t rows, size_t j0,
-              size_t width, dynd_frame *frame) {
-  char *inner[max_call_streams];
-  intptr_t inner_stride[max_call_streams];
-  char *panel = frame->scratch + k->panels;
-  for (const port &p : k->all_ports()) {
-    int s = p.where.stream;
-    char *corner = stream[s] + intptr_t(i0) * stride[s] + intptr_t(j0) * p.where.axis_stride;
-    inner[s] = corner;
-    inner_stride[s] = p.where.axis_stride;
-    if (p.where.fetched) {
-      fetch_of(p).transpose(panel, panel_stride(p.log2), corner, p.where.axis_stride, rows, width);
-      inner[s] = panel;
-      inner_stride[s] = intptr_t(1) << p.log2;
-      panel += panel_rows * panel_stride(p.log2);
+// Of the rows of a source beside a panel, so many bytes are asked for before their turn.
+constexpr size_t panel_ahead_bytes = 8192;
+
+// One panel: transposed sources in scratch, then a call for each row of it.
+class panel_walk {
+public:
+  // rows and width: of this panel, which may be at an end of the array.
+  panel_walk(const chain_kernel *k, panel_shape shape, size_t rows, size_t width, dynd_frame *frame)
+      : k_(k), shape_(shape), rows_(rows), width_(width), frame_(frame), panel_(frame->scratch + k->panels) {}
+
+  // The panel's first element of each operand.
+  template <class Corner> int run(const intptr_t *stride, Corner corner) {
+    for (const port &p : k_->all_ports()) {
+      add(p, corner(p), stride[p.where.stream]);
     }
-  }
-  for (size_t i = 0; i < rows; i++) {
-    if (k->prefetch_distance && i + 2 < rows) { // rows are too short for the CPU's own prefetching
-      for (const port &p : k->sources()) {
-        if (!p.where.fetched && is_contiguous(p, p.where.axis_stride)) {
-          prefetch(inner[p.where.stream] + 2 * stride[p.where.stream], 0, width << p.log2);
-        }
+    char *reg[256];
+    bool in_place = k_->whole_calls && are_in_place(k_, at_, along_, reg); // nothing to prepare: rows are short
+    if (in_place) {
+      set_temporaries(k_, reg, frame_);
+    }
+    size_t ahead = k_->panel_ahead ? panel_ahead_bytes / (size_t(shape_.columns) << k_->outputs()[0].log2) : rows_;
+    for (size_t i = 0; i < rows_; i++) {
+      if (i + ahead < rows_) {
+        ask_for_row(ahead);
+      }
+      int status = in_place ? run_steps(k_, reg, width_, frame_) : flat_strided(at_, along_, width_, &k_->base, frame_);
+      if (status) {
+        return status;
+      }
+      for (const port &p : k_->all_ports()) {
+        at_[p.where.stream] += step_[p.where.stream];
+        reg[p.reg] = at_[p.where.stream];
       }
     }
-    if (int status = flat_strided(inner, inner_stride, width, &k->base, frame)) {
-      return status;
-    }
-    for (const port &p : k->all_ports()) {
-      inner[p.where.stream] += p.where.fetched ? panel_stride(p.log2) : stride[p.where.stream];
+    return dynd_ok;
+  }
+
+private:
+  void add(const port &p, char *corner, intptr_t stride) {
+    int s = p.where.stream;
+    at_[s] = corner;
+    along_[s] = p.where.axis_stride;
+    step_[s] = stride;
+    if (p.where.fetched) {
+      step_[s] = shape_.stride(p.log2);
+      fetch_of(p).transpose(panel_, step_[s], corner, p.where.axis_stride, rows_, width_);
+      at_[s] = panel_;
+      along_[s] = intptr_t(1) << p.log2;
+      panel_ += shape_.rows * step_[s];
+    } else if (&p >= k_->sources().data() && is_contiguous(p, along_[s])) {
+      beside_[nbeside_++] = &p;
     }
   }
-  return dynd_ok;
-}
+  // What is read beside panels, some rows before its turn: rows are too short for the CPU's own prefetching. To the L2,
+  // which takes more at a time; and in the L1, rows some KB apart would be in one set.
+  [[gnu::always_inline]] void ask_for_row(size_t ahead) const {
+    for (int i = 0; i < nbeside_; i++) {
+      int s = beside_[i]->where.stream;
+      prefetch<2>(at_[s] + intptr_t(ahead) * step_[s], 0, width_ << beside_[i]->log2);
+    }
+  }
+
+  const chain_kernel *k_;
+  panel_shape shape_;
+  size_t rows_, width_;
+  dynd_frame *frame_;
+  char *panel_; // where the next one is
+  char *at_[max_call_streams];
+  intptr_t along_[max_call_streams], step_[max_call_streams];
+  const port *beside_[max_registers];
+  int nbeside_ = 0;
+};
 
 } // namespace
 
@@ -272,12 +309,17 @@ int panel_strided(char *const *stream, const intptr_t *stride, size_t count, con
     transpose_strided(k, stream, stride, count);
     return status_of(frame);
   }
+  bool whole_lines = stride[k->outputs()[0].where.stream] % 64 == 0;
+  panel_shape shape = whole_lines ? k->panel : k->panel.wider();
   size_t columns = size_t(k->axis_size);
-  for (size_t i = 0; i < count; i += panel_rows) {
-    size_t rows = std::min(size_t(panel_rows), count - i);
-    for (size_t j = 0; j < columns; j += panel_columns) {
-      size_t width = std::min(size_t(panel_columns), columns - j);
-      if (int status = run_panel(k, stream, stride, i, rows, j, width, frame)) {
+  for (size_t i = 0; i < count; i += shape.rows) {
+    size_t rows = std::min<size_t>(shape.rows, count - i);
+    for (size_t j = 0; j < columns; j += shape.columns) {
+      panel_walk walk(k, shape, rows, std::min<size_t>(shape.columns, columns - j), frame);
+      int status = walk.run(stride, [&](const port &p) {
+        return stream[p.where.stream] + intptr_t(i) * stride[p.where.stream] + intptr_t(j) * p.where.axis_stride;
+      });
+      if (status) {
         return status;
       }
     }

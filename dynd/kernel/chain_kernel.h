@@ -167,8 +167,6 @@ struct ordered_panel {
   panel_kind kind;
 };
 
-/// From one row of a panel to the next: another line, or all rows would be in the same sets of the cache.
-inline intptr_t panel_stride(int log2) { return (panel_columns << log2) + intptr_t(column_line); }
 /// The same of a strip's panel, with room for what is left of a block before the columns.
 inline intptr_t strip_stride(int log2) { return intptr_t(((batch + strip_columns) << log2) + column_line); }
 /// Levels of the pairwise tree over a row: one for each doubling of the number of blocks, and one to fill.
@@ -216,12 +214,14 @@ struct chain_kernel {
   uint16_t shape_slots, number_stream;
   uint16_t nstreams; // up to the highest that is used
   uint16_t window;   // elements of a batch of ragged rows; of a flat one at most
+  panel_shape panel; // of each source that is transposed
   uint8_t narrower;  // a batch has 2^narrower times as many elements: its bytes are what matters
   uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;
   uint8_t nrow_outputs, nstages; // of a staged program; else 0
   bool whole_calls;              // one step: a contiguous call need not be cut into batches
   bool whole_constant;           // the same where one of its operands is one value
   bool transposes;               // panel: only a copy, past the cache
+  bool panel_ahead;              // the sources beside panels come from memory
   bool scans;                    // its chain_scan is where the nest of an ordered walk would be
   bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
 
@@ -300,10 +300,11 @@ inline void load_elements(const port &p, char *dst, const char *src, intptr_t st
 // Is the operand, of that stride, contiguous?
 inline bool is_contiguous(const port &p, intptr_t stride) { return stride == intptr_t(1) << p.log2; }
 
-// Brings what comes `distance` bytes later towards the cache; n bytes of it.
-inline void prefetch(const char *at, uint32_t distance, size_t n) {
+// Brings what comes `distance` bytes later towards the cache; n bytes of it. As a function of its own it would have no
+// effect that the compiler knows of, and calls of it would go.
+template <int Locality = 3> [[gnu::always_inline]] inline void prefetch(const char *at, uint32_t distance, size_t n) {
   for (size_t line = 0; line < n; line += 64) {
-    __builtin_prefetch(at + distance + line);
+    __builtin_prefetch(at + distance + line, 0, Locality);
   }
 }
 

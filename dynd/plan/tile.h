@@ -2,6 +2,7 @@
 // whole cache lines. This only decides; the chain (kernel/) fetches batches and panels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "dynd/plan/nest.h"
@@ -11,11 +12,28 @@ namespace dynd {
 /// An innermost loop below this is not worth a call of its own: 32 elements make the cost of a call disappear.
 inline constexpr intptr_t small_row = 32;
 
-/// A panel is panel_rows of the second innermost loop by panel_columns of the innermost. 64 rows use up whole cache
-/// lines of the source even for items of one byte; 256 columns are long calls for the leaf; and 64 * 256 items of eight
-/// bytes, 128 KB, stay in the L2 cache. Measured: a + b.T costs 1.36 of a + b.
-inline constexpr intptr_t panel_rows = 64;
-inline constexpr intptr_t panel_columns = 256;
+/// A panel is some rows of the second innermost loop by some columns of the innermost.
+struct panel_shape {
+  uint16_t rows, columns;
+
+  /// From one row of a panel to the next: another line, or all rows would be in the same sets of the cache.
+  intptr_t stride(int log2) const { return (intptr_t(columns) << log2) + 64; }
+  /// No more elements in up to four times as long rows, at least 64 of them.
+  panel_shape wider() const {
+    int by = rows >= 512 ? 4 : rows >= 256 ? 2 : 1;
+    return {uint16_t(rows / by), uint16_t(columns * by)};
+  }
+};
+
+/// What is in the cache: 64 rows use up whole cache lines of the source even for items of one byte; 256 columns are
+/// long calls for the leaf; and 64 * 256 items of eight bytes, 128 KB, stay in the L2 cache.
+inline constexpr panel_shape near_panel = {64, 256};
+/// What is in memory is read in the order of the source, 4 KB of some of its rows for items of eight bytes, and written
+/// 512 bytes of a row at once, in panels of some 256 KB (column_bytes: of one element of each panel). Where the rows of
+/// the destination do not begin in a line alike, each such piece has two lines that are not whole: `wider` is better.
+panel_shape far_panel(int dst_log2, size_t column_bytes);
+/// Pieces that are cut from the rows of panels have whole lines of the source: a multiple of this.
+inline constexpr intptr_t panel_unit = 64;
 
 enum class walk_kind : uint8_t {
   flat,       ///< a strided call on the innermost loop, as it is

@@ -60,3 +60,30 @@ def test_transposed_copies_stream_whatever_is_between_the_rows():
     done = subprocess.run([sys.executable, "-c", TRANSPOSED], env=os.environ | {"DYND_STREAM_BYTES": "0"},
                           capture_output=True, text=True, check=True)  # fmt: skip
     assert done.stdout.split() == ["1", "1", "1", "0"]
+
+
+PANELS = """
+import numpy as np
+from dynd import nd
+for dtype in ["uint8", "int16", "float32", "float64", "complex128"]:
+    for rows, columns in [(70, 50), (130, 2100), (513, 300), (1100, 520)]:  # several panels, and parts of them
+        x = (np.arange(rows * columns) % 97).astype(dtype).reshape(columns, rows).T
+        y = (np.arange(rows * columns) % 89).astype(dtype).reshape(rows, columns)
+        for first in (0, 1):  # rows that begin in a line alike, and others
+            to = np.zeros((rows + 1, columns + 3), dtype)[1:, first : columns + first]
+            nd.assign(nd.asarray(to), nd.asarray(x))
+            assert np.array_equal(to, x), (dtype, rows, columns)
+        a, b = nd.asarray(x), nd.asarray(y)
+        assert np.array_equal(np.asarray((a + b).eval()), x + y), (dtype, rows, columns)
+        assert np.array_equal(np.asarray((b * a + a).eval()), y * x + x), (dtype, rows, columns)
+        to = np.zeros((rows, columns))
+        nd.assign(nd.asarray(to), nd.asarray(x.real))  # other sizes of elements
+        assert np.array_equal(to, x.real), (dtype, rows, columns)
+"""
+
+
+def test_panels_of_arrays_beyond_the_caches():
+    for level in ("", "avx2"):
+        env = os.environ | {"DYND_STREAM_BYTES": "0"} | ({"DYND_CPU_LEVEL": level} if level else {})
+        done = subprocess.run([sys.executable, "-c", PANELS], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

@@ -165,22 +165,36 @@ TEST(SmallRowsChain, ReducesEachRow) {
   }
 }
 
-TEST(PanelChain, TransposesWhatJumps) {
+// x * y.T + x
+void expect_panels(size_t rows, size_t columns, bool streaming) {
   program p = multiply_add();
+  chain_layout layout = layout_of(chain_kind::panel, p, {item, item, intptr_t(rows) * item});
+  layout.axis_size = intptr_t(columns);
+  layout.ports[2].fetched = true;
+  layout.streaming = streaming;
+  doubles x = ramp(rows * columns), y = ramp(rows * columns, 1), result(rows * columns);
+  intptr_t row = intptr_t(columns) * item;
+  ASSERT_EQ(run(p, layout, {result.data(), x.data(), y.data()}, {row, row, item}, rows), 0);
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t j = 0; j < columns; j++) {
+      double a = x[i * columns + j], b = y[j * rows + i];
+      ASSERT_EQ(result[i * columns + j], a * b + a) << rows << " x " << columns;
+    }
+  }
+}
+
+TEST(PanelChain, TransposesWhatJumps) {
   for (size_t rows : {3, 64, 70}) {
     for (size_t columns : {40, 256, 300}) {
-      chain_layout layout = layout_of(chain_kind::panel, p, {item, item, intptr_t(rows) * item});
-      layout.axis_size = intptr_t(columns);
-      layout.ports[2].fetched = true;
-      doubles x = ramp(rows * columns), y = ramp(rows * columns, 1), result(rows * columns);
-      intptr_t row = intptr_t(columns) * item;
-      ASSERT_EQ(run(p, layout, {result.data(), x.data(), y.data()}, {row, row, item}, rows), 0);
-      for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < columns; j++) {
-          double a = x[i * columns + j], b = y[j * rows + i];
-          ASSERT_EQ(result[i * columns + j], a * b + a);
-        }
-      }
+      expect_panels(rows, columns, false);
+    }
+  }
+}
+
+TEST(PanelChain, HasOtherPanelsWhereResultsLeaveTheCache) {
+  for (size_t rows : {3, 127, 129, 512, 1100}) {
+    for (size_t columns : {40, 64, 129, 256, 300}) { // rows that begin in a line alike, and that do not
+      expect_panels(rows, columns, true);
     }
   }
 }
