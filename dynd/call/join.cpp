@@ -42,9 +42,9 @@ struct row_pairs {
 
 template <class F> mask_bits rows_where(intptr_t count, F keeps) {
   scratch_values<char> kept(count);
-  in_pieces("join", count, [&](intptr_t begin, intptr_t end) {
+  in_pieces("join", count, [=, to = kept.data()](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      kept[i] = keeps(i);
+      to[i] = keeps(i);
     }
   });
   return mask_bits("join", kept.data(), count);
@@ -56,7 +56,7 @@ bool find_single_rows(const matched_slots &matched, std::optional<place_buffer> 
   const uint32_t *slot = values_of<uint32_t>(matched.right);
   intptr_t count = matched.right.size(0), counted = 0;
   in_order(count, [&](intptr_t i) { counted += slot[i] != none; });
-  if (matched.slots < counted) {
+  if (matched.different < counted) {
     return false;
   }
   if (counted < count) {
@@ -76,7 +76,7 @@ row_pairs single_pairs(const matched_slots &matched, const std::optional<place_b
   auto row = [&](uint32_t s) { return s == none ? -1 : rows ? (*rows)[s] : int64_t(s); };
   row_pairs pairs;
   if (!keeps_left) {
-    pairs.kept = rows_where(count, [&](intptr_t i) { return slot[i] != none; });
+    pairs.kept = rows_where(count, [=](intptr_t i) { return slot[i] != none; });
     if (pairs.kept->kept() < count) {
       place_buffer left = pairs.kept->positions("join");
       pairs.right = place_buffer(left.size());
@@ -207,7 +207,7 @@ public:
       const uint32_t *slot = values_of<uint32_t>(matched.left);
       bool wants = how == join_kind::semi;
       return gather_masked("join", left_,
-                           rows_where(left_.size(0), [&](intptr_t i) { return (slot[i] != none) == wants; }));
+                           rows_where(left_.size(0), [=](intptr_t i) { return (slot[i] != none) == wants; }));
     }
     row_pairs pairs = pairs_of(matched, how != join_kind::inner);
     place_buffer more;

@@ -1,11 +1,13 @@
 #include "dynd/call/join_keys.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
 #include "dynd/array/view.h"
 #include "dynd/call/key_lists.h"
+#include "dynd/call/parted_keys.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -93,6 +95,45 @@ private:
   scratch_values<uint32_t> slots_; // 1 + the slot; 0: no key has this number
 };
 
+// The slots of parts of both sides: of a key, its first row on the right side.
+template <class Keys> class part_matcher {
+public:
+  // rows: of the right side, in the order of the parts.
+  part_matcher(const Keys &left, const Keys &right, const uint32_t *rows) : left_(left), right_(right), rows_(rows) {}
+
+  // Slots of the left side in the order of the parts, of the right side in that of its rows. Returns how many there
+  // are.
+  intptr_t run(intptr_t part, uint32_t *left_slots, uint32_t *right_slots) {
+    intptr_t begin = right_.parts.begin(part), size = right_.parts.begin(part + 1) - begin;
+    if (slots_.size() < size) {
+      slots_ = scratch_values<uint32_t>(size);
+      first_row_ = scratch_values<uint32_t>(size);
+    }
+    uint32_t *first_row = first_row_.data(), known = 0;
+    table_.forget();
+    table_.insert(name, begin, begin + size, {}, right_.read(), slots_.data());
+    for (intptr_t i = 0; i < size; i++) {
+      uint32_t slot = slots_[i], row = rows_[begin + i];
+      if (slot == known) { // slots rise
+        first_row[known++] = row;
+      }
+      right_slots[row] = first_row[slot];
+    }
+    intptr_t first = left_.parts.begin(part), last = left_.parts.begin(part + 1);
+    table_.find(first, last, {}, left_.read(), left_slots + first);
+    for (intptr_t i = first; i < last; i++) {
+      left_slots[i] = left_slots[i] == none ? none : first_row[left_slots[i]];
+    }
+    return table_.count();
+  }
+
+private:
+  const Keys &left_, &right_;
+  const uint32_t *rows_;
+  slot_table<typename Keys::key> table_;
+  scratch_values<uint32_t> slots_, first_row_;
+};
+
 // The slots of two lists of one type.
 class column_matcher {
 public:
@@ -102,14 +143,23 @@ public:
 
   matched_slots run() {
     if (has_texts(left_.list)) {
-      by_hash(text_reader(left_.list), text_reader(right_.list));
+      text_reader left(left_.list), right(right_.list);
+      if (!is_parted(right) || !by_parts<parted_texts>(left, right)) {
+        by_hash(left, right);
+      }
       return found_;
     }
     with_code(left_.list->scalar(), [&](auto code) {
       number_reader<decltype(code)> left{left_.list->values().address}, right{right_.list->values().address};
-      if (is_floating(left_.list->scalar()) || !by_range(left, right)) {
-        by_hash(left, right);
+      if (!is_floating(left_.list->scalar()) && by_range(left, right)) {
+        return;
       }
+      if constexpr (sizeof(typename decltype(code)::bits) >= 4) { // a table of all narrower numbers is small
+        if (is_parted(right) && by_parts<parted_numbers>(left, right)) {
+          return;
+        }
+      }
+      by_hash(left, right);
     });
     return found_;
   }
@@ -120,7 +170,7 @@ private:
     in_chunks(name, found_.right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
       table.insert(name, begin, end, right_.counts(), read_right, values_of<uint32_t>(found_.right) + begin);
     });
-    found_.slots = table.count();
+    found_.slots = found_.different = table.count();
     find_in(table, read_left);
   }
 
@@ -129,8 +179,35 @@ private:
     if (!table.find_range(right_, read_right)) {
       return false;
     }
-    found_.slots = table.insert(right_, read_right, values_of<uint32_t>(found_.right));
+    found_.slots = found_.different = table.insert(right_, read_right, values_of<uint32_t>(found_.right));
     find_in(table, read_left);
+    return true;
+  }
+
+  // Parts of both sides, if the right one has many keys.
+  template <class Read> bool is_parted(Read read_right) const {
+    return !left_.marks && are_many(name, right_, read_right, 1 << 18);
+  }
+
+  template <class Keys, class Read> bool by_parts(Read read_left, Read read_right) {
+    Keys left(name, found_.left.size(0), read_left), right(name, found_.right.size(0), read_right);
+    if (!left || !right) {
+      return false;
+    }
+    scratch_values<uint32_t> in_parts(found_.left.size(0)), rows(found_.right.size(0));
+    right.parts.move(
+        rows.data(), [](intptr_t) {}, [](intptr_t i) { return uint32_t(i); });
+    std::atomic<intptr_t> different = 0;
+    in_pieces_of_rows(name, left.parts.offsets(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
+      part_matcher<Keys> matcher(left, right, rows.data());
+      for (intptr_t part = begin; part < end; part++) {
+        different += matcher.run(part, in_parts.data(), values_of<uint32_t>(found_.right));
+      }
+    });
+    uint32_t *to = values_of<uint32_t>(found_.left);
+    left.parts.for_places([=, from = in_parts.data()](intptr_t i, int64_t place) { to[i] = from[place]; });
+    found_.slots = found_.right.size(0);
+    found_.different = different;
     return true;
   }
 
