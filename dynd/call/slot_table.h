@@ -219,6 +219,12 @@ struct mixed_key {
   bool operator==(const mixed_key &other) const { return bits == other.bits; }
 };
 
+/// Of a text of up to 16 bytes, and the first step of longer ones.
+inline uint64_t hash_of_text(uint64_t word, uint64_t last, uint64_t size) {
+  uint64_t bits = mixed_bits(word + size);
+  return size > 8 ? mixed_bits(bits ^ last) : bits;
+}
+
 struct text_key {
   uint64_t word; ///< its first 8 bytes, 0 after its end
   uint64_t last; ///< of more than 8 bytes, the last 8: up to 16, nothing else is read
