@@ -252,8 +252,7 @@ void fill_table(const char *name, const marked_list &keys, Read read, slot_table
   for (intptr_t c = 1; c < chunks; c++) {
     const slot_table<Key> &other = others[size_t(c) - 1];
     scratch_values<uint32_t> joined(other.count());
-    table.insert(
-        name, 0, other.count(), {}, [&](intptr_t s) { return other.key(s); }, joined.data());
+    table.insert(name, 0, other.count(), {}, key_reader<Key>{&other.key(0)}, joined.data());
     intptr_t first = std::min(c * size, to.elements), last = std::min(first + size, to.elements);
     in_pieces(name, last - first, [&, first](intptr_t begin, intptr_t end) {
       for (intptr_t i = first + begin; i < first + end; i++) {
@@ -476,9 +475,12 @@ key_groups group_counted(const char *name, const marked_list &keys) {
   }
   with_code(own.list->scalar(), [&](auto code) {
     using coding = decltype(code);
-    if (is_floating(own.list->scalar()) || !range_groups<coding>(name, own).find(groups)) {
-      group_numbers<coding>(name, own, groups);
+    if constexpr (coding::is_integer) {
+      if (range_groups<coding>(name, own).find(groups)) {
+        return;
+      }
     }
+    group_numbers<coding>(name, own, groups);
   });
   return groups;
 }

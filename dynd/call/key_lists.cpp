@@ -42,4 +42,6 @@ text_reader::text_reader(const array &list) : texts_(list) {
   }
 }
 
+DYND_LOOKS()
+
 } // namespace dynd::nd

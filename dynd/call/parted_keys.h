@@ -23,10 +23,14 @@ template <class Read> bool are_many(const char *name, const marked_list &keys, R
   if (keys.marks || count < from) {
     return false;
   }
-  slot_table<decltype(read(0))> table;
+  using key = decltype(read(0));
+  slot_table<key> table;
   scratch_values<uint32_t> slots(sample);
-  table.insert(
-      name, 0, sample, {}, [&](intptr_t i) { return read(i * step); }, slots.data());
+  scratch_values<key> some(sample);
+  for (intptr_t i = 0; i < sample; i++) {
+    some[i] = read(i * step);
+  }
+  table.insert(name, 0, sample, {}, key_reader<key>{some.data()}, slots.data());
   return table.count() > sample / 4 * 3;
 }
 
