@@ -8,7 +8,7 @@ BENCH_PARTS := elements selection order groups tasks callables# tables of their 
 LONG_WAY := seeds broadcast_random reductions# tests that run without the direct paths too, on poisoned memory
 PYTEST := $(PYTHON) -m pytest
 SHARED := -n $(JOBS) --dist loadfile --no-loadscope-reorder# a file is run by one process; conftest.py has their order
-ALONE = $(shell grep -l 'mark\.alone' tests/python/test_*.py)# files with tests that want no other beside them
+MARKED = $(shell grep -l 'mark\.$(1)' tests/python/test_*.py)# files with tests that are marked so: they run apart
 
 .PHONY: help build demo test bench accuracy check format clean distclean
 
@@ -59,9 +59,10 @@ test: build
 	  "abi: tools/check_abi.sh" \
 	  "isa levels: tools/check_isa_levels.sh $(BUILD)" \
 	  "layers: python3 tools/check_layers.py" \
-	  then "python: $(PYTEST) $(SHARED) -m 'not alone' tests/python" \
-	  then "alone: $(PYTEST) -m alone $(ALONE)" \
-	  then "the long way: DYND_DIRECT=0 DYND_POISON=1 MALLOC_PERTURB_=90 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
+	  then "python: $(PYTEST) $(SHARED) -m 'not alone and not memory' tests/python" \
+	  then "alone: $(PYTEST) -m alone $(call MARKED,alone)" \
+	  then "memory: $(PYTEST) -m memory $(call MARKED,memory)" \
+	  "the long way: DYND_DIRECT=0 DYND_POISON=1 MALLOC_PERTURB_=90 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)

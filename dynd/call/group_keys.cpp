@@ -8,6 +8,7 @@
 #include "dynd/base/cache_lines.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/key_lists.h"
+#include "dynd/call/parted_keys.h"
 #include "dynd/call/records.h"
 #include "dynd/call/sort_rows.h"
 #include "dynd/eval/gather.h"
@@ -251,8 +252,7 @@ void fill_table(const char *name, const marked_list &keys, Read read, slot_table
   for (intptr_t c = 1; c < chunks; c++) {
     const slot_table<Key> &other = others[size_t(c) - 1];
     scratch_values<uint32_t> joined(other.count());
-    table.insert(
-        name, 0, other.count(), {}, [&](intptr_t s) { return other.key(s); }, joined.data());
+    table.insert(name, 0, other.count(), {}, key_reader<Key>{&other.key(0)}, joined.data());
     intptr_t first = std::min(c * size, to.elements), last = std::min(first + size, to.elements);
     in_pieces(name, last - first, [&, first](intptr_t begin, intptr_t end) {
       for (intptr_t i = first + begin; i < first + end; i++) {
@@ -280,50 +280,22 @@ void sort_groups(const char *name, const array &distinct, key_groups &to) {
   to.keys = gather(name, distinct, to.slot_of);
 }
 
-// Whether many keys are different: then a table of them all would be larger than a cache.
-template <class Read> bool are_many(const char *name, const marked_list &keys, Read read) {
-  constexpr intptr_t sample = 1 << 14;
-  intptr_t count = keys.list.size(0), step = count / sample;
-  if (keys.marks || count < (1 << 20)) {
-    return false;
-  }
-  slot_table<number_key> table;
-  scratch_values<uint32_t> slots(sample);
-  table.insert(
-      name, 0, sample, {}, [&](intptr_t i) { return read(i * step); }, slots.data());
-  return table.count() > sample / 4 * 3;
-}
-
-struct mixed_reader {
-  const uint64_t *from;
-
-  void fetch(intptr_t i) const { fetch_ahead(from + i); }
-  mixed_key operator()(intptr_t i) const { return {from[i]}; }
-};
-
-// Keys in parts, by bits of their hash that a table of a part does not use. Returns the codes of all that are
-// different.
-template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intptr_t count, Read read, key_groups &to) {
+// Keys in parts. Returns what they keep of all that are different.
+template <class Keys> scratch_values<uint64_t> fill_parts(const char *name, const Keys &keys, key_groups &to) {
   constexpr intptr_t parts = element_parts::parts;
-  auto fetch = [=](intptr_t i) { read.fetch(i); };
-  auto made = std::make_shared<slot_parts>(
-      element_parts(name, count, fetch, [=](intptr_t i) { return (read(i).hash() >> 24) % parts; }),
-      std::vector<int64_t>());
+  auto made = std::make_shared<slot_parts>(keys.parts, std::vector<int64_t>());
   const element_parts &own = made->elements;
-  scratch_values<uint64_t> mixed(count);
-  own.move(mixed.data(), fetch, [=](intptr_t i) { return read(i).hash(); });
-  mixed_reader read_mixed{mixed.data()};
-  to.elements = count;
-  to.numbers = new_list<uint32_t>(count);
+  to.elements = own.elements();
+  to.numbers = new_list<uint32_t>(to.elements);
   new_offsets first(parts);
   in_pieces_of_rows(name, own.offsets(), parts, [&](intptr_t begin, intptr_t end) {
-    slot_table<mixed_key> table;
+    slot_table<typename Keys::key> table;
     for (intptr_t part = begin; part < end; part++) {
       table.forget();
-      table.insert(name, own.begin(part), own.begin(part + 1), {}, read_mixed,
+      table.insert(name, own.begin(part), own.begin(part + 1), {}, keys.read(),
                    values_of<uint32_t>(to.numbers) + own.begin(part));
-      for (intptr_t s = 0; s < table.count(); s++) { // over keys that were read
-        mixed[own.begin(part) + s] = unmixed_bits(table.key(s).bits);
+      for (intptr_t s = 0; s < table.count(); s++) {
+        keys.keep(own.begin(part) + s, table.key(s));
       }
       first.fill()[part + 1] = table.count();
     }
@@ -332,7 +304,7 @@ template <class Read> scratch_values<uint64_t> fill_parts(const char *name, intp
   made->first.assign(first.at, first.at + parts + 1);
   scratch_values<uint64_t> distinct(to.slots);
   for (intptr_t part = 0; part < parts; part++) {
-    std::copy_n(mixed.data() + own.begin(part), first.length(part), distinct.data() + first.at[part]);
+    std::copy_n(keys.kept() + own.begin(part), first.length(part), distinct.data() + first.at[part]);
   }
   to.parts = made;
   return distinct;
@@ -344,7 +316,7 @@ template <class Code> void group_numbers(const char *name, const marked_list &ke
   scratch_values<uint64_t> codes;
   if constexpr (sizeof(typename Code::bits) >= 4) { // a table of all narrower numbers is small
     if (are_many(name, keys, read)) {
-      codes = fill_parts(name, keys.list.size(0), read, to);
+      codes = fill_parts(name, parted_numbers(name, keys.list.size(0), read), to);
     }
   }
   if (!to.parts) {
@@ -362,11 +334,20 @@ template <class Code> void group_numbers(const char *name, const marked_list &ke
 
 void group_texts(const char *name, const marked_list &keys, key_groups &to) {
   slot_table<text_key> table;
-  fill_table(name, keys, text_reader(keys.list), table, to);
+  scratch_values<uint64_t> numbers;
+  text_reader read(keys.list);
+  if (are_many(name, keys, read)) {
+    if (parted_texts parted(name, keys.list.size(0), read); parted) {
+      numbers = fill_parts(name, parted, to);
+    }
+  }
+  if (!to.parts) {
+    fill_table(name, keys, read, table, to);
+  }
   place_buffer first(to.slots);
   in_pieces(name, to.slots, [&](intptr_t begin, intptr_t end) {
     for (intptr_t s = begin; s < end; s++) {
-      first.fill()[s] = table.key(s).position;
+      first.fill()[s] = to.parts ? int64_t(numbers[s]) : table.key(s).position;
     }
   });
   sort_groups(name, gather(name, keys.list, first), to);
@@ -494,9 +475,12 @@ key_groups group_counted(const char *name, const marked_list &keys) {
   }
   with_code(own.list->scalar(), [&](auto code) {
     using coding = decltype(code);
-    if (is_floating(own.list->scalar()) || !range_groups<coding>(name, own).find(groups)) {
-      group_numbers<coding>(name, own, groups);
+    if constexpr (coding::is_integer) {
+      if (range_groups<coding>(name, own).find(groups)) {
+        return;
+      }
     }
+    group_numbers<coding>(name, own, groups);
   });
   return groups;
 }

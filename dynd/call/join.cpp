@@ -1,13 +1,14 @@
-// A table of the right side's keys, a look-up for each of the left side's, and gathers of both.
+// Pairs of rows whose keys have one slot (join_keys.h), and gathers of both sides.
 #include "dynd/call/join.h"
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
-#include "dynd/call/key_lists.h"
+#include "dynd/call/join_keys.h"
 #include "dynd/call/records.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
@@ -19,84 +20,7 @@ namespace dynd::nd {
 
 namespace {
 
-// ---- keys -----------------------------------------------------------------------------------------------------------
-
-constexpr uint32_t none = slot_table<number_key>::none;
-
-// Numbers and texts of keys, those in structs and options one by one; an element that lacks one of them does not count.
-void add_columns(const marked_list &keys, std::vector<marked_list> &to) {
-  const type_data *type = keys.list->type->element;
-  if (type->kind == type_kind::option) {
-    return add_columns(keys.inside("join"), to);
-  }
-  for (int i = 0; i < type->nfields; i++) {
-    add_columns({field(keys.list, i), keys.marks}, to);
-  }
-  if (!type->nfields) {
-    to.push_back({own_keys("join", keys.list), keys.marks});
-  }
-}
-
-// The slots of the right side's keys, and of the left side's that are equal to one.
-struct matched_slots {
-  array left, right; // uint32; none where there is no slot
-  intptr_t slots = 0;
-
-  // Lists of one type.
-  matched_slots(const marked_list &left_keys, const marked_list &right_keys)
-      : left(new_list<uint32_t>(left_keys.list.size(0))), right(new_list<uint32_t>(right_keys.list.size(0))) {
-    if (has_texts(left_keys.list)) {
-      fill(left_keys, right_keys, text_reader(left_keys.list), text_reader(right_keys.list));
-    } else {
-      with_code(left_keys.list->scalar(), [&](auto code) {
-        using reader = number_reader<decltype(code)>;
-        fill(left_keys, right_keys, reader{left_keys.list->values().address},
-             reader{right_keys.list->values().address});
-      });
-    }
-  }
-
-private:
-  template <class Read>
-  void fill(const marked_list &left_keys, const marked_list &right_keys, Read read_left, Read read_right) {
-    slot_table<decltype(read_left(0))> table;
-    in_chunks("join", right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
-      table.insert("join", begin, end, right_keys.counts(), read_right, values_of<uint32_t>(right) + begin);
-    });
-    in_pieces("join", left.size(0), [&](intptr_t begin, intptr_t end) {
-      table.find(begin, end, left_keys.counts(), read_left, values_of<uint32_t>(left) + begin);
-    });
-    slots = table.count();
-  }
-};
-
-// Two columns as one: numbers of 64 bits, marked where both have a slot.
-marked_list joined_column(const array &a, const array &b, intptr_t slots) {
-  intptr_t count = a.size(0);
-  marked_list both = {new_list<uint64_t>(count), new_list<bool>(count)};
-  const uint32_t *slot_a = values_of<uint32_t>(a), *slot_b = values_of<uint32_t>(b);
-  in_pieces("join", count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      values_of<bool>(both.marks)[i] = slot_a[i] != none && slot_b[i] != none;
-      values_of<uint64_t>(both.list)[i] = uint64_t(slot_a[i]) * uint64_t(slots) + slot_b[i];
-    }
-  });
-  return both;
-}
-
-matched_slots match(std::span<const array> left, std::span<const array> right) {
-  std::vector<marked_list> columns[2];
-  for (size_t k = 0; k < left.size(); k++) {
-    add_columns({left[k], {}}, columns[0]);
-    add_columns({right[k], {}}, columns[1]);
-  }
-  matched_slots all(columns[0][0], columns[1][0]);
-  for (size_t k = 1; k < columns[0].size(); k++) {
-    matched_slots own(columns[0][k], columns[1][k]);
-    all = matched_slots(joined_column(all.left, own.left, own.slots), joined_column(all.right, own.right, own.slots));
-  }
-  return all;
-}
+constexpr uint32_t none = matched_slots::none;
 
 // Calls f for all numbers below count, one after another.
 template <class F> void in_order(intptr_t count, F f) {
@@ -109,6 +33,71 @@ template <class F> void in_order(intptr_t count, F f) {
 
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 
+// The rows of the result: which ones of the left side, and for each of them one of the right side.
+struct row_pairs {
+  std::optional<mask_bits> kept;    // the left side's, each once
+  std::optional<place_buffer> left; // or these; without both, all of them once
+  place_buffer right;               // -1: none
+};
+
+template <class F> mask_bits rows_where(intptr_t count, F keeps) {
+  scratch_values<char> kept(count);
+  in_pieces("join", count, [=, to = kept.data()](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = keeps(i);
+    }
+  });
+  return mask_bits("join", kept.data(), count);
+}
+
+// The right side's rows where no slot has several: a slot's row is rows[slot], or without `rows` the slot itself. False
+// where one has several.
+bool find_single_rows(const matched_slots &matched, std::optional<place_buffer> &rows) {
+  const uint32_t *slot = values_of<uint32_t>(matched.right);
+  intptr_t count = matched.right.size(0), counted = 0;
+  in_order(count, [&](intptr_t i) { counted += slot[i] != none; });
+  if (matched.different < counted) {
+    return false;
+  }
+  if (counted < count) {
+    rows.emplace(matched.slots);
+    in_order(count, [&](intptr_t i) {
+      if (slot[i] != none) {
+        rows->fill()[slot[i]] = i;
+      }
+    });
+  }
+  return true;
+}
+
+row_pairs single_pairs(const matched_slots &matched, const std::optional<place_buffer> &rows, bool keeps_left) {
+  intptr_t count = matched.left.size(0);
+  const uint32_t *slot = values_of<uint32_t>(matched.left);
+  auto row = [&](uint32_t s) { return s == none ? -1 : rows ? (*rows)[s] : int64_t(s); };
+  row_pairs pairs;
+  if (!keeps_left) {
+    pairs.kept = rows_where(count, [=](intptr_t i) { return slot[i] != none; });
+    if (pairs.kept->kept() < count) {
+      place_buffer left = pairs.kept->positions("join");
+      pairs.right = place_buffer(left.size());
+      in_pieces("join", left.size(), [&, to = pairs.right.fill()](intptr_t begin, intptr_t end) {
+        for (intptr_t i = begin; i < end; i++) {
+          to[i] = row(slot[left[i]]);
+        }
+      });
+      return pairs;
+    }
+    pairs.kept.reset();
+  }
+  pairs.right = place_buffer(count);
+  in_pieces("join", count, [&, to = pairs.right.fill()](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = row(slot[i]);
+    }
+  });
+  return pairs;
+}
+
 // The right side's rows of each slot.
 struct right_rows {
   new_offsets offsets;
@@ -117,54 +106,48 @@ struct right_rows {
   explicit right_rows(const matched_slots &matched) : offsets(matched.slots), places(matched.right.size(0)) {
     const uint32_t *slot = values_of<uint32_t>(matched.right);
     std::fill_n(offsets.fill(), matched.slots + 1, 0);
-    in_order(places.size(), [&](intptr_t i) {
+    in_order(places.size(), [&, sizes = offsets.fill() + 1](intptr_t i) {
       if (slot[i] != none) {
-        offsets.fill()[slot[i] + 1]++;
+        sizes[slot[i]]++;
       }
     });
     make_offsets("join", offsets.fill(), matched.slots);
-    scratch_values<int64_t> next(matched.slots);
-    std::copy_n(offsets.at, matched.slots, next.data());
-    in_order(places.size(), [&](intptr_t i) {
+    scratch_values<int64_t> first(matched.slots);
+    std::copy_n(offsets.at, matched.slots, first.data());
+    in_order(places.size(), [&, next = first.data(), to = places.fill()](intptr_t i) {
       if (slot[i] != none) {
-        places.fill()[next[slot[i]]++] = i;
+        to[next[slot[i]]++] = i;
       }
     });
   }
 };
 
-// Where the rows of the result are in each side; -1: nowhere.
-struct pair_places {
-  place_buffer left, right;
-};
-
-pair_places pairs_of(const matched_slots &matched, bool keeps_left) {
+row_pairs pairs_of(const matched_slots &matched, bool keeps_left) {
+  if (std::optional<place_buffer> single; find_single_rows(matched, single)) {
+    return single_pairs(matched, single, keeps_left);
+  }
   right_rows rows(matched);
   intptr_t count = matched.left.size(0);
   const uint32_t *slot = values_of<uint32_t>(matched.left);
   row_offsets first = offsets_of(
       "join", count, [&](intptr_t i) { return slot[i] == none ? int64_t(keeps_left) : rows.offsets.length(slot[i]); });
-  pair_places pairs{place_buffer(first.total()), place_buffer(first.total())};
+  row_pairs pairs{{}, place_buffer(first.total()), place_buffer(first.total())};
   in_pieces_of_rows("join", first.at, count, [&](intptr_t begin, intptr_t end) {
+    constexpr intptr_t ahead = 32;
+    const int64_t *of_slot = rows.offsets.at, *places = rows.places.data();
+    int64_t *left = pairs.left->fill(), *right = pairs.right.fill();
     for (intptr_t i = begin; i < end; i++) {
-      int64_t from = slot[i] == none ? -1 : rows.offsets.at[slot[i]];
+      if (uint32_t later = i + ahead < end ? slot[i + ahead] : none; later != none) {
+        __builtin_prefetch(places + of_slot[later]);
+      }
+      int64_t from = slot[i] == none ? -1 : of_slot[slot[i]];
       for (int64_t at = first.at[i]; at < first.at[i + 1]; at++) {
-        pairs.left.fill()[at] = i;
-        pairs.right.fill()[at] = from < 0 ? -1 : rows.places[from++];
+        left[at] = i;
+        right[at] = from < 0 ? -1 : places[from++];
       }
     }
   });
   return pairs;
-}
-
-template <class F> place_buffer places_where(intptr_t count, F keeps) {
-  scratch_values<char> kept(count);
-  in_pieces("join", count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      kept[i] = keeps(i);
-    }
-  });
-  return mask_bits("join", kept.data(), count).positions("join");
 }
 
 // The right side's rows whose slot no left one has.
@@ -180,7 +163,8 @@ place_buffer unmatched_right(const matched_slots &matched) {
       }
     }
   });
-  return places_where(matched.right.size(0), [&](intptr_t i) { return right[i] == none || !seen[right[i]]; });
+  return rows_where(matched.right.size(0), [&](intptr_t i) { return right[i] == none || !seen[right[i]]; })
+      .positions("join");
 }
 
 // ---- the result -----------------------------------------------------------------------------------------------------
@@ -218,13 +202,14 @@ public:
   }
 
   array run(join_kind how) const {
-    matched_slots matched = match(keys_[0], keys_[1]);
+    matched_slots matched = match_keys(keys_[0], keys_[1]);
     if (how == join_kind::semi || how == join_kind::anti) {
       const uint32_t *slot = values_of<uint32_t>(matched.left);
       bool wants = how == join_kind::semi;
-      return gather("join", left_, places_where(left_.size(0), [&](intptr_t i) { return (slot[i] != none) == wants; }));
+      return gather_masked("join", left_,
+                           rows_where(left_.size(0), [=](intptr_t i) { return (slot[i] != none) == wants; }));
     }
-    pair_places pairs = pairs_of(matched, how != join_kind::inner);
+    row_pairs pairs = pairs_of(matched, how != join_kind::inner);
     place_buffer more;
     if (how == join_kind::outer) {
       more = unmatched_right(matched);
@@ -284,19 +269,28 @@ private:
     }
   }
 
-  array records(const pair_places &pairs, join_kind how, const place_buffer &more) const {
+  // Elements of the left side.
+  static array taken(const array &list, const row_pairs &pairs) {
+    return pairs.kept   ? gather_masked("join", list, *pairs.kept)
+           : pairs.left ? gather("join", list, *pairs.left)
+                        : unshared(list);
+  }
+
+  array records(const row_pairs &pairs, join_kind how, const place_buffer &more) const {
     bool outer = how == join_kind::outer;
     std::vector<std::string> names = names_of(left_);
     std::vector<array> lists;
-    place_buffer from_left = outer ? with_more(pairs.left, more.size(), nullptr) : pairs.left;
-    place_buffer from_right = outer ? with_more(pairs.right, more.size(), more.data()) : pairs.right;
+    place_buffer from_left, from_right = outer ? with_more(pairs.right, more.size(), more.data()) : pairs.right;
+    if (outer) {
+      from_left = with_more(pairs.left ? *pairs.left : place_buffer::counting(left_.size(0)), more.size(), nullptr);
+    }
     for (const std::string &name : names) {
       array own = field(left_, name);
       if (outer && contains(on_, name)) {
-        const array both[] = {gather("join", own, pairs.left), gather("join", field(right_, name), more)};
+        const array both[] = {taken(own, pairs), gather("join", field(right_, name), more)};
         lists.push_back(compact(concat(both), 0));
       } else {
-        lists.push_back(outer ? gather_or_missing("join", own, from_left) : gather("join", own, pairs.left));
+        lists.push_back(outer ? gather_or_missing("join", own, from_left) : taken(own, pairs));
       }
     }
     for (const std::string &name : names_of(right_)) {

@@ -4,7 +4,6 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/eval/evaluate.h"
-#include "dynd/eval/gather.h"
 #include "dynd/eval/work.h"
 
 namespace dynd::nd {
@@ -32,7 +31,7 @@ array own_keys(const char *name, const array &list) {
   if (!texts) {
     return native_list(list, kind.scalar);
   }
-  return list->access == access_mode::immutable && (list->flags & flag_ours) ? list : gather_whole(list);
+  return unshared(list);
 }
 
 text_reader::text_reader(const array &list) : texts_(list) {
@@ -42,5 +41,7 @@ text_reader::text_reader(const array &list) : texts_(list) {
     }
   }
 }
+
+DYND_LOOKS()
 
 } // namespace dynd::nd

@@ -79,4 +79,24 @@ template <class Code> struct number_reader {
   }
 };
 
+// What looks numbers up is compiled in key_lists.cpp, once for all that have tables of them: the codes of with_code().
+#define DYND_LOOK(extern_, ...)                                                                                        \
+  extern_ template intptr_t slot_table<number_key>::batch::look(const slot_table<number_key> &, intptr_t, intptr_t,    \
+                                                                presence, number_reader<number_code<__VA_ARGS__>>,     \
+                                                                uint32_t *);
+#define DYND_LOOKS(extern_)                                                                                            \
+  DYND_LOOK(extern_, uint8_t, key_kind::unsigned_integer)                                                              \
+  DYND_LOOK(extern_, uint16_t, key_kind::unsigned_integer)                                                             \
+  DYND_LOOK(extern_, uint32_t, key_kind::unsigned_integer)                                                             \
+  DYND_LOOK(extern_, uint64_t, key_kind::unsigned_integer)                                                             \
+  DYND_LOOK(extern_, uint8_t, key_kind::signed_integer)                                                                \
+  DYND_LOOK(extern_, uint16_t, key_kind::signed_integer)                                                               \
+  DYND_LOOK(extern_, uint32_t, key_kind::signed_integer)                                                               \
+  DYND_LOOK(extern_, uint64_t, key_kind::signed_integer)                                                               \
+  DYND_LOOK(extern_, uint16_t, key_kind::floating, 10)                                                                 \
+  DYND_LOOK(extern_, uint32_t, key_kind::floating, 23)                                                                 \
+  DYND_LOOK(extern_, uint64_t, key_kind::floating, 52)
+
+DYND_LOOKS(extern)
+
 } // namespace dynd::nd

@@ -108,46 +108,11 @@ private:
     } items[batch_size];
     uint32_t left[batch_size];
 
+    /// The slots of a batch as far as the first place of each tells, and what is left. Not inline: most of what a
+    /// reader compiles to, and called once for a batch.
     template <class Read>
-    intptr_t look(const slot_table &table, intptr_t begin, intptr_t n, presence counts, Read read, uint32_t *to) {
-      const uint32_t *slots = table.slots_.data();
-      const Key *known = table.keys_.data();
-      int shift = table.shift_;
-      intptr_t count = 0;
-      auto hash = [&](intptr_t j) {
-        items[j].key = read(begin + j);
-        items[j].place = items[j].key.hash() >> shift;
-      };
-      auto compare = [&](intptr_t j) {
-        uint32_t slot = slots[items[j].place];
-        to[j] = slot - 1;
-        left[count] = uint32_t(j);
-        count += !slot | !(known[slot] == items[j].key) | !counts(begin + j);
-      };
-      auto fetch = [&](intptr_t j) {
-        if constexpr (requires { read.fetch(j); }) {
-          read.fetch(begin + j);
-        }
-      };
-      if (table.slots_.size() <= cached_places) {
-        in_eights(0, n, fetch, [&](intptr_t j) {
-          hash(j);
-          compare(j);
-        });
-        return count;
-      }
-      in_eights(0, n, fetch, [&](intptr_t j) {
-        hash(j);
-        __builtin_prefetch(slots + items[j].place);
-      });
-      for (intptr_t j = 0; j < n; j++) {
-        __builtin_prefetch(known + slots[items[j].place]);
-      }
-      for (intptr_t j = 0; j < n; j++) {
-        compare(j);
-      }
-      return count;
-    }
+    [[gnu::noinline]] intptr_t look(const slot_table &table, intptr_t begin, intptr_t n, presence counts, Read read,
+                                    uint32_t *to);
   };
 
   uint32_t found(const Key &key, uint64_t place) const {
@@ -174,9 +139,13 @@ private:
 
   // Room for one more batch.
   void reserve(const char *name) {
-    if (used_ + batch_size <= keys_.size()) {
-      return;
+    if (used_ + batch_size > keys_.size()) {
+      grow(name);
     }
+  }
+
+  // A function of its own: rare, and compiled once for all that read keys.
+  [[gnu::noinline]] void grow(const char *name) {
     if (used_ + batch_size >= intptr_t(none)) {
       fail(error_kind::memory, std::string(name) + ": more than 2^32 different keys");
     }
@@ -206,6 +175,56 @@ private:
   int shift_ = 0;
 };
 
+template <class Key>
+template <class Read>
+intptr_t slot_table<Key>::batch::look(const slot_table &table, intptr_t begin, intptr_t n, presence counts, Read read,
+                                      uint32_t *to) {
+  const uint32_t *slots = table.slots_.data();
+  const Key *known = table.keys_.data();
+  int shift = table.shift_;
+  intptr_t count = 0;
+  auto hash = [&](intptr_t j) {
+    items[j].key = read(begin + j);
+    items[j].place = items[j].key.hash() >> shift;
+  };
+  auto compare = [&](intptr_t j) {
+    uint32_t slot = slots[items[j].place];
+    to[j] = slot - 1;
+    left[count] = uint32_t(j);
+    count += !slot | !(known[slot] == items[j].key) | !counts(begin + j);
+  };
+  auto fetch = [&](intptr_t j) {
+    if constexpr (requires { read.fetch(j); }) {
+      read.fetch(begin + j);
+    }
+  };
+  if (table.slots_.size() <= cached_places) {
+    in_eights(0, n, fetch, [&](intptr_t j) {
+      hash(j);
+      compare(j);
+    });
+    return count;
+  }
+  in_eights(0, n, fetch, [&](intptr_t j) {
+    hash(j);
+    __builtin_prefetch(slots + items[j].place);
+  });
+  for (intptr_t j = 0; j < n; j++) {
+    __builtin_prefetch(known + slots[items[j].place]);
+  }
+  for (intptr_t j = 0; j < n; j++) {
+    compare(j);
+  }
+  return count;
+}
+
+/// Reads keys that are in memory.
+template <class Key> struct key_reader {
+  const Key *from;
+
+  const Key &operator()(intptr_t i) const { return from[i]; }
+};
+
 struct number_key {
   uint64_t code;
   uint64_t hash() const { return mixed_bits(code); }
@@ -218,6 +237,12 @@ struct mixed_key {
   uint64_t hash() const { return bits; }
   bool operator==(const mixed_key &other) const { return bits == other.bits; }
 };
+
+/// Of a text of up to 16 bytes, and the first step of longer ones.
+inline uint64_t hash_of_text(uint64_t word, uint64_t last, uint64_t size) {
+  uint64_t bits = mixed_bits(word + size);
+  return size > 8 ? mixed_bits(bits ^ last) : bits;
+}
 
 struct text_key {
   uint64_t word; ///< its first 8 bytes, 0 after its end

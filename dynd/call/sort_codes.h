@@ -16,6 +16,7 @@ enum class key_kind { unsigned_integer, signed_integer, floating };
 /// their codes and made of these again. NaNs have no code that is in order.
 template <class U, key_kind kind, int mantissa = 0> struct number_code {
   using bits = U;
+  static constexpr bool is_integer = kind != key_kind::floating;
   static constexpr U sign = U(U(1) << (8 * sizeof(U) - 1));
   static constexpr U infinity = U(U(~sign) & ~((U(1) << mantissa) - 1)); // its bits
 

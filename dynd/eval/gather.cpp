@@ -60,6 +60,9 @@ struct source_stream {
   intptr_t stride, unit; ///< between neighbours of a run, and between places
 };
 
+// Places may be anywhere in memory: what is there is fetched so many runs before it is read.
+constexpr intptr_t fetched_ahead = 16;
+
 class gatherer {
 public:
   gatherer(const char *name, std::span<const nd::array> sources, array_block &result)
@@ -151,6 +154,9 @@ private:
     }
     const list_places &p = in.places;
     for (intptr_t r = begin; r < end; r++) {
+      if (intptr_t later = r + fetched_ahead; later < end && !p.source) {
+        __builtin_prefetch(streams[0].base + p.start[later] * streams[0].unit);
+      }
       intptr_t first = p.offsets ? p.offsets[r] : r, size = p.offsets ? p.offsets[r + 1] - first : 1;
       int32_t which = p.source ? p.source[r] : 0;
       const source_stream &from = streams[size_t(which)];
@@ -446,6 +452,9 @@ private:
       for (intptr_t r = begin; r < end; r++) {
         const char *base = sources_[in.places.source ? size_t(in.places.source[r]) : 0]->streams()[from].address;
         size_t size = size_t(in.places.offsets[r + 1] - in.places.offsets[r]);
+        if (intptr_t later = r + fetched_ahead; later < end && !in.places.source) {
+          __builtin_prefetch(base + in.places.start[later]);
+        }
         if (size) {
           std::memcpy(target + in.places.offsets[r], base + in.places.start[r], size);
         }

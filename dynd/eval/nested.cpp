@@ -282,10 +282,18 @@ presence presence_of(const nd::array &list) {
                                                         : presence{};
 }
 
+namespace {
+
+bool is_unshared(const nd::array &list) { return list->access == access_mode::immutable && (list->flags & flag_ours); }
+
+} // namespace
+
+nd::array unshared(const nd::array &list) { return is_unshared(list) ? list : gather_whole(list); }
+
 nd::array native_list(const nd::array &list, scalar_id type, bool kept) {
   materialize(list.get());
   ndt::type element = ndt::make_scalar(type);
-  bool stays = !kept || (list->access == access_mode::immutable && (list->flags & flag_ours));
+  bool stays = !kept || is_unshared(list);
   return stays && list->type->element == element.get() && list->value_strides()[0] == intptr_t(list->item_size())
              ? list
              : nd::array(copy_values(list.get(), access_mode::immutable, element, error_mode::nocheck));

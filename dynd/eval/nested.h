@@ -180,6 +180,8 @@ struct presence {
 /// Which elements of a list are not missing; it does not own the list.
 presence presence_of(const nd::array &list);
 
+/// A list such that nothing else writes it: the list itself, or a copy.
+nd::array unshared(const nd::array &list);
 /// A list of numbers that cannot be missing: of that native type, one after another, and if `kept` such that nothing
 /// else writes them. The list itself, or a copy.
 nd::array native_list(const nd::array &list, scalar_id type, bool kept = true);

@@ -109,7 +109,7 @@ def test_names_with_a_zero_byte():
         nd.array([{"a\0b": 1}])
 
 
-@pytest.mark.alone  # the memory of the process
+@pytest.mark.memory
 def test_nothing_is_leaked():
     mine, other = "-".join(["only", "here"]), "-".join(["nowhere", "else"])  # not shared with the interpreter
     values = [{"x": None, "s": mine, "h": [1, None]}, {"x": other, "s": "t", "h": []}]

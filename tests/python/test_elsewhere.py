@@ -80,7 +80,7 @@ def test_rows_of_another_length_are_refused():
             nd.callable(lambda x: given, "(float64) -> 2 * float64")([1.0])
 
 
-@pytest.mark.alone  # the memory of the process
+@pytest.mark.memory
 def test_keywords_are_not_kept():
     f = nd.callable(lambda x, *, text: x, "(float64, *, text: string) -> float64")
     f([1.0, 2.0], text="t" * 100_000)

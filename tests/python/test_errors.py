@@ -436,7 +436,7 @@ def test_a_failed_evaluation_changes_nothing():
     assert a.tolist() == [[1], [2, 3]]
 
 
-@pytest.mark.alone  # the memory of the process
+@pytest.mark.memory
 def test_failures_leak_no_memory():
     """Five hundred failed evaluations of 240 KB operands: if one in thirty leaked, the process would show it."""
     rows = [[1.0, 2.0, 3.0] for _ in range(10_000)]

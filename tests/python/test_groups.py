@@ -378,6 +378,39 @@ def test_keys_that_fill_parts_unevenly(case):
     nd.set_num_threads(1)
 
 
+TEXTS_IN_PARTS = {
+    "up to 16 bytes": lambda i: ["", f"{i}", f"{i:08}", f"{i:09}", f"key {i:012}", "\0" * (i % 9), f"{i:07}\0"][i % 7],
+    "one is longer": lambda i: f"{i:08}" if i != 70_000 else "x" * 17,
+    "half of them are longer": lambda i: f"{i:08}" if i % 2 else f"{i:08}" + "x" * (i % 30),
+    "one word": lambda i: f"{i:08}",
+}
+
+
+@pytest.mark.parametrize("case", TEXTS_IN_PARTS)
+def test_many_texts_are_grouped_in_parts(case):
+    rng = np.random.default_rng(3)
+    n, pool = (1 << 20) + 5_555, 220_000
+    words = [TEXTS_IN_PARTS[case](i) for i in range(pool)]
+    chosen = rng.integers(0, pool, n)
+    unique = sorted(set(words), key=str.encode)
+    number = {word: g for g, word in enumerate(unique)}
+    rank = np.array([number[word] for word in words])[chosen]
+    present, group = np.unique(rank, return_inverse=True)
+    values = rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
+    expected = ordered_group_sums(values, group, len(present))
+    texts = nd.array(words)[nd.array(chosen)]
+    kinds = [texts, texts.astype("bytes")] if case == "up to 16 bytes" else [texts]
+    for by in kinds:
+        for threads in (1, 2, 3):
+            nd.set_num_threads(threads)
+            gb = nd.groupby(nd.array(values), by=by)
+            shown = [unique[g] if by is texts else unique[g].encode() for g in present]
+            assert gb.keys.tolist() == shown
+            assert np.asarray(gb.sum()).tobytes() == expected.tobytes()
+            assert np.array_equal(np.asarray(gb.transform("count")), np.bincount(group)[group])
+    nd.set_num_threads(1)
+
+
 # ---- what people write
 
 

@@ -104,7 +104,7 @@ def test_what_the_array_cannot_hold_or_cannot_compute_leaves_it_as_it_was():
         small += nd.array([1.0] * 9000)
 
 
-@pytest.mark.alone  # the memory of the process
+@pytest.mark.memory
 def test_no_memory_for_the_result():
     written, other = nd.array(np.ones(2_000_000), access="rw"), nd.array(np.ones(2_000_000))
     nd.trim_memory()

@@ -119,6 +119,87 @@ def test_large_joins(threads):
     assert len(many) == (count**2).sum()
 
 
+def numbers_of(rng, kind, n):
+    """So many different keys, of which a large range of numbers has few."""
+    if kind == "string":
+        return np.array([f"{i:09}" for i in rng.permutation(n)])
+    if kind == "longer string":
+        return np.array([f"{i:09}" + "x" * (i % 17) for i in rng.permutation(n)])
+    return (rng.permutation(n) * 2**40 - 2**57).astype(kind)
+
+
+def matched_rows(left, right):
+    """Of each left key, its rows on the right side."""
+    rows = {}
+    for i, key in enumerate(right.tolist()):
+        rows.setdefault(key, []).append(i)
+    return [rows.get(key, []) for key in left.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64", "string", "longer string"])
+@pytest.mark.parametrize("right_keys", ["each once", "some twice"])
+def test_many_keys_are_matched_in_parts(kind, right_keys):
+    """So many that a table of all would not be in a cache; keys on both sides that the other one lacks."""
+    rng = np.random.default_rng(5)
+    n = 1 << 18
+    pool = numbers_of(rng, kind, n + 5_000)
+    right = rng.permutation(pool[:n]) if right_keys == "each once" else pool[rng.integers(0, n, n)]
+    left = pool[rng.integers(n // 2, n + 5_000, 150_000)]
+    rows = matched_rows(left, right)
+    pairs = [(i, j) for i, own in enumerate(rows) for j in own]
+    kept = [(i, j) for i, own in enumerate(rows) for j in own or [None]]
+    used = {j for own in rows for j in own}
+    a = nd.zip({"k": nd.array(left), "x": nd.arange(len(left))})
+    b = nd.zip({"k": nd.array(right), "y": nd.arange(n)})
+    for threads in (1, 2, 3):
+        nd.set_num_threads(threads)
+        inner, whole, outer = (nd.join(a, b, "k", how) for how in ("inner", "left", "outer"))
+        assert list(zip(inner.x.tolist(), inner.y.tolist())) == pairs
+        assert inner.k.tolist() == left[[i for i, _ in pairs]].tolist()
+        assert list(zip(whole.x.tolist(), whole.y.tolist())) == kept
+        more = [j for j in range(n) if j not in used]
+        assert list(zip(outer.x.tolist(), outer.y.tolist())) == kept + [(None, j) for j in more]
+        assert outer.k.tolist() == [left[i] for i, _ in kept] + [right[j] for j in more]
+        assert nd.join(a, b, "k", "semi").x.tolist() == [i for i, own in enumerate(rows) if own]
+        assert nd.join(a, b, "k", "anti").x.tolist() == [i for i, own in enumerate(rows) if not own]
+    nd.set_num_threads(1)
+
+
+@given(seeds, st.sampled_from(WAYS))
+@settings(max_examples=200)
+def test_integers_of_a_small_range(seed, how):
+    """Among left keys that are far from it, at both ends of their type."""
+    rng = random.Random(seed)
+    kind = rng.choice(["int8", "int32", "int64", "uint8", "uint64", "bool", "?int16", "?uint32"])
+    plain = kind.strip("?")
+    info = np.iinfo(plain) if plain != "bool" else None
+    least, most = (int(info.min), int(info.max)) if info else (0, 1)
+    first = rng.choice([least, most, 0, rng.randint(least, most)])
+    near = [min(max(first + d, least), most) for d in range(-4, 5)]
+    gaps = [None] if kind.startswith("?") else []
+    mine, others = rng.choice([near, near + gaps, near + [least, most]]), rng.choice([near, near + gaps])
+    convert = bool if plain == "bool" else lambda key: key
+    left = [{"k": key if key is None else convert(key), "x": i} for i, key in enumerate(rng.choices(mine, k=rng.choice([1, 7, 40])))]
+    keys = rng.choices(others, k=12) if rng.random() < 0.5 else list(dict.fromkeys(rng.sample(others, len(others))))
+    right = [{"k": key if key is None else convert(key), "y": i} for i, key in enumerate(keys)]
+    a, b = (nd.array(rows, type=f"strided * {{k: {kind}, {name}: int32}}") for rows, name in ((left, "x"), (right, "y")))
+    assert nd.join(a, b, "k", how).tolist() == joined(left, right, ["k"], how)
+
+
+def test_a_left_side_that_is_taken_whole_is_the_results_own():
+    """What can be written later is copied; what cannot is shared."""
+    numbers = np.arange(6)
+    left = nd.zip({"k": nd.array(numbers), "x": nd.asarray(numbers)})
+    right = nd.zip({"k": nd.array(numbers[::-1].copy()), "y": nd.array(numbers)})
+    for how in ("inner", "left"):
+        found = nd.join(left, right, "k", how)
+        numbers[0] += 100
+        assert found.x.tolist()[1:] == [1, 2, 3, 4, 5] and found.x.tolist()[0] == numbers[0] - 100
+        assert found.y.tolist() == [5, 4, 3, 2, 1, 0]
+        with pytest.raises((ValueError, TypeError, AttributeError, RuntimeError)):
+            found.x[0] = 7
+
+
 def test_pairs_of_keys_are_more_than_32_bits_count():
     """Columns of 2^17 and 2^16 keys: rows i and i + 2^16 differ in the first only."""
     number = np.arange(1 << 17)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from dynd import nd, ndt
 
-pytestmark = pytest.mark.alone  # the memory of the process
+pytestmark = pytest.mark.memory
 
 
 class Mallinfo(ctypes.Structure):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from dynd import nd
 
-pytestmark = pytest.mark.alone  # the memory of the process
+pytestmark = pytest.mark.memory
 
 
 def resident():

@@ -72,6 +72,15 @@ result joined(const nd::array &keys, const nd::array &others) {
           nd::join(left, right, on, nd::join_kind::anti)};
 }
 
+/// So many keys, far from each other, that they are matched in parts; the sum of what is found.
+result joined_in_parts(const nd::array &numbers) {
+  const std::string names[] = {"k", "x", "y"}, on[] = {"k"};
+  nd::array keys = numbers * nd::array(int64_t(1) << 40);
+  nd::array left = nd::zip(std::span(names, 2), std::vector{keys, numbers});
+  nd::array right = nd::zip(std::vector{names[0], names[2]}, std::vector{keys, numbers});
+  return {nd::sum(nd::field(nd::join(left, right, on, nd::join_kind::left), "y"))};
+}
+
 result both(std::pair<nd::array, nd::array> two) { return {two.first, two.second}; }
 
 /// What fails with an error of the user's is as good as a result; only memory errors go on.
