@@ -40,6 +40,7 @@ loop_list row_loops();
 loop_list selection_loops();
 loop_list task_loops();
 loop_list order_loops();
+loop_list group_loops();
 
 /// W doubles that the compiler keeps in one vector register; may lie at any element's address.
 template <int W> struct vector_of { typedef double type __attribute__((vector_size(W * 8), aligned(8), may_alias)); };
