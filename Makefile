@@ -34,8 +34,9 @@ demo: # for this CPU alone, where nothing has been built yet: half of the time
 	@LEVELS=native; export LEVELS; $(call build,dynd _dynd)
 	@$(PYTHON) examples/demo.py
 
-build:
-	@$(call setup,demo test)
+build: # what the tests need comes while the library is compiled, which needs none of it
+	@$(call setup,demo)
+	@{ $(call setup,demo test); } & { $(call build,dynd _dynd); }; built=$$?; wait $$! && [ $$built = 0 ]
 	@$(call build)
 
 bench:
