@@ -271,9 +271,24 @@ private:
 
   // Elements of the left side.
   static array taken(const array &list, const row_pairs &pairs) {
-    return pairs.kept   ? gather_masked("join", list, *pairs.kept)
-           : pairs.left ? gather("join", list, *pairs.left)
-                        : unshared(list);
+    return pairs.kept                       ? gather_masked("join", list, *pairs.kept)
+           : pairs.left                     ? gather("join", list, *pairs.left)
+           : is_most_of_memory(*list.get()) ? unshared(list)
+                                            : gather_whole(list);
+  }
+
+  // Whether numbers are most of what their memory holds: a result that shares a few of many would keep all of them.
+  static bool is_most_of_memory(const array_block &list) {
+    for (int s = 0; s < list.nstreams; s++) {
+      const stream &own = list.streams()[s];
+      const buffer *memory = as_buffer(own.owner);
+      size_t item = stream_item(list, s), bytes = size_t(list.size()[0]) * item;
+      bool dense = own.kind == slot_kind::none && list.all_ndim == 1 && list.strides(s)[0] == intptr_t(item);
+      if (!dense || (memory && memory->size > 2 * bytes)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   array records(const row_pairs &pairs, join_kind how, const place_buffer &more) const {

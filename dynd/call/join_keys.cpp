@@ -50,7 +50,8 @@ public:
       last = most;
     });
     first_ = first;
-    if (first > last || last - first >= uint64_t(std::max<intptr_t>(4 * keys.list.size(0), 1024))) {
+    constexpr intptr_t most = intptr_t(1) << 31; // slots have 32 bits
+    if (first > last || last - first >= uint64_t(std::clamp<intptr_t>(4 * keys.list.size(0), 1024, most))) {
       return false;
     }
     size_ = intptr_t(last - first) + 1;
@@ -198,7 +199,11 @@ private:
     right.parts.move(
         rows.data(), [](intptr_t) {}, [](intptr_t i) { return uint32_t(i); });
     std::atomic<intptr_t> different = 0;
-    in_pieces_of_rows(name, left.parts.offsets(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
+    std::vector<int64_t> work(element_parts::parts + 1); // before each part, of both sides: either may be the larger
+    for (intptr_t part = 0; part <= element_parts::parts; part++) {
+      work[size_t(part)] = left.parts.begin(part) + right.parts.begin(part);
+    }
+    in_pieces_of_rows(name, work.data(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
       part_matcher<Keys> matcher(left, right, rows.data());
       for (intptr_t part = begin; part < end; part++) {
         different += matcher.run(part, in_parts.data(), values_of<uint32_t>(found_.right));

@@ -238,7 +238,7 @@ struct mixed_key {
   bool operator==(const mixed_key &other) const { return bits == other.bits; }
 };
 
-/// Of a text of up to 16 bytes, and the first step of longer ones.
+/// Of a text of up to 16 bytes, by its first and last eight.
 inline uint64_t hash_of_text(uint64_t word, uint64_t last, uint64_t size) {
   uint64_t bits = mixed_bits(word + size);
   return size > 8 ? mixed_bits(bits ^ last) : bits;
@@ -252,13 +252,16 @@ struct text_key {
   int64_t position; ///< of the element that it is of
 
   uint64_t hash() const {
+    if (size <= 16) {
+      return hash_of_text(word, last, uint64_t(size));
+    }
     uint64_t bits = mixed_bits(word + uint64_t(size));
     for (int64_t at = 8; at < size - 8; at += 8) {
       uint64_t next;
       std::memcpy(&next, data + at, 8);
       bits = mixed_bits(bits ^ next);
     }
-    return size > 8 ? mixed_bits(bits ^ last) : bits;
+    return mixed_bits(bits ^ last);
   }
   bool operator==(const text_key &other) const {
     return word == other.word && last == other.last && size == other.size &&

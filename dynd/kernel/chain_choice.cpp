@@ -84,7 +84,7 @@ bool step_choice::leave_conversion(int output, const chain_layout &layout) {
 }
 
 // The least root is that of the least element, to the bit: rounding keeps the order, and one element below zero, like
-// NaN, makes both NaN. So a root for each short row is enough. False where there is none.
+// NaN, makes both NaN (which NaN is not promised). So a root for each short row is enough. False where there is none.
 bool step_choice::leave_root(int output, const chain_layout &layout) {
   const program_output &o = p_.output[output];
   bool in_short_rows = layout.kind == chain_kind::var_rows && !layout.lanes;

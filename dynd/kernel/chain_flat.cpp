@@ -239,7 +239,7 @@ public:
   panel_walk(const chain_kernel *k, panel_shape shape, size_t rows, size_t width, dynd_frame *frame)
       : k_(k), shape_(shape), rows_(rows), width_(width), frame_(frame), panel_(frame->scratch + k->panels) {}
 
-  // The panel's first element of each operand.
+  // `corner` gives the panel's first element of each operand.
   template <class Corner> int run(const intptr_t *stride, Corner corner) {
     for (const port &p : k_->all_ports()) {
       add(p, corner(p), stride[p.where.stream]);
@@ -263,7 +263,7 @@ public:
         reg[p.reg] = at_[p.where.stream];
       }
     }
-    return dynd_ok;
+    return status_of(frame_);
   }
 
 private:

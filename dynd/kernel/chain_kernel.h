@@ -167,7 +167,8 @@ struct ordered_panel {
   panel_kind kind;
 };
 
-/// The same of a strip's panel, with room for what is left of a block before the columns.
+/// From one row of a strip's panel to the next: with room for what is left of a block before the columns, and another
+/// line, or all rows would be in the same sets of the cache.
 inline intptr_t strip_stride(int log2) { return intptr_t(((batch + strip_columns) << log2) + column_line); }
 /// Levels of the pairwise tree over a row: one for each doubling of the number of blocks, and one to fill.
 inline size_t tree_levels(size_t row) { return size_t(66 - __builtin_clzll(uint64_t(row / batch) | 1)); }

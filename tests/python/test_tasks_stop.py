@@ -201,6 +201,31 @@ TASKS = [
 ]
 
 
+def longest_wait(call):
+    """How long another thread, which wants to run every 2 ms, waits at most while the call runs."""
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.002):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    call()
+    done.set()
+    thread.join()
+    return max(np.diff(ticks))
+
+
+def test_a_join_of_few_rows_with_many_lets_others_run():
+    """The work of its parts is that of both sides: as few as the left side has, it was one piece."""
+    keys = np.random.default_rng(3).permutation(1 << 23) << 36
+    right = nd.zip({"k": nd.array(keys), "y": nd.arange(1 << 23)})
+    left = nd.zip({"k": nd.array(keys[:10]), "x": nd.arange(10)})
+    assert min(longest_wait(lambda: nd.join(left, right, "k")) for _ in range(3)) < 0.08
+    assert nd.join(left, right, "k").y.tolist() == list(range(10))
+
+
 def interrupted(call):
     """How long the call went on after Ctrl-C. An error of its own must not leave the signal to the next test."""
     early = []

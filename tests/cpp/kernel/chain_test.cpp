@@ -88,19 +88,32 @@ TEST(FlatChain, ABadValueIsAStatus) {
   EXPECT_EQ(divide(3), int(dynd_error_value));
 }
 
-TEST(FlatChain, StopsWhenItIsCancelled) {
-  program p = multiply_add();
+/// The status of a call that is asked to stop; 10 rows.
+int cancelled_status(const program &p, const chain_layout &layout, intptr_t row) {
   ckernel_builder kernel;
-  make_chain(kernel, 0, p, layout_of(chain_kind::flat, p));
+  make_chain(kernel, 0, p, layout);
   work_frame frame(kernel.scratch_size);
   int cancel = 1;
   frame.cancel = &cancel;
-  doubles x = ramp(10), result(10);
+  doubles x = ramp(100), result(100);
   char *stream[] = {reinterpret_cast<char *>(result.data()), reinterpret_cast<char *>(x.data()),
                     reinterpret_cast<char *>(x.data())};
-  intptr_t stride[] = {item, item, item};
+  intptr_t stride[] = {row, row, item};
   auto function = reinterpret_cast<streams_strided_t>(kernel.root()->function);
-  EXPECT_EQ(function(stream, stride, 10, kernel.root(), &frame), int(dynd_error_cancelled));
+  return function(stream, stride, 10, kernel.root(), &frame);
+}
+
+TEST(FlatChain, StopsWhenItIsCancelled) {
+  program p = multiply_add();
+  EXPECT_EQ(cancelled_status(p, layout_of(chain_kind::flat, p), item), int(dynd_error_cancelled));
+}
+
+TEST(PanelChain, StopsWhenItIsCancelled) {
+  program p = multiply_add();
+  chain_layout layout = layout_of(chain_kind::panel, p, {item, item, 10 * item});
+  layout.axis_size = 10;
+  layout.ports[2].fetched = true;
+  EXPECT_EQ(cancelled_status(p, layout, 10 * item), int(dynd_error_cancelled));
 }
 
 TEST(LanesChain, IsTheLanesOfTheWholeRow) {
