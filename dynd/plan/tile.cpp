@@ -49,10 +49,11 @@ pairing choose_pairing(const nest &n, const intptr_t *item_size) {
 
 } // namespace
 
-panel_shape far_panel(int dst_log2, size_t column_bytes) {
+panel_shape far_panel(int dst_log2, size_t fetched_bytes) {
   constexpr size_t bytes = size_t(1) << 18;
   size_t columns = 512 >> dst_log2;
-  size_t rows = std::clamp(std::bit_floor(bytes / (columns * column_bytes)), size_t(panel_unit), size_t(512));
+  size_t fit = std::bit_floor(bytes / (columns * std::max<size_t>(fetched_bytes, 1)));
+  size_t rows = std::clamp(fit, size_t(panel_unit), size_t(512));
   return {uint16_t(rows), uint16_t(columns)};
 }
 
