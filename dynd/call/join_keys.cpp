@@ -185,9 +185,11 @@ private:
     return true;
   }
 
-  // Parts of both sides, if the right one has many keys.
+  // Parts of both sides, if the right one has many keys. Fewer are enough than for groups: its table is read for every
+  // row of the left side.
   template <class Read> bool is_parted(Read read_right) const {
-    return !left_.marks && are_many(name, right_, read_right, 1 << 18);
+    constexpr intptr_t from = 1 << 18;
+    return !left_.marks && are_many(name, right_, read_right, from);
   }
 
   template <class Keys, class Read> bool by_parts(Read read_left, Read read_right) {

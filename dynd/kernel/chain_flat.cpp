@@ -127,8 +127,7 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
     return status ? status : status_of(frame);
   }
   flat_moves moves;
-  // Many steps take so long that memory does not wait for them; nor does it for two where the operands are near (of
-  // three, one of them a root, larger batches took a fifth longer).
+  // Many steps take so long that memory does not wait for them; nor does it for two where the operands are near.
   bool near = count <= in_cache << k->narrower;
   bool large = k->nsteps == 1 || k->nsteps > 3 || (k->nsteps == 2 && near);
   size_t most = (large ? group : batch) << k->narrower;
