@@ -413,11 +413,11 @@ private:
     bool copies = p_.nsteps == 1 && step.kind == step_kind::conversion && p_.type[step.reads[0]] == step.type;
     k->transposes =
         lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 && k->sources()[0].where.fetched;
-    size_t column = 0; // of all panels
+    size_t fetched_bytes = 0;
     for (const port &p : k->all_ports()) {
-      column += p.where.fetched ? size_t(1) << p.log2 : 0;
+      fetched_bytes += p.where.fetched ? size_t(1) << p.log2 : 0;
     }
-    k->panel = layout_.streaming ? far_panel(dst.log2, column) : near_panel;
+    k->panel = layout_.streaming ? far_panel(dst.log2, fetched_bytes) : near_panel;
     k->panel_ahead = layout_.streaming || layout_.prefetch_distance;
     size_t bytes = 0;
     for (const port &p : k->all_ports()) {

@@ -18,7 +18,7 @@ struct panel_shape {
 
   /// From one row of a panel to the next: another line, or all rows would be in the same sets of the cache.
   intptr_t stride(int log2) const { return (intptr_t(columns) << log2) + 64; }
-  /// No more elements in up to four times as long rows, at least 64 of them.
+  /// Rows up to four times as long, and as many fewer of them, but no fewer than 64: no more elements.
   panel_shape wider() const {
     int by = rows >= 512 ? 4 : rows >= 256 ? 2 : 1;
     return {uint16_t(rows / by), uint16_t(columns * by)};

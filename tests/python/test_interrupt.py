@@ -1,5 +1,6 @@
 """Ctrl-C stops an evaluation that runs for long: KeyboardInterrupt, nothing half-made, everything usable afterwards."""
 
+import contextlib
 import gc
 import math
 import os
@@ -49,6 +50,24 @@ def interrupted_after(seconds, call, number=signal.SIGINT):
     thread.join()
     assert raised is None or not ended, "the call ended before the signal came: make it longer"
     return end - sent[0], raised
+
+
+@contextlib.contextmanager
+def another_thread(every):
+    """Times at which another Python thread ran; it wants to every so many seconds."""
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(every):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        yield ticks
+    finally:
+        done.set()
+        thread.join()
 
 
 def late_by(seconds, call):
@@ -142,17 +161,8 @@ def test_few_elements_with_much_inside_stop(threads, call):
         "equal": lambda: source == source,
         "assign": lambda: nd.assign(target, source),
     }
-    ticks, done = [], threading.Event()
-
-    def tick():
-        while not done.wait(0.005):
-            ticks.append(time.perf_counter())
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    late, raised = interrupted_after(0.2, calls[call])
-    done.set()
-    thread.join()
+    with another_thread(every=0.005) as ticks:
+        late, raised = interrupted_after(0.2, calls[call])
     assert type(raised) is KeyboardInterrupt and late < 0.5
     assert len(ticks) > 10, "Python's lock was held"
 

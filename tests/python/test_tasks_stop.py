@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dynd import nd
-from test_interrupt import interrupted_after
+from test_interrupt import another_thread, interrupted_after
 
 pytestmark = pytest.mark.alone  # signals, and how soon they are seen
 ROW = 1 << 18
@@ -203,17 +203,8 @@ TASKS = [
 
 def longest_wait(call):
     """How long another thread, which wants to run every 2 ms, waits at most while the call runs."""
-    ticks, done = [], threading.Event()
-
-    def tick():
-        while not done.wait(0.002):
-            ticks.append(time.perf_counter())
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    call()
-    done.set()
-    thread.join()
+    with another_thread(every=0.002) as ticks:
+        call()
     return max(np.diff(ticks))
 
 
