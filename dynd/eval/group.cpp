@@ -229,8 +229,9 @@ lazy_cost cost_of(array_block *const *inputs, int ninputs) {
       }
       seen[nseen++] = block;
       if (state_of(block) == array_state::ready) {
-        cost.held += bytes_of(*block);
-        cost.held_by_inputs += blocks == inputs ? bytes_of(*block) : 0;
+        size_t bytes = bytes_of(*block);
+        cost.held += bytes;
+        cost.held_by_inputs += blocks == inputs ? bytes : 0;
       } else {
         cost.operations++;
         self(self, block->lazy->input, block->lazy->ninputs);

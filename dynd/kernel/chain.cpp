@@ -46,7 +46,8 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p), chosen_(p, layout) {}
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), narrower_(narrower(p)),
+        stages_(p), chosen_(p, layout) {}
 
   size_t build() {
     find_last_reads();
@@ -118,16 +119,16 @@ private:
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     case chain_kind::flat:
-      return reduces_ ? reduce_batch : (p_.nsteps == 1 ? lone_batch : group) << narrower();
+      return reduces_ ? reduce_batch : (p_.nsteps == 1 ? lone_batch : group) << narrower_;
     default:
-      return reduces_ ? reduce_batch : group << narrower();
+      return reduces_ ? reduce_batch : group << narrower_;
     }
   }
 
-  int narrower() const {
+  static int narrower(const program &p) {
     int widest = 0;
-    for (int r = 0; r < p_.nregisters; r++) {
-      widest = std::max(widest, log2_size(p_.type[r]));
+    for (int r = 0; r < p.nregisters; r++) {
+      widest = std::max(widest, log2_size(p.type[r]));
     }
     return std::max(0, log2_size(scalar_id::float64) - widest);
   }
@@ -197,7 +198,7 @@ private:
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
     k->nsteps = uint8_t(chosen_.count);
-    k->narrower = uint8_t(narrower());
+    k->narrower = uint8_t(narrower_);
     k->window = uint16_t(elements_of_batch());
     k->whole_constant = false;
     k->whole_calls = chosen_.count == 1 && p_.steps[chosen_.steps[0].step].kind != step_kind::external && !reduces_;
@@ -449,6 +450,7 @@ private:
   const program &p_;
   const chain_layout &layout_;
   bool reduces_;
+  int narrower_; // chain_kernel::narrower
   stage_plan stages_;
   step_choice chosen_;
   int last_read_[max_registers];

@@ -11,6 +11,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/threads.h"
 
 namespace dynd::testing {
 
@@ -29,6 +30,16 @@ std::string type_text(const nd::array &a);
 
 /// Type, lengths and bytes of every value in C order: equal for two arrays that cannot be told apart.
 std::string bits(const nd::array &a);
+
+/// So many threads, while it is there.
+class with_threads {
+public:
+  explicit with_threads(int count) : before_(num_threads()) { set_num_threads(count); }
+  ~with_threads() { set_num_threads(before_); }
+
+private:
+  int before_;
+};
 
 /// What the call fails with: "broadcast: add: cannot ..." (the kind, then the message), or "no error".
 template <class F> std::string failure(F &&call) {

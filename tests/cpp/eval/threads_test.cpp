@@ -25,15 +25,7 @@ using testing::bits;
 using testing::failure;
 using testing::parse;
 using testing::ramp;
-
-class with_threads {
-public:
-  explicit with_threads(int count) : before_(num_threads()) { set_num_threads(count); }
-  ~with_threads() { set_num_threads(before_); }
-
-private:
-  int before_;
-};
+using testing::with_threads;
 
 template <class F> void on_threads(int count, F f) {
   std::vector<std::thread> threads;
