@@ -46,8 +46,8 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), narrower_(narrower(p)),
-        stages_(p), chosen_(p, layout) {}
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), narrower_(narrower(p)), stages_(p),
+        chosen_(p, layout) {}
 
   size_t build() {
     find_last_reads();
