@@ -69,7 +69,7 @@ void strip_sums::run(const row_columns &columns, size_t begin, size_t rows, bool
   }
   bool boundaries = row_ % batch != 0;
   if (boundaries) {
-    keep_open();
+    log2_ == 3 ? keep_open<int64_t>() : keep_open<int32_t>();
     pass_on(follows);
     run_window(columns, 0);
     isa().fetch(log2_).transpose(slots_, slot_bytes, open(half_, lane_count()), intptr_t(line_), rows_, lane_count());
@@ -99,9 +99,15 @@ void strip_sums::start() {
     depth_[r] = 0;
     size_t block = first_block(r), end = end_block(r);
     due_[r] = block == end ? never : window_of(r, std::min(end - 1, block | (window_slots - 1)));
-    for (size_t p = 0; p < lane_count(); p++) {
-      int64_t phase = int64_t((offset(r) + p) / lane_count());
-      std::memcpy(phase_ + p * line_ + (r << log2_), &phase, size_t(1) << log2_);
+  }
+  log2_ == 3 ? fill_phases<int64_t>() : fill_phases<int32_t>();
+}
+
+template <class Word> void strip_sums::fill_phases() {
+  for (size_t p = 0; p < lane_count(); p++) {
+    auto *to = reinterpret_cast<Word *>(phase_ + p * line_);
+    for (size_t r = 0; r < rows_; r++) {
+      to[r] = Word(phase(r, p));
     }
   }
 }
@@ -149,14 +155,16 @@ void strip_sums::push_blocks(size_t window) {
 }
 
 // Where the rows end within the last window, a block that would have ended in it is still open.
-void strip_sums::keep_open() {
+template <class Word> void strip_sums::keep_open() {
   size_t count = lane_count(), columns = row_ % batch;
   for (size_t p = 0; p < count; p++) {
+    typedef Word bits __attribute__((may_alias)); // of a number
+    const auto *phase = reinterpret_cast<const Word *>(phase_ + p * line_);
+    const auto *from = reinterpret_cast<const bits *>(open(half_, count + p));
+    auto *to = reinterpret_cast<bits *>(open(half_, p));
     for (size_t r = 0; r < rows_; r++) {
-      size_t phase = (offset(r) + p) / count;
-      if (phase && p + batch - phase * count >= columns) {
-        std::memcpy(open(half_, p) + (r << log2_), open(half_, count + p) + (r << log2_), size_t(1) << log2_);
-      }
+      bool ends_later = phase[r] && p + batch - size_t(phase[r]) * count >= columns;
+      to[r] = ends_later ? from[r] : to[r];
     }
   }
 }
@@ -183,6 +191,9 @@ void strip_sums::push_row(size_t r, row_lanes &lanes, bool boundary) {
   alignas(64) char turned[64];
   size_t shift = offset(r) % lane_count() << log2_;
   auto push = [&](const char *from, size_t blocks) {
+    if (shift == 0) {
+      return lanes.push_lanes(0, from, blocks);
+    }
     std::memcpy(turned + shift, from, 64 - shift);
     std::memcpy(turned, from + 64 - shift, shift);
     lanes.push_lanes(0, turned, blocks);

@@ -59,6 +59,7 @@ public:
 
 private:
   size_t lane_count() const { return size_t(64) >> log2_; }
+  size_t phase(size_t r, size_t position) const { return (offset(r) + position) >> (6 - log2_); }
   size_t offset(size_t r) const { return (begin_ + r * row_) % batch; }
   size_t first_block(size_t r) const { return (begin_ + r * row_ + batch - 1) / batch; }
   size_t end_block(size_t r) const { return (begin_ + (r + 1) * row_) / batch; }
@@ -68,10 +69,11 @@ private:
   char *open(int half, size_t position) const { return open_[half] + position * line_; }
 
   void start();
+  template <class Word> void fill_phases();
   size_t run_few(const row_columns &columns);
   void run_window(const row_columns &columns, size_t number);
   void push_blocks(size_t window);
-  void keep_open();
+  template <class Word> void keep_open();
   void pass_on(bool follows);
   void push_row(size_t r, row_lanes &lanes, bool boundary);
 
