@@ -52,7 +52,7 @@ bool is_for_this_cpu([[maybe_unused]] const char *core) {
   return true;
 }
 
-std::mutex loading;
+std::mutex blas_loading;
 std::vector<std::string> extra_paths;
 
 // The names that builds of OpenBLAS give to their functions.
@@ -109,7 +109,7 @@ blas load() {
 
 const blas &the_blas() {
   static const blas *found = [] {
-    std::lock_guard lock(loading);
+    std::lock_guard lock(blas_loading);
     return new blas(load()); // stays, as kernels may be called until the end
   }();
   return *found;
@@ -136,7 +136,7 @@ struct room {
   }
 };
 
-template <class T> struct product {
+template <class T> struct blas_product {
   static constexpr bool is_complex = component_count(native_scalar_id<T>()) == 2;
 
   // Row by row of the result, along the rows of b where these have no gaps.
@@ -316,8 +316,8 @@ template <class T> int matmul_blocks(const dynd_core_call *call, const ckernel_p
     if (is_cancelled(frame)) {
       return dynd_error_cancelled;
     }
-    if (int status = product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1],
-                                     leaf->alone, frame, copies, leaf->library)) {
+    if (int status = blas_product<T>::run(a, b, dynd_core_data(call, 0, i), leaf->stride[0][0], leaf->stride[0][1],
+                                          leaf->alone, frame, copies, leaf->library)) {
       return status;
     }
   }
@@ -419,7 +419,7 @@ const callable &matmul_kernel(bool alone) {
 }
 
 void add_blas_path(std::string path) {
-  std::lock_guard lock(loading);
+  std::lock_guard lock(blas_loading);
   extra_paths.push_back(std::move(path));
 }
 

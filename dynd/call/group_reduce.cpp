@@ -16,8 +16,6 @@ namespace dynd::nd {
 
 namespace {
 
-const char *const name = "groupby";
-
 bool is_spread(aggregate_id what) { return what == aggregate_id::var || what == aggregate_id::std; }
 
 // One reduction while it is computed.
@@ -95,7 +93,7 @@ public:
 private:
   template <class T, class F> array list(F of_slot) const {
     array made = new_list<T>(groups_.count());
-    in_pieces(name, groups_.count(), [&](intptr_t begin, intptr_t end) {
+    in_pieces("groupby", groups_.count(), [&](intptr_t begin, intptr_t end) {
       for (intptr_t g = begin; g < end; g++) {
         values_of<T>(made)[g] = of_slot(groups_.slot_of[g]);
       }
@@ -129,7 +127,7 @@ private:
     with_code(step.element.scalar, [&](auto code) {
       using bits = typename decltype(code)::bits;
       auto *to = reinterpret_cast<bits *>(made->values().address);
-      in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+      in_pieces("groupby", count, [&](intptr_t begin, intptr_t end) {
         for (intptr_t g = begin; g < end; g++) {
           to[g] = number_of<decltype(code)>(codes[groups_.slot_of[g]], descending);
         }
@@ -227,7 +225,7 @@ bool groups::takes(aggregate_id what, const array &values, int axis) {
 
 std::vector<array> groups::reduce(std::span<const group_reduction> reductions) const {
   const key_groups &keys = by_slots();
-  group_folds folds(name, keys), squares(name, keys);
+  group_folds folds("groupby", keys), squares("groupby", keys);
   std::vector<reduction_step> steps;
   std::vector<std::pair<array_block *, array>> lists; // of the same values, one: folds of it are found again
   for (const group_reduction &asked : reductions) {

@@ -17,7 +17,7 @@ namespace dynd::nd {
 
 namespace {
 
-constexpr const char *name = "histogram";
+constexpr const char *histogram_name = "histogram";
 
 std::string text_of(double value) { return values_text(array(value)); }
 
@@ -29,7 +29,7 @@ struct number_rows {
   const char *values;
 
   number_rows(const array &a, std::optional<int> axis, scalar_id type)
-      : inner(name, a, axis), list(inner.list().eval()),
+      : inner(histogram_name, a, axis), list(inner.list().eval()),
         numbers(native_list(is_option(list) ? inside_of_options(list) : list, type, false)),
         is_there(presence_of(list)), values(numbers->values().address) {}
   double operator[](int64_t i) const { return reinterpret_cast<const double *>(values)[i]; }
@@ -42,7 +42,7 @@ private:
 scalar_id checked_number(const char *what, const array &a) {
   element_kind kind;
   if (!find_element_kind(a->type->dtype, kind) || is_complex(kind.scalar)) {
-    fail(error_kind::type, std::string(name) + ": " + what + " must be real numbers or bools, not " +
+    fail(error_kind::type, std::string(histogram_name) + ": " + what + " must be real numbers or bools, not " +
                                std::string(a.type().dtype().str()));
   }
   return is_floating(kind.scalar) || kind.scalar == scalar_id::uint64 ? scalar_id::float64 : scalar_id::int64;
@@ -107,7 +107,7 @@ void add_up_long_row(const number_rows &from, const number_rows *weights, const 
   T *all = values_of<T>(sums);
   std::fill_n(all, blocks * edges.bins(), T(0));
   in_pieces(
-      name, blocks,
+      histogram_name, blocks,
       [&](intptr_t begin, intptr_t end) {
         for (intptr_t b = begin; b < end; b++) {
           add_up(from, weights, edges, b * size, std::min((b + 1) * size, count), all + b * edges.bins());
@@ -130,7 +130,7 @@ template <class T> array counts_of_rows(const number_rows &from, const number_ro
   if (rows.count == 1) {
     add_up_long_row(from, weights, edges, rows.total(), to);
   } else {
-    in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
+    in_pieces_of_rows(histogram_name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
         add_up(from, weights, edges, rows.at[r], rows.at[r + 1], to + r * bins);
       }
@@ -142,13 +142,13 @@ template <class T> array counts_of_rows(const number_rows &from, const number_ro
 // Weights in the shape of the array.
 array weights_like(const array &a, const array &weights) {
   array whole = one_size_outside(a), both[] = {whole, weights};
-  std::vector<array> shaped = broadcast_arrays(both, name);
+  std::vector<array> shaped = broadcast_arrays(both, histogram_name);
   if (shaped[0].ndim() != whole.ndim() || shaped[0].element_count() != whole.element_count()) {
     fail(error_kind::broadcast, "histogram: the weights must have the shape of the array, or broadcast to it");
   }
   if (whole.ndim() > 0) { // rows of one element are as long as their weights now
     int last = whole.ndim() - 1;
-    check_outside(name, {compact(whole, last), compact(shaped[0], last)}, whole.ndim());
+    check_outside(histogram_name, {compact(whole, last), compact(shaped[0], last)}, whole.ndim());
   }
   return shaped[1];
 }
@@ -188,7 +188,7 @@ std::pair<double, double> whole_range(const number_rows &from) {
 histogram_counts histogram(const array &a, const array &edges, std::optional<int> axis, const array &weights) {
   const array both[] = {a, weights};
   if (has_missing_rows(both)) {
-    missing_rows rows(name, both);
+    missing_rows rows(histogram_name, both);
     histogram_counts found = histogram(rows.operand(0), edges, axis, rows.operand(1));
     return {rows.of_axis(found.counts, axis), found.edges};
   }
@@ -206,7 +206,7 @@ histogram_counts histogram(const array &a, intptr_t bins, std::optional<std::pai
                            std::optional<int> axis, const array &weights) {
   const array both[] = {a, weights};
   if (has_missing_rows(both)) {
-    missing_rows rows(name, both);
+    missing_rows rows(histogram_name, both);
     histogram_counts found = histogram(rows.operand(0), bins, range, axis, rows.operand(1));
     return {rows.of_axis(found.counts, axis), found.edges};
   }

@@ -14,20 +14,20 @@ namespace dynd::nd {
 
 namespace {
 
-const char *const name = "join";
-constexpr uint32_t none = matched_slots::none;
+const char *const join_name = "join";
+constexpr uint32_t no_slot = matched_slots::none;
 
 // Numbers and texts of keys, those in structs and options one by one; an element that lacks one of them does not count.
 void add_columns(const marked_list &keys, std::vector<marked_list> &to) {
   const type_data *type = keys.list->type->element;
   if (type->kind == type_kind::option) {
-    return add_columns(keys.inside(name), to);
+    return add_columns(keys.inside(join_name), to);
   }
   for (int i = 0; i < type->nfields; i++) {
     add_columns({field(keys.list, i), keys.marks}, to);
   }
   if (!type->nfields) {
-    to.push_back({own_keys(name, keys.list), keys.marks});
+    to.push_back({own_keys(join_name, keys.list), keys.marks});
   }
 }
 
@@ -39,7 +39,7 @@ public:
   template <class Read> bool find_range(const marked_list &keys, Read read) {
     presence counts = keys.counts();
     uint64_t first = ~uint64_t(0), last = 0;
-    in_chunks(name, keys.list.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_chunks(join_name, keys.list.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
       uint64_t least = first, most = last; // registers
       for (intptr_t i = begin; i < end; i++) {
         uint64_t code = read(i).code;
@@ -64,7 +64,7 @@ public:
     uint32_t *slots = slots_.data(), used = 0;
     std::memset(slots, 0, size_t(size_ + 1) * sizeof(uint32_t));
     presence counts = keys.counts();
-    in_chunks(name, keys.list.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_chunks(join_name, keys.list.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         uint32_t *slot = slots + place(read(i).code, counts(i));
         if (counts(i) && !*slot) {
@@ -112,7 +112,7 @@ public:
     }
     uint32_t *first_row = first_row_.data(), known = 0;
     table_.forget();
-    table_.insert(name, begin, begin + size, {}, right_.read(), slots_.data());
+    table_.insert(join_name, begin, begin + size, {}, right_.read(), slots_.data());
     for (intptr_t i = 0; i < size; i++) {
       uint32_t slot = slots_[i], row = rows_[begin + i];
       if (slot == known) { // slots rise
@@ -123,7 +123,7 @@ public:
     intptr_t first = left_.parts.begin(part), last = left_.parts.begin(part + 1);
     table_.find(first, last, {}, left_.read(), left_slots + first);
     for (intptr_t i = first; i < last; i++) {
-      left_slots[i] = left_slots[i] == none ? none : first_row[left_slots[i]];
+      left_slots[i] = left_slots[i] == no_slot ? no_slot : first_row[left_slots[i]];
     }
     return table_.count();
   }
@@ -168,8 +168,8 @@ public:
 private:
   template <class Read> void by_hash(Read read_left, Read read_right) {
     slot_table<decltype(read_left(0))> table;
-    in_chunks(name, found_.right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
-      table.insert(name, begin, end, right_.counts(), read_right, values_of<uint32_t>(found_.right) + begin);
+    in_chunks(join_name, found_.right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+      table.insert(join_name, begin, end, right_.counts(), read_right, values_of<uint32_t>(found_.right) + begin);
     });
     found_.slots = found_.different = table.count();
     find_in(table, read_left);
@@ -189,11 +189,11 @@ private:
   // row of the left side.
   template <class Read> bool is_parted(Read read_right) const {
     constexpr intptr_t from = 1 << 18;
-    return !left_.marks && are_many(name, right_, read_right, from);
+    return !left_.marks && are_many(join_name, right_, read_right, from);
   }
 
   template <class Keys, class Read> bool by_parts(Read read_left, Read read_right) {
-    Keys left(name, found_.left.size(0), read_left), right(name, found_.right.size(0), read_right);
+    Keys left(join_name, found_.left.size(0), read_left), right(join_name, found_.right.size(0), read_right);
     if (!left || !right) {
       return false;
     }
@@ -205,7 +205,7 @@ private:
     for (intptr_t part = 0; part <= element_parts::parts; part++) {
       work[size_t(part)] = left.parts.begin(part) + right.parts.begin(part);
     }
-    in_pieces_of_rows(name, work.data(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
+    in_pieces_of_rows(join_name, work.data(), element_parts::parts, [&](intptr_t begin, intptr_t end) {
       part_matcher<Keys> matcher(left, right, rows.data());
       for (intptr_t part = begin; part < end; part++) {
         different += matcher.run(part, in_parts.data(), values_of<uint32_t>(found_.right));
@@ -219,7 +219,7 @@ private:
   }
 
   template <class Table, class Read> void find_in(const Table &table, Read read_left) {
-    in_pieces(name, found_.left.size(0), [&](intptr_t begin, intptr_t end) {
+    in_pieces(join_name, found_.left.size(0), [&](intptr_t begin, intptr_t end) {
       table.find(begin, end, left_.counts(), read_left, values_of<uint32_t>(found_.left) + begin);
     });
   }
@@ -233,9 +233,9 @@ marked_list joined_column(const array &a, const array &b, intptr_t slots) {
   intptr_t count = a.size(0);
   marked_list both = {new_list<uint64_t>(count), new_list<bool>(count)};
   const uint32_t *slot_a = values_of<uint32_t>(a), *slot_b = values_of<uint32_t>(b);
-  in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
+  in_pieces(join_name, count, [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
-      values_of<bool>(both.marks)[i] = slot_a[i] != none && slot_b[i] != none;
+      values_of<bool>(both.marks)[i] = slot_a[i] != no_slot && slot_b[i] != no_slot;
       values_of<uint64_t>(both.list)[i] = uint64_t(slot_a[i]) * uint64_t(slots) + slot_b[i];
     }
   });

@@ -36,12 +36,12 @@ struct reduction_leaf {
 };
 
 /// A row of one outer element.
-struct long_row {
+struct row_in_pieces {
   const char *at[max_external_sources];
   size_t length;
 };
 
-int accumulate(const reduction_leaf &leaf, const long_row &row, size_t begin, size_t piece, char *state,
+int accumulate(const reduction_leaf &leaf, const row_in_pieces &row, size_t begin, size_t piece, char *state,
                dynd_frame *frame) {
   const char *at[max_external_sources];
   for (int s = 0; s < leaf.nsources; s++) {
@@ -54,7 +54,7 @@ int accumulate(const reduction_leaf &leaf, const long_row &row, size_t begin, si
 /// The pieces from `first` on, each on some thread, into states one behind the other.
 class pieces_on_threads {
 public:
-  pieces_on_threads(const reduction_leaf &leaf, const long_row &row, dynd_frame *frame)
+  pieces_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, dynd_frame *frame)
       : leaf_(leaf), row_(row), frame_(frame) {}
 
   int run(size_t first, size_t count, char *states) {
@@ -90,7 +90,7 @@ private:
   }
 
   const reduction_leaf &leaf_;
-  const long_row &row_;
+  const row_in_pieces &row_;
   dynd_frame *frame_;
   std::mutex mutex_; // guards what follows, and the frame's text
   intptr_t failed_ = INTPTR_MAX;
@@ -103,7 +103,7 @@ bool is_for_threads(const reduction_leaf &leaf, size_t length) {
 }
 
 // As many states at a time as keep the threads busy.
-int reduce_on_threads(const reduction_leaf &leaf, const long_row &row, char *states, dynd_frame *frame) {
+int reduce_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, char *states, dynd_frame *frame) {
   const dynd_reduction &r = *leaf.owner->functions;
   size_t pieces = (row.length + dynd_reduction_piece - 1) / dynd_reduction_piece;
   size_t together = std::min(pieces, 4 * size_t(num_threads()));
@@ -128,7 +128,7 @@ int reduce_on_threads(const reduction_leaf &leaf, const long_row &row, char *sta
 // alone.
 int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i, char *states, dynd_frame *frame) {
   const dynd_reduction &r = *leaf.owner->functions;
-  long_row row{{}, size_t(dynd_core_size(call, 0, i))};
+  row_in_pieces row{{}, size_t(dynd_core_size(call, 0, i))};
   for (int s = 0; s < leaf.nsources; s++) {
     row.at[s] = dynd_core_data(call, 1 + s, i);
   }
@@ -177,21 +177,21 @@ intptr_t make_leaf(const deferred_ckernel *self, ckernel_builder_struct *out, in
   return end;
 }
 
-[[noreturn]] void refuse(const deferred_ckernel &k, const std::string &why) {
+[[noreturn]] void refuse_reduction(const deferred_ckernel &k, const std::string &why) {
   fail(error_kind::type, std::string(k.name) + ": " + why);
 }
 
 void check_functions(const deferred_ckernel &k) {
   auto *r = static_cast<const dynd_reduction *>(k.data_ptr);
   if (!r || r->version != DYND_ABI_VERSION || r->size < sizeof(dynd_reduction)) {
-    refuse(k, "data_ptr of a reduction must point to a dynd_reduction of this version");
+    refuse_reduction(k, "data_ptr of a reduction must point to a dynd_reduction of this version");
   }
   if (!r->initialise || !r->accumulate || !r->finish) {
-    refuse(k, "a reduction has initialise, accumulate and finish; combine may be NULL");
+    refuse_reduction(k, "a reduction has initialise, accumulate and finish; combine may be NULL");
   }
   if (r->state_size == 0 || r->state_size > max_state) {
-    refuse(k, "the state of a reduction has 1 to " + std::to_string(max_state) + " bytes, not " +
-                  std::to_string(r->state_size));
+    refuse_reduction(k, "the state of a reduction has 1 to " + std::to_string(max_state) + " bytes, not " +
+                            std::to_string(r->state_size));
   }
 }
 
@@ -205,9 +205,10 @@ void check_rows(const deferred_ckernel &k, const kernel_signature &signature) {
       !signature.operands[0].dims.empty() && std::all_of(signature.operands.begin(), signature.operands.end(), is_row);
   if (!rows || signature.results.size() != 1 || !signature.results[0].dims.empty() ||
       signature.results[0].dtype->abstract || !signature.keywords.empty()) {
-    refuse(k, std::string("signature \"") + k.signature +
-                  "\" is not that of a reduction: rows of one size and of known types, one result, no keywords, as in "
-                  "(N * float64) -> float64");
+    refuse_reduction(
+        k, std::string("signature \"") + k.signature +
+               "\" is not that of a reduction: rows of one size and of known types, one result, no keywords, as in "
+               "(N * float64) -> float64");
   }
 }
 

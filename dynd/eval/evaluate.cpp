@@ -159,7 +159,8 @@ ref<array_block> field_of_elements(array_block *block, int i) {
   return elements->field(*elements, blocks.data(), i);
 }
 
-[[maybe_unused]] const bool installed = (materialize_lazy = materialize_group, field_of_lazy = field_of_elements, true);
+[[maybe_unused]] const bool lazy_hooks_installed =
+    (materialize_lazy = materialize_group, field_of_lazy = field_of_elements, true);
 
 // ---- at once ------------------------------------------------------------------------------------------------------
 

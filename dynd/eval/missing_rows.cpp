@@ -27,9 +27,9 @@ nd::array over_places(const nd::array &whole, int depth, const nd::array &list) 
 }
 
 // A byte for each element of a list of bools.
-class bytes_of {
+class validity_bytes {
 public:
-  explicit bytes_of(const nd::array &list) : at_(list->values().address), stride_(list->value_strides()[0]) {}
+  explicit validity_bytes(const nd::array &list) : at_(list->values().address), stride_(list->value_strides()[0]) {}
   bool operator[](intptr_t i) const { return at_[i * stride_]; }
 
 private:
@@ -84,7 +84,7 @@ template <class F> nd::array picked_rows(const char *name, const nd::array &rows
 }
 
 // Of a writable array they may have no memory yet: then an assignment would give them some.
-bool are_empty(const nd::array &rows, const bytes_of &valid) {
+bool are_empty(const nd::array &rows, const validity_bytes &valid) {
   bool empty = true;
   for (intptr_t i = 0; i < rows.size(0) && empty; i++) {
     row_extent row = slot_at(rows, i);
@@ -106,7 +106,7 @@ void check_lengths(const char *name, const nd::array &a, int depth, const nd::ar
   if (depth != valid.ndim() || !begins_with(whole, valid) || !rows->is_var(1)) {
     return;
   }
-  bytes_of there(bytes);
+  validity_bytes there(bytes);
   for (intptr_t i = 0; i < rows.size(0); i++) {
     int64_t own = slot_at(rows, i).size;
     if (there[i] && own != 1 && own != size) {
@@ -181,7 +181,7 @@ nd::array field_of_structs(const nd::array &a, int i) {
   return join_options(nd::field(structs.inside, i), structs.valid);
 }
 
-[[maybe_unused]] const bool installed = (nd::field_of_options = field_of_structs, true);
+[[maybe_unused]] const bool field_hook_installed = (nd::field_of_options = field_of_structs, true);
 
 } // namespace
 
@@ -253,7 +253,7 @@ void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
   nd::array whole = compact(a, depth - 1), rows = list_at(whole, depth);
   bool same = depth == valid.ndim() && begins_with(whole, valid);
   nd::array bytes = list_at(valid, valid.ndim());
-  bytes_of there(bytes);
+  validity_bytes there(bytes);
   if (same && rows->is_var(1) && are_empty(rows, there)) {
     return;
   }

@@ -25,7 +25,7 @@ struct moved_streams {
 
 // ---- missing values -----------------------------------------------------------------------------------------------
 
-constexpr size_t batch = 512; // elements that are looked at together
+constexpr size_t options_at_once = 512;
 
 struct option_kernel {
   ckernel_prefix base;
@@ -68,9 +68,9 @@ void find_present(const option_spec &spec, char *const *stream, const intptr_t *
 int option(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame) {
   auto *k = reinterpret_cast<const option_kernel *>(self);
   const option_spec &spec = k->spec;
-  bool there[batch];
-  for (size_t done = 0; done < count; done += batch) {
-    size_t n = std::min(batch, count - done);
+  bool there[options_at_once];
+  for (size_t done = 0; done < count; done += options_at_once) {
+    size_t n = std::min(options_at_once, count - done);
     find_present(spec, stream, stride, done, n, there);
     for (size_t begin = 0, end = 0; begin < n; begin = end) {
       for (; begin < n && !there[begin]; begin++) {

@@ -21,7 +21,7 @@ namespace {
 // A chain of one step would do the same; but to make one costs as much as a whole small assignment, and a call of it
 // three times as much: rows inside of elements are short.
 
-constexpr size_t batch = 128; // elements that are gathered at once
+constexpr size_t gathered_at_once = 128;
 
 struct convert_leaf {
   ckernel_prefix base;
@@ -47,9 +47,10 @@ int convert_contiguous(const convert_leaf *k, char *dst, const char *src, size_t
 [[gnu::noinline]] int convert_strided(const convert_leaf *k, char *dst, intptr_t dst_stride, const char *src,
                                       intptr_t src_stride, size_t count, dynd_frame *frame) {
   const fetch_functions &to = isa().fetch(log2_size(k->to)), &from = isa().fetch(log2_size(k->from));
-  alignas(64) char gathered[batch * max_scalar_size + 64], converted[batch * max_scalar_size + 64];
-  for (size_t done = 0; done < count; done += batch) {
-    size_t n = std::min(batch, count - done);
+  alignas(64) char gathered[gathered_at_once * max_scalar_size + 64],
+      converted[gathered_at_once * max_scalar_size + 64];
+  for (size_t done = 0; done < count; done += gathered_at_once) {
+    size_t n = std::min(gathered_at_once, count - done);
     from.load_strided(gathered, src + intptr_t(done) * src_stride, src_stride, n);
     if (int status = convert_contiguous(k, converted, gathered, n, frame)) {
       add_to_failed_index(frame, done);

@@ -169,7 +169,7 @@ struct list_kernel {
 // ---- structs and tuples ---------------------------------------------------------------------------------------------
 
 /// A child for each pair of fields, one behind the other.
-struct fields_kernel {
+struct compared_fields_kernel {
   ckernel_prefix base;
   uint32_t nstreams, nfields;
   uint64_t child[]; // offsets from here
@@ -301,12 +301,12 @@ private:
 
   size_t build_fields(size_t offset, const kernel_operand &left, const kernel_operand &right) {
     const type_data *a = left.type();
-    size_t size = sizeof(fields_kernel) + a->nfields * sizeof(uint64_t);
-    auto *k = make_level<fields_kernel>(offset, left, right, size);
+    size_t size = sizeof(compared_fields_kernel) + a->nfields * sizeof(uint64_t);
+    auto *k = make_level<compared_fields_kernel>(offset, left, right, size);
     k->nfields = a->nfields;
     size_t end = offset + size;
     for (int i = 0; i < a->nfields; i++) {
-      out_.get_at<fields_kernel>(offset)->child[i] = end - offset;
+      out_.get_at<compared_fields_kernel>(offset)->child[i] = end - offset;
       end = build(end, left.field(i), right.field(partner(a, right.type(), i)));
     }
     return end;

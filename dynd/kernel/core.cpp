@@ -28,7 +28,7 @@ struct core_level {
   const deferred_ckernel *deferred;
   const level_extras *extras; // owned; null where all operands are used as they are
   core_operation_t call;
-  size_t scratch; // tables of row_batch numbers for each operand and size, then two for each that is made
+  size_t scratch; // tables of core_batch numbers for each operand and size, then two for each that is made
   size_t packed;  // scratch for blocks that are brought into it
   uint8_t noperands, nsizes;
   bool batched;
@@ -90,7 +90,7 @@ public:
     if (f_->extras && !f_->extras->packed.empty()) {
       packed.emplace(f_->extras->packed, stream_, stride_, frame_->scratch + f_->packed);
     }
-    size_t n, most = f_->batched ? row_batch : count;
+    size_t n, most = f_->batched ? core_batch : count;
     for (size_t begin = 0; begin < count; begin += n) {
       n = std::min(most, count - begin);
       place(begin, n);
@@ -115,10 +115,10 @@ public:
   }
 
 private:
-  int64_t *rows_table(int operand) const { return table_ + size_t(operand) * row_batch; }
-  int64_t *size_table(int size) const { return table_ + size_t(f_->noperands + size) * row_batch; }
-  int64_t *made_table(size_t m) const { return table_ + (size_t(f_->noperands + f_->nsizes) + 2 * m) * row_batch; }
-  int64_t *place_table(size_t m) const { return made_table(m) + row_batch; }
+  int64_t *rows_table(int operand) const { return table_ + size_t(operand) * core_batch; }
+  int64_t *size_table(int size) const { return table_ + size_t(f_->noperands + size) * core_batch; }
+  int64_t *made_table(size_t m) const { return table_ + (size_t(f_->noperands + f_->nsizes) + 2 * m) * core_batch; }
+  int64_t *place_table(size_t m) const { return made_table(m) + core_batch; }
 
   void place(size_t begin, size_t n) {
     for (int s = 0; s < f_->nsizes; s++) {
@@ -399,7 +399,7 @@ size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, co
   auto *level = out.get_at<core_level>(offset);
   level->base.function = reinterpret_cast<void *>(core_strided);
   level->base.destructor = destroy_core_level;
-  level->scratch = ckernel_builder_reserve_scratch(&out, tables * row_batch * sizeof(int64_t));
+  level->scratch = ckernel_builder_reserve_scratch(&out, tables * core_batch * sizeof(int64_t));
   level->packed = extras.packed.empty() ? 0 : ckernel_builder_reserve_scratch(&out, packed_bytes);
   level->noperands = uint8_t(noperands);
   level->nsizes = uint8_t(f.sizes.size());

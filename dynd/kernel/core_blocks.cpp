@@ -16,7 +16,7 @@ constexpr size_t block_alignment = 16;
 constexpr intptr_t tile = 8; // columns of a transposed copy that are written side by side
 
 /// A copy between two layouts of the same elements.
-struct walk {
+struct block_walk {
   int ndim = 0;
   intptr_t size[max_ndim + 2], to[max_ndim + 2], from[max_ndim + 2]; // outer elements, core dimensions, bytes
 
@@ -42,7 +42,7 @@ template <class T> void copy_line(char *to, intptr_t to_stride, const char *from
 }
 
 // Along the two last dimensions; where they are near each other in another order, some columns at a time.
-template <class T> void copy_plane(const walk &w, char *to, const char *from) {
+template <class T> void copy_plane(const block_walk &w, char *to, const char *from) {
   int d = w.ndim - 2;
   bool turned = std::abs(w.from[d]) < std::abs(w.from[d + 1]) || std::abs(w.to[d]) < std::abs(w.to[d + 1]);
   if (!turned) {
@@ -60,7 +60,7 @@ template <class T> void copy_plane(const walk &w, char *to, const char *from) {
   }
 }
 
-template <class T> void copy_dims(const walk &w, int dim, char *to, const char *from) {
+template <class T> void copy_dims(const block_walk &w, int dim, char *to, const char *from) {
   if (w.ndim == 0) {
     std::memcpy(to, from, sizeof(T));
   } else if (w.ndim == 1) {
@@ -74,7 +74,7 @@ template <class T> void copy_dims(const walk &w, int dim, char *to, const char *
   }
 }
 
-void copy_elements(const walk &w, int width, char *to, const char *from) {
+void copy_elements(const block_walk &w, int width, char *to, const char *from) {
   switch (width) {
   case 1:
     return copy_dims<uint8_t>(w, 0, to, from);
@@ -87,7 +87,7 @@ void copy_elements(const walk &w, int width, char *to, const char *from) {
   case 16:
     return copy_dims<sixteen_bytes>(w, 0, to, from);
   default: { // a text of a fixed length: its bytes are one more dimension
-    walk bytes = w;
+    block_walk bytes = w;
     bytes.add(width, 1, 1);
     return copy_dims<uint8_t>(bytes, 0, to, from);
   }
@@ -107,7 +107,8 @@ bool bytes_of(const packed_operand &p, const core_arguments &at, size_t i, size_
 }
 
 // The core dimensions of a block: its strides in the array, and in scratch.
-void add_dims(walk &w, const packed_operand &p, const packed_stream &s, const core_arguments &at, size_t i, bool back) {
+void add_dims(block_walk &w, const packed_operand &p, const packed_stream &s, const core_arguments &at, size_t i,
+              bool back) {
   intptr_t packed[max_ndim], step = p.item;
   int ndim = int(p.sizes.size());
   for (int k = 0; k < ndim; k++) {
@@ -120,7 +121,7 @@ void add_dims(walk &w, const packed_operand &p, const packed_stream &s, const co
   }
 }
 
-void copy_stream(const walk &w, const packed_stream &s, char *array, char *packed, bool back) {
+void copy_stream(const block_walk &w, const packed_stream &s, char *array, char *packed, bool back) {
   for (int d = 0; d < w.ndim; d++) {
     if (w.size[d] == 0) {
       return;
@@ -187,7 +188,7 @@ size_t packed_blocks::take(core_arguments &at, size_t begin, size_t n, int64_t *
       at.stride[p.operand] = is_once(p) ? 0 : intptr_t(bytes);
       at.row[p.operand] = nullptr;
     } else {
-      int64_t *rows = tables + size_t(p.operand) * row_batch, next = 0;
+      int64_t *rows = tables + size_t(p.operand) * core_batch, next = 0;
       for (size_t i = 0; i < taken_; i++, next += int64_t(bytes)) {
         rows[i] = next;
         bytes_of(p, at, i, bytes);
@@ -229,7 +230,7 @@ void packed_blocks::copy_block(const packed_operand &p, const core_arguments &at
   for (size_t k = 0; row.size && k < p.streams.size(); k++) {
     const packed_stream &s = p.streams[k];
     int own = p.from.stream + int(k);
-    walk w;
+    block_walk w;
     add_dims(w, p, s, at, i, back);
     copy_stream(w, s, stream_[own] + outer * stride_[own] + row.start * (s.stride[0] / p.from.step), packed, back);
   }
@@ -241,7 +242,7 @@ void packed_blocks::copy_all(const packed_operand &p, const core_arguments &at, 
     const packed_stream &s = p.streams[k];
     int own = p.from.stream + int(k);
     intptr_t outer = at.stride[p.operand], count = is_once(p) ? 1 : intptr_t(taken_);
-    walk w;
+    block_walk w;
     w.add(count, back ? stride_[own] : outer, back ? outer : stride_[own]);
     add_dims(w, p, s, at, 0, back);
     copy_stream(w, s, stream_[own] + intptr_t(begin_) * stride_[own], packed, back);

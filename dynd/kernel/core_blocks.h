@@ -14,7 +14,7 @@
 
 namespace dynd {
 
-inline constexpr size_t row_batch = 256; // outer elements whose slots are read at once
+inline constexpr size_t core_batch = 256; // outer elements whose slots are read at once
 inline constexpr size_t packed_bytes =
     64 * 1024; // of blocks that are brought into scratch at once, if they are smaller
 

@@ -240,7 +240,7 @@ PyObject *linspace_function(PyObject *, PyObject *const *arguments, Py_ssize_t c
   "time, and operations on it can be lazy; \"rw\" makes an array to be written."
 #define DYND_LIKE "\n\nA ragged array keeps its rows. type, dtype: other elements. access: as in nd.zeros."
 
-PyMethodDef functions[] = {
+PyMethodDef creations[] = {
     {"zeros", as_method<constant_function<0, false>>(), METH_FASTCALL | METH_KEYWORDS,
      "zeros(shape, type=None, *, dtype=None, access=None)\n--\n\nAn array of zeros, float64 unless said "
      "otherwise." DYND_MADE
@@ -290,6 +290,6 @@ PyMethodDef functions[] = {
 
 } // namespace
 
-void add_creation(nb::module_ &m) { add_method_table(m, functions, "creations"); }
+void add_creation(nb::module_ &m) { add_method_table(m, creations, "creations"); }
 
 } // namespace binding

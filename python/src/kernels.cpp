@@ -95,7 +95,7 @@ protected:
   [[noreturn]] static void fail_call(const std::string &name, int status, const dynd_frame &frame) {
     std::string text = frame.text[0] ? frame.text : "failed";
     bool named = text.rfind(name + ":", 0) == 0;
-    throw error(kind_of(status), named ? text : name + ": " + text);
+    throw error(dynd::kind_of(status), named ? text : name + ": " + text);
   }
 
   std::vector<ndt::type> types_; // results, then operands

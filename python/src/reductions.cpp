@@ -172,11 +172,11 @@ PyObject *reduction_function(PyObject *, PyObject *const *arguments, Py_ssize_t 
 }
 
 using reduction_call = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-constexpr auto functions = []<size_t... I>(std::index_sequence<I...>) {
+constexpr auto reduction_functions = []<size_t... I>(std::index_sequence<I...>) {
   return std::array<reduction_call, aggregate_count>{reduction_function<aggregate_id(I)>...};
 }
 (std::make_index_sequence<aggregate_count>());
-constexpr auto methods = []<size_t... I>(std::index_sequence<I...>) {
+constexpr auto reduction_methods = []<size_t... I>(std::index_sequence<I...>) {
   return std::array<reduction_call, aggregate_count>{reduction_method<aggregate_id(I)>...};
 }
 (std::make_index_sequence<aggregate_count>());
@@ -260,9 +260,11 @@ void add_reductions(nb::module_ &m) {
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
   for (size_t i = 0; i < aggregate_count; i++) {
     const aggregate &what = aggregate_of(aggregate_id(i));
-    m.attr(what.name) = steal(PyCFunction_NewEx(definition(what, functions[i], "a"), nullptr, module_name.ptr()));
+    m.attr(what.name) =
+        steal(PyCFunction_NewEx(definition(what, reduction_functions[i], "a"), nullptr, module_name.ptr()));
     if (what.method) {
-      nb::setattr(type, what.name, steal(PyDescr_NewMethod(array_type, definition(what, methods[i], "$self"))));
+      nb::setattr(type, what.name,
+                  steal(PyDescr_NewMethod(array_type, definition(what, reduction_methods[i], "$self"))));
     }
     m.attr("operations").attr("append")(nb::make_tuple(what.name, what.doc, "(Dims... * T) -> Kept... * R"));
   }

@@ -102,7 +102,7 @@ PyObject *diff_function(PyObject *, PyObject *const *arguments, Py_ssize_t count
    "include_initial: each row begins with the value of no elements, and is one longer.\n"                              \
    "The elements of a row are taken strictly in their order, also inside ragged rows. The value of a missing\n"        \
    "element is missing, and those after it go on without it. A lazy operand is computed in the same pass."},
-PyMethodDef functions[] = {
+PyMethodDef scan_functions[] = {
 #include "dynd/ops/scans.def"
     {"diff", as_method<diff_function>(), METH_FASTCALL | METH_KEYWORDS, nullptr}, // nd.py has what people call
     {"reduce", as_method<reduce_function>(), METH_FASTCALL | METH_KEYWORDS,
@@ -116,7 +116,7 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr}};
 #undef DYND_SCAN
 
-PyMethodDef methods[] = {
+PyMethodDef scan_methods[] = {
     {"cumsum", as_method<scan_method<scan_id::cumulative_sum>>(), METH_FASTCALL | METH_KEYWORDS,
      "cumsum($self, axis=None, dtype=None)\n--\n\nThe sums of the elements up to each one: nd.cumulative_sum(self, "
      "axis)."},
@@ -129,8 +129,8 @@ PyMethodDef methods[] = {
 } // namespace
 
 void add_scans(nb::module_ &m) {
-  add_method_table(m, functions, "scans");
-  for (PyMethodDef &method : methods) {
+  add_method_table(m, scan_functions, "scans");
+  for (PyMethodDef &method : scan_methods) {
     nb::setattr(nb::handle(reinterpret_cast<PyObject *>(array_type)), method.ml_name,
                 steal(PyDescr_NewMethod(array_type, &method)));
   }

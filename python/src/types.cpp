@@ -17,7 +17,7 @@ using kind_t = ndt::binding::kind_t;
 // As Python quotes it: a field's name may have backslashes in it.
 std::string quoted(const std::string &text) { return nb::repr(nb::str(text.c_str(), text.size())).c_str(); }
 
-std::string repr(const ndt::type &t) {
+std::string repr_of_type(const ndt::type &t) {
   std::string text(t.str());
   return t->kind == type_kind::scalar ? "ndt." + text : "ndt.type(" + quoted(text) + ")";
 }
@@ -256,7 +256,7 @@ void add_types(nb::module_ &m) {
           "__init__", [](ndt::type *self, nb::object text) { new (self) ndt::type(type_of_text(text, "ndt.type")); },
           nb::arg("datashape").none())
       .def("__str__", [](const ndt::type &t) { return std::string(t.str()); })
-      .def("__repr__", repr)
+      .def("__repr__", repr_of_type)
       .def("__eq__",
            [](const ndt::type &t, nb::object other) {
              return nb::isinstance<ndt::type>(other) ? nb::cast<ndt::type>(other) == t : nb::str(t->text).equal(other);

@@ -6,11 +6,14 @@
 
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dynd/array/array.h"
 #include "dynd/base/errors.h"
+#include "dynd/eval/settings.h"
 #include "dynd/eval/threads.h"
 
 namespace dynd::testing {
@@ -50,6 +53,30 @@ template <class F> std::string failure(F &&call) {
     return std::string(kinds[-1 - int(e.kind())]) + ": " + e.what();
   }
   return "no error";
+}
+
+/// The message alone.
+template <class F> std::string message(F &&call) {
+  std::string said = failure(call);
+  size_t kind = said.find(": ");
+  return kind == std::string::npos ? said : said.substr(kind + 2);
+}
+
+/// The call by so many threads at once, each with its number.
+template <class F> void on_threads(int count, F f) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; i++) {
+    threads.emplace_back([&f, i] { f(i); });
+  }
+  for (std::thread &thread : threads) {
+    thread.join();
+  }
+}
+
+/// What the call gives where nothing is lazy.
+template <class F> auto at_once(F f) {
+  eager_scope eager;
+  return f();
 }
 
 } // namespace dynd::testing

@@ -15,17 +15,9 @@
 namespace dynd {
 namespace {
 
+using testing::message;
 using testing::parse;
 using testing::text;
-
-template <class F> std::string failure(F f) {
-  try {
-    f();
-    return "no error";
-  } catch (const error &e) {
-    return e.what();
-  }
-}
 
 std::string list(const nd::callable &f) {
   std::string all;
@@ -89,7 +81,7 @@ TEST(Overloads, TheBestFitIsChosen) {
   static const deferred_ckernel real = times_for("(float64) -> float64", &two),
                                 any = times_for("(Number T) -> T", &three), floats = times_for("(Float T) -> T", &five);
   nd::callable f("times", "Several times.");
-  EXPECT_EQ(failure([&] { f(1); }), "times: it has no overloads");
+  EXPECT_EQ(message([&] { f(1); }), "times: it has no overloads");
   f.add(nd::kernel(real));
   EXPECT_EQ(text(f(1)), "2.0"); // converted without loss
   f.add(nd::kernel(any));
@@ -111,9 +103,9 @@ TEST(Overloads, AmbiguityIsAnErrorWhenOneIsAdded) {
   };
   nd::callable f("times");
   f.add(of("(float64, T) -> T"));
-  EXPECT_EQ(failure([&] { f.add(of("(float64, U) -> float64")); }),
+  EXPECT_EQ(message([&] { f.add(of("(float64, U) -> float64")); }),
             "times: (float64, U) -> float64 is ambiguous with (float64, T) -> T, which it has already");
-  EXPECT_EQ(failure([&] { f.add(of("(T, float64) -> T")); }),
+  EXPECT_EQ(message([&] { f.add(of("(T, float64) -> T")); }),
             "times: (T, float64) -> T is ambiguous with (float64, T) -> T, which it has already");
   f.add(of("(int32, T) -> T"));
   f.add(of("(float64, float32) -> float32"));
@@ -123,7 +115,7 @@ TEST(Overloads, AmbiguityIsAnErrorWhenOneIsAdded) {
   g.add(of("(float64, T) -> T"));
   g.add(of("(float64, float64) -> float64")); // decides between the other two
   g.add(of("(T, float64) -> T"));
-  EXPECT_EQ(failure([&] { g.add(of("(Float T, Float) -> T")); }),
+  EXPECT_EQ(message([&] { g.add(of("(Float T, Float) -> T")); }),
             "times: (Float T, Float) -> T is ambiguous with (float64, T) -> T, which it has already");
 }
 
@@ -131,11 +123,11 @@ TEST(Overloads, AnErrorListsEveryCandidate) {
   nd::callable f("f");
   f.add(nd::make_kernel("f", [](int32_t a, int32_t b) { return a + b; }));
   f.add(nd::make_kernel("f", [](double a) { return a; }));
-  EXPECT_EQ(failure([&] { f(parse("string", "\"x\""), 1); }),
+  EXPECT_EQ(message([&] { f(parse("string", "\"x\""), 1); }),
             "f: no overload takes (string, int32):\n"
             "  (int32, int32) -> int32: operand 0 has elements of type string; it takes (int32, int32) -> int32\n"
             "  (float64) -> float64: takes 1 operand, not 2");
-  EXPECT_EQ(failure([&] { f(1, 2.5); }), "f: no overload takes (int32, float64):\n"
+  EXPECT_EQ(message([&] { f(1, 2.5); }), "f: no overload takes (int32, float64):\n"
                                          "  (int32, int32) -> int32: operand 1 is float64, which does not convert to "
                                          "int32 without loss\n  (float64) -> float64: takes 1 operand, not 2");
   EXPECT_EQ(text(f(1, 2)), "3");
@@ -149,7 +141,7 @@ TEST(Overloads, VariablesArePromoted) {
   }();
   nd::callable f{same};
   EXPECT_EQ(f(3).str(), "nd.array(6.0, type=\"float64\")") << "integers are float64 where floats are taken";
-  EXPECT_EQ(failure([&] { f(parse("3 * complex128", "[1, 2, 3]")); }),
+  EXPECT_EQ(message([&] { f(parse("3 * complex128", "[1, 2, 3]")); }),
             "times: operand 0 is complex128, which is no Float");
 }
 
@@ -164,11 +156,11 @@ TEST(Overloads, Keywords) {
   EXPECT_EQ(text(f(a)), "[[4.0, 8.0], [12.0]]") << "the default again";
   nd::keyword unknown[] = {{"facto", nd::array(10)}}, many[] = {{"factor", a}},
               text_value[] = {{"factor", parse("string", "\"x\"")}};
-  EXPECT_EQ(failure([&] { f.call(operands, unknown); }),
+  EXPECT_EQ(message([&] { f.call(operands, unknown); }),
             "times: has no keyword facto; it is (float64, *, factor: float64 = 4.0) -> float64");
-  EXPECT_EQ(failure([&] { f.call(operands, many); }), "times: keyword factor is one value, not 2 * var * float64");
-  EXPECT_EQ(failure([&] { f.call(operands, text_value); }), "times: keyword factor is string, not float64");
-  EXPECT_EQ(failure([&] { nd::callable{no_default}(a); }), "times: keyword factor is missing; it has no default");
+  EXPECT_EQ(message([&] { f.call(operands, many); }), "times: keyword factor is one value, not 2 * var * float64");
+  EXPECT_EQ(message([&] { f.call(operands, text_value); }), "times: keyword factor is string, not float64");
+  EXPECT_EQ(message([&] { nd::callable{no_default}(a); }), "times: keyword factor is missing; it has no default");
 }
 
 TEST(Overloads, OperationsAreCallables) {

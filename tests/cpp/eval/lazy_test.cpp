@@ -11,6 +11,7 @@
 namespace dynd {
 namespace {
 
+using testing::at_once;
 using testing::bits;
 using testing::ramp;
 
@@ -19,11 +20,6 @@ const char *const large = "100 * 100 * float64";
 
 bool is_lazy(const nd::array &a) { return a->state.load() == array_state::lazy; }
 bool has_memory(const nd::array &a) { return a->values().owner != nullptr; }
-
-template <class F> nd::array at_once(F f) {
-  eager_scope eager;
-  return f();
-}
 
 TEST(Lazy, LargeOperationsOnImmutableArrays) {
   nd::array a = ramp(large), b = ramp(large);

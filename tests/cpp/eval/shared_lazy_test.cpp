@@ -19,27 +19,14 @@
 namespace dynd {
 namespace {
 
+using testing::at_once;
 using testing::bits;
 using testing::failing_allocation;
 using testing::failure;
+using testing::on_threads;
 using testing::ramp;
 
 array_state state_of(const nd::array &a) { return a->state.load(); }
-
-template <class F> void on_threads(int count, F f) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; i++) {
-    threads.emplace_back([&f, i] { f(i); });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
-}
-
-template <class F> auto at_once(F f) {
-  eager_scope eager;
-  return f();
-}
 
 // ---- random graphs --------------------------------------------------------------------------------------------------
 

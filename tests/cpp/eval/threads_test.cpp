@@ -23,19 +23,10 @@ namespace {
 
 using testing::bits;
 using testing::failure;
+using testing::on_threads;
 using testing::parse;
 using testing::ramp;
 using testing::with_threads;
-
-template <class F> void on_threads(int count, F f) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; i++) {
-    threads.emplace_back([&f, i] { f(i); });
-  }
-  for (std::thread &thread : threads) {
-    thread.join();
-  }
-}
 
 // ---- pieces ---------------------------------------------------------------------------------------------------------
 

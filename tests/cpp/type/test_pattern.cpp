@@ -12,7 +12,7 @@ using namespace dynd;
 
 namespace {
 
-std::string printed(std::string_view text) { return std::string(ndt::type(text).str()); }
+std::string printed_pattern(std::string_view text) { return std::string(ndt::type(text).str()); }
 
 std::string bound(std::string_view type, std::string_view pattern) {
   ndt::bindings found = ndt::match(ndt::type(type), ndt::type(pattern));
@@ -24,7 +24,7 @@ std::string bound(std::string_view type, std::string_view pattern) {
 
 std::string message_of(std::string_view text) {
   try {
-    return "parsed as " + printed(text);
+    return "parsed as " + printed_pattern(text);
   } catch (const error &e) {
     std::string what = e.what();
     return what.substr(0, what.find('\n'));
@@ -77,32 +77,32 @@ TEST(pattern, prints_what_it_reads) {
                            "(\"a b\": T) -> T",
                            "((T) -> U, T) -> U",
                            "(a: uint8 = 255, b: int8 = -128) -> T"}) {
-    EXPECT_EQ(printed(text), text);
+    EXPECT_EQ(printed_pattern(text), text);
     EXPECT_FALSE(ndt::type(text).is_data()) << text;
-    EXPECT_TRUE(ndt::type(text) == ndt::type(printed(text)));
+    EXPECT_TRUE(ndt::type(text) == ndt::type(printed_pattern(text)));
   }
 }
 
 TEST(pattern, accepts_other_spellings) {
-  EXPECT_EQ(printed("ScalarKind"), "Scalar");
-  EXPECT_EQ(printed("SignedKind"), "Int");
-  EXPECT_EQ(printed("Signed"), "Int");
-  EXPECT_EQ(printed("UnsignedKind"), "UInt");
-  EXPECT_EQ(printed("Unsigned"), "UInt");
-  EXPECT_EQ(printed("10*FloatKind"), "10 * Float");
-  EXPECT_EQ(printed("ComplexKind"), "Complex");
-  EXPECT_EQ(printed("fixed(10) * int32"), "10 * int32");
-  EXPECT_EQ(printed("fixed[10] * int32"), "10 * int32");
-  EXPECT_EQ(printed("fixed(shape=10) * int32"), "10 * int32");
-  EXPECT_EQ(printed("float64, N * float64 -> float64"), "(float64, N * float64) -> float64");
-  EXPECT_EQ(printed("T -> U, V"), "(T) -> (U, V)");
-  EXPECT_EQ(printed("(T) -> U, V"), "(T) -> (U, V)");
-  EXPECT_EQ(printed("void -> T"), "() -> T");
-  EXPECT_EQ(printed("(T,) -> T # a comment"), "(T) -> T");
-  EXPECT_EQ(printed("pointer(T)"), "pointer[T]");
-  EXPECT_EQ(printed("uintptr"), "uint64");
-  EXPECT_EQ(printed("Any T"), "T");
-  EXPECT_EQ(printed("(a: float64 = 1, b: bool=false, c: ?int = NA) -> T"),
+  EXPECT_EQ(printed_pattern("ScalarKind"), "Scalar");
+  EXPECT_EQ(printed_pattern("SignedKind"), "Int");
+  EXPECT_EQ(printed_pattern("Signed"), "Int");
+  EXPECT_EQ(printed_pattern("UnsignedKind"), "UInt");
+  EXPECT_EQ(printed_pattern("Unsigned"), "UInt");
+  EXPECT_EQ(printed_pattern("10*FloatKind"), "10 * Float");
+  EXPECT_EQ(printed_pattern("ComplexKind"), "Complex");
+  EXPECT_EQ(printed_pattern("fixed(10) * int32"), "10 * int32");
+  EXPECT_EQ(printed_pattern("fixed[10] * int32"), "10 * int32");
+  EXPECT_EQ(printed_pattern("fixed(shape=10) * int32"), "10 * int32");
+  EXPECT_EQ(printed_pattern("float64, N * float64 -> float64"), "(float64, N * float64) -> float64");
+  EXPECT_EQ(printed_pattern("T -> U, V"), "(T) -> (U, V)");
+  EXPECT_EQ(printed_pattern("(T) -> U, V"), "(T) -> (U, V)");
+  EXPECT_EQ(printed_pattern("void -> T"), "() -> T");
+  EXPECT_EQ(printed_pattern("(T,) -> T # a comment"), "(T) -> T");
+  EXPECT_EQ(printed_pattern("pointer(T)"), "pointer[T]");
+  EXPECT_EQ(printed_pattern("uintptr"), "uint64");
+  EXPECT_EQ(printed_pattern("Any T"), "T");
+  EXPECT_EQ(printed_pattern("(a: float64 = 1, b: bool=false, c: ?int = NA) -> T"),
             "(a: float64 = 1.0, b: bool = False, c: ?int32 = None) -> T");
   EXPECT_TRUE(ndt::type("fixed(10) * int32").is_data());
 }
