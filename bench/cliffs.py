@@ -389,8 +389,40 @@ def chain_rows():
               "(a + b).eval()", 2)  # fmt: skip
 
 
+def copied_rows():
+    """Rows and texts that are put together, taken and repeated; what is taken is used, or packed: Awkward Array's is a view."""
+
+    def taken(rng):
+        operands = ragged(100_000, 0, 4)(rng)
+        return operands | {"m": rng.random(100_000) < 0.5, "i": rng.permutation(100_000)}
+
+    for work, ours, its in [
+        ("concat([a, a])", "nd.concat([a, a])", "ak.concatenate([a, a])"),
+        ("concat([a, a], axis=1)", "nd.concat([a, a], axis=1)", "ak.concatenate([a, a], axis=1)"),
+        ("a[mask] + 1", "(a[m] + 1).eval()", "a[m] + 1"),
+        ("a[index].sum(axis=1)", "a[i].sum(axis=1)", "ak.sum(a[i], axis=1)"),
+        ("pad(a, 3)", "nd.pad(a, 3)", "ak.pad_none(a, 3)"),
+    ]:
+        yield Row(f"copied: {work}, 100k rows of 0 to 4", taken, ours, "awkward", its, 1.1)
+
+    def words(rng):
+        some = ["north", "tide", "", "a text of more than sixteen bytes"]
+        return {"a": [some[i] for i in rng.integers(0, 4, 100_000)], "m": rng.random(100_000) < 0.5}
+
+    for work, ours, its in [
+        ("concat([a, a])", "nd.concat([a, a])", "ak.concatenate([a, a])"),
+        ("a[mask]", "a[m]", "ak.to_packed(a[m])"),
+    ]:
+        yield Row(f"copied: {work}, 100k texts", words, ours, "awkward", its, 1.0)
+
+    def counts(rng):
+        return {"a": rng.random(100_000), "n": rng.integers(0, 5, 100_000)}
+
+    yield Row("copied: repeat(a, n), 100k", counts, "nd.repeat(a, n)", "numpy", "np.repeat(a, n)", 1.2)
+
+
 def rows():
-    for part in [small_rows, chain_rows, written_rows, slice_rows, type_rows, column_rows, everything_rows, short_rows, single_rows,
+    for part in [copied_rows, small_rows, chain_rows, written_rows, slice_rows, type_rows, column_rows, everything_rows, short_rows, single_rows,
                  outside_rows]:  # fmt: skip
         yield from part()
 
@@ -405,6 +437,7 @@ def flat(result):
         result = result.tolist() if "var" in str(result.type) else np.asarray(result)
     elif contenders.awkward and isinstance(result, contenders.awkward.Array):
         result = contenders.awkward.to_list(result)
+        result = [[0 if x is None else x for x in row] if isinstance(row, list) else row for row in result]
     if isinstance(result, list):
         result = [x for row in result for x in row] if result and isinstance(result[0], list) else result
     return np.asarray(result, np.float64).reshape(-1)
@@ -416,6 +449,8 @@ def same(row, ours, alternative):
     if ours is None or row.work.startswith(("values", "types: ?", "types: copy", "types: records", "types: a copy",
                                             "types: pickle", "chain: three")):  # fmt: skip
         return True  # an assignment, or not the same thing
+    if row.work.endswith("texts"):
+        return ours.tolist() == contenders.awkward.to_list(alternative)
     left, right = flat(ours), flat(alternative)
     scale = np.abs(right).max(initial=1.0)
     return left.shape == right.shape and np.allclose(left, right, rtol=1e-9, atol=1e-11 * scale * left.size)

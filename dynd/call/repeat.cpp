@@ -95,10 +95,15 @@ array repeat(const array &a, const array &repeats, std::optional<int> axis) {
     fail(error_kind::value,
          "repeat: the numbers have neither the size nor the rows of axis " + std::to_string(parts.axis));
   }
-  auto times_of = [&](intptr_t i) { return times[n == 1 ? 0 : in_rows ? i : i % n]; };
+  bool each_own = in_rows || n == total;
+  auto times_of = [=](intptr_t i) { return times[n == 1 ? 0 : each_own ? i : i % n]; };
   row_offsets runs = offsets_of("repeat", total, times_of);
   place_buffer start(runs.total());
-  for_rows("repeat", runs, [&](intptr_t i) { std::fill(start.fill() + runs.at[i], start.fill() + runs.at[i + 1], i); });
+  in_pieces_of_rows("repeat", runs.at, total, [to = start.fill(), at = runs.at](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      fill_onward<int64_t>(to + at[i], to + at[i + 1], to + at[end], i);
+    }
+  });
   array taken = gather("repeat", parts.list(), start);
   bool one_size = !parts.is_var() && !(in_rows && n != 1);
   intptr_t size = 0;

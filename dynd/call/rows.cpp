@@ -149,8 +149,9 @@ array unflatten(const array &a, const array &lengths, int axis) {
 
 namespace {
 
-// Numbers that follow each other: all that a row of the result is long is read, where the list goes on so far, so that
-// no branch depends on a row's length.
+// Numbers that follow each other. Four places of a row at once, read and written whether they are the row's or not, as
+// far as list and result go on: so few branches depend on a row's length. The row after it overwrites what was too
+// much.
 template <class Word>
 void fill_rows(const axis_parts &parts, const row_offsets &rows, const char *list, const char *value, char *result,
                intptr_t begin, intptr_t end) {
@@ -158,12 +159,16 @@ void fill_rows(const axis_parts &parts, const row_offsets &rows, const char *lis
   auto *from = reinterpret_cast<const item *>(list);
   auto *to = reinterpret_cast<item *>(result);
   const item fill = *reinterpret_cast<const item *>(value);
+  const int64_t read_end = parts.rows.total(), written_end = rows.at[end];
   for (intptr_t r = begin; r < end; r++) {
-    int64_t own = parts.rows.length(r), size = rows.length(r), first = parts.rows.at[r];
+    int64_t own = parts.rows.length(r), size = rows.length(r), first = parts.rows.at[r], reach = (size + 3) / 4 * 4;
     item *row = to + rows.at[r];
-    if (first + size <= parts.rows.total()) {
-      for (int64_t i = 0; i < size; i++) {
-        row[i] = i < own ? from[first + i] : fill;
+    if (first + reach <= read_end && rows.at[r] + reach <= written_end) {
+      for (int64_t i = 0; i < size; i += 4) {
+        for (int64_t k = i; k < i + 4; k++) {
+          item read = from[first + k];
+          row[k] = k < own ? read : fill;
+        }
       }
     } else {
       int64_t some = std::min(own, size);
@@ -190,10 +195,11 @@ array resized_numbers(const char *name, const axis_parts &parts, const row_offse
   });
   if (!value) {
     char *valid = result->streams()[0].address;
-    for_rows(name, rows, [&](intptr_t r) {
-      int64_t own = parts.rows.length(r), size = rows.length(r);
-      for (int64_t i = 0; i < size; i++) {
-        valid[rows.at[r] + i] = i < own;
+    in_pieces_of_rows(name, rows.at, rows.count, [=, own = parts.rows.at, at = rows.at](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        char *there = valid + at[r], *ends = std::min(there + (own[r + 1] - own[r]), valid + at[r + 1]);
+        fill_onward<char>(there, ends, valid + at[end], 1);
+        fill_onward<char>(ends, valid + at[r + 1], valid + at[end], 0);
       }
     });
   }

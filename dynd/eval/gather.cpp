@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/small_vector.h"
+#include "dynd/eval/short_runs.h"
 #include "dynd/eval/work.h"
 #include "dynd/memory/pool.h"
 
@@ -35,23 +37,6 @@ struct container {
     }
     return checked_count(size, n, max_scalar_size);
   }
-};
-
-// Neighbours as runs of some of them, so that a copy can be cut into pieces.
-struct neighbour_runs {
-  static constexpr intptr_t together = 1024;
-  new_offsets offsets;
-  place_buffer start;
-
-  neighbour_runs(int64_t first, intptr_t size) : offsets((size + together - 1) / together), start(offsets.count) {
-    for (intptr_t i = 0; i <= offsets.count; i++) {
-      offsets.fill()[i] = std::min(i * together, size);
-    }
-    for (intptr_t i = 0; i < offsets.count; i++) {
-      start.fill()[i] = first + offsets.at[i];
-    }
-  }
-  list_places places() const { return {start.data(), offsets.at, offsets.count}; }
 };
 
 // Where a stream of one source is, along the places of a container.
@@ -262,10 +247,12 @@ private:
   template <class Size>
   static void copy_runs(const list_places &p, const source_stream *streams, char *target, Size size, intptr_t begin,
                         intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
+    for (intptr_t r = begin, next; r < end; r = next) {
       const source_stream from = streams[p.source ? p.source[r] : 0];
+      const bool dense = from.stride == intptr_t(size) && from.unit == from.stride;
+      next = dense ? p.end_of_neighbours(r, end) : r + 1;
       const char *at = from.base + p.start[r] * from.unit;
-      char *to = target + size_t(p.offsets[r]) * size, *stop = target + size_t(p.offsets[r + 1]) * size;
+      char *to = target + size_t(p.offsets[r]) * size, *stop = target + size_t(p.offsets[next]) * size;
       if (from.stride == intptr_t(size) && stop - to >= 64) {
         std::memcpy(to, at, size_t(stop - to));
         continue;
@@ -284,25 +271,27 @@ private:
     if (!pointers && copy_following(from.stream, to.stream, in, all)) {
       return copy_following_content(from, to, all);
     }
+    if (has_dense_offsets(from.stream, in)) {
+      return copy_runs_of_rows(from, to, in);
+    }
     new_offsets sizes(count);
     place_buffer starts(count), which(in.places.source ? (count + 1) / 2 : 0);
     auto *sources = reinterpret_cast<int32_t *>(which.fill());
-    pieces_of(in, [&](intptr_t begin, intptr_t end) {
-      for_items(from.stream, in, begin, end, [&](intptr_t number, const char *at, int32_t source) {
-        row_extent row = {-1, 0};
-        if (at && pointers) {
-          std::memcpy(&row.start, at, sizeof(row.start));
-          row.size = row.start >= 0;
-        } else if (at && (!in.there || in.there[number / in.each])) {
-          row = read_slot(at, sources_[size_t(source)]->streams()[from.stream].kind);
-        }
-        starts.fill()[number] = row.size > 0 || has_no_memory(row) ? row.start : 0;
-        sizes.fill()[number + 1] = row.size;
-        if (in.places.source) {
-          sources[number] = source;
-        }
+    const char *there = pointers ? nullptr : in.there; // pointers say themselves what is missing
+    auto read_by = [&](auto read) {
+      read_rows(from.stream, in, there, read, starts.fill(), sizes.fill() + 1, in.places.source ? sources : nullptr);
+    };
+    if (pointers) {
+      read_by([](const char *at, int32_t) {
+        int64_t place;
+        std::memcpy(&place, at, sizeof(place));
+        return row_extent{place, place >= 0};
       });
-    });
+    } else {
+      read_by([&](const char *at, int32_t source) {
+        return read_slot(at, sources_[size_t(source)]->streams()[from.stream].kind);
+      });
+    }
     make_offsets(name_, sizes.fill(), count);
     if (pointers) {
       auto *index = reinterpret_cast<int64_t *>(allocate(to.stream, count, sizeof(int64_t)));
@@ -317,13 +306,84 @@ private:
     } else {
       set_offsets(to.stream, sizes);
     }
-    int64_t first = first_of_neighbours(from.stream, starts, sizes);
-    if (first >= 0) {
-      return copy_following_content(from, to, {first, sizes.total()});
-    }
     container content;
     content.places = {starts.data(), sizes.at, count, in.places.source ? sources : nullptr};
     copy_content(from, to, content);
+  }
+
+  // Whether slots are offsets one after another: then the rows of a run follow each other.
+  bool has_dense_offsets(int s, const container &in) const {
+    bool dense =
+        !writable_ && !in.there && in.inside.empty() && in.dim >= 0 && kind_of_slots(s) == slot_kind::offsets64;
+    for (const source_stream &slots : dense ? streams_of(s, in) : std::vector<source_stream>()) {
+      dense &= slots.stride == sizeof(int64_t) && slots.unit == slots.stride;
+    }
+    return dense && std::all_of(sources_.begin(), sources_.end(),
+                                [s](const nd::array &source) { return source->streams()[s].step == 1; });
+  }
+
+  // A run of such rows is a run of their elements. Each offset is read once: another thread may write them.
+  void copy_runs_of_rows(const type_part &from, const type_part &to, const container &in) {
+    std::optional<short_runs> cut;
+    container runs = in;
+    if (in.places.offsets) {
+      runs.places = cut.emplace(in.places).places();
+    }
+    const list_places &p = runs.places;
+    std::vector<source_stream> streams = streams_of(from.stream, in);
+    new_offsets rows(p.total()), content_offsets(p.offsets ? p.count : 0);
+    place_buffer starts(p.count);
+    int64_t *size_of = rows.fill() + 1, *start_of = starts.fill();
+    pieces_of(runs, [&, size_of, start_of](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        intptr_t first = p.offsets ? p.offsets[r] : r, count = p.offsets ? p.offsets[r + 1] - first : 1;
+        if (intptr_t later = r + fetched_ahead; later < end && !p.source) {
+          __builtin_prefetch(streams[0].base + p.start[later] * streams[0].unit);
+        }
+        auto *slots = reinterpret_cast<const int64_t *>(streams[size_t(p.source ? p.source[r] : 0)].base);
+        int64_t none[] = {0, 0}, before = *(slots = p.start[r] < 0 ? none : slots + p.start[r]);
+        start_of[r] = before;
+        for (intptr_t k = 0; k < count; k++) {
+          int64_t next = slots[k + 1];
+          size_of[first + k] = next - before;
+          before = next;
+        }
+      }
+    });
+    make_offsets(name_, rows.fill(), rows.count);
+    for (intptr_t r = 0; p.offsets && r <= p.count; r++) {
+      content_offsets.fill()[r] = rows.at[p.offsets[r]];
+    }
+    set_offsets(to.stream, rows);
+    container content;
+    content.places = {starts.data(), p.offsets ? content_offsets.at : rows.at, p.count, p.source};
+    copy_content(from, to, content);
+  }
+
+  // Of each row where it begins, how long it is, and, where it is asked, of which source it is. Empty where `there` is
+  // 0.
+  template <class Read>
+  void read_rows(int s, const container &in, const char *there, Read read, int64_t *start, int64_t *size,
+                 int32_t *source_of) {
+    pieces_of(in, [=, this, &in](intptr_t begin, intptr_t end) {
+      for_items(s, in, begin, end, [=, each = in.each](intptr_t number, const char *at, int32_t source) {
+        bool is_there = at && (!there || there[number / each]);
+        row_extent row = is_there ? read(at, source) : row_extent{-1, 0};
+        start[number] = row.size > 0 || has_no_memory(row) ? row.start : 0;
+        size[number] = row.size;
+        if (source_of) {
+          source_of[number] = source;
+        }
+      });
+    });
+  }
+
+  // That of all sources; none where they differ.
+  slot_kind kind_of_slots(int s) const {
+    slot_kind first = source_.streams()[s].kind;
+    bool same = std::all_of(sources_.begin(), sources_.end(),
+                            [&](const nd::array &source) { return source->streams()[s].kind == first; });
+    return same ? first : slot_kind::none;
   }
 
   void set_offsets(int to, new_offsets &rows) {
@@ -332,7 +392,7 @@ private:
   }
 
   void copy_following_content(const type_part &from, const type_part &to, row_extent all) {
-    neighbour_runs runs(all.start, all.size);
+    short_runs runs(all.start, all.size);
     container content;
     content.places = runs.places();
     content.first = all.start;
@@ -428,35 +488,18 @@ private:
     return follow;
   }
 
-  // Where the elements of all rows begin, if each row's follow those of the row before; else -1.
-  int64_t first_of_neighbours(int slots, const place_buffer &starts, const row_offsets &rows) const {
-    int64_t first = -1;
-    if (sources_.size() > 1 || source_.streams()[slots].step != 1) {
-      return -1;
-    }
-    for (intptr_t r = 0; r < rows.count; r++) {
-      if (rows.length(r) == 0) {
-        continue;
-      }
-      first = first < 0 ? starts[r] - rows.at[r] : first;
-      if (starts[r] - rows.at[r] != first) {
-        return -1;
-      }
-    }
-    return first;
-  }
-
   void copy_chars(int from, int to, const container &in) {
     char *target = allocate(to, in.places.total(), 1);
     pieces_of(in, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t r = begin; r < end; r++) {
-        const char *base = sources_[in.places.source ? size_t(in.places.source[r]) : 0]->streams()[from].address;
-        size_t size = size_t(in.places.offsets[r + 1] - in.places.offsets[r]);
-        if (intptr_t later = r + fetched_ahead; later < end && !in.places.source) {
-          __builtin_prefetch(base + in.places.start[later]);
+      const list_places &p = in.places;
+      for (intptr_t r = begin, next; r < end; r = next) {
+        const char *base = sources_[p.source ? size_t(p.source[r]) : 0]->streams()[from].address;
+        next = p.end_of_neighbours(r, end);
+        if (intptr_t later = r + fetched_ahead; later < end && !p.source) {
+          __builtin_prefetch(base + p.start[later]);
         }
-        if (size) {
-          std::memcpy(target + in.places.offsets[r], base + in.places.start[r], size);
+        if (size_t size = size_t(p.offsets[next] - p.offsets[r])) {
+          std::memcpy(target + p.offsets[r], base + p.start[r], size);
         }
       }
     });
@@ -539,7 +582,7 @@ nd::array gather_whole(const nd::array &a, access_mode access) {
     result->access = access;
   }
   bool list = a.ndim() > 0 && !a->is_var(0);
-  neighbour_runs runs(0, list ? a.size(0) : 1);
+  short_runs runs(0, list ? a.size(0) : 1);
   type_part part{a->type};
   container all;
   all.places = runs.places();

@@ -21,6 +21,22 @@ struct list_places {
   list_places(const place_buffer &places) : start(places.data()), count(places.size()) {} // NOLINT: one each
 
   intptr_t total() const { return offsets ? offsets[count] : count; }
+
+  /// The first run after r, before `end`, that does not go on where r and those after it end. Empty ones are anywhere.
+  intptr_t end_of_neighbours(intptr_t r, intptr_t end) const {
+    const int64_t distance = start[r] - offsets[r];
+    const int32_t list = source ? source[r] : 0;
+    if (offsets[r + 1] == offsets[r]) {
+      return r + 1;
+    }
+    for (r++; r < end; r++) {
+      bool follows = start[r] - offsets[r] == distance && (!source || source[r] == list);
+      if (!follows && offsets[r + 1] > offsets[r]) {
+        break;
+      }
+    }
+    return r;
+  }
 };
 
 /// The elements of the list at these places, which are in it (the caller has checked), as a list. Immutable.

@@ -8,6 +8,7 @@
 //   [[1, 2], [], [3]] at axis 1: offsets 0 2 2 3, list [1, 2, 3]
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -88,6 +89,20 @@ template <class F> void for_rows(const char *name, const row_offsets &rows, F f)
       f(r);
     }
   });
+}
+
+/// Fills begin .. end, four elements at once, so that no branch depends on the length of a short row. What is behind
+/// the end, up to `limit`, is overwritten: the caller goes on there.
+template <class T> void fill_onward(T *begin, T *end, T *limit, T value) {
+  if (limit - begin >= 4) {
+    do {
+      std::fill_n(begin, 4, value);
+      begin += 4;
+    } while (begin < end && limit - begin >= 4);
+  }
+  for (; begin < end; begin++) {
+    *begin = value;
+  }
 }
 
 /// The first row that has another length in `b`; -1 where all are equally long. Both have as many rows.

@@ -1,0 +1,95 @@
+"""Copies of rows and texts in runs: rows that follow each other in memory are copied together, those of other lists, with
+gaps between them, or missing, are not. Against plain lists."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynd import nd
+
+ROWS = st.lists(st.lists(st.integers(-99, 99), max_size=4), max_size=12)
+TEXTS = st.lists(st.lists(st.text("abé", max_size=20), max_size=3), max_size=8)
+DEEP = st.lists(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=3), max_size=8)
+RECORDS = ROWS.map(lambda rows: [[{"x": x, "y": "t" * (x % 5)} for x in row] for row in rows])
+KINDS = [("int64", ROWS), ("string", TEXTS), ("var * int64", DEEP), ("{x: int64, y: string}", RECORDS)]
+
+
+def layouts(rows, element):
+    """The same rows: one after another; with gaps; backwards in memory; as slots of pairs; writable."""
+    kind = f"{len(rows)} * var * {element}"
+    plain = nd.array(rows, type=kind)
+    filler = nd.array([[]] * len(rows), type=kind)
+    between = [row for pair in zip(rows, reversed(rows)) for row in pair]
+    yield plain
+    yield nd.array(between, type=f"{2 * len(rows)} * var * {element}")[::2]
+    yield nd.array(rows[::-1], type=kind)[::-1]
+    yield nd.concat([filler, plain], axis=1)[:, :]
+    yield nd.array(rows, type=kind, access="rw")
+
+
+@pytest.mark.parametrize("element, strategy", KINDS, ids=[element for element, _ in KINDS])
+def test_rows_of_several_lists(element, strategy):
+    @given(strategy, strategy)
+    def check(a, b):
+        for own in layouts(a, element):
+            other = nd.array(b, type=f"{len(b)} * var * {element}")
+            assert nd.concat([own, other, own]).tolist() == a + b + a
+            if len(a) == len(b):
+                assert nd.concat([own, other], axis=1).tolist() == [x + y for x, y in zip(a, b)]
+
+    check()
+
+
+@pytest.mark.parametrize("element, strategy", KINDS, ids=[element for element, _ in KINDS])
+def test_rows_at_places(element, strategy):
+    @given(strategy, st.data())
+    def check(a, data):
+        places = data.draw(st.lists(st.integers(0, len(a) - 1), max_size=12)) if a else []
+        mask = data.draw(st.lists(st.booleans(), min_size=len(a), max_size=len(a)))
+        for own in layouts(a, element):
+            assert own[nd.array(places, type=f"{len(places)} * int64")].tolist() == [a[i] for i in places]
+            assert own[nd.array(mask, type=f"{len(a)} * bool")].tolist() == [row for row, m in zip(a, mask) if m]
+
+    check()
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(0, 3))
+def test_repeat(times, extra):
+    values = np.arange(len(times)) * 10 + extra
+    found = nd.repeat(nd.array(values), nd.array(times, type=f"{len(times)} * int64"))
+    assert found.tolist() == np.repeat(values, times).tolist()
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=11), min_size=1, max_size=9), st.integers(0, 9), st.booleans())
+def test_pad(rows, width, clip):
+    found = nd.pad(nd.array(rows, type=f"{len(rows)} * var * int64"), width, clip=clip)
+    padded = [row + [None] * (width - len(row)) for row in rows]
+    assert found.tolist() == [row[:width] if clip else row for row in padded]
+
+
+def test_lists_whose_rows_would_go_on_in_each_other():
+    """The second row of one list begins at the number where the first row of the other ends, an empty row between."""
+    a = nd.from_offsets(np.array([0, 2, 4]), nd.from_offsets(np.array([0, 1, 2, 3, 4]), np.arange(4)))
+    b = nd.from_offsets(np.array([0, 2, 4]), nd.from_offsets(np.array([0, 1, 2, 3, 4]), np.arange(10, 14)))
+    c = nd.from_offsets(np.array([0, 0, 2]), nd.from_offsets(np.array([0, 0, 5]), np.arange(20, 25)))
+    joined = [x + y + z for x, y, z in zip(a.tolist(), b.tolist(), c.tolist())]
+    assert nd.concat([a, b, c], axis=1).tolist() == joined
+    assert nd.stack([a, b, c], axis=1).tolist() == [list(rows) for rows in zip(a.tolist(), b.tolist(), c.tolist())]
+
+
+def test_many_rows_on_threads(threads):
+    """More rows than one run or piece has, of several lists, numbers and texts."""
+    rng = np.random.default_rng(7)
+    lengths = rng.integers(0, 5, 70_000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    values = rng.integers(0, 1000, offsets[-1])
+    a = nd.from_offsets(offsets, values)
+    rows = [row.tolist() for row in np.split(values, offsets[1:-1])]
+    assert nd.concat([a, a[5:], a[::-1]]).tolist() == rows + rows[5:] + rows[::-1]
+    texts = [f"t{i}" * (i % 4) for i in range(70_000)]
+    mask = rng.random(70_000) < 0.7
+    t = nd.array(texts)
+    assert nd.concat([t, t[::3]]).tolist() == texts + texts[::3]
+    assert t[nd.array(mask)].tolist() == [text for text, m in zip(texts, mask) if m]
+    assert a[nd.array(mask)].tolist() == [row for row, m in zip(rows, mask) if m]
