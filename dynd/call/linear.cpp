@@ -9,6 +9,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/blas.h"
+#include "dynd/call/functions.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/nested.h"
 
@@ -384,6 +385,15 @@ private:
     return {array(copy_values(total.get(), access_mode::immutable, own, error_mode::nocheck)), kept};
   }
 
+  // Both have the same labels: in one pass over both, where a product of matrices would be a call for each element.
+  labelled sum_of_products(const labelled &x, const labelled &y, size_t next) const {
+    axis_list order;
+    for (int label : x.labels) {
+      order.push_back(y.axis_of(label));
+    }
+    return without_others({x.a * transposed(y.a, order), x.labels}, {}, next);
+  }
+
   labelled combined(const labelled &left, const labelled &right, size_t next) const {
     labelled x = without_others(left, right.labels, next), y = without_others(right, left.labels, next);
     axis_list x_batch, y_batch, x_summed, y_summed, x_free, y_free;
@@ -414,6 +424,10 @@ private:
         y_free.push_back(int(d));
         add(y, int(d));
       }
+    }
+    bool exact = common_ != scalar_id::bool_ && common_ != scalar_id::float16; // these are multiplied as others
+    if (x_free.empty() && y_free.empty() && exact) {
+      return sum_of_products(x, y, next);
     }
     std::vector<axis_list> x_groups, y_groups;
     for (size_t i = 0; i < x_batch.size(); i++) {

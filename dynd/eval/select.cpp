@@ -79,6 +79,9 @@ nd::array index_expression::rest_of(const nd::array &taken, int inside) const {
 
 nd::array selected::take(const char *name) const {
   nd::array list = list_of(base, axis);
+  if (rows_alike > 1) {
+    return assemble(like, keep, dims, take_of_each_row(name, list, rows_alike, start));
+  }
   list_places places = start;
   return assemble(like, keep, dims,
                   may_be_missing ? gather_or_missing(name, list, places) : gather(name, list, places));
@@ -167,7 +170,8 @@ public:
     }
   }
 
-  selected run() {
+  // `copies`: the elements are copied, and where the places in all rows are those in the first one, these are enough.
+  selected run(bool copies) {
     broadcast();
     int last = axis_ + int(arrays_.size()) - 1;
     selected s;
@@ -186,12 +190,14 @@ public:
     if (takes_index_itself(s, outer, count)) {
       return s;
     }
-    s.start = place_buffer(all);
     bool repeats = outer > 1 && count > 0 && !has_rows(s.base, axis_, last);
+    bool alike = repeats && copies && !s.may_be_missing && are_dense_numbers(list_of(s.base, last));
+    s.rows_alike = alike ? outer : 1;
+    s.start = place_buffer(alike ? count : all);
     for (size_t k = 0; k < arrays_.size(); k++) {
       step(s, int(k), repeats ? 1 : outer, count);
     }
-    if (repeats) {
+    if (repeats && !alike) {
       repeat_places(s, outer, count);
     }
     return s;
@@ -267,11 +273,38 @@ private:
             kind.option ? streams[0].address : nullptr};
   }
 
+  // One axis further inside, of one size, where no number is missing so far.
+  void step_over_size(selected &s, int k, intptr_t outer, intptr_t count) {
+    const int64_t *index = index_[size_t(k)].at;
+    const int64_t size = s.base.size(axis_ + k);
+    in_pieces("index", outer * count, [=, place = s.start.fill(), this](intptr_t begin, intptr_t end) {
+      bool out = false;
+      for (intptr_t at = begin, n; at < end; at += n) {
+        intptr_t row = at / count, i = at - row * count;
+        n = std::min(count - i, end - at);
+        for (intptr_t j = 0; j < n; j++) {
+          int64_t wanted = index[i + j], positive = wanted + (wanted < 0 ? size : 0);
+          out |= uint64_t(positive) >= uint64_t(size);
+          place[at + j] = (k ? place[at + j] : row) * size + positive;
+        }
+      }
+      if (out) {
+        auto is_out = [=](int64_t wanted) { return wanted < -size || wanted >= size; };
+        fail(error_kind::index,
+             nd::out_of_bounds_text(*std::find_if(index, index + count, is_out), shown_axis_ + k, "", size));
+      }
+    });
+  }
+
   // One axis further inside: the places so far are rows of it.
   void step(selected &s, int k, intptr_t outer, intptr_t count) {
     int axis = axis_ + k;
     const axis_index &index = index_[size_t(k)];
     bool rows = s.base->is_var(axis);
+    auto missing = [](const axis_index &own) { return own.there != nullptr; };
+    if (!rows && std::none_of(index_.begin(), index_.begin() + k + 1, missing)) {
+      return step_over_size(s, k, outer, count);
+    }
     row_offsets offsets = rows ? rows_at(s.base, axis) : row_offsets();
     intptr_t one_size = s.base.size(axis);
     int shown = shown_axis_ + k;
@@ -282,8 +315,7 @@ private:
         bool there = outside >= 0 && (!index.there || index.there[i]);
         int64_t wanted = index.at[i], place = -1;
         if (there) {
-          intptr_t size = rows ? offsets.length(outside) : one_size;
-          intptr_t positive = wanted < 0 ? wanted + size : wanted;
+          intptr_t size = rows ? offsets.length(outside) : one_size, positive = wanted < 0 ? wanted + size : wanted;
           if (positive < 0 || positive >= size) {
             fail(error_kind::index,
                  nd::out_of_bounds_text(wanted, shown, rows ? row_name(s.base, axis, outside) : "", size));
@@ -418,7 +450,7 @@ nd::array take_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_index:
     return places_of_rows(base, only, e.axis()).take("index");
   default:
-    return point_selection(base, e).run().take("index");
+    return point_selection(base, e).run(true).take("index");
   }
 }
 
@@ -447,12 +479,12 @@ selected find_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_index:
     return places_of_rows(base, only, e.axis());
   default:
-    return point_selection(base, e).run();
+    return point_selection(base, e).run(false);
   }
 }
 
 nd::array select_points(const char *name, const nd::array &a, int axis, std::span<const nd::array> indices) {
-  return point_selection(a, axis, axis, indices).run().take(name);
+  return point_selection(a, axis, axis, indices).run(true).take(name);
 }
 
 namespace {
@@ -495,44 +527,6 @@ nd::array select_inside(const nd::array &a, std::span<const selector> selectors,
   rest.push_back({nd::index::number(0), {}});
   rest.insert(rest.end(), selectors.begin() + intptr_t(number) + 1, selectors.end());
   return select(select(a, first), rest);
-}
-
-// ---- the direct step ------------------------------------------------------------------------------------------------
-
-template <class Index> bool copy_points(const array_block &from, const array_block &index, array_block &to) {
-  return with_word(from.item_size(), [&](auto word) {
-    using T = decltype(word);
-    const char *numbers = index.values().address, *values = from.values().address;
-    for (intptr_t i = 0; i < index.count; i++) {
-      Index number;
-      std::memcpy(&number, numbers + i * intptr_t(sizeof(Index)), sizeof(Index));
-      intptr_t place = number < 0 ? intptr_t(number) + from.count : intptr_t(number);
-      if (place < 0 || place >= from.count) {
-        return false;
-      }
-      std::memcpy(to.values().address + i * intptr_t(sizeof(T)), values + place * intptr_t(sizeof(T)), sizeof(T));
-    }
-    return true;
-  });
-}
-
-// A few numbers of one axis by one index, without the steps of take_selected. Nothing where they are of another kind,
-// or where a number is out of bounds: then those steps say which.
-nd::array direct_points(const nd::array &a, std::span<const selector> selectors) {
-  constexpr intptr_t most = 512; // beyond it, what this saves is not seen
-  if (selectors.size() != 1 || !selectors[0].array || !may_be_direct(thread_settings())) {
-    return {};
-  }
-  const nd::array &index = selectors[0].array;
-  auto is_list = [](const nd::array &x) { return x.ndim() == 1 && x->has_scalars() && is_dense_and_ready(x.get()); };
-  if (!is_list(a) || !is_list(index) || index->count > most || a->type->kind != type_kind::strided_dim) {
-    return {};
-  }
-  auto *copy = index->scalar() == scalar_id::int64   ? copy_points<int64_t>
-               : index->scalar() == scalar_id::int32 ? copy_points<int32_t>
-                                                     : nullptr;
-  nd::array taken(copy ? new_dense(a->type, index->size()) : ref<array_block>());
-  return copy && copy(*a.get(), *index.get(), *taken.get()) ? taken : nd::array();
 }
 
 } // namespace

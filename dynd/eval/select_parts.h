@@ -59,6 +59,7 @@ struct selected {
   int keep = 0;
   std::vector<new_dim> dims; ///< after these
   place_buffer start;
+  intptr_t rows_alike = 1; ///< above 1: the places are those in the first of so many rows, and in the others likewise
   bool may_be_missing = false;
 
   nd::array take(const char *name) const;
@@ -70,5 +71,16 @@ selected places_in_rows(const char *name, const nd::array &a, const nd::array &i
 selected find_selected(const nd::array &base, const index_expression &e);
 /// The same as a copy.
 nd::array take_selected(const nd::array &base, const index_expression &e);
+
+// ---- numbers, without the general gather (select_numbers.cpp)
+// --------------------------------------------------------
+
+/// A list of numbers that follow each other.
+bool are_dense_numbers(const nd::array &list);
+/// The numbers at these places of each of so many rows, which the list is cut into.
+nd::array take_of_each_row(const char *name, const nd::array &list, intptr_t rows, const place_buffer &places);
+/// A few numbers of one axis by one index, without the steps of take_selected. Nothing where they are of another kind,
+/// or where a number is out of bounds: then those steps say which.
+nd::array direct_points(const nd::array &a, std::span<const selector> selectors);
 
 } // namespace dynd

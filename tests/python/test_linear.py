@@ -226,3 +226,18 @@ def test_a_product_with_another_object_is_left_to_it():
         a @ object()
     with pytest.raises(TypeError, match="unsupported operand type"):
         object() @ a
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "int64", "int8", "uint16"])
+@pytest.mark.parametrize("text", ["ij,ij->i", "ij,ji->j", "ij,ij->", "ij,ij->ij", "i,i->", "ij,ij,ij->j", "ii,ii->i"])
+def test_einsum_of_operands_with_the_same_labels(text, dtype):
+    """Products that are summed in one pass: integers wrap as in NumPy."""
+    rng = np.random.default_rng(3)
+    operands = [rng.integers(-100, 100, (7,) * len(labels)).astype(dtype) for labels in text.split("->")[0].split(",")]
+    if dtype == "float16":
+        operands = [(x % 4).astype(dtype) for x in operands]
+    with np.errstate(over="ignore"):
+        expected = np.einsum(text, *operands)
+    found = nd.einsum(text, *map(nd.array, operands))
+    assert np.asarray(found).dtype == expected.dtype
+    assert np.array_equal(np.asarray(found), expected)

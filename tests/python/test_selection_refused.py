@@ -105,3 +105,17 @@ def test_unsigned_indices_beyond_int64_are_out_of_bounds():
     for name, call in [("unflatten", lambda: nd.unflatten([1], big)), ("repeat", lambda: nd.repeat([1], big))]:
         with pytest.raises(OverflowError, match=f"^{name}: .*18446744073709551615"):
             call()
+
+
+def test_the_first_index_out_of_bounds_is_named_among_many(threads):
+    a = nd.array(np.arange(12.0).reshape(3, 4))
+    first, second = np.zeros(200_000, int), np.zeros(200_000, int)
+    first[[150_000, 190_000]] = 3, 5
+    second[[70_000, 199_999]] = -5, 4
+    good = nd.array(np.zeros(200_000, int))
+    with pytest.raises(IndexError, match=r"index 3 is out of bounds for axis 0 with size 3"):
+        a[nd.array(first), good]
+    with pytest.raises(IndexError, match=r"index -5 is out of bounds for axis 1 with size 4"):
+        a[good, nd.array(second)]
+    with pytest.raises(IndexError, match=r"index -5 is out of bounds for axis 1 with size 4"):
+        a[:, nd.array(second)]
