@@ -173,6 +173,7 @@ public:
     for (size_t o = 0; o < reduced.size(); o++) {
       from_[o][0] = find_source(reduced[o].reg);
       from_[o][1] = find_source(reduced[o].other);
+      most_lanes_ = std::max(most_lanes_, size_t(64) >> reduced[o].log2);
     }
   }
 
@@ -261,10 +262,12 @@ private:
     return dynd_ok;
   }
 
-  // A block, or what divides it and fits into scratch.
+  // A block, or what divides it and fits into scratch. Of rows that follow each other no more than a batch has, or than
+  // all lanes take: memory is read while they are computed, and waits while they are reduced.
   size_t rows_at_once(size_t width) const {
     size_t fit = computed_rows * (computed_columns + column_line) / width;
-    return in_place_ ? batch : rows_follow_ ? std::bit_floor(std::min(batch, fit)) : computed_rows;
+    size_t wanted = std::max(reduce_batch / width, most_lanes_);
+    return in_place_ ? batch : rows_follow_ ? std::bit_floor(std::min({batch, fit, wanted})) : computed_rows;
   }
 
   char *result_at(const reduced_output &o, size_t j) const {
@@ -337,14 +340,15 @@ private:
     }
   }
 
-  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it.
+  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it, unless they
+  // follow each other.
   void advance(size_t n) {
     for (size_t m = 0; m < nmoves_; m++) {
       char *&at = reg_[move_[m].reg];
       at += move_[m].stride;
       size_t bytes = n << move_[m].log2;
       const char *later = at + intptr_t(std::max<size_t>(8192 / bytes, 1) - 1) * move_[m].stride;
-      for (size_t line = 0; line < bytes && m < nfetched_; line += 64) {
+      for (size_t line = 0; line < bytes && m < nfetched_ && !rows_follow_; line += 64) {
         __builtin_prefetch(later + line, 0, 2); // to the L2
       }
     }
@@ -355,6 +359,7 @@ private:
   const intptr_t *stride_;
   dynd_frame *frame_;
   bool in_place_ = true, rows_follow_;
+  size_t most_lanes_ = 1;
   column_source from_[max_reductions][2]; // of the register and of the other one, if there is one
   struct {
     uint8_t reg, log2;
