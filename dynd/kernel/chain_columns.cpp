@@ -36,19 +36,22 @@ public:
   // The elements i .. i + rows of all columns; they are in one block.
   void add(size_t i, const column_rows &x, size_t rows, bool in_cache) {
     size_t first = has_blocks() ? i % batch : i;
+    bool ends = has_blocks() && (i + rows) % batch == 0;
+    size_t joins = ends ? joins_of_block() : 0;
     if (packed_) {
       size_t whole = rows / lanes_ * lanes_, rest = rows - whole;
       column_rows wide = {x.x, x.y, x.stride * intptr_t(lanes_), x.other_stride * intptr_t(lanes_)};
-      add_rows(wide, 1, first / lanes_, whole / lanes_, lanes_ * width_, in_cache);
+      add_rows(wide, 1, first / lanes_, whole / lanes_, lanes_ * width_, joins, in_cache);
       wide.x += x.stride * intptr_t(whole);
       wide.y += x.y ? x.other_stride * intptr_t(whole) : 0;
-      add_rows(wide, 1, (first + whole) / lanes_, rest != 0, rest * width_, in_cache);
+      add_rows(wide, 1, (first + whole) / lanes_, rest != 0, rest * width_, 0, in_cache);
     } else {
-      add_rows(x, lanes_, first, rows, width_, in_cache);
+      add_rows(x, lanes_, first, rows, width_, joins, in_cache);
     }
     used_[depth_] = std::min(lanes_, first + rows);
-    if (has_blocks() && (i + rows) % batch == 0) {
-      end_blocks(1);
+    if (ends) {
+      depth_ -= int(joins);
+      weight_[depth_++] = size_t(1) << joins;
     }
   }
   // Some following blocks at once: few columns that are read as one long row.
@@ -59,7 +62,10 @@ public:
   void add_node(const char *x, size_t blocks) {
     reduced_->functions->few.columns[width_](lane(depth_, 0), x, blocks);
     used_[depth_] = lanes_;
-    end_blocks(blocks);
+    weight_[depth_++] = blocks;
+    while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
+      merge();
+    }
   }
   // The folded columns, or the positions.
   const char *finish(size_t rows) {
@@ -110,27 +116,28 @@ private:
     size_t row = (columns_at_once << reduced_->log2) + column_line;
     return scratch_ + size_t(level) * lanes_ * row + l * (packed_ ? width_ << reduced_->log2 : row);
   }
-  void add_rows(const column_rows &x, size_t count, size_t first, size_t rows, size_t width, bool in_cache) {
-    char *to = lane(depth_, 0);
-    intptr_t lane_stride = lane(0, 1) - lane(0, 0);
+  void add_rows(const column_rows &x, size_t count, size_t first, size_t rows, size_t width, size_t joins,
+                bool in_cache) {
+    column_lanes to = {lane(depth_, 0), lane(0, 1) - lane(0, 0), count, joins, lane(1, 0) - lane(0, 0)};
     if (rows == 0) {
       return;
     }
     if (x.y) {
-      reduced_->functions->products.columns(to, lane_stride, count, x.x, x.stride, x.y, x.other_stride, first, rows,
-                                            width);
+      reduced_->functions->products.columns(to, x.x, x.stride, x.y, x.other_stride, first, rows, width);
     } else {
-      reduced_->functions->columns(to, lane_stride, count, x.x, x.stride, first, rows, width, in_cache);
+      reduced_->functions->columns(to, x.x, x.stride, first, rows, width, in_cache);
     }
   }
   void combine(char *to, const char *a, const char *b, size_t n) {
     reduced_->functions->combine(to, a, b, ((n << reduced_->log2) + 63) / 64);
   }
-  void end_blocks(size_t blocks) {
-    weight_[depth_++] = blocks;
-    while (depth_ > 1 && weight_[depth_ - 1] == weight_[depth_ - 2]) {
-      merge();
+  // How many nodes the block joins that comes next, as in a binary counter.
+  size_t joins_of_block() const {
+    size_t joins = 0;
+    while (int(joins) < depth_ && weight_[depth_ - 1 - int(joins)] == size_t(1) << joins) {
+      joins++;
     }
+    return joins;
   }
   void merge() {
     int upper = --depth_;
@@ -166,6 +173,7 @@ public:
     for (size_t o = 0; o < reduced.size(); o++) {
       from_[o][0] = find_source(reduced[o].reg);
       from_[o][1] = find_source(reduced[o].other);
+      most_lanes_ = std::max(most_lanes_, size_t(64) >> reduced[o].log2);
     }
   }
 
@@ -254,10 +262,12 @@ private:
     return dynd_ok;
   }
 
-  // A block, or what divides it and fits into scratch.
+  // A block, or what divides it and fits into scratch. Of rows that follow each other no more than a batch has, or than
+  // all lanes take: memory is read while they are computed, and waits while they are reduced.
   size_t rows_at_once(size_t width) const {
     size_t fit = computed_rows * (computed_columns + column_line) / width;
-    return in_place_ ? batch : rows_follow_ ? std::bit_floor(std::min(batch, fit)) : computed_rows;
+    size_t wanted = std::max(reduce_batch / width, most_lanes_);
+    return in_place_ ? batch : rows_follow_ ? std::bit_floor(std::min({batch, fit, wanted})) : computed_rows;
   }
 
   char *result_at(const reduced_output &o, size_t j) const {
@@ -330,14 +340,15 @@ private:
     }
   }
 
-  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it.
+  // The next n elements. What comes 8 KB later is prefetched: the rows are too short for the CPU to do it, unless they
+  // follow each other.
   void advance(size_t n) {
     for (size_t m = 0; m < nmoves_; m++) {
       char *&at = reg_[move_[m].reg];
       at += move_[m].stride;
       size_t bytes = n << move_[m].log2;
       const char *later = at + intptr_t(std::max<size_t>(8192 / bytes, 1) - 1) * move_[m].stride;
-      for (size_t line = 0; line < bytes && m < nfetched_; line += 64) {
+      for (size_t line = 0; line < bytes && m < nfetched_ && !rows_follow_; line += 64) {
         __builtin_prefetch(later + line, 0, 2); // to the L2
       }
     }
@@ -348,6 +359,7 @@ private:
   const intptr_t *stride_;
   dynd_frame *frame_;
   bool in_place_ = true, rows_follow_;
+  size_t most_lanes_ = 1;
   column_source from_[max_reductions][2]; // of the register and of the other one, if there is one
   struct {
     uint8_t reg, log2;

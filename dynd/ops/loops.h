@@ -43,6 +43,17 @@ struct few_functions {
   void (*turned[most + 1])(char *lanes, const char *x, intptr_t stride, size_t blocks);
 };
 
+/// Lanes of columns side by side: lane l of column j is at `at` + l * stride + j * itemsize; a lane is whole vectors of
+/// 64 bytes. With their last elements they join those of `joins` nodes before, `level` bytes apart: the last one first,
+/// and where the first one is, the result is.
+struct column_lanes {
+  char *at;
+  intptr_t stride;
+  size_t count;
+  size_t joins;
+  intptr_t level;
+};
+
 /// The elements of one logical row go to lanes: with L = 64 / sizeof(T) lanes and blocks of 64 elements, element i goes
 /// to lane i mod L of block i / 64; a lane adds its elements in rising i, starting with the first; lanes without an
 /// element hold the identity. Blocks combine lane by lane, pairwise: push each block's lanes on a stack and, as in a
@@ -66,10 +77,9 @@ struct reduce_functions {
   /// The same for rows >= 1 rows of one length >= 1, `stride` bytes apart.
   void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, intptr_t stride, size_t length, size_t rows);
   /// Columns side by side: element i of column j, at x + i * stride + j * itemsize, joins lane (first + i) % count of
-  /// the column, at lanes + lane * lane_stride + j * itemsize, and is its first element where first + i < count. Lanes
-  /// are 64-byte vectors long. `in_cache` says where x is.
-  void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, size_t first,
-                  size_t rows, size_t width, bool in_cache);
+  /// the column, and is its first element where first + i < count. `in_cache` says where x is.
+  void (*columns)(const column_lanes &lanes, const char *x, intptr_t stride, size_t first, size_t rows, size_t width,
+                  bool in_cache);
   /// Whether the result depends on the order of the elements: sums of floating-point numbers do.
   bool in_order;
   /// The result is the position of an element within its row, an int64. The 64 bytes of lanes are then the element, its
@@ -85,8 +95,8 @@ struct reduce_functions {
                      intptr_t ahead);
     void (*rows_fixed)(char *dst, intptr_t dst_stride, const void *x, intptr_t stride, const void *y,
                        intptr_t other_stride, size_t length, size_t rows);
-    void (*columns)(char *lanes, intptr_t lane_stride, size_t count, const char *x, intptr_t stride, const char *y,
-                    intptr_t other_stride, size_t first, size_t rows, size_t width);
+    void (*columns)(const column_lanes &lanes, const char *x, intptr_t stride, const char *y, intptr_t other_stride,
+                    size_t first, size_t rows, size_t width);
   } products = {};
   /// x[i] where the byte valid[i] is true, else what no elements give. Of sums, where y is not null: its product with
   /// y[i].

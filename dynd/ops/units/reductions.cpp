@@ -8,6 +8,8 @@
 
 #include "dynd/ops/isa_rows_reduce.inc"
 
+#include "dynd/ops/isa_columns_reduce.inc"
+
 #include "dynd/ops/isa_index_reduce.inc"
 
 #include "dynd/ops/isa_strip_reduce.inc"

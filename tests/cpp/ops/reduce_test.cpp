@@ -380,24 +380,27 @@ TEST(Reduce, ValidElementsAndProducts) {
   });
 }
 
+// The lanes of products, which join up to two nodes before them, and those of elements, combined afterwards.
 TEST(Reduce, ColumnsOfProducts) {
   for_each_sum_of_terms([]<class T>(tag<T>, const reduce_functions &functions, scalar_id type) {
     std::mt19937_64 random(16);
-    constexpr size_t count = 64 / sizeof(T);
+    constexpr size_t count = 64 / sizeof(T), node = count * 64;
+    auto bytes = [](T *p) { return reinterpret_cast<char *>(p); };
     for (size_t width = 1; width <= 40; ++width) {
-      size_t rows = random() % 64 + 1;
+      size_t rows = width % 4 == 0 ? 64 : random() % 64 + 1, joins = random() % 3;
       std::vector<T> x = reduction_values<T>(random, type, rows * width, width);
       std::vector<T> y = reduction_values<T>(random, type, rows * width, 2), products = products_of(x, y);
-      std::vector<T> lanes(count * 64), expected(count * 64);
-      auto stride = intptr_t(width * sizeof(T)), lane = intptr_t(64 * sizeof(T));
-      auto *got = reinterpret_cast<char *>(lanes.data()), *wanted = reinterpret_cast<char *>(expected.data());
-      functions.products.columns(got, lane, count, reinterpret_cast<char *>(x.data()), stride,
-                                 reinterpret_cast<char *>(y.data()), stride, 0, rows, width);
-      functions.columns(wanted, lane, count, reinterpret_cast<char *>(products.data()), stride, 0, rows, width, false);
-      for (size_t l = 0; l < std::min(rows, count); ++l) {
-        for (size_t j = 0; j < width; ++j) {
-          ASSERT_TRUE(same_bits(lanes[l * 64 + j], expected[l * 64 + j])) << "lane " << l << ", column " << j;
-        }
+      std::vector<T> got = reduction_values<T>(random, type, 3 * node, 3), wanted = got;
+      auto stride = intptr_t(width * sizeof(T)), lane = intptr_t(64 * sizeof(T)), level = intptr_t(node * sizeof(T));
+      functions.products.columns({bytes(&got[joins * node]), lane, count, joins, level}, bytes(x.data()), stride,
+                                 bytes(y.data()), stride, 0, rows, width);
+      functions.columns({bytes(&wanted[joins * node]), lane, count, 0, 0}, bytes(products.data()), stride, 0, rows,
+                        width, false);
+      for (size_t k = joins; k > 0; --k) {
+        functions.combine(&wanted[(k - 1) * node], &wanted[(k - 1) * node], &wanted[k * node], 64);
+      }
+      for (size_t i = 0; i < std::min(rows, count) * 64; ++i) {
+        ASSERT_TRUE(i % 64 >= width || same_bits(got[i], wanted[i])) << "lane " << i / 64 << ", column " << i % 64;
       }
     }
   });
@@ -575,8 +578,8 @@ TEST(Reduce, PositionsInManyRowsAndColumns) {
       alignas(64) char lanes[2][4096];
       for (size_t first = 0, n; first < rows; first += n) { // the same memory as columns
         n = std::min<size_t>(rows - first, 7);
-        functions.columns(lanes[0], 4096, 2, memory.at_end() + first * length * sizeof(T), intptr_t(length * sizeof(T)),
-                          first, n, length, false);
+        functions.columns({lanes[0], 4096, 2, 0, 0}, memory.at_end() + first * length * sizeof(T),
+                          intptr_t(length * sizeof(T)), first, n, length, false);
       }
       for (size_t j = 0; j < length; ++j) {
         std::vector<T> column;
