@@ -102,11 +102,16 @@ private:
                                  [&](const moving_place &place) { return place.room == at[o].streams(); });
         own = {at[o].address(), moves ? block.strides(stream)[axis_of(o, outside)] : 0, block.streams()[stream].kind,
                0};
+        bool follow = own.kind != slot_kind::pairs64 && own.step == slot_size(own.kind);
+        int64_t length = follow ? length_of_rows({own.slot, own.kind, count}) : -1;
+        own = length >= 0 ? operand_rows{nullptr, 0, slot_kind::none, length} : own;
       }
     }
     bool var = shape_.is_var(last_), fits = true;
     std::vector<int64_t> *own = var ? &offsets[size_t(shape_.slot_index[last_])] : nullptr;
-    for (int64_t i = 0; i < count && fits; i++) {
+    // Beside an axis of one size, rows of one length usually have that: one comparison for all.
+    bool alike = !var && std::none_of(rows.begin(), rows.end(), [](const operand_rows &row) { return row.slot; });
+    for (int64_t i = 0, different = alike ? std::min<int64_t>(count, 1) : count; i < different && fits; i++) {
       walk_.step(operation_);
       int64_t length = var ? 1 : shape_.size[last_];
       for (operand_rows &row : rows) {

@@ -238,10 +238,10 @@ public:
   panel_walk(const chain_kernel *k, panel_shape shape, size_t rows, size_t width, dynd_frame *frame)
       : k_(k), shape_(shape), rows_(rows), width_(width), frame_(frame), panel_(frame->scratch + k->panels) {}
 
-  // `corner` gives the panel's first element of each operand.
-  template <class Corner> int run(const intptr_t *stride, Corner corner) {
+  // `corner` gives the panel's first element of each operand, `next` that of the panel after it.
+  template <class Corner> int run(const intptr_t *stride, Corner corner, Corner next) {
     for (const port &p : k_->all_ports()) {
-      add(p, corner(p), stride[p.where.stream]);
+      add(p, corner(p), next(p), stride[p.where.stream]);
     }
     char *reg[256];
     bool in_place = k_->whole_calls && are_in_place(k_, at_, along_, reg); // nothing to prepare: rows are short
@@ -250,8 +250,11 @@ public:
     }
     size_t ahead = k_->panel_ahead ? panel_ahead_bytes / (size_t(shape_.columns) << k_->outputs()[0].log2) : rows_;
     for (size_t i = 0; i < rows_; i++) {
-      if (i + ahead < rows_) {
+      if (i + ahead < rows_) { // first: what is asked for later waits longer
         ask_for_row(ahead);
+      }
+      if (k_->panel_ahead) {
+        ask_for_next(i);
       }
       int status = in_place ? run_steps(k_, reg, width_, frame_) : flat_strided(at_, along_, width_, &k_->base, frame_);
       if (status) {
@@ -266,7 +269,7 @@ public:
   }
 
 private:
-  void add(const port &p, char *corner, intptr_t stride) {
+  void add(const port &p, char *corner, char *next, intptr_t stride) {
     int s = p.where.stream;
     at_[s] = corner;
     along_[s] = p.where.axis_stride;
@@ -277,6 +280,8 @@ private:
       at_[s] = panel_;
       along_[s] = intptr_t(1) << p.log2;
       panel_ += shape_.rows * step_[s];
+      next_[nfetched_] = next;
+      fetched_[nfetched_++] = &p;
     } else if (&p >= k_->sources().data() && is_contiguous(p, along_[s])) {
       beside_[nbeside_++] = &p;
     }
@@ -290,6 +295,17 @@ private:
     }
   }
 
+  // The sources of the next panel are asked for while the rows of this one run, as many lines of them by each:
+  // otherwise memory would bring them while nothing is written, and nothing else while they come.
+  [[gnu::always_inline]] void ask_for_next(size_t row) const {
+    size_t end = (row + 1) * shape_.columns / rows_;
+    for (int i = 0; i < nfetched_; i++) {
+      for (size_t line = row * shape_.columns / rows_; line < end; line++) {
+        prefetch<2>(next_[i] + intptr_t(line) * fetched_[i]->where.axis_stride, 0, rows_ << fetched_[i]->log2);
+      }
+    }
+  }
+
   const chain_kernel *k_;
   panel_shape shape_;
   size_t rows_, width_;
@@ -297,8 +313,9 @@ private:
   char *panel_; // where the next one is
   char *at_[max_call_streams];
   intptr_t along_[max_call_streams], step_[max_call_streams];
-  const port *beside_[max_registers];
-  int nbeside_ = 0;
+  const port *beside_[max_registers], *fetched_[max_registers];
+  const char *next_[max_registers]; // of each fetched one
+  int nbeside_ = 0, nfetched_ = 0;
 };
 
 } // namespace
@@ -317,10 +334,15 @@ int panel_strided(char *const *stream, const intptr_t *stride, size_t count, con
   for (size_t i = 0; i < count; i += shape.rows) {
     size_t rows = std::min<size_t>(shape.rows, count - i);
     for (size_t j = 0; j < columns; j += shape.columns) {
+      auto corner_at = [=](size_t row, size_t column) {
+        return [=](const port &p) {
+          int s = p.where.stream;
+          return stream[s] + intptr_t(row) * stride[s] + intptr_t(column) * p.where.axis_stride;
+        };
+      };
+      bool more = j + shape.columns < columns; // after the last panel of all, some other memory is asked for
       panel_walk walk(k, shape, rows, std::min<size_t>(shape.columns, columns - j), frame);
-      int status = walk.run(stride, [&](const port &p) {
-        return stream[p.where.stream] + intptr_t(i) * stride[p.where.stream] + intptr_t(j) * p.where.axis_stride;
-      });
+      int status = walk.run(stride, corner_at(i, j), more ? corner_at(i, j + shape.columns) : corner_at(i + rows, 0));
       if (status) {
         return status;
       }

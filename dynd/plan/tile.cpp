@@ -50,10 +50,11 @@ pairing choose_pairing(const nest &n, const intptr_t *item_size) {
 } // namespace
 
 panel_shape far_panel(int dst_log2, size_t fetched_bytes) {
-  constexpr size_t bytes = size_t(1) << 18;
-  size_t columns = 512 >> dst_log2;
-  size_t fit = std::bit_floor(bytes / (columns * std::max<size_t>(fetched_bytes, 1)));
-  size_t rows = std::clamp(fit, size_t(panel_unit), size_t(512));
+  constexpr size_t bytes = size_t(1) << 18, least = size_t(panel_unit);
+  fetched_bytes = std::max<size_t>(fetched_bytes, 1);
+  size_t square = 512 >> (dst_log2 / 2); // of one operand like the destination, or twice as long as wide
+  size_t columns = std::clamp(std::bit_floor(bytes / (least * fetched_bytes)), least, square);
+  size_t rows = std::clamp(std::bit_floor(bytes / (columns * fetched_bytes)), least, size_t(512));
   return {uint16_t(rows), uint16_t(columns)};
 }
 

@@ -28,10 +28,10 @@ struct panel_shape {
 /// What is in the cache: 64 rows use up whole cache lines of the source even for items of one byte; 256 columns are
 /// long calls for the leaf; and 64 * 256 items of eight bytes, 128 KB, stay in the L2 cache.
 inline constexpr panel_shape near_panel = {64, 256};
-/// What is in memory is read in the order of the source, 4 KB of some of its rows for items of eight bytes, and written
-/// 512 bytes of a row at once, in panels of some 256 KB (fetched_bytes: an element of each operand that is transposed,
-/// added up). Where the rows of the destination do not begin in a line alike, each such piece has two lines that are
-/// not whole: `wider` is better.
+/// What is in memory goes through panels of some 256 KB (fetched_bytes: an element of each operand that is transposed,
+/// added up) that are as square as powers of two allow: 1 KB of a row of the source and 2 KB of one of the destination
+/// at once for items of eight bytes. Where the rows of the destination do not begin in a line alike, each such piece
+/// has two lines that are not whole: `wider` is better.
 panel_shape far_panel(int dst_log2, size_t fetched_bytes);
 /// Pieces that are cut from the rows of panels have whole lines of the source: a multiple of this.
 inline constexpr intptr_t panel_unit = 64;

@@ -183,7 +183,7 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
   return wrap(without_owner(nd::at(a, i), a));
 }
 
-// a[i:j] of a one-dimensional array; null if it is not that.
+// a[i:j:k] of a one-dimensional array; null if it is not that.
 PyObject *slice_of(const nd::array &a, PyObject *key) {
   array_block *block = a.get();
   if (block->ndim != 1 || block->nstreams != 1 || !block->has_scalars() || !block->is_ready()) {
@@ -194,11 +194,12 @@ PyObject *slice_of(const nd::array &a, PyObject *key) {
     throw nb::python_error();
   }
   Py_ssize_t count = PySlice_AdjustIndices(block->size()[0], &start, &stop, step);
-  if (step != 1 || block->type->kind == type_kind::fixed_dim) {
+  if (block->type->kind == type_kind::fixed_dim) {
     return nullptr;
   }
   size_t bytes = size_t(count) * block->item_size();
-  if (block->access == access_mode::immutable && (block->flags & flag_dense) && bytes <= 64 && bytes % 8 == 0) {
+  bool copied = step == 1 && block->access == access_mode::immutable && (block->flags & flag_dense);
+  if (copied && bytes <= 64 && bytes % 8 == 0) {
     // A copy of a few elements is cheaper than counting one more owner.
     intptr_t size = count;
     ref<array_block> part = new_dense(block->type, &size);
@@ -208,12 +209,13 @@ PyObject *slice_of(const nd::array &a, PyObject *key) {
     }
     return wrap(std::move(part));
   }
-  ref<array_block> view = new_block(block->type, block->access, block->flags);
-  view->size()[0] = view->count = count;
-  intptr_t stride = view->value_strides()[0] = block->value_strides()[0];
-  counted *owner = block->values().owner ? block->values().owner : block;
-  retain(owner);
-  view->values() = {block->values().address + start * stride, owner, slot_kind::none};
+  ref<array_block> view = new_block(block->type, block->access, block->flags & ~flag_dense);
+  intptr_t stride = block->value_strides()[0];
+  view->size()[0] = count;
+  view->value_strides()[0] = count > 1 ? stride * step : stride; // of one element, any step
+  view->values() = shared_stream(*block, 0);
+  view->values().address += count > 0 ? start * stride : 0;
+  note_density(*view);
   return wrap(std::move(view));
 }
 
