@@ -9,8 +9,8 @@ namespace {
 const floors::loop *find(int64_t index) {
   for (floors::loop_list list :
        {floors::strided_loops(), floors::ragged_loops(), floors::copy_loops(), floors::element_loops(),
-        floors::reduction_loops(), floors::row_loops(), floors::plane_loops(), floors::selection_loops(),
-        floors::task_loops(), floors::order_loops(), floors::group_loops()}) {
+        floors::reduction_loops(), floors::row_loops(), floors::plane_loops(), floors::ordered_loops(),
+        floors::selection_loops(), floors::task_loops(), floors::order_loops(), floors::group_loops()}) {
     int64_t count = list.end - list.begin;
     if (index < count) {
       return list.begin + index;

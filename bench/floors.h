@@ -36,6 +36,7 @@ loop_list copy_loops();
 loop_list element_loops();
 loop_list reduction_loops();
 loop_list plane_loops();
+loop_list ordered_loops();
 loop_list row_loops();
 loop_list selection_loops();
 loop_list task_loops();

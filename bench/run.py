@@ -110,7 +110,10 @@ class Bench:
         measured += self.bases(row, names.get("ours"))
 
         for family, name in self.families(row):
-            loop, is_right = self.fastest_loop(family, name, row, operands, expected)
+            want, tolerance = expected, 1e-12 if row.sums else 0
+            if family.endswith("in order") and "ours" in names:  # the same bits
+                want, tolerance = np.asarray(eval(expressions["ours"], names["ours"])).reshape(-1), 0
+            loop, is_right = self.fastest_loop(family, name, operands, want, tolerance)
             measured.append(loop)
             wrong += [] if is_right else [loop.variant]
 
@@ -142,7 +145,7 @@ class Bench:
         other = [(row.base.removeprefix("loop "), "base")] if row.base.startswith("loop ") else []
         return other + ([(row.loop, "loop")] if row.loop else [])
 
-    def fastest_loop(self, family, name, row, operands, expected):
+    def fastest_loop(self, family, name, operands, expected, tolerance):
         """The fastest loop of a family as a contender, and whether all of the family compute the right thing."""
         out = floors.aligned(np.zeros(expected.size))
         arrays = [x.content if isinstance(x, Ragged) else x for x in operands.values()]
@@ -155,7 +158,6 @@ class Bench:
         work = floors.make_work(out, arrays, offsets, rows, columns)
 
         variants, is_right = [], True
-        tolerance = 1e-12 if row.sums else 0
         for variant, index in self.loops.families[family]:
             out[...] = np.nan
             self.loops.time(index, work, 1)

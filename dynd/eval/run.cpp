@@ -23,8 +23,9 @@ namespace dynd {
 namespace {
 
 constexpr intptr_t piece_elements = 1 << 16;
-constexpr intptr_t lone_piece_elements = 1 << 22;    // one thread needs pieces only to ask whether to stop: some ms
-constexpr intptr_t longest_piece_elements = 1 << 28; // a tenth of a second
+constexpr intptr_t lone_piece_elements = 1 << 22;     // one thread needs pieces only to ask whether to stop: some ms
+constexpr intptr_t numbered_piece_elements = 1 << 24; // walks in another order than memory's read longer runs: some ms
+constexpr intptr_t longest_piece_elements = 1 << 28;  // a tenth of a second
 
 // All the elements of the space. Rows that do not follow each other are counted where an operand has them.
 intptr_t elements_of_task(const task &t) {
@@ -246,8 +247,12 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
   }
   // Pieces of 2^k blocks, so that the pairwise tree is the same however they are cut. Few, where a line of memory may
   // have elements of several.
-  intptr_t target = elements_of_piece(t), share = call.count / num_threads();
-  even_pieces pieces(call.count, call.numbered ? std::max(target, std::min(share, lone_piece_elements)) : target);
+  intptr_t target = elements_of_piece(t);
+  if (call.numbered) {
+    intptr_t share = num_threads() == 1 ? numbered_piece_elements : call.count / num_threads();
+    target = std::max(target, std::min(share, numbered_piece_elements));
+  }
+  even_pieces pieces(call.count, target);
   size_t count = size_t(pieces.count());
   std::vector<lanes_of_piece> lanes(size_t(t.p.noutputs - first) * count);
   int status = for_each_piece(pieces.count(), [&](intptr_t i) {

@@ -158,8 +158,9 @@ struct temporary {
 // they jump along the innermost; `rows` of them are transposed into scratch at once, whole or some columns at a time.
 enum class panel_kind : uint8_t {
   whole,
-  strips, // some columns; all sources that have them have the same loop and rows
-  windows // nothing is transposed: a strip_sums takes the rows as they are
+  strips,  // some columns; all sources that have them have the same loop and rows
+  windows, // nothing is transposed: a strip_sums takes the rows as they are
+  trees    // or a tree_sums
 };
 struct ordered_panel {
   int32_t loop, rows; // rows 0: there is no such loop

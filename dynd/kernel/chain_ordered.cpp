@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dynd/kernel/chain_strips.h"
+#include "dynd/kernel/chain_trees.h"
 
 namespace dynd::chain {
 
@@ -36,8 +37,10 @@ public:
     start(begin);
     size_t at = begin;
     if (strips_) {
-      if (int status =
-              strips_->kind == panel_kind::windows ? run_windows(at, end, lanes) : run_strips(at, end, lanes)) {
+      int status = strips_->kind == panel_kind::trees     ? run_trees(at, end, lanes)
+                   : strips_->kind == panel_kind::windows ? run_windows(at, end, lanes)
+                                                          : run_strips(at, end, lanes);
+      if (status) {
         return status;
       }
     }
@@ -298,6 +301,28 @@ private:
       }
       at = block_before((first + rows) * row);
       follows = !few;
+    }
+    return dynd_ok;
+  }
+
+  // The same, of more rows at once.
+  int run_trees(size_t &at, size_t end, row_lanes &lanes) {
+    const reduce_functions &functions = *k_->reduced()[0].functions;
+    const port &p = k_->all_ports()[strip_port_];
+    size_t row = inside(strips_->loop + 1), last = end / row, lane_count = size_t(64) >> p.log2;
+    tree_sums sums(functions, p.log2, frame_->scratch + strips_->scratch, row);
+    for (size_t first = (at + row - 1) / row, rows; first < last && begin_ % lane_count == 0; first += rows) {
+      size_t loop = size_t(size(strips_->loop)), left = loop - first % loop;
+      rows = std::min({size_t(strips_->rows), left, last - first});
+      size_t begin = first * row, block = block_before(begin);
+      if (int status = run_batches(at, block, lanes)) {
+        return status;
+      }
+      alignas(64) char tail[64];
+      move_port(p, strip_port_, block, begin - block, true);
+      functions.block(tail, reg_[p.reg], begin - block);
+      sums.run(address(p, strip_port_, first), stride(nloops_ - 1, strip_port_), begin - begin_, rows, tail, lanes);
+      at = block_before((first + rows) * row);
     }
     return dynd_ok;
   }

@@ -1,5 +1,6 @@
 // How an ordered walk brings a source into panels or strips whose elements are side by side along an outer loop.
 #include "dynd/kernel/chain_strips.h"
+#include "dynd/kernel/chain_trees.h"
 
 namespace dynd::chain {
 
@@ -17,6 +18,11 @@ ordered_panel make_panel(ckernel_builder &out, const chain_layout &layout, const
 ordered_panel make_strips(ckernel_builder &out, chain_kernel *k, const chain_layout &layout, const port &p, int loop,
                           intptr_t row, const ordered_panel *strips) {
   size_t size = size_t(layout.loops->loops[loop].size), few = panel_lines * 64 >> p.log2;
+  if (sums_windows(k) && loop == layout.loops->loop_count - 2 && tree_sums::takes(p.log2, size_t(row), size)) {
+    size_t rows = tree_sums::rows_at_once(p.log2, size_t(row), size);
+    size_t scratch = ckernel_builder_reserve_scratch(&out, tree_sums::bytes(p.log2, size_t(row), rows));
+    return {loop, int32_t(rows), uint32_t(scratch), panel_kind::trees};
+  }
   if (sums_windows(k) && size << p.log2 >= 16) {
     size_t scratch = ckernel_builder_reserve_scratch(&out, strip_sums_bytes(p.log2, size_t(row)));
     return {loop, int32_t(window_rows), uint32_t(scratch), panel_kind::windows};

@@ -25,6 +25,15 @@ using batch_fn = uint32_t (*)(void *dst, const void *a, const void *b, const voi
 inline constexpr intptr_t row_prefetch_distance = 2048;
 
 struct strip_window;
+struct tree_window;
+
+/// Sums of many rows side by side, each with its own part of the pairwise tree.
+struct tree_functions {
+  void (*window)(const tree_window &window); ///< 64 columns
+  void (*tails)(const tree_window window);   ///< what each row leaves open, from the last 64 columns: for the next row
+  void (*rest)(const tree_window window);    ///< the columns after the last window
+  void (*join)(const tree_window window);    ///< the nodes that are in two rows, to top(0)
+};
 
 /// Sums of few rows or columns that are read as they are in memory, by how many these are; null: there is no such loop.
 /// Blocks and lanes are those of reduce_functions; `blocks` of a node are a power of two up to 8.
@@ -115,6 +124,7 @@ struct reduce_functions {
     void (*window)(const strip_window &window);
     void (*node)(void *lanes, const char *slots, size_t first, size_t blocks);
   } strips = {};
+  tree_functions trees = {};
   few_functions few = {};
 };
 
@@ -142,6 +152,34 @@ struct strip_window {
   size_t unit;                  ///< what all offsets are multiples of: 64, 32 or 1
   const char *before, *phase, *identity;
   char *after;
+};
+
+/// Some columns of many rows whose elements are side by side, while each row is its own part of one logical row. Their
+/// length is a multiple of the lanes, so a column is of one lane in all rows. There are numbers for each lane and row,
+/// those of one lane after those of another: `count` of them, whose columns are at `x` and as many lanes later.
+///
+/// In 64 columns (a window) each row comes to the end of one block, so in 2^k windows to the end of one node of level
+/// k. What is a left half in one row is a right half in another. A row whose first block, number first / 64, has the
+/// bit k is a step *ahead* at that level: it joins its nodes 2u - 1 and 2u, any other row 2u and 2u + 1. So of each
+/// level one number waits, and where it is joined is chosen by a mask that is the same in all windows:
+///
+///   rows of 4000: row 1 begins in block 62, and joins 62 + 63, 64 + 65; row 2 in 125, a step ahead: 125 has its left
+///   half in row 1 and is kept (a head), then come 126 + 127, 128 + 129
+struct tree_window {
+  const char *x;
+  intptr_t jump; ///< from column to column of one lane
+  size_t count;
+  const int32_t *first; ///< the number of the row's first element, modulo 64 << levels
+  char *open;           ///< the block that has begun
+  size_t pitch;         ///< bytes from here to the numbers that follow
+  size_t column;        ///< of x, in the row
+  size_t length, unit;  ///< of rows; what all `first` are multiples of: 64, 32 or any
+  int levels;           ///< nodes of this level are not joined: 2^levels blocks are in each row
+
+  char *wait(int k) const { return open + size_t(1 + 2 * k) * pitch; }
+  char *head(int k) const { return open + size_t(2 + 2 * k) * pitch; }
+  /// Node u of the level above.
+  char *top(size_t u) const { return open + (1 + 2 * size_t(levels) + u) * pitch; }
 };
 
 /// The elements begin .. end of a ragged result's content, and the rows they are in: row r is offsets[r] .. offsets[r +

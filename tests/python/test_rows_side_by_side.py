@@ -10,6 +10,8 @@ from dynd import nd
 # rows and columns: few of both, blocks whole, half and at any place, strips of one length and another
 SHAPES = [(2, 3000), (3, 256), (4, 1100), (5, 1025), (8, 1088), (4, 1280), (16, 2048), (9, 1056), (7, 1040), (13, 300), (100, 1280), (513, 259), (600, 1312),
           (780, 1090), (1200, 1031)]  # fmt: skip
+# many rows of whole lanes, with their trees side by side: a strip, more than one, few and many levels
+SHAPES += [(520, 1000), (1100, 272), (2051, 128), (4100, 192), (1030, 2080), (13000, 144), (1025, 4016)]
 
 
 def numbers(rng, shape, kind):
@@ -74,7 +76,7 @@ def test_a_piece_that_begins_with_the_last_rows_of_a_plane(planes, rows, kind):
 
 
 def test_zeros_keep_their_sign_and_nan_and_infinity_stay():
-    for value in (-0.0, 0.0, np.nan, np.inf):
-        x = np.full((300, 5), -0.0)
+    for value, rows in itertools.product((-0.0, 0.0, np.nan, np.inf), (5, 600)):
+        x = np.full((200, rows), -0.0)
         x[77, 3] = value
         assert bits(nd.array(x).T.sum()) == bits(nd.array(np.ascontiguousarray(x.T)).sum())

@@ -14,6 +14,8 @@
 
 #include "dynd/ops/isa_strip_reduce.inc"
 
+#include "dynd/ops/isa_tree_reduce.inc"
+
 #include "dynd/ops/isa_few_reduce.inc"
 
 #include "dynd/ops/isa_terms_reduce.inc"
