@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "dynd/base/cache_lines.h"
@@ -251,6 +252,9 @@ int run_one_row(piece_runner &run, const task &t, const root_call &call) {
   if (call.numbered) {
     intptr_t share = num_threads() == 1 ? numbered_piece_elements : call.count / num_threads();
     target = std::max(target, std::min(share, numbered_piece_elements));
+  }
+  if (target < call.together) {
+    target = intptr_t(std::bit_ceil(size_t(std::min(call.together, longest_piece_elements))));
   }
   even_pieces pieces(call.count, target);
   size_t count = size_t(pieces.count());

@@ -328,6 +328,7 @@ private:
       if (loops.loop_count > 1) {
         layout.kind = chain_kind::ordered;
         layout.loops = &loops;
+        call_.together = elements_together(loops);
       }
     } else if (last == 1 && is_simple(t_, 0)) {
       plan(loops, 0, 1, loop_order::keep);
@@ -354,6 +355,23 @@ private:
     return std::any_of(t_.p.output, t_.p.output + t_.p.noutputs, [&](const program_output &out) {
       return out.reduced && isa().reduce(out.reduction, t_.p.type[out.reg]).in_order;
     });
+  }
+
+  // Where iterations of an outer loop share lines of memory, the elements of so many of them: fewer are read in short
+  // runs, and by several threads the same lines.
+  intptr_t elements_together(const nest &loops) const {
+    constexpr intptr_t iterations = 2048;
+    intptr_t inside = 1, together = 0;
+    for (int l = loops.loop_count - 1; l >= 0; l--) {
+      for (int s = t_.p.noutputs; s < streams_.count(); s++) {
+        intptr_t own = std::abs(loops.loops[l].stride[s]), inner = std::abs(loops.innermost().stride[s]);
+        if (own > 0 && own < 64 && own < inner) {
+          together = __builtin_mul_overflow(iterations, inside, &together) ? INTPTR_MAX : together;
+        }
+      }
+      inside *= loops.loops[l].size;
+    }
+    return together;
   }
 
   // It says where a part of the row begins.

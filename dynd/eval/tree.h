@@ -19,6 +19,7 @@ struct root_call {
   bool flat = false;                    ///< along elements: cut at multiples of 64
   bool is_outer_axis = false;           ///< in order: along axis 0 of the space
   bool numbered = false;                ///< the last stream counts elements, and it alone moves with them
+  intptr_t together = 0;                ///< elements that share lines of memory, or all of them: cut into no fewer
   bool columns = false;                 ///< along columns that are reduced side by side: cut as few times as possible
   bool panels = false;                  ///< along the rows of panels
   bool in_order = false;                ///< along the elements of one row, each of which needs those before it

@@ -80,3 +80,11 @@ def test_zeros_keep_their_sign_and_nan_and_infinity_stay():
         x = np.full((200, rows), -0.0)
         x[77, 3] = value
         assert bits(nd.array(x).T.sum()) == bits(nd.array(np.ascontiguousarray(x.T)).sum())
+
+
+@pytest.mark.parametrize("shape", [(8, 700_000), (37, 150_003), (3, 1_500_001), (2100, 2100), (2500, 2000)])
+def test_few_rows_are_not_cut(shape, threads):
+    """A part of some rows would be read line by line: these are one piece, or pieces of many rows, with the same bits."""
+    x = np.random.default_rng(5).standard_normal(shape[::-1])
+    flat = nd.array(np.ascontiguousarray(x.T).reshape(-1))
+    assert np.asarray(nd.array(x).T.sum()).tobytes() == np.asarray(flat.sum()).tobytes()
