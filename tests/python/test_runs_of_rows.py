@@ -1,5 +1,5 @@
 """Copies of rows and texts in runs: rows that follow each other in memory are copied together, those of other lists, with
-gaps between them, or missing, are not. Against plain lists."""
+gaps between them, or missing, are not. The same columns of many rows. Against plain lists and NumPy."""
 
 import numpy as np
 import pytest
@@ -93,3 +93,17 @@ def test_many_rows_on_threads(threads):
     assert nd.concat([t, t[::3]]).tolist() == texts + texts[::3]
     assert t[nd.array(mask)].tolist() == [text for text, m in zip(texts, mask) if m]
     assert a[nd.array(mask)].tolist() == [row for row, m in zip(rows, mask) if m]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "complex128"])
+def test_the_same_columns_of_many_rows(dtype, threads):
+    """Numbers, in and out of order, with rows inside and an axis of one element; more than one piece."""
+    x = (np.arange(90_000 * 4) % 251).astype(dtype).reshape(90_000, 4)
+    a = nd.array(x)
+    for index in ([0, 2], [3, -1, 0, 0, 1], [1], [[0, 1], [2, 3]]):
+        assert np.array_equal(np.asarray(a[:, index]), x[:, index])
+        assert np.array_equal(np.asarray(nd.take(a, nd.array(index), axis=1)), np.take(x, index, axis=1))
+        assert np.array_equal(np.asarray(a[::-2, index]), x[::-2, index])
+    cube = x.reshape(300, 300, 4)
+    assert np.array_equal(np.asarray(nd.array(cube)[:, [7, 3, 299]]), cube[:, [7, 3, 299]])
+    assert np.array_equal(np.asarray(nd.array(cube)[:, [7, 3], [1, 2]]), cube[:, [7, 3], [1, 2]])

@@ -598,17 +598,3 @@ def test_isin_of_structs():
     for other in (nd.array([{"y": 1}]), nd.array([1]), nd.array(["a"])):
         with pytest.raises(TypeError, match="^isin: .* among .*: only numbers, texts, bytes and structs"):
             nd.isin(b, other)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "complex128"])
-def test_the_same_columns_of_many_rows(dtype, threads):
-    """Numbers, in and out of order, with rows inside and an axis of one element; more than one piece."""
-    x = (np.arange(90_000 * 4) % 251).astype(dtype).reshape(90_000, 4)
-    a = nd.array(x)
-    for index in ([0, 2], [3, -1, 0, 0, 1], [1], [[0, 1], [2, 3]]):
-        assert np.array_equal(np.asarray(a[:, index]), x[:, index])
-        assert np.array_equal(np.asarray(nd.take(a, nd.array(index), axis=1)), np.take(x, index, axis=1))
-        assert np.array_equal(np.asarray(a[::-2, index]), x[::-2, index])
-    cube = x.reshape(300, 300, 4)
-    assert np.array_equal(np.asarray(nd.array(cube)[:, [7, 3, 299]]), cube[:, [7, 3, 299]])
-    assert np.array_equal(np.asarray(nd.array(cube)[:, [7, 3], [1, 2]]), cube[:, [7, 3], [1, 2]])
