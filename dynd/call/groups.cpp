@@ -19,8 +19,6 @@ struct group_order {
 
 namespace {
 
-const char *const groupby_name = "groupby";
-
 group_order order_of(const key_groups &keys) {
   key_groups groups = keys.in_order();
   scratch_values<uint32_t> rank = groups.group_of_slots();
@@ -28,15 +26,15 @@ group_order order_of(const key_groups &keys) {
   int64_t *sizes = order.offsets.fill() + 1, *to = order.places.fill();
   std::fill_n(sizes, groups.count(), 0);
   groups.with_slots([&](auto slot) {
-    in_chunks(groupby_name, groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_chunks("groupby", groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         sizes[rank[intptr_t(slot(i))]]++;
       }
     });
-    make_offsets(groupby_name, order.offsets.fill(), groups.count());
+    make_offsets("groupby", order.offsets.fill(), groups.count());
     scratch_values<int64_t> next(groups.count());
     std::copy_n(order.offsets.at, groups.count(), next.data());
-    in_chunks(groupby_name, groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_chunks("groupby", groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         to[next[rank[intptr_t(slot(i))]]++] = i;
       }
@@ -76,12 +74,12 @@ groups::groups(std::span<const array> by, std::span<const std::string> names, bo
     fail(error_kind::value, "groupby: no keys are given");
   }
   std::vector<array> given(by.begin(), by.end()), columns, lists;
-  if (int own = dynd::checked_axis(groupby_name, axis, rows_ndim(by[0]->type)); is_in_missing_rows(given, own)) {
-    state_->missing = std::make_unique<const missing_rows>(groupby_name, given, own);
+  if (int own = dynd::checked_axis("groupby", axis, rows_ndim(by[0]->type)); is_in_missing_rows(given, own)) {
+    state_->missing = std::make_unique<const missing_rows>("groupby", given, own);
     given = state_->missing->operands();
   }
   for (const array &keys : given) {
-    state_->axis = checked_axis(groupby_name, keys, axis);
+    state_->axis = checked_axis("groupby", keys, axis);
     columns.push_back(compact(keys, state_->axis));
     if (keys.ndim() != state_->axis + 1) {
       fail(error_kind::value, "groupby: keys of " + std::to_string(keys.ndim()) + " dimension(s) for axis " +
@@ -89,13 +87,13 @@ groups::groups(std::span<const array> by, std::span<const std::string> names, bo
     }
     lists.push_back(list_of(columns.back(), state_->axis));
   }
-  check_outside(groupby_name, columns, state_->axis + 1);
+  check_outside("groupby", columns, state_->axis + 1);
   state_->like = columns[0];
-  state_->keys = several ? group_keys(groupby_name, names, lists) : group_keys(groupby_name, lists[0]);
+  state_->keys = several ? group_keys("groupby", names, lists) : group_keys("groupby", lists[0]);
   if (state_->axis > 0) {
     row_offsets rows = rows_at(columns[0], state_->axis);
     state_->first = new_offsets(rows.count);
-    state_->keys = group_in_rows(groupby_name, rows, state_->keys, state_->first);
+    state_->keys = group_in_rows("groupby", rows, state_->keys, state_->first);
   }
 }
 
@@ -114,7 +112,7 @@ array groups::in_rows(const array &result) const {
 
 // The reverse: without elements where a row is missing.
 array groups::plain_rows(const array &a) const {
-  return is_in_missing_rows({&a, 1}, state_->axis) ? missing_rows(groupby_name, a, state_->axis).operand() : a;
+  return is_in_missing_rows({&a, 1}, state_->axis) ? missing_rows("groupby", a, state_->axis).operand() : a;
 }
 
 array groups::values_list(const array &given) const {
@@ -124,14 +122,14 @@ array groups::values_list(const array &given) const {
                                 " dimension(s) are grouped along axis " + std::to_string(state_->axis));
   }
   std::vector<array> both = {state_->like, compact(values, state_->axis)};
-  check_outside(groupby_name, both, state_->axis + 1);
+  check_outside("groupby", both, state_->axis + 1);
   return list_of(both[1], state_->axis);
 }
 
 array groups::rows(const array &values) const {
   array list = values_list(values);
   std::shared_ptr<const group_order> order = state_->ordered();
-  array sorted = gather(groupby_name, list, order->places);
+  array sorted = gather("groupby", list, order->places);
   if (state_->axis == 0) {
     return assemble({}, 0, {count(), order->offsets}, sorted);
   }
@@ -140,9 +138,9 @@ array groups::rows(const array &values) const {
 
 array groups::spread(const array &of_groups) const {
   array values = plain_rows(of_groups);
-  array whole = compact(values, checked_axis(groupby_name, values, state_->axis)), list = list_of(whole, state_->axis);
+  array whole = compact(values, checked_axis("groupby", values, state_->axis)), list = list_of(whole, state_->axis);
   if (state_->axis > 0) {
-    check_outside(groupby_name, {plain_rows(keys()), whole}, state_->axis + 1);
+    check_outside("groupby", {plain_rows(keys()), whole}, state_->axis + 1);
   }
   if (list.size(0) != count()) {
     fail(error_kind::value,
@@ -152,31 +150,31 @@ array groups::spread(const array &of_groups) const {
   scratch_values<uint32_t> rank = keys.group_of_slots();
   place_buffer places(keys.elements);
   keys.with_slots([&](auto slot) {
-    in_pieces(groupby_name, keys.elements, [&](intptr_t begin, intptr_t end) {
+    in_pieces("groupby", keys.elements, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         places.fill()[i] = rank[intptr_t(slot(i))];
       }
     });
   });
-  array spread = gather(groupby_name, list, places);
+  array spread = gather("groupby", list, places);
   return in_rows(assemble(state_->like, state_->axis + 1, {}, spread));
 }
 
 array groups::restored(const array &given) const {
   array rows = plain_rows(given);
   int inside = state_->axis + 1;
-  array whole = compact(rows, checked_axis(groupby_name, rows, inside));
+  array whole = compact(rows, checked_axis("groupby", rows, inside));
   std::shared_ptr<const group_order> order = state_->ordered();
-  if (!same_rows(groupby_name, rows_at(whole, inside), order->offsets)) {
+  if (!same_rows("groupby", rows_at(whole, inside), order->offsets)) {
     fail(error_kind::value, "groupby: the rows have other lengths than the groups");
   }
   place_buffer places(order->places.size());
-  in_pieces(groupby_name, places.size(), [&](intptr_t begin, intptr_t end) {
+  in_pieces("groupby", places.size(), [&](intptr_t begin, intptr_t end) {
     for (intptr_t i = begin; i < end; i++) {
       places.fill()[order->places[i]] = i;
     }
   });
-  array list = gather(groupby_name, list_of(whole, inside), places);
+  array list = gather("groupby", list_of(whole, inside), places);
   return in_rows(assemble(state_->like, inside, {}, list));
 }
 

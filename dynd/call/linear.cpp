@@ -385,7 +385,7 @@ private:
     return {array(copy_values(total.get(), access_mode::immutable, own, error_mode::nocheck)), kept};
   }
 
-  // Both have the same labels: in one pass over both, where a product of matrices would be a call for each element.
+  // Both have the same labels: a product of matrices would be a call for each element of the result.
   labelled sum_of_products(const labelled &x, const labelled &y, size_t next) const {
     axis_list order;
     for (int label : x.labels) {
@@ -425,8 +425,9 @@ private:
         add(y, int(d));
       }
     }
-    bool exact = common_ != scalar_id::bool_ && common_ != scalar_id::float16; // these are multiplied as others
-    if (x_free.empty() && y_free.empty() && exact) {
+    // Bools have no products of their own, and float16 would be rounded once more: matmul takes them as other numbers.
+    bool plain = common_ != scalar_id::bool_ && common_ != scalar_id::float16;
+    if (x_free.empty() && y_free.empty() && plain) {
       return sum_of_products(x, y, next);
     }
     std::vector<axis_list> x_groups, y_groups;

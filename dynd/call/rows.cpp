@@ -149,31 +149,35 @@ array unflatten(const array &a, const array &lengths, int axis) {
 
 namespace {
 
-// Numbers that follow each other. Four places of a row at once, read and written whether they are the row's or not, as
-// far as list and result go on: so few branches depend on a row's length. The row after it overwrites what was too
-// much.
+// Numbers that follow each other, at any address. Four places of a row are read and written at once, without asking
+// whether they are the row's, where list and result have them: the next row overwrites what was too much.
+//   rows of 2 and 1 as rows of 3: x x 0 y, then y 0 0 over the last of these
 template <class Word>
 void fill_rows(const axis_parts &parts, const row_offsets &rows, const char *list, const char *value, char *result,
                intptr_t begin, intptr_t end) {
-  typedef Word item __attribute__((may_alias, aligned(1)));
-  auto *from = reinterpret_cast<const item *>(list);
-  auto *to = reinterpret_cast<item *>(result);
-  const item fill = *reinterpret_cast<const item *>(value);
+  constexpr int64_t item = sizeof(Word);
+  Word fill;
+  std::memcpy(&fill, value, sizeof(fill));
   const int64_t read_end = parts.rows.total(), written_end = rows.at[end];
   for (intptr_t r = begin; r < end; r++) {
     int64_t own = parts.rows.length(r), size = rows.length(r), first = parts.rows.at[r], reach = (size + 3) / 4 * 4;
-    item *row = to + rows.at[r];
+    const char *from = list + first * item;
+    char *row = result + rows.at[r] * item;
     if (first + reach <= read_end && rows.at[r] + reach <= written_end) {
       for (int64_t i = 0; i < size; i += 4) {
         for (int64_t k = i; k < i + 4; k++) {
-          item read = from[first + k];
-          row[k] = k < own ? read : fill;
+          Word read;
+          std::memcpy(&read, from + k * item, sizeof(read));
+          read = k < own ? read : fill;
+          std::memcpy(row + k * item, &read, sizeof(read));
         }
       }
     } else {
       int64_t some = std::min(own, size);
-      std::copy_n(from + first, some, row);
-      std::fill(row + some, row + size, fill);
+      std::memcpy(row, from, size_t(some * item));
+      for (int64_t k = some; k < size; k++) {
+        std::memcpy(row + k * item, &fill, sizeof(fill));
+      }
     }
   }
 }

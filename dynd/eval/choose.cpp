@@ -55,4 +55,17 @@ ref<array_block> choose_elements(array_block *condition, array_block *a, array_b
   return ref<array_block>::share(result.get());
 }
 
+nd::array gather_or_fill(const char *name, const nd::array &list, const list_places &places, const nd::array &fill) {
+  nd::array lists[] = {list, list_of(fill, -1)};
+  place_buffer start(places.count), which((places.count + 1) / 2);
+  auto *source = reinterpret_cast<int32_t *>(which.fill());
+  in_pieces(name, places.count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      source[i] = places.start[i] < 0;
+      start.fill()[i] = std::max<int64_t>(places.start[i], 0);
+    }
+  });
+  return gather(name, lists, {start.data(), nullptr, places.count, source});
+}
+
 } // namespace dynd

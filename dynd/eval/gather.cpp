@@ -341,11 +341,13 @@ private:
           __builtin_prefetch(streams[0].base + p.start[later] * streams[0].unit);
         }
         auto *slots = reinterpret_cast<const int64_t *>(streams[size_t(p.source ? p.source[r] : 0)].base);
-        int64_t none[] = {0, 0}, before = *(slots = p.start[r] < 0 ? none : slots + p.start[r]);
+        static constexpr int64_t none[] = {0, 0};
+        slots = p.start[r] < 0 ? none : slots + p.start[r];
+        int64_t before = slots[0];
         start_of[r] = before;
         for (intptr_t k = 0; k < count; k++) {
           int64_t next = slots[k + 1];
-          size_of[first + k] = next - before;
+          size_of[first + k] = std::max<int64_t>(0, next - before);
           before = next;
         }
       }
@@ -357,6 +359,10 @@ private:
     set_offsets(to.stream, rows);
     container content;
     content.places = {starts.data(), p.offsets ? content_offsets.at : rows.at, p.count, p.source};
+    std::optional<short_runs> parts; // a few long rows are cut too
+    if (content.places.total() > content.places.count * short_runs::together) {
+      content.places = parts.emplace(content.places).places();
+    }
     copy_content(from, to, content);
   }
 
@@ -544,19 +550,6 @@ nd::array gather(const char *name, std::span<const nd::array> lists, const list_
 
 nd::array gather(const char *name, const nd::array &list, const list_places &places) {
   return gather(name, std::span(&list, 1), places);
-}
-
-nd::array gather_or_fill(const char *name, const nd::array &list, const list_places &places, const nd::array &fill) {
-  nd::array lists[] = {list, list_of(fill, -1)};
-  place_buffer start(places.count), which((places.count + 1) / 2);
-  auto *source = reinterpret_cast<int32_t *>(which.fill());
-  in_pieces(name, places.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      source[i] = places.start[i] < 0;
-      start.fill()[i] = std::max<int64_t>(places.start[i], 0);
-    }
-  });
-  return gather(name, lists, {start.data(), nullptr, places.count, source});
 }
 
 nd::array gather_or_missing(const char *name, const nd::array &list, const list_places &places) {

@@ -91,8 +91,8 @@ template <class F> void for_rows(const char *name, const row_offsets &rows, F f)
   });
 }
 
-/// Fills begin .. end, four elements at once, so that no branch depends on the length of a short row. What is behind
-/// the end, up to `limit`, is overwritten: the caller goes on there.
+/// Fills begin .. end, four elements at once, so that no branch depends on the length of a short row. Elements behind
+/// the end, even of an empty row, are overwritten up to `limit`: the caller fills the rows in their order.
 template <class T> void fill_onward(T *begin, T *end, T *limit, T value) {
   if (limit - begin >= 4) {
     do {

@@ -1,7 +1,6 @@
 #include "dynd/eval/select_parts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -273,25 +272,30 @@ private:
             kind.option ? streams[0].address : nullptr};
   }
 
+  void check_within(const int64_t *index, intptr_t count, int k) const {
+    std::for_each_n(index, count, [&](int64_t wanted) { check_integer(wanted, k); });
+  }
+
   // One axis further inside, of one size, where no number is missing so far.
   void step_over_size(selected &s, int k, intptr_t outer, intptr_t count) {
     const int64_t *index = index_[size_t(k)].at;
-    const int64_t size = s.base.size(axis_ + k);
+    const auto size = uint64_t(s.base.size(axis_ + k)); // numbers out of bounds wrap before they are refused
+    if (outer == 0) {
+      check_within(index, count, k);
+    }
     in_pieces("index", outer * count, [=, place = s.start.fill(), this](intptr_t begin, intptr_t end) {
       bool out = false;
       for (intptr_t at = begin, n; at < end; at += n) {
         intptr_t row = at / count, i = at - row * count;
         n = std::min(count - i, end - at);
         for (intptr_t j = 0; j < n; j++) {
-          int64_t wanted = index[i + j], positive = wanted + (wanted < 0 ? size : 0);
-          out |= uint64_t(positive) >= uint64_t(size);
-          place[at + j] = (k ? place[at + j] : row) * size + positive;
+          uint64_t wanted = uint64_t(index[i + j]), positive = wanted + (index[i + j] < 0 ? size : 0);
+          out |= positive >= size;
+          place[at + j] = int64_t(uint64_t(k ? place[at + j] : row) * size + positive);
         }
       }
       if (out) {
-        auto is_out = [=](int64_t wanted) { return wanted < -size || wanted >= size; };
-        fail(error_kind::index,
-             nd::out_of_bounds_text(*std::find_if(index, index + count, is_out), shown_axis_ + k, "", size));
+        check_within(index, count, k);
       }
     });
   }

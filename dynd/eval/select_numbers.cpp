@@ -53,19 +53,19 @@ nd::array take_of_each_row(const char *name, const nd::array &list, intptr_t row
   intptr_t count = places.size(), size = list.size(0) / rows;
   nd::array result = new_list(list.type().element(), rows * count);
   with_word(list->item_size(), [&](auto word) {
-    using T = decltype(word);
-    auto *from = reinterpret_cast<const T *>(list->values().address);
-    auto *to = reinterpret_cast<T *>(result->values().address);
-    in_pieces(
-        name, rows,
-        [=, place = places.data()](intptr_t begin, intptr_t end) {
-          for (intptr_t row = begin; row < end; row++) {
-            for (intptr_t i = 0; i < count; i++) {
-              to[row * count + i] = from[row * size + place[i]];
-            }
-          }
-        },
-        std::clamp<intptr_t>(count, 1, work_piece));
+    constexpr intptr_t item = sizeof(word); // at any address: NumPy has such arrays
+    const char *from = list->values().address;
+    char *to = result->values().address;
+    in_pieces(name, rows * count, [=, place = places.data()](intptr_t begin, intptr_t end) {
+      for (intptr_t at = begin, n; at < end; at += n) {
+        intptr_t row = at / count, i = at - row * count;
+        n = std::min(count - i, end - at);
+        const char *own = from + row * size * item;
+        for (intptr_t j = 0; j < n; j++) {
+          std::memcpy(to + (at + j) * item, own + place[i + j] * item, item);
+        }
+      }
+    });
   });
   return result;
 }

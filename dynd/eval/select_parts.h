@@ -72,8 +72,7 @@ selected find_selected(const nd::array &base, const index_expression &e);
 /// The same as a copy.
 nd::array take_selected(const nd::array &base, const index_expression &e);
 
-// ---- numbers, without the general gather (select_numbers.cpp)
-// --------------------------------------------------------
+// ---- numbers, without the general gather (select_numbers.cpp) -------------------------------------------------------
 
 /// A list of numbers that follow each other.
 bool are_dense_numbers(const nd::array &list);

@@ -107,3 +107,30 @@ def test_the_same_columns_of_many_rows(dtype, threads):
     cube = x.reshape(300, 300, 4)
     assert np.array_equal(np.asarray(nd.array(cube)[:, [7, 3, 299]]), cube[:, [7, 3, 299]])
     assert np.array_equal(np.asarray(nd.array(cube)[:, [7, 3], [1, 2]]), cube[:, [7, 3], [1, 2]])
+
+
+def test_numbers_at_any_address():
+    """NumPy has complex numbers at addresses that are no multiple of 16, and numbers at odd ones."""
+    for dtype in ("complex128", "float64", "int16"):
+        item = np.dtype(dtype).itemsize
+        for shift in (1, item // 2):
+            memory = np.zeros(400 * item + 64, "uint8")
+            x = memory[shift : shift + 400 * item].view(dtype)
+            x[...] = np.arange(400)
+            a, table = nd.asarray(x), x.reshape(100, 4)
+            assert np.array_equal(np.asarray(nd.asarray(table)[:, [0, 2]]), table[:, [0, 2]])
+            assert np.array_equal(np.asarray(nd.take(nd.asarray(table), nd.array([3, 1]), axis=1)), table[:, [3, 1]])
+            rows = nd.from_offsets(np.arange(0, 401, 4), a)
+            for width in range(1, 8):
+                padded = np.asarray(nd.to_dense(rows, width, value=0))
+                kept = min(width, 4)
+                assert np.array_equal(padded[:, :kept], table[:, :kept]) and not padded[:, kept:].any()
+
+
+def test_a_number_out_of_bounds_is_refused_whatever_it_is():
+    a = nd.array(np.zeros((3, 4)))
+    for number in (2**63 - 1, -(2**63), 4, -5):
+        with pytest.raises(IndexError, match=f"index {number} is out of bounds for axis 1 with size 4"):
+            a[nd.array([1]), nd.array([number])]
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 1 with size 2"):
+        nd.zeros((0, 2))[:, [5]]
