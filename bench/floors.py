@@ -11,7 +11,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 # -w: the AVX-512 headers of g++ 12 alone make hundreds of false warnings.
-FLAGS = f"-std=c++20 -O3 -march={cpu_level.ARCH} -ffp-contract=off -fno-math-errno -shared -fPIC -pthread -w".split()
+FLAGS = f"-std=c++20 -O3 -march={cpu_level.ARCH} -ffp-contract=off -fno-math-errno -shared -fPIC -pthread -w -Wno-psabi".split()
 
 
 class Work(ctypes.Structure):
