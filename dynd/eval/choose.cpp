@@ -1,4 +1,5 @@
-// where(condition, a, b) of elements that are no numbers: the places of what is chosen, and a gather from both.
+// where(condition, a, b) of elements that are no numbers, and gather_or_fill: the places of what is chosen, and a
+// gather from both lists.
 #include <algorithm>
 #include <string>
 

@@ -366,8 +366,8 @@ private:
     copy_content(from, to, content);
   }
 
-  // Of each row where it begins, how long it is, and, where it is asked, of which source it is. Empty where `there` is
-  // 0.
+  // Of each row where it begins, how long it is, and, where it is asked, of which source it is. Rows that are not there
+  // are empty.
   template <class Read>
   void read_rows(int s, const container &in, const char *there, Read read, int64_t *start, int64_t *size,
                  int32_t *source_of) {

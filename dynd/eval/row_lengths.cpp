@@ -109,7 +109,7 @@ private:
     }
     bool var = shape_.is_var(last_), fits = true;
     std::vector<int64_t> *own = var ? &offsets[size_t(shape_.slot_index[last_])] : nullptr;
-    // Beside an axis of one size, rows of one length usually have that: one comparison for all.
+    // Where all operands have rows of one length, or one size, the first rows tell for all.
     bool alike = !var && std::none_of(rows.begin(), rows.end(), [](const operand_rows &row) { return row.slot; });
     for (int64_t i = 0, different = alike ? std::min<int64_t>(count, 1) : count; i < different && fits; i++) {
       walk_.step(operation_);

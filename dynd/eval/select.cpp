@@ -289,13 +289,15 @@ private:
         intptr_t row = at / count, i = at - row * count;
         n = std::min(count - i, end - at);
         for (intptr_t j = 0; j < n; j++) {
-          uint64_t wanted = uint64_t(index[i + j]), positive = wanted + (index[i + j] < 0 ? size : 0);
+          int64_t wanted = index[i + j];
+          uint64_t positive = uint64_t(wanted) + (wanted < 0 ? size : 0);
           out |= positive >= size;
           place[at + j] = int64_t(uint64_t(k ? place[at + j] : row) * size + positive);
         }
       }
       if (out) {
         check_within(index, count, k);
+        fail(error_kind::index, "index: another thread changed the index meanwhile");
       }
     });
   }
