@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dynd/ops/isa.h"
-#include "dynd/ops/operation.h"
+#include "dynd/ops/op_id.h"
 
 namespace {
 

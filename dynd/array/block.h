@@ -19,7 +19,7 @@
 
 namespace dynd {
 
-enum class op_id : uint8_t; // ops/operation.h
+enum class op_id : uint8_t; // ops/op_id.h
 
 enum class access_mode : uint8_t {
   immutable, ///< never written any more

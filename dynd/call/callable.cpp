@@ -278,7 +278,7 @@ private:
 };
 
 // An overload that was added to an operation, for elements that are no numbers.
-callable_state *added_to[op_count];
+callable_state *added_to[max_operations];
 
 bool call_added(op_id op, const call_operands &operands, ref<array_block> *results) {
   callable_state *state = __atomic_load_n(&added_to[size_t(op)], __ATOMIC_ACQUIRE);

@@ -9,7 +9,7 @@
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/scan.h"
 #include "dynd/eval/threads.h"
-#include "dynd/ops/operation.h"
+#include "dynd/ops/op_id.h"
 
 namespace dynd::nd {
 

@@ -9,9 +9,9 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/blas.h"
-#include "dynd/call/functions.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/nested.h"
+#include "dynd/ops/logic.h"
 
 namespace dynd::nd {
 
@@ -391,7 +391,9 @@ private:
     for (int label : x.labels) {
       order.push_back(y.axis_of(label));
     }
-    return without_others({x.a * transposed(y.a, order), x.labels}, {}, next);
+    array turned = transposed(y.a, order);
+    array_block *factors[] = {x.a.get(), turned.get()};
+    return without_others({array(evaluate(arithmetic::product, {factors, 2, 2})), x.labels}, {}, next);
   }
 
   labelled combined(const labelled &left, const labelled &right, size_t next) const {

@@ -58,9 +58,9 @@ registry &the_registry() {
 bool is_kernel_name(std::string_view name) { return is_identifier(name) && name[0] != '_'; }
 
 std::optional<op_id> find_operation(std::string_view name) {
-  for (size_t i = 0; i < op_count; i++) {
-    if (operation_of(op_id(i)).name == name) {
-      return op_id(i);
+  for (const operation &o : all_operations()) {
+    if (o.name == name) {
+      return o.id;
     }
   }
   return std::nullopt;
@@ -307,10 +307,10 @@ std::vector<callable> callables() {
 
 callable callable_of(op_id op) {
   static callable_state **all = [] {
-    auto **made = new callable_state *[op_count]; // leaked, as kernels are
-    for (size_t i = 0; i < op_count; i++) {
-      made[i] = new callable_state(operation_of(op_id(i)).name, operation_of(op_id(i)).doc);
-      made[i]->op = op_id(i);
+    auto **made = new callable_state *[max_operations]; // leaked, as kernels are
+    for (const operation &o : all_operations()) {
+      made[size_t(o.id)] = new callable_state(o.name, o.doc);
+      made[size_t(o.id)]->op = o.id;
     }
     return made;
   }();

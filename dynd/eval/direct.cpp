@@ -27,13 +27,12 @@ const type_data *with_scalar(const type_data *type, scalar_id scalar) {
 }
 
 // (T) -> R, (T, T) -> R, (T, T, T) -> R.
-const std::array<bool, op_count> has_one_type = [] {
-  std::array<bool, op_count> has{};
-  for (size_t i = 0; i < op_count; i++) {
-    const operation &o = operation_of(op_id(i));
-    has[i] = o.noutputs == 1 && std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) {
-               return r == value_rule::same || r == value_rule::truth;
-             });
+const std::array<bool, max_operations> has_one_type = [] {
+  std::array<bool, max_operations> has{};
+  for (const operation &o : all_operations()) {
+    has[size_t(o.id)] = o.noutputs == 1 && std::all_of(o.operand, o.operand + o.noperands, [](value_rule r) {
+                          return r == value_rule::same || r == value_rule::truth;
+                        });
   }
   return has;
 }();

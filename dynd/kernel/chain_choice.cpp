@@ -1,6 +1,7 @@
 #include "dynd/kernel/chain_choice.h"
 
 #include "dynd/ops/logic.h"
+#include "dynd/ops/op_id.h"
 
 namespace dynd::chain {
 
@@ -116,14 +117,14 @@ bool may_join(const program_step &step) {
 // With `one` the operation is symmetric and one of its operands is one value.
 std::optional<pair_first> first_of(const program_step &step, bool one) {
   switch (step.op) {
-  case arithmetic::addition:
+  case op_id::add:
     return one ? pair_first::add_one : pair_first::add;
-  case arithmetic::difference:
+  case op_id::subtract:
     return pair_first::subtract;
-  case arithmetic::product:
-  case arithmetic::square:
+  case op_id::multiply:
+  case op_id::square:
     return one ? pair_first::multiply_one : pair_first::multiply;
-  case arithmetic::quotient:
+  case op_id::divide:
     return pair_first::divide;
   default:
     return std::nullopt;
@@ -133,15 +134,15 @@ std::optional<pair_first> first_of(const program_step &step, bool one) {
 // What is done with an operand of the step, by whose number.
 std::optional<pair_second> second_of(const program_step &step, int operand) {
   switch (step.op) {
-  case arithmetic::addition:
+  case op_id::add:
     return pair_second::add;
-  case arithmetic::difference:
+  case op_id::subtract:
     return operand ? pair_second::subtract_from : pair_second::subtract;
-  case arithmetic::product:
+  case op_id::multiply:
     return pair_second::multiply;
-  case arithmetic::quotient:
+  case op_id::divide:
     return operand ? pair_second::divide_into : pair_second::divide;
-  case arithmetic::square:
+  case op_id::square:
     return pair_second::square;
   default:
     return std::nullopt;

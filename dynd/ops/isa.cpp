@@ -6,7 +6,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/ops/choice_rows.h"
-#include "dynd/ops/operation.h"
+#include "dynd/ops/op_id.h"
 #include "dynd/ops/row_sort.h"
 
 namespace dynd {

@@ -12,7 +12,7 @@ enum class reduction_id : uint8_t;
 enum class scan_id : uint8_t;
 
 /// All loops of one ISA level. The accessors index plain tables. No member is an array by operation that has their
-/// number as its size, so that a new operation does not rebuild the files that only convert and fetch.
+/// number as its size, so that a new operation rebuilds few files.
 struct isa_table {
   const char *name;
   const conversion_loops *conversions;
@@ -24,7 +24,7 @@ struct isa_table {
   const choice_loops *choices;
   const row_sort_loops *row_sorts;
   const narrow_sums *narrow;
-  const operation_loops *operations[256]; ///< by op_id
+  const operation_loops *operations[256]; ///< by op_id, of which there are no more
 
   /// Null where the operation does not compute in that type.
   batch_fn loop(op_id op, scalar_id computation) const { return operations[size_t(op)]->loop[size_t(computation)]; }

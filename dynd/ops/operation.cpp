@@ -5,7 +5,9 @@
 #include <string>
 
 #include "dynd/base/errors.h"
+#include "dynd/ops/logic.h"
 #include "dynd/ops/loops.h"
+#include "dynd/ops/op_id.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
@@ -115,7 +117,7 @@ consteval bool ids_are_in_order() {
   }
   return true;
 }
-static_assert(sizeof operations / sizeof *operations == op_count && ids_are_in_order());
+static_assert(std::size(operations) == op_count && op_count <= max_operations && ids_are_in_order());
 static_assert(sizeof reductions / sizeof *reductions == reduction_count);
 
 constexpr mixed_comparison mixed_comparisons[] = {
@@ -178,7 +180,21 @@ scalar_id accumulator_by(const char *name, type_set set, accumulator_rule rule, 
 
 } // namespace
 
+namespace logic {
+const op_id both = op_id::bitwise_and, either = op_id::bitwise_or, inverted = op_id::bitwise_invert;
+const op_id chosen = op_id::where, filled = op_id::fill_missing, missing = op_id::is_missing;
+const op_id finite = op_id::isfinite, different = op_id::not_equal;
+} // namespace logic
+
+namespace arithmetic {
+const op_id addition = op_id::add, difference = op_id::subtract, product = op_id::multiply, quotient = op_id::divide;
+const op_id square = op_id::square, root = op_id::sqrt, magnitude = op_id::abs, larger = op_id::maximum;
+const op_id equal = op_id::equal, conjugate = op_id::conj;
+const op_id smaller_number = op_id::fmin, larger_number = op_id::fmax;
+} // namespace arithmetic
+
 const operation &operation_of(op_id id) { return operations[size_t(id)]; }
+std::span<const operation> all_operations() { return operations; }
 
 const operation *operation_for(comparison relation) {
   for (auto &entry : comparisons) {

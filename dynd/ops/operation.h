@@ -2,6 +2,8 @@
 // Python functions, the documentation, the tests. The entries are in operations.def and reductions.def.
 #pragma once
 
+#include <span>
+
 #include "dynd/ops/signature.h"
 #include "dynd/type/scalar.h"
 
@@ -9,17 +11,8 @@ namespace dynd {
 
 enum class mixed_pair : uint8_t; // loops.h
 
-enum class op_id : uint8_t {
-#define DYND_OPERATION_NAME(name, signature) name,
-#include "dynd/ops/operation_names.h"
-#undef DYND_OPERATION_NAME
-};
-
-inline constexpr size_t op_count = 0
-#define DYND_OPERATION_NAME(name, signature) +1
-#include "dynd/ops/operation_names.h"
-#undef DYND_OPERATION_NAME
-    ;
+enum class op_id : uint8_t; // op_id.h has their names
+inline constexpr size_t max_operations = 256;
 
 enum class reduction_id : uint8_t {
 #define DYND_REDUCTION(name, ...) name,
@@ -77,6 +70,8 @@ struct operation {
 };
 
 const operation &operation_of(op_id id);
+/// All, in the order of their ids.
+std::span<const operation> all_operations();
 /// The operation that asks this; null for the sorting order.
 const operation *operation_for(comparison relation);
 

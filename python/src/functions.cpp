@@ -22,6 +22,7 @@
 #include "dynd/eval/space.h"
 #include "dynd/eval/threads.h"
 #include "dynd/memory/buffer.h"
+#include "dynd/ops/op_id.h"
 
 namespace binding {
 

@@ -7,6 +7,7 @@
 #include "dynd/call/composed.h"
 #include "dynd/call/linear.h"
 #include "dynd/eval/evaluate.h"
+#include "dynd/ops/op_id.h"
 
 namespace binding {
 

@@ -10,6 +10,7 @@
 #include "dynd/call/registry.h"
 #include "dynd/call/resolve.h"
 #include "dynd/call/wrap_core.h"
+#include "dynd/ops/op_id.h"
 #include "fixture.h"
 
 namespace dynd {

@@ -7,7 +7,7 @@
 
 #include "dynd/eval/frame.h"
 #include "dynd/kernel/chain.h"
-#include "dynd/ops/operation.h"
+#include "dynd/ops/op_id.h"
 
 namespace dynd::testing::chains {
 

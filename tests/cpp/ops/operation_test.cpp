@@ -6,6 +6,7 @@
 #include "dynd/base/errors.h"
 #include "dynd/ops/aggregate.h"
 #include "dynd/ops/isa.h"
+#include "dynd/ops/op_id.h"
 
 namespace dynd {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "dynd/ops/operation.h"
+#include "dynd/ops/op_id.h"
 #include "isa_testing.h"
 
 namespace dynd::testing {
