@@ -313,11 +313,10 @@ void direct_failure::raise(const char *name) const {
 
 bool try_direct(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
   array_block *const *block = operands.block;
-  if (!may_be_direct(how)) {
+  if (!may_be_direct(how) || block[0]->count > intptr_t(lazy_from / 8)) { // the largest operand has the result's size
     return false;
   }
-  if (has_one_type[size_t(op)] && is_dense_and_ready(block[0]) && size_t(block[0]->count) * 8 <= lazy_from &&
-      try_one_type(op, operands, results)) [[likely]] {
+  if (has_one_type[size_t(op)] && is_dense_and_ready(block[0]) && try_one_type(op, operands, results)) [[likely]] {
     return true;
   }
   if (block[0]->type->var_count) {

@@ -100,8 +100,7 @@ bool may_be_lazy(const typed_operation &typed, const call_operands &operands, co
   if (typed.noutputs != 1 || !typed.total || !typed.pure || size_t(shape.count()) * max_scalar_size < lazy_from) {
     return false;
   }
-  size_t bytes = std::max(value_bytes(shape, typed.result[0]), element_count(shape) * sizeof(double));
-  return may_be_lazy(operands.block, operands.count, bytes, how, held);
+  return may_be_lazy(operands.block, operands.count, value_bytes(shape, typed.result[0], sizeof(double)), how, held);
 }
 
 ref<array_block> new_lazy(const typed_operation &typed, const call_operands &operands, const space &shape,
@@ -135,7 +134,7 @@ void materialize_group(array_block *block) {
     return;
   }
   fused.t.name = name_of(*block->lazy);
-  if (!try_direct_compute(block, how)) {
+  if (!try_direct_compute(block, how) && !fused.run_known()) {
     space_of(block->lazy->of_rows ? block->lazy->input[0] : block, fused.t.shape);
     fused.add_claimed();
     fused.add_claimed_outputs();
@@ -168,6 +167,11 @@ ref<array_block> field_of_elements(array_block *block, int i) {
 void run_now(const typed_operation &typed, const call_operands &operands, const space_operands &list, fused_task &fused,
              const ref<array_block> *results) {
   fused.claim(list, operands.last_use, *results[0], typed.noutputs, typed.total);
+  if (typed.total &&
+      fused.run_known(&typed.what, {operands.block, size_t(operands.count)}, {results, size_t(typed.noutputs)})) {
+    fused.finish();
+    return;
+  }
   fused.add_claimed();
   value_registers registers[max_external_sources], computed[max_external_outputs];
   for (int i = 0; i < operands.count; i++) {
@@ -183,15 +187,22 @@ void run_now(const typed_operation &typed, const call_operands &operands, const 
   fused.finish();
 }
 
-void run_or_delay(const typed_operation &typed, const call_operands &operands, const settings &how, fused_task &fused,
+void run_or_delay(const typed_operation &typed, const call_operands &operands, const settings &how,
                   ref<array_block> *results) {
   space_operands list = operands_of(operands);
-  broadcast_space(typed.name, list, fused.t.shape);
-  axis_order order = order_like(fused.t.shape.ndim, fused.t.shape.size, {operands.block, size_t(operands.count)});
+  space shape;
+  broadcast_space(typed.name, list, shape);
+  axis_order order = order_like(shape.ndim, shape.size, {operands.block, size_t(operands.count)});
   size_t held;
-  if (may_be_lazy(typed, operands, fused.t.shape, how, held)) {
-    *results = new_lazy(typed, operands, fused.t.shape, order, held);
+  if (may_be_lazy(typed, operands, shape, how, held)) {
+    *results = new_lazy(typed, operands, shape, order, held);
     return;
+  }
+  fused_task fused(typed.name, how);
+  fused.t.shape = std::move(shape);
+  if (const external_function *function = typed.what.external) {
+    fused.t.keep_lock = function->has(dynd_callable_python_lock);
+    fused.t.one_thread = fused.t.keep_lock || function->has(dynd_callable_one_thread);
   }
   for (int i = 0; i < typed.noutputs; i++) {
     results[i] = new_result(fused.t.shape, typed.result[i], is_tracing(how), order);
@@ -285,6 +296,40 @@ bool takes_rows(const operation &o, const call_operands &operands) {
          (o.operand[0] == value_rule::optional && has_missing_rows(operands.block[0]->type));
 }
 
+bool are_scalars(const call_operands &operands) {
+  return std::all_of(operands.block, operands.block + operands.count,
+                     [](const array_block *block) { return block->has_scalars(); });
+}
+
+// What is not done number by number; false where it is.
+bool evaluate_elements(op_id op, const call_operands &operands, const settings &how, ref<array_block> *results) {
+  const operation &o = operation_of(op);
+  auto again = [&](const call_operands &others) { evaluate(op, others, how, results); };
+  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results, again)) {
+    return true;
+  }
+  added_overload_t added = call_added_overload.load(std::memory_order_acquire);
+  if (added && has_other_elements(operands) && added(op, operands, results)) {
+    return true;
+  }
+  if (compares_elements(op, operands)) {
+    *results = compare_elements(op, operands.block[0], operands.block[1], how);
+    return true;
+  }
+  if (without_pointers(operands, again)) {
+    return true;
+  }
+  if (fills_elements(op, operands)) {
+    *results = fill_elements(o.name, operands.block[0], operands.block[1], how);
+    return true;
+  }
+  if (op == logic::chosen && has_other_elements({operands.block + 1, 2})) {
+    *results = choose_elements(operands.block[0], operands.block[1], operands.block[2], how);
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 std::atomic<added_overload_t> call_added_overload = nullptr;
@@ -308,33 +353,9 @@ void evaluate(op_id op, const call_operands &operands, const settings &how, ref<
   if (try_direct(op, operands, how, results)) [[likely]] {
     return;
   }
-  const operation &o = operation_of(op);
-  auto again = [&](const call_operands &others) { evaluate(op, others, how, results); };
-  if (!takes_rows(o, operands) && in_missing_rows(o.name, operands, o.noutputs, results, again)) {
-    return;
+  if (are_scalars(operands) || !evaluate_elements(op, operands, how, results)) {
+    run_or_delay(type_operation(op, operands), operands, how, results);
   }
-  added_overload_t added = call_added_overload.load(std::memory_order_acquire);
-  if (added && has_other_elements(operands) && added(op, operands, results)) {
-    return;
-  }
-  if (compares_elements(op, operands)) {
-    *results = compare_elements(op, operands.block[0], operands.block[1], how);
-    return;
-  }
-  if (without_pointers(operands, again)) {
-    return;
-  }
-  if (fills_elements(op, operands)) {
-    *results = fill_elements(operation_of(op).name, operands.block[0], operands.block[1], how);
-    return;
-  }
-  if (op == logic::chosen && has_other_elements({operands.block + 1, 2})) {
-    *results = choose_elements(operands.block[0], operands.block[1], operands.block[2], how);
-    return;
-  }
-  typed_operation typed = type_operation(op, operands);
-  fused_task fused(typed.name, how);
-  run_or_delay(typed, operands, how, fused, results);
 }
 
 bool evaluate_in_place(op_id op, array_block *dst, array_block *other) {
@@ -377,11 +398,8 @@ void call_external(const external_function &function, const call_operands &opera
     return;
   }
   typed_operation typed = type_operation(function, operands);
-  fused_task fused(typed.name, how);
-  fused.t.keep_lock = function.has(dynd_callable_python_lock);
-  fused.t.one_thread = fused.t.keep_lock || function.has(dynd_callable_one_thread);
   if (!failure.is_final(how)) {
-    run_or_delay(typed, operands, how, fused, results);
+    run_or_delay(typed, operands, how, results);
   }
   failure.raise(typed.name);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dynd/eval/direct.h"
 #include "dynd/eval/row_functions.h"
 #include "dynd/eval/run.h"
 #include "dynd/ops/logic.h"
@@ -27,6 +28,16 @@ bool fused_task::claim_root(array_block *root) {
   // Another thread may compute it meanwhile and drop its input, which is not looked at then.
   const array_block *like = root->lazy->of_rows ? root->lazy->input[0] : root;
   return claim_group({root, nullptr, 0, 0, 0, *like, true}, claimed_);
+}
+
+bool fused_task::run_known(const element_operation *last, std::span<array_block *const> operands,
+                           std::span<const ref<array_block>> results) {
+  if (!may_be_direct(t.how) || !known_.describe(claimed_, last, operands, results)) {
+    return false;
+  }
+  bool done = known_.run();
+  t.known = done ? nullptr : &known_;
+  return done;
 }
 
 void fused_task::add_claimed() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dynd/eval/group.h"
+#include "dynd/eval/known.h"
 #include "dynd/eval/task.h"
 #include "dynd/kernel/external.h"
 
@@ -13,13 +14,6 @@ namespace dynd {
 struct value_registers {
   uint8_t value = no_register;
   uint8_t valid = no_register; ///< no_register: it is never missing
-};
-
-/// What a lazy array, or an operation that runs now, computes.
-struct element_operation {
-  op_id op = {};
-  scalar_id computation = {};                  ///< of `op`
-  const external_function *external = nullptr; ///< instead of `op`
 };
 
 /// A task while it is put together and run. What it has claimed becomes lazy again if it is destroyed before finish().
@@ -40,6 +34,11 @@ public:
   void claim(const space_operands &inputs, unsigned last_use, const array_block &like, int noutputs, bool rows = false);
   /// Claims `root`, a lazy array, and what is lazy below; false if it is ready by now.
   bool claim_root(array_block *root);
+
+  /// Computes what is claimed, and an operation above it, if any, by a kernel that this thread knows; false where it
+  /// has to be put together. Then run() may keep its kernel.
+  bool run_known(const element_operation *last = nullptr, std::span<array_block *const> operands = {},
+                 std::span<const ref<array_block>> results = {});
 
   /// Adds the steps of the claimed operations.
   void add_claimed();
@@ -91,6 +90,7 @@ private:
   int operand_of(array_block *block, int begin);
 
   claimed_group claimed_;
+  known_program known_;
   value_registers node_registers_[max_group];
   small_vector<bound_register, 16> outputs_, sources_; // in the order of the program
   std::vector<ref<array_block>> constants_;

@@ -191,6 +191,9 @@ size_t bytes_of(const array_block &block) {
   if (block.flags & flag_numbers) {
     return 0;
   }
+  if (block.flags & flag_dense) {
+    return size_t(block.count) * block.item_size();
+  }
   size_t item = 0;
   for (int s = block.type->var_count; s < block.nstreams; s++) {
     item += stream_item(block, s);

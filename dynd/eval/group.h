@@ -28,6 +28,13 @@ static_assert(max_group_registers < max_registers && max_group_streams < max_str
 inline constexpr int max_group_rows = 3;
 static_assert(2 * max_group_rows < max_stages && 2 * max_group_rows <= max_reductions);
 
+/// What a lazy array, or an operation that runs now, computes.
+struct element_operation {
+  op_id op = {};
+  scalar_id computation = {};                  ///< of `op`
+  const external_function *external = nullptr; ///< instead of `op`
+};
+
 /// Arrays that this thread is computing, inputs before what uses them.
 struct claimed_group {
   int count = 0;

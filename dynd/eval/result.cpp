@@ -100,13 +100,12 @@ size_t element_count(const space &shape) {
   return size_t(extent.last - extent.first);
 }
 
-size_t value_bytes(const space &shape, ndt::type dtype) {
-  size_t bytes = 0;
-  value_extent extent = extent_of(shape);
+size_t value_bytes(const space &shape, ndt::type dtype, size_t least) {
+  size_t item = 0;
   for (int s = 0; s < dtype->nstreams; s++) {
-    bytes += size_t(checked_bytes(extent, intptr_t(stream_item(dtype.get(), s))));
+    item += stream_item(dtype.get(), s);
   }
-  return bytes;
+  return size_t(checked_bytes(extent_of(shape), intptr_t(std::max(item, least))));
 }
 
 axis_order order_like(int ndim, const intptr_t *size, std::span<array_block *const> operands) {
@@ -115,6 +114,9 @@ axis_order order_like(int ndim, const intptr_t *size, std::span<array_block *con
   for (const array_block *block : operands) {
     if (ragged || block->ndim != ndim || !std::equal(size, size + ndim, block->size())) {
       continue;
+    }
+    if (block->flags & flag_dense) { // in C order
+      return {};
     }
     const intptr_t *stride = block->value_strides(); // of several streams the last: only time depends on it
     bool stretched = false;                          // such an axis has no place in memory

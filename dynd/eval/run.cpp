@@ -11,6 +11,7 @@
 #include "dynd/base/interpreter.h"
 #include "dynd/base/interruption.h"
 #include "dynd/eval/frame.h"
+#include "dynd/eval/known.h"
 #include "dynd/eval/observe.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
@@ -370,6 +371,8 @@ bool run_task(task &t) {
       keep_kernel(t, call, *keep);
       return true;
     }
+  } else if (t.known && !options.streaming) {
+    t.known->keep(kernel, call);
   }
   intptr_t weight = weight_of_element(t, elements);
   call.elements = elements; // all the work, with what is inside of them

@@ -171,6 +171,18 @@ bool share_slots(const space_operands &operands, space &shape) {
   return true;
 }
 
+// The usual case: nothing stretches, and there are no rows.
+bool are_alike(const space_operands &operands) {
+  const array_block &first = *operands[0].block;
+  bool alike = first.type->var_count == 0 && operands[0].ndim == first.ndim;
+  for (int i = 1; i < operands.size() && alike; i++) {
+    const array_block &own = *operands[i].block;
+    alike = own.type == first.type && operands[i].ndim == first.ndim &&
+            std::equal(own.size(), own.size() + own.ndim, first.size());
+  }
+  return alike;
+}
+
 } // namespace
 
 void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offsets) {
@@ -201,6 +213,9 @@ void make_slots(space &shape, const std::vector<std::vector<int64_t>> &row_offse
 }
 
 void broadcast_space(const char *operation, const space_operands &operands, space &result) {
+  if (are_alike(operands)) {
+    return space_of(operands[0], result);
+  }
   result.ndim = result.nvar = 0;
   bool ragged = false;
   for (const space_operand &operand : operands) {

@@ -115,8 +115,8 @@ ref<array_block> new_lazy_result(const space &shape, ndt::type dtype, size_t ext
 /// Gives memory to the elements of such an array, which may have it from an attempt that failed.
 void allocate_values(array_block *result, const space &shape);
 size_t element_count(const space &shape);
-/// Bytes of the elements; an error (memory) where they do not fit in memory.
-size_t value_bytes(const space &shape, ndt::type dtype);
+/// Bytes of the elements, each counted as `least` at least; an error (memory) where they do not fit in memory.
+size_t value_bytes(const space &shape, ndt::type dtype, size_t least = 0);
 
 /// Both have the same sizes and, where ragged, the same slots (the same memory, or known to be equal).
 bool same_space(const array_block &a, const array_block &b);

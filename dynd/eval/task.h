@@ -39,6 +39,8 @@ struct lowered_operand {
 using element_leaf = std::function<size_t(ckernel_builder &out, size_t offset, const kernel_operand *operands,
                                           kernel_request_t request, std::vector<explained_level> *levels)>;
 
+class known_program; // known.h
+
 struct task {
   const char *name = ""; ///< of the operation that asked, for messages
   settings how;
@@ -57,7 +59,8 @@ struct task {
   int noutputs = 0;        ///< operands
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
   program p;
-  element_leaf leaf; ///< empty: the program
+  element_leaf leaf;                    ///< empty: the program
+  const known_program *known = nullptr; ///< keeps the kernel, where it is not null
 
   // Set by lower(): the slots of the operands, then the ports.
   small_vector<lowered_operand, 4> lowered;
