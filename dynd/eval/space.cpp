@@ -173,6 +173,9 @@ bool share_slots(const space_operands &operands, space &shape) {
 
 // The usual case: nothing stretches, and there are no rows.
 bool are_alike(const space_operands &operands) {
+  if (operands.empty()) {
+    return false;
+  }
   const array_block &first = *operands[0].block;
   bool alike = first.type->var_count == 0 && operands[0].ndim == first.ndim;
   for (int i = 1; i < operands.size() && alike; i++) {
