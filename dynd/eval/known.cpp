@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "dynd/base/cpu.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/eval/direct.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/run.h"
@@ -34,7 +35,7 @@ bool known_program::describe(const claimed_group &claimed, const element_operati
                              std::span<array_block *const> operands, std::span<const ref<array_block>> results) {
   claimed_ = &claimed;
   count_ = last ? results[0]->count : claimed.node[claimed.count - 1]->count;
-  bool known = count_ > 1 && count_ <= unlocked_from && claimed.count <= max_claimed && (!last || !last->external);
+  bool known = count_ > 1 && count_ < threads_from && claimed.count <= max_claimed && (!last || !last->external);
   for (size_t i = 0; i < results.size() && known; i++) {
     known = add_output(results[i].get());
   }
@@ -140,6 +141,7 @@ bool known_program::run() {
   char *stream[2 * max_ends];
   intptr_t stride[2 * max_ends];
   bind(stream, stride);
+  without_interpreter unlocked(count_ > unlocked_from);
   work_frame frame(found->kernel.scratch_size);
   return call_strided(found->kernel.root(), stream, stride, size_t(count_), &frame) == dynd_ok;
 }

@@ -2,8 +2,8 @@
 // task together takes as long as computing it, and loops evaluate one expression again and again.
 //
 // Known are operations that cannot fail, over arrays of one size without gaps and single numbers, so few elements that
-// they are one call with the interpreter's lock: nothing else runs on this thread meanwhile. Their kernel depends on
-// nothing but the operations, what each is computed of, and the types of the arrays, which are the key.
+// they are one call: nothing else runs on this thread meanwhile. Their kernel depends on nothing but the operations,
+// what each is computed of, and the types of the arrays, which are the key.
 #pragma once
 
 #include <span>

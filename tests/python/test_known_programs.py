@@ -16,7 +16,7 @@ import programs
 from dynd import nd
 from strategies import FEW, seeds
 
-SHAPES = [(8193,), (10_000,), (70, 130), (3, 50, 61), (49_999,), (50_001,), (50_000,)]
+SHAPES = [(8193,), (10_000,), (70, 130), (3, 50, 61), (49_999,), (50_001,), (50_000,), (199_999,), (200_000,)]
 SCALARS = ["float64", "float64", "float32", "int32", "int64", "uint8", "float64", "int32"]
 
 

@@ -39,7 +39,7 @@ TEST(Known, AProgramThatRanIsRunAgain) {
     EXPECT_TRUE(adds_by_known(ramp("30000 * float64"), ramp("30000 * float64"), found)); // of any size
     EXPECT_FALSE(adds_by_known(a, ramp("20000 * float32"), found));
     EXPECT_FALSE(adds_by_known(a, nd::array(1.0), found));
-    EXPECT_FALSE(adds_by_known(ramp("60000 * float64"), ramp("60000 * float64"), found)); // for several calls
+    EXPECT_FALSE(adds_by_known(ramp("200000 * float64"), ramp("200000 * float64"), found)); // for several calls
   }).join();
 }
 
