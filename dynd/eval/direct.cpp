@@ -432,15 +432,44 @@ bool is_itself(const array_block *dst, const array_block *src) {
          std::equal(dst->value_strides(), dst->value_strides() + ndim, src->value_strides());
 }
 
+// A few elements with gaps between them, or backwards, to where they are without.
+bool try_direct_strided(array_block *dst, const array_block *src) {
+  constexpr size_t batch = 128, past_end = 128;
+  size_t count = size_t(dst->count), item = dst->item_size();
+  if (dst->ndim != 1 || src->ndim != 1 || dst->size()[0] != src->size()[0] || src->type->var_count > 0 ||
+      dst->scalar() != src->scalar() || count * 8 > lazy_from || (src->flags & flag_numbers)) {
+    return false;
+  }
+  char *to = dst->values().address;
+  const char *from = src->values().address;
+  intptr_t stride = src->value_strides()[0], length = intptr_t(count - 1) * stride;
+  const char *first = from + std::min<intptr_t>(0, length), *last = from + std::max<intptr_t>(0, length);
+  if (count == 0 || (to <= last && first < to + count * item)) {
+    return count == 0;
+  }
+  alignas(64) char values[batch * max_scalar_size + past_end];
+  const fetch_functions &fetch = isa().fetch(__builtin_ctzll(item));
+  for (size_t done = 0; done < count; done += batch) {
+    size_t n = std::min(batch, count - done);
+    fetch.load_strided(values, from + intptr_t(done) * stride, stride, n);
+    std::memcpy(to + done * item, values, n * item);
+  }
+  return true;
+}
+
 } // namespace
 
-// For one number, and for dense arrays of the same sizes that do not overlap: too small for threads, within the cache.
+// For one number, for a few in a row, and for dense arrays of the same sizes that do not overlap: too small for
+// threads, within the cache.
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how) {
   if (is_itself(dst, src) && may_be_direct(how)) {
     return true;
   }
   if (src->ndim == 0 && dst->ndim > 0 && is_dense_and_ready(src) && may_be_direct(how)) {
     return try_direct_fill(dst, src, mode);
+  }
+  if (!(src->flags & flag_dense) && src->is_ready() && is_dense_and_ready(dst) && may_be_direct(how)) {
+    return try_direct_strided(dst, src);
   }
   if (!is_dense_and_ready(dst) || !is_dense_and_ready(src) || dst->count >= threads_from || dst->ndim != src->ndim ||
       !std::equal(dst->size(), dst->size() + dst->ndim, src->size()) || !may_be_direct(how)) {
@@ -460,7 +489,9 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, cons
 
 ref<array_block> try_direct_copy(array_block *src, access_mode access, ndt::type dtype, error_mode mode,
                                  const settings &how) {
-  if (dtype->kind != type_kind::scalar || !is_dense_and_ready(src) || src->count >= threads_from) {
+  bool few = src->ndim == 1 && size_t(src->count) * 8 <= lazy_from && src->has_scalars(); // they may have gaps
+  if (dtype->kind != type_kind::scalar || !src->is_ready() || src->type->var_count > 0 ||
+      !(few || (src->flags & flag_dense)) || src->count >= threads_from) {
     return {};
   }
   ref<array_block> result = new_dense(with_scalar(src->type, dtype->scalar), src->size(), access);

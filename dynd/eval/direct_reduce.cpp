@@ -17,7 +17,7 @@ namespace {
 class small_rows {
 public:
   small_rows(const reduction_call &call, scalar_id type, char *scratch) {
-    const array_block &x = *call.operand;
+    const array_block &x = without_gaps(call);
     const reduction_keywords &keywords = call.keywords;
     if (!may_be_direct(call.how) || call.skips() || call.element.swapped || keywords.initial || keywords.weights ||
         keywords.empty_missing || !x.is_ready() || !find(x, call.axes)) {
@@ -44,6 +44,16 @@ public:
   }
 
 private:
+  // A few numbers with gaps between them are brought together first.
+  const array_block &without_gaps(const reduction_call &call) {
+    array_block *x = call.operand;
+    if (x->ndim == 1 && !(x->flags & flag_dense) && x->has_scalars() && x->size()[0] <= max_direct_elements) {
+      ndt::type dtype(x->type->dtype);
+      packed_ = try_direct_copy(x, access_mode::immutable, dtype, error_mode::nocheck, call.how);
+    }
+    return packed_ ? *packed_ : *x;
+  }
+
   bool find(const array_block &x, const axis_set &axes) {
     if (axes.all() && (x.flags & flag_dense) && x.count >= 1) {
       everything = true;
@@ -59,6 +69,7 @@ private:
   }
 
   int64_t one_row_[2] = {};
+  ref<array_block> packed_;
 };
 
 // A sum, an extreme, a position. A row that has none is for the general way, which names it.

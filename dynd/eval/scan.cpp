@@ -236,6 +236,12 @@ ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int a
     return {};
   }
   const scan_functions &functions = isa().scan(scan_by(typed.combine)->id, typed.accumulator);
+  ref<array_block> packed;
+  if (operand->ndim == 1 && !(operand->flags & flag_dense)) { // a few with gaps between them
+    packed =
+        try_direct_copy(operand, access_mode::immutable, ndt::type(operand->type->dtype), error_mode::nocheck, how);
+    operand = packed ? packed.get() : operand;
+  }
   return operand->is_var(axis) ? try_direct_rows(functions, operand, typed.accumulator)
                                : try_direct_dense(functions, operand, typed.accumulator);
 }

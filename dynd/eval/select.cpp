@@ -76,8 +76,24 @@ nd::array index_expression::rest_of(const nd::array &taken, int inside) const {
   return nd::at(taken, indices);
 }
 
+// Elements that are dimensions of numbers with gaps between them (the rows of a transposed array) are packed before
+// they are taken, unless only a few are: each is then copied as a whole.
+static nd::array packed(const nd::array &list, intptr_t taken) {
+  const array_block &block = *list.get();
+  if (!block.has_scalars() || block.type->var_count > 0 || block.ndim < 2 || taken < block.size()[0] / 8) {
+    return list;
+  }
+  intptr_t inside = intptr_t(block.item_size());
+  bool follow = true;
+  for (int d = block.ndim - 1; d > 0; d--) {
+    follow &= block.value_strides()[d] == inside;
+    inside *= block.size()[d];
+  }
+  return follow ? list : nd::array(copy_values(list.get(), access_mode::immutable, list.type().dtype()));
+}
+
 nd::array selected::take(const char *name) const {
-  nd::array list = list_of(base, axis);
+  nd::array list = packed(list_of(base, axis), start.size());
   if (rows_alike > 1) {
     return assemble(like, keep, dims, take_of_each_row(name, list, rows_alike, start));
   }

@@ -40,7 +40,8 @@ TEST(Known, AProgramThatRanIsRunAgain) {
     EXPECT_FALSE(adds_by_known(a, ramp("20000 * float32"), found));
     EXPECT_FALSE(adds_by_known(a, nd::array(1.0), found));
     EXPECT_FALSE(adds_by_known(ramp("200000 * float64"), ramp("200000 * float64"), found)); // for several calls
-  }).join();
+  })
+      .join();
 }
 
 } // namespace
