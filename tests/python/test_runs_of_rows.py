@@ -3,10 +3,11 @@ gaps between them, or missing, are not. The same columns of many rows. Against p
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynd import nd
+from strategies import FEW, seeds
 
 ROWS = st.lists(st.lists(st.integers(-99, 99), max_size=4), max_size=12)
 TEXTS = st.lists(st.lists(st.text("abé", max_size=20), max_size=3), max_size=8)
@@ -134,3 +135,36 @@ def test_a_number_out_of_bounds_is_refused_whatever_it_is():
             a[nd.array([1]), nd.array([number])]
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 1 with size 2"):
         nd.zeros((0, 2))[:, [5]]
+
+
+@settings(max_examples=FEW)
+@given(seeds)
+def test_a_few_numbers_with_gaps(seed):
+    """Copied, assigned (also to where they are themselves), scanned and reduced."""
+    rng = np.random.default_rng(seed)
+    scalar = rng.choice(["float64", "float32", "int32", "uint8", "int16", "complex128", "bool"])
+    n, step = int(rng.integers(0, 300)), int(rng.choice([-3, -2, -1, 2, 3]))
+    x = (rng.standard_normal(n * abs(step)) * 9).astype(scalar)
+    view, own = nd.asarray(x)[::step], x[::step]
+    np.testing.assert_array_equal(np.asarray(nd.array(view)), own, strict=True)
+    assert nd.count_nonzero(view).tolist() == np.count_nonzero(own)
+    if scalar not in ("complex128", "bool") and n:
+        np.testing.assert_array_equal(np.asarray(nd.cumulative_max(view)), np.maximum.accumulate(own), strict=True)
+        assert nd.max(view).tolist() == own.max()
+    whole = nd.array(x, access="rw")
+    part = slice(0, own.size)
+    whole[part] = whole[::step]
+    expected = x.copy()
+    expected[part] = own.copy()
+    np.testing.assert_array_equal(np.asarray(whole), expected)
+
+
+@settings(max_examples=FEW)
+@given(seeds)
+def test_rows_of_an_array_in_another_order(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 99, rng.integers(1, 20, rng.integers(2, 4))).astype(rng.choice(["int32", "float64", "uint8"]))
+    x = x.transpose(rng.permutation(x.ndim))[:: rng.choice([-1, 1, 2])]
+    index = rng.integers(-len(x), len(x), rng.integers(0, 40))
+    np.testing.assert_array_equal(np.asarray(nd.asarray(x)[nd.array(index)]), x[index], strict=True)
+    np.testing.assert_array_equal(np.asarray(nd.asarray(x)[index.tolist()]), x[index.tolist()])
