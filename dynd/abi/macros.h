@@ -5,8 +5,9 @@
  *   DYND_PLUGIN(hypotenuse)
  *
  * DYND_KERNEL_n(name, result type, types of the n operands, expression over a, b, c, d). The types are C's bool,
- * integer, floating and complex types. The kernel is pure and total: the expression depends on the operands only and
- * cannot fail. DYND_PLUGIN(name, ...) registers up to eight of them. */
+ * integer, floating and complex types. The kernel is pure, total and harmless: the expression depends on the operands
+ * only, and can be computed for any values of them, as no integer is divided by zero. It is computed for missing values
+ * too, and the results are thrown away. DYND_PLUGIN(name, ...) registers up to eight of them. */
 #ifndef DYND_ABI_MACROS_H
 #define DYND_ABI_MACROS_H
 

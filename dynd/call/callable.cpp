@@ -1,20 +1,16 @@
 #include "dynd/call/callable.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
-#include <map>
 
-#include "dynd/array/cursor.h"
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/call/placement.h"
+#include "dynd/call/read_keywords.h"
 #include "dynd/call/reduction.h"
 #include "dynd/call/resolve.h"
 #include "dynd/eval/missing_rows.h"
-#include "dynd/ops/parse.h"
-#include "dynd/type/lexer.h"
 #include "dynd/type/utf8.h"
 
 namespace dynd::nd {
@@ -64,93 +60,6 @@ void check_lock(const deferred_ckernel &kernel) {
   if ((kernel.flags & dynd_callable_python_lock) && !the_interpreter.enter) {
     refuse(kernel, "needs Python's lock, and the Python package is not loaded");
   }
-}
-
-// ---- keywords -------------------------------------------------------------------------------------------------------
-
-// The default of a keyword, from its canonical text.
-void read_default(const type_field &f, keyword_values::value &to) {
-  std::string_view text = f.value;
-  const type_data *t = without_option(f.type);
-  if (f.type->kind == type_kind::option && text == "None") {
-    to.missing = true;
-  } else if (t->kind == type_kind::string) {
-    to.is_text = true;
-    to.text = unquoted_text(text);
-  } else {
-    parse_scalar(text, t->scalar, error_mode::nocheck, to.number); // it was read when the signature was
-  }
-}
-
-void read_given(const kernel &k, const type_field &f, const array &given, keyword_values::value &to) {
-  auto wrong = [&](const std::string &why) {
-    fail(error_kind::type, std::string(k->name) + ": keyword " + f.name + " " + why);
-  };
-  if (!given || given.ndim() != 0) {
-    wrong("is one value, not " + (given ? std::string(given.type().str()) : "nothing"));
-  }
-  const type_data *t = without_option(f.type);
-  const type_data *own = given->type->dtype;
-  materialize(given.get());
-  if (own->kind == type_kind::option) {
-    to.missing = given->streams()[0].address[0] == 0;
-    if (to.missing && f.type->kind != type_kind::option) {
-      wrong("is missing, and its type is " + std::string(f.type->text));
-    }
-    own = own->element;
-  }
-  bool text = t->kind == type_kind::string;
-  if (!to.missing && (text ? own->kind != type_kind::string : own->kind != type_kind::scalar)) {
-    wrong("is " + std::string(own->text) + ", not " + f.type->text);
-  }
-  if (to.missing) {
-    return;
-  }
-  bool to_bool = !text && t->scalar == scalar_id::bool_, from_bool = !text && own->scalar == scalar_id::bool_;
-  if (!text && to_bool != from_bool) {
-    wrong("is " + std::string(own->text) + ", not " + f.type->text);
-  }
-  if (text) {
-    to.is_text = true;
-    array plain(copy_values(given.get(), access_mode::immutable, ndt::make_string()));
-    char *room[2];
-    to.text = cursor(*plain.get(), room).text();
-    if (to.text.find('\0') != to.text.npos) {
-      wrong("has a zero byte, and the kernel gets text that ends with one");
-    }
-    return;
-  }
-  try {
-    array converted(copy_values(given.get(), access_mode::immutable, ndt::type(t)));
-    std::memcpy(to.number, converted->values().address, converted->item_size());
-  } catch (const error &e) {
-    fail(e.kind(), std::string(k->name) + ": keyword " + f.name + ": " + e.what());
-  }
-}
-
-std::shared_ptr<const keyword_values> read_keywords(const overload &o, std::span<const keyword> given) {
-  const std::vector<type_field> &all = o.signature.keywords;
-  for (const keyword &k : given) {
-    if (std::none_of(all.begin(), all.end(), [&](const type_field &f) { return k.name == f.name; })) {
-      refuse(*o.function, "has no keyword " + k.name + "; it is " + std::string(o.signature.type.str()));
-    }
-  }
-  auto made = std::make_shared<keyword_values>();
-  for (const type_field &f : all) {
-    keyword_values::value value;
-    value.name = f.name;
-    value.type = f.type->text;
-    auto own = std::find_if(given.begin(), given.end(), [&](const keyword &k) { return k.name == f.name; });
-    if (own != given.end()) {
-      read_given(o.function, f, own->value, value);
-    } else if (f.value) {
-      read_default(f, value);
-    } else {
-      refuse(*o.function, std::string("keyword ") + f.name + " is missing; it has no default");
-    }
-    made->all.push_back(std::move(value));
-  }
-  return made;
 }
 
 // ---- core dimensions ------------------------------------------------------------------------------------------------
@@ -328,11 +237,14 @@ int call_in_missing_rows(callable_state &state, std::span<array_block *const> bl
 // Elements that are `bytes` are rows of uint8 for a kernel that takes such rows.
 int call_external(callable_state &state, array_block *const *blocks, int count, std::span<const keyword> keywords,
                   ref<array_block> *results) {
+  if (count > max_external_sources) { // no overload takes as many, and a block_list does not hold them
+    resolve(state, blocks, count);
+  }
   if (has_missing_rows({blocks, size_t(count)}) && !try_resolve(state, blocks, count)) {
     return call_in_missing_rows(state, {blocks, size_t(count)}, keywords, results);
   }
   auto is_bytes = [](const array_block *block) { return block->type->dtype->kind == type_kind::bytes; };
-  if (count > max_external_sources || std::none_of(blocks, blocks + count, is_bytes)) [[likely]] {
+  if (std::none_of(blocks, blocks + count, is_bytes)) [[likely]] {
     return call_resolved(resolve(state, blocks, count), blocks, count, keywords, results);
   }
   array viewed[max_external_sources];
@@ -408,9 +320,7 @@ int call_resolved(const resolution &found, array_block *const *blocks, int count
   if (!function || !given.empty()) {
     keywords = read_keywords(o, given);
   }
-  auto is_scalar = [](ndt::type t) { return t->kind == type_kind::scalar; };
-  if (!function && o.signature.is_scalar() && o.function->prototype != core_operation_funcproto_id &&
-      std::all_of(found.operands.begin(), found.operands.end(), is_scalar)) {
+  if (!function && found.of_scalars) {
     function = scalar_function(found, keywords);
   }
   if (function) {
@@ -504,11 +414,21 @@ overload make_overload(const kernel &k) {
   return {own, read_signature(*own)};
 }
 
-void add_overload(callable_state &state, std::unique_ptr<overload> added) {
+void add_overloads(callable_state &state, std::span<std::unique_ptr<overload>> added) {
   std::lock_guard lock(state.mutex);
-  check_overload(state, *added);
+  size_t before = state.overloads.size();
   state.retired.reserve(state.retired.size() + state.resolved.size());
-  state.overloads.push_back(std::move(added));
+  state.overloads.reserve(before + added.size());
+  try {
+    for (std::unique_ptr<overload> &own : added) {
+      check_overload(state, *own);
+      state.overloads.push_back(std::move(own));
+    }
+  } catch (...) { // back to the caller, who has no lock where the kernels are released
+    std::move(state.overloads.begin() + ptrdiff_t(before), state.overloads.end(), added.begin());
+    state.overloads.resize(before);
+    throw;
+  }
   retire_resolutions(state); // another overload may fit better now
   if (state.op) {
     __atomic_store_n(&added_to[size_t(*state.op)], &state, __ATOMIC_RELEASE);
@@ -516,10 +436,16 @@ void add_overload(callable_state &state, std::unique_ptr<overload> added) {
   }
 }
 
-void callable::add(const kernel &k) const {
-  check_kernel(*k);
+void callable::add(const kernel &k) const { add({&k, 1}); }
+
+void callable::add(std::span<const kernel> kernels) const {
   callable_state &state = checked(state_);
-  add_overload(state, std::make_unique<overload>(make_overload(k)));
+  std::vector<std::unique_ptr<overload>> made;
+  for (const kernel &k : kernels) {
+    check_kernel(*k);
+    made.push_back(std::make_unique<overload>(make_overload(k)));
+  }
+  add_overloads(state, made);
 }
 
 std::vector<array> callable::call_all(std::span<const array> operands, std::span<const keyword> keywords) const {
@@ -582,11 +508,14 @@ void callable::for_each_signature(const std::function<void(ndt::type, size_t)> &
 
 std::vector<kernel> callable::kernels() const {
   callable_state &state = checked(state_);
-  std::lock_guard lock(state.mutex);
-  std::vector<kernel> all;
-  for (const std::unique_ptr<overload> &o : state.overloads) {
-    all.push_back(o->function);
+  std::vector<const overload *> own; // they stay; a kernel is retained without the lock
+  {
+    std::lock_guard lock(state.mutex);
+    std::transform(state.overloads.begin(), state.overloads.end(), std::back_inserter(own),
+                   [](const std::unique_ptr<overload> &o) { return o.get(); });
   }
+  std::vector<kernel> all;
+  std::transform(own.begin(), own.end(), std::back_inserter(all), [](const overload *o) { return o->function; });
   return all;
 }
 

@@ -87,6 +87,7 @@ public:
   /// Adds an overload. The struct and its signature are checked; an overload that would take the same types as another
   /// one, none of the two being the more specific, is a type error that names both.
   void add(const kernel &k) const;
+  void add(std::span<const kernel> kernels) const; ///< all, or where one is refused none
 
   /// Exact types first, then conversion without loss, then what NumPy converts to floating types. Where no overload
   /// fits, the error lists every one with the operand that did not. Runs at once; only a kernel on scalars with one

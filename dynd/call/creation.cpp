@@ -34,19 +34,22 @@ array sharing(const type_data *type, const intptr_t *size, const array &value) {
 array dense(const type_data *type, const intptr_t *size, const array &value, access_mode access) {
   ref<array_block> block = new_dense(type, size, access);
   const char *one = value->values().address;
-  size_t bytes = size_t(block->count) * block->item_size();
-  if (std::all_of(one, one + block->item_size(), [&](char c) { return c == *one; })) {
-    std::memset(block->values().address, *one, bytes);
-  } else { // from what is there already, by parts that stay in the cache
-    char *to = block->values().address;
-    size_t done = std::min(bytes, block->item_size());
+  size_t item = block->item_size();
+  bool same_bytes = std::all_of(one, one + item, [&](char c) { return c == *one; });
+  in_pieces("full", block->count, [&](intptr_t begin, intptr_t end) {
+    char *to = block->values().address + size_t(begin) * item;
+    size_t bytes = size_t(end - begin) * item, done = std::min(bytes, item);
+    if (same_bytes) {
+      std::memset(to, *one, bytes);
+      return;
+    }
     std::memcpy(to, one, done);
-    while (done < bytes) {
+    while (done < bytes) { // from what is there already, by parts that stay in the cache
       size_t part = std::min({done, bytes - done, size_t(1) << 14});
       std::memcpy(to + done, to, part);
       done += part;
     }
-  }
+  });
   return array(std::move(block));
 }
 
@@ -97,6 +100,23 @@ array with_access(const array &made, access_mode access) {
   return made;
 }
 
+array immutable_of(const array &a) {
+  return a->access == access_mode::immutable ? a : array(copy_values(a.get(), access_mode::immutable));
+}
+
+std::vector<intptr_t> sizes_with_element(const char *name, std::span<const intptr_t> outer, ndt::type element) {
+  std::vector<intptr_t> sizes(outer.begin(), outer.end());
+  for (const type_data *t = element.get(); t->ndim > 0; t = t->element) {
+    if (t->kind == type_kind::strided_dim) {
+      fail(error_kind::type, std::string(name) +
+                                 ": expected elements with the size of every dimension (\"3 * float64\"), not " +
+                                 std::string(element.str()));
+    }
+    sizes.push_back(t->size); // -1: rows without elements
+  }
+  return sizes;
+}
+
 array full(ndt::type type, const intptr_t *size, const array &value, access_mode access) {
   intptr_t sizes[max_type_streams];
   find_sizes("full", type, size, sizes);
@@ -121,12 +141,14 @@ array empty_like(const array &like, ndt::type dtype, access_mode access) {
   }
   element_kind kind;
   if (like->type->var_count == 0) {
-    return empty(ndt::with_dtype(like.type(), dtype), like->size(), access);
+    std::vector<intptr_t> sizes = sizes_with_element("empty_like", {like->size(), size_t(like.ndim())}, dtype);
+    return empty(ndt::with_dtype(like.type(), dtype), sizes.data(), access);
   }
   if (!find_element_kind(dtype.get(), kind)) {
     array rows = compact(like, like.ndim() - 1);
-    intptr_t count = list_of(rows, rows.ndim() - 1).size(0);
-    array made = assemble(rows, rows.ndim(), {}, empty(ndt::make_strided_dim(dtype), &count, access_mode::immutable));
+    std::vector<intptr_t> sizes = sizes_with_element("empty_like", {{list_of(rows, rows.ndim() - 1).size(0)}}, dtype);
+    array list = empty(ndt::make_strided_dim(dtype), sizes.data(), access_mode::immutable);
+    array made = assemble(rows, rows.ndim(), {}, list);
     return with_access(made, access);
   }
   space shape;
@@ -145,10 +167,14 @@ array full_like(const array &like, ndt::type dtype, const array &value, access_m
     return with_access(made, access);
   }
   if (like->type->var_count == 0) {
-    return full(ndt::with_dtype(like.type(), dtype), like->size(), value, access);
+    std::vector<intptr_t> sizes = sizes_with_element("full_like", {like->size(), size_t(like.ndim())}, dtype);
+    return full(ndt::with_dtype(like.type(), dtype), sizes.data(), value, access);
+  }
+  if (dtype->var_count > 0 && value.ndim() == 0) { // rows without elements
+    return empty_like(like, dtype, access);
   }
   if (int last = like.ndim() - 1;
-      dtype->scalar != not_scalar && value.ndim() == 0 && like->is_ready() && is_compact(like, last)) {
+      dtype->kind == type_kind::scalar && value.ndim() == 0 && like->is_ready() && is_compact(like, last)) {
     intptr_t count = list_of(like, last).size(0);
     array one(copy_values(value.get(), access_mode::immutable, dtype));
     array list = dense(ndt::make_strided_dim(dtype).get(), &count, one, access_mode::immutable);

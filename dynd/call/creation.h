@@ -2,6 +2,8 @@
 #pragma once
 
 #include <complex>
+#include <span>
+#include <vector>
 
 #include "dynd/array/array.h"
 
@@ -9,6 +11,14 @@ namespace dynd::nd {
 
 /// A new array that nothing else has seen, with that access. Rows and texts are copied.
 array with_access(const array &made, access_mode access);
+
+/// The array, or a copy where it may be written.
+array immutable_of(const array &a);
+
+/// The sizes for full() and empty() where an element type has dimensions itself: fixed ones, or `var`, of rows without
+/// elements. A type error of the operation where the type does not say a size.
+///   {3}, "4 * int32": {3, 4}
+std::vector<intptr_t> sizes_with_element(const char *name, std::span<const intptr_t> outer, ndt::type element);
 
 /// An array of that type whose elements are all `value`, converted to theirs. `size` as for empty(). Large immutable
 /// arrays of numbers hold the value once.

@@ -12,6 +12,7 @@
 #include "dynd/call/counted_kernel.h"
 #include "dynd/call/innermost_axis.h"
 #include "dynd/call/resolve.h"
+#include "dynd/call/row_interruption.h"
 #include "dynd/call/selection.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/gather.h"
@@ -45,6 +46,9 @@ struct fold_leaf {
 int fold_rows(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
   auto *leaf = reinterpret_cast<const fold_leaf *>(self);
   const fold_kernel &f = *leaf->owner;
+  constexpr intptr_t asks_after = 4096; // elements
+  intptr_t until_asked = asks_after;
+  row_interruption asked(frame);
   for (size_t i = 0; i < call->count; i++) {
     alignas(16) char value[2][max_scalar_size]; // the result of a step is the next one's operand
     char *at = dynd_core_data(call, 1, i);
@@ -56,6 +60,12 @@ int fold_rows(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame
     }
     std::memcpy(value[0], f.has_identity ? f.identity : at, f.item);
     for (; j < size; j++, now = 1 - now) {
+      if (--until_asked == 0) {
+        if (asked.poll()) {
+          return dynd_error_cancelled;
+        }
+        until_asked = asks_after;
+      }
       char *const streams[] = {value[1 - now], value[now], at + j * leaf->stride};
       if (int status = call_strided(leaf->child(), streams, no_stride, 1, frame)) {
         fail_element(frame, i);

@@ -9,12 +9,14 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/join_keys.h"
+#include "dynd/call/list_texts.h"
 #include "dynd/call/records.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
 #include "dynd/eval/mask_bits.h"
 #include "dynd/eval/work.h"
+#include "dynd/type/common.h"
 
 namespace dynd::nd {
 
@@ -244,12 +246,21 @@ private:
     }
   }
 
-  // Numbers of the type that has the values of both; other keys must be of one type, but for missing ones.
+  // Numbers of the type that has the values of both, texts of any length; other keys must be of one type, but for
+  // missing ones.
   static void make_equal(const std::string &key, array &left, array &right) {
     element_kind own, other;
     const type_data *a = left->type->dtype, *b = right->type->dtype;
     bool numbers = find_element_kind(a, own) && find_element_kind(b, other);
     bool exact = numbers;
+    if (!numbers && are_like_texts(a, b) && without_option(a) != without_option(b)) {
+      ndt::type both(common_element(without_option(a), without_option(b)));
+      for (array *side : {&left, &right}) {
+        bool option = (*side)->type->dtype->kind == type_kind::option;
+        *side = array(copy_values(side->get(), access_mode::immutable, option ? ndt::make_option(both) : both));
+      }
+      return;
+    }
     if (numbers && own.scalar != other.scalar) {
       scalar_id both = promote(own.scalar, other.scalar);
       for (scalar_id one : {own.scalar, other.scalar}) {

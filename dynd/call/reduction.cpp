@@ -9,6 +9,7 @@
 
 #include "dynd/base/errors.h"
 #include "dynd/call/counted_kernel.h"
+#include "dynd/call/row_interruption.h"
 #include "dynd/call/signature.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/threads.h"
@@ -54,8 +55,8 @@ int accumulate(const reduction_leaf &leaf, const row_in_pieces &row, size_t begi
 /// The pieces from `first` on, each on some thread, into states one behind the other.
 class pieces_on_threads {
 public:
-  pieces_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, dynd_frame *frame)
-      : leaf_(leaf), row_(row), frame_(frame) {}
+  pieces_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, row_interruption &asked, dynd_frame *frame)
+      : leaf_(leaf), row_(row), asked_(asked), frame_(frame) {}
 
   int run(size_t first, size_t count, char *states) {
     try {
@@ -67,7 +68,7 @@ public:
 
 private:
   int run_piece(size_t first, size_t i, char *states) {
-    if (is_cancelled(frame_)) {
+    if (asked_.poll()) {
       return dynd_error_cancelled;
     }
     work_frame own(0);
@@ -91,6 +92,7 @@ private:
 
   const reduction_leaf &leaf_;
   const row_in_pieces &row_;
+  row_interruption &asked_;
   dynd_frame *frame_;
   std::mutex mutex_; // guards what follows, and the frame's text
   intptr_t failed_ = INTPTR_MAX;
@@ -103,7 +105,8 @@ bool is_for_threads(const reduction_leaf &leaf, size_t length) {
 }
 
 // As many states at a time as keep the threads busy.
-int reduce_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, char *states, dynd_frame *frame) {
+int reduce_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, char *states, row_interruption &asked,
+                      dynd_frame *frame) {
   const dynd_reduction &r = *leaf.owner->functions;
   size_t pieces = (row.length + dynd_reduction_piece - 1) / dynd_reduction_piece;
   size_t together = std::min(pieces, 4 * size_t(num_threads()));
@@ -116,7 +119,7 @@ int reduce_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, char
   int status = accumulate(leaf, row, 0, dynd_reduction_piece, states, frame);
   for (size_t first = 1; first < pieces && !status; first += together) {
     size_t count = std::min(together, pieces - first);
-    status = pieces_on_threads(leaf, row, frame).run(first, count, memory->data);
+    status = pieces_on_threads(leaf, row, asked, frame).run(first, count, memory->data);
     for (size_t i = 0; i < count && !status; i++) {
       status = r.combine(states, memory->data + i * leaf.owner->room, frame);
     }
@@ -126,7 +129,8 @@ int reduce_on_threads(const reduction_leaf &leaf, const row_in_pieces &row, char
 
 // The states of the pieces of a row are combined from the first to the last, so that the result depends on the row
 // alone.
-int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i, char *states, dynd_frame *frame) {
+int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i, char *states, row_interruption &asked,
+               dynd_frame *frame) {
   const dynd_reduction &r = *leaf.owner->functions;
   row_in_pieces row{{}, size_t(dynd_core_size(call, 0, i))};
   for (int s = 0; s < leaf.nsources; s++) {
@@ -135,10 +139,10 @@ int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i,
   size_t piece = r.combine ? size_t(dynd_reduction_piece) : std::max<size_t>(row.length, 1);
   int status = dynd_ok;
   if (is_for_threads(leaf, row.length)) {
-    status = reduce_on_threads(leaf, row, states, frame);
+    status = reduce_on_threads(leaf, row, states, asked, frame);
   } else {
     for (size_t begin = 0; !status && (begin < row.length || begin == 0); begin += piece) {
-      if (is_cancelled(frame)) {
+      if (begin && asked.poll()) {
         return dynd_error_cancelled;
       }
       char *state = begin ? states + leaf.owner->room : states;
@@ -151,8 +155,12 @@ int reduce_row(const reduction_leaf &leaf, const dynd_core_call *call, size_t i,
 
 int reduce_rows(const dynd_core_call *call, const ckernel_prefix *self, dynd_frame *frame) {
   auto &leaf = *reinterpret_cast<const reduction_leaf *>(self);
+  row_interruption asked(frame);
   for (size_t i = 0; i < call->count; i++) {
-    if (int status = reduce_row(leaf, call, i, frame->scratch + leaf.scratch, frame)) {
+    if (is_cancelled(frame)) {
+      return dynd_error_cancelled;
+    }
+    if (int status = reduce_row(leaf, call, i, frame->scratch + leaf.scratch, asked, frame)) {
       fail_element(frame, i);
       return status;
     }

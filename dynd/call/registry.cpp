@@ -99,10 +99,10 @@ void add_offer(registry &all, std::unique_ptr<overload> offered, const std::stri
   if (!known) {
     known = callable(std::string(k.name), k.doc ? k.doc : "");
     known.state()->library = path;
-    add_overload(*known.state(), std::move(offered));
+    add_overloads(*known.state(), {&offered, 1});
     all.callables.push_back(known);
   } else {
-    add_overload(*known.state(), std::move(offered));
+    add_overloads(*known.state(), {&offered, 1});
   }
 }
 

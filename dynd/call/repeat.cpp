@@ -7,6 +7,7 @@
 #include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/call/axis_parts.h"
+#include "dynd/call/creation.h"
 #include "dynd/call/structure.h"
 #include "dynd/call/written.h"
 #include "dynd/eval/gather.h"
@@ -156,7 +157,7 @@ array tile(const array &a, std::span<const intptr_t> reps) {
     }
     result = tile_axis(result, reps[i], rows_ndim(result->type) - int(reps.size() - i));
   }
-  return result;
+  return immutable_of(result);
 }
 
 } // namespace dynd::nd

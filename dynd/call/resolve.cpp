@@ -157,6 +157,9 @@ private:
     fit how = settle_value(own, i, found);
     ndt::type &to = found.operands[size_t(i)];
     to = to && takes_missing(i) ? ndt::make_option(to) : to;
+    if (how != fit::none && !has_c_layout(to.get())) { // an option of a struct
+      return no(label(i) + " has elements of type " + blocks_[i]->type->dtype->text + "; it takes " + takes());
+    }
     if (how == fit::none || takes_missing(i) == may_miss(blocks_[i])) {
       return how;
     }
@@ -259,39 +262,63 @@ std::unique_ptr<resolution> find_best(const callable_state &state, array_block *
   fail(error_kind::type, text);
 }
 
-const resolution *find_or_make(callable_state &state, array_block *const *blocks, int count, bool must) {
-  const resolution *recent = state.recent.load(std::memory_order_acquire);
-  if (recent && has_key(*recent, blocks, count)) [[likely]] {
-    return recent;
-  }
-  std::lock_guard lock(state.mutex);
+// The caller holds the mutex. Null: it was not asked for yet.
+const resolution *find_known(callable_state &state, array_block *const *blocks, int count) {
   for (const std::unique_ptr<resolution> &r : state.resolved) {
     if (has_key(*r, blocks, count)) {
       state.recent.store(r.get(), std::memory_order_release);
       return r.get();
     }
   }
-  std::vector<std::string> reasons;
-  std::unique_ptr<resolution> best = find_best(state, blocks, count, reasons);
-  if (!best) {
-    if (must) {
-      refuse(state, blocks, count, reasons);
-    }
-    return nullptr;
-  }
-  best->count = count;
+  return nullptr;
+}
+
+// The kernel is retained here, for which its author may wait for the interpreter: no lock is held.
+void complete(resolution &made, array_block *const *blocks, int count) {
+  made.count = count;
   for (int i = 0; i < count; i++) {
-    best->key[i] = key_of(blocks[i]);
+    made.key[i] = key_of(blocks[i]);
   }
-  const std::vector<type_field> &keywords = best->chosen->signature.keywords;
-  if (best->chosen->signature.is_scalar() && keywords.empty() &&
-      best->chosen->function->prototype != core_operation_funcproto_id) {
-    best->scalar = scalar_function(*best, nullptr);
+  const kernel_signature &signature = made.chosen->signature;
+  made.of_scalars = signature.is_scalar() && made.chosen->function->prototype != core_operation_funcproto_id &&
+                    std::all_of(made.operands.begin(), made.operands.end(),
+                                [](ndt::type t) { return t->kind == type_kind::scalar; }); // T may be a struct
+  if (made.of_scalars && signature.keywords.empty()) {
+    made.scalar = scalar_function(made, nullptr);
   }
-  state.resolved.push_back(std::move(best));
-  const resolution *made = state.resolved.back().get();
-  state.recent.store(made, std::memory_order_release);
-  return made;
+}
+
+const resolution *find_or_make(callable_state &state, array_block *const *blocks, int count, bool must) {
+  const resolution *recent = state.recent.load(std::memory_order_acquire);
+  if (recent && has_key(*recent, blocks, count)) [[likely]] {
+    return recent;
+  }
+  for (;;) {
+    std::unique_ptr<resolution> best; // outlives the lock: one that is not used releases its kernel
+    std::unique_lock lock(state.mutex);
+    if (const resolution *known = find_known(state, blocks, count)) {
+      return known;
+    }
+    std::vector<std::string> reasons;
+    best = find_best(state, blocks, count, reasons);
+    if (!best) {
+      if (must) {
+        refuse(state, blocks, count, reasons);
+      }
+      return nullptr;
+    }
+    uint64_t changes = state.changes;
+    lock.unlock();
+    complete(*best, blocks, count);
+    lock.lock();
+    if (const resolution *known = find_known(state, blocks, count)) {
+      return known;
+    }
+    if (state.changes == changes) { // else another overload may fit better now
+      state.resolved.push_back(std::move(best));
+      return find_known(state, blocks, count);
+    }
+  }
 }
 
 } // namespace
@@ -314,6 +341,7 @@ callable_state::callable_state(std::string n, std::string d) : name(std::move(n)
 }
 
 void retire_resolutions(callable_state &state) {
+  state.changes++;
   state.recent.store(nullptr, std::memory_order_release);
   std::move(state.resolved.begin(), state.resolved.end(), std::back_inserter(state.retired));
   state.resolved.clear();

@@ -34,7 +34,8 @@ struct resolution {
   const overload *chosen = nullptr;
   ndt::bindings bound;             ///< the type variables
   std::vector<ndt::type> operands; ///< what the elements are converted to
-  ref<external_function> scalar;   ///< where it is a kernel on scalars without keywords
+  bool of_scalars = false;       ///< a kernel on scalars, and the operands are scalars; else one on C structs and rows
+  ref<external_function> scalar; ///< where it is a kernel on scalars without keywords
   /// Where it is another kernel, and its sizes depend on the operands' alone; made by the first call.
   mutable std::atomic<const core_function *> core = nullptr;
 
@@ -55,6 +56,7 @@ struct callable_state : counted {
   /// From before the last change of the overloads; other threads may be using them.
   std::vector<std::unique_ptr<resolution>> retired;
   std::vector<std::unique_ptr<overload>> forgotten; ///< those of plug-ins, which resolutions may point to
+  uint64_t changes = 0;                             ///< of the overloads
   std::atomic<const resolution *> recent = nullptr;
 
   callable_state(std::string name, std::string doc);
@@ -66,8 +68,9 @@ const overload *ambiguous_with(std::span<const overload *const> known, const ove
 /// Whether an overload may be added; the caller holds the mutex. Otherwise a type error.
 void check_overload(const callable_state &state, const overload &added);
 
-/// Adds an overload that is made already, so that nothing of its author's is called under a lock.
-void add_overload(callable_state &state, std::unique_ptr<overload> added);
+/// Adds overloads that are made already, so that nothing of their authors' is called under a lock. Where one of them is
+/// refused, none is added.
+void add_overloads(callable_state &state, std::span<std::unique_ptr<overload>> added);
 /// What was resolved may be so no more; the caller holds the mutex, and has made room.
 void retire_resolutions(callable_state &state);
 /// The overloads that a plug-in brought are no longer found.

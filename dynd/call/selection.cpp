@@ -6,6 +6,7 @@
 #include "dynd/array/view.h"
 #include "dynd/base/errors.h"
 #include "dynd/call/axis_parts.h"
+#include "dynd/call/creation.h"
 #include "dynd/call/innermost_axis.h"
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
@@ -204,7 +205,7 @@ array drop_missing(const array &a, int axis) {
       fail(error_kind::type, "drop_missing: the elements of axis " + std::to_string(along) +
                                  " cannot be missing, but have dimensions: " + std::string(a.type().str()));
     }
-    return a;
+    return immutable_of(a);
   }
   array whole = compact(a, along), list = list_of(whole, along);
   array bytes = mask_list("drop_missing", validity_of(list), 0);
@@ -224,10 +225,6 @@ void check_mask_shape(const array &a, const array &mask) {
                                     std::string(a.type().str()) + ": it would stretch the array");
   }
 }
-
-} // namespace
-
-namespace {
 
 array mask_along(const array &a, const array &mask, int axis) {
   int depth = checked_axis("mask", a, axis) + 1;

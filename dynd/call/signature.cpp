@@ -295,8 +295,9 @@ signature_order compare(const kernel_signature &a, const kernel_signature &b) {
     if (order == signature_order::apart) {
       return order;
     }
-    less |= order == signature_order::less || x.dims.size() > y.dims.size(); // more core dimensions are more specific
-    greater |= order == signature_order::greater || x.dims.size() < y.dims.size();
+    bool unclear = order == signature_order::unclear;
+    less |= unclear || order == signature_order::less || x.dims.size() > y.dims.size(); // more core dimensions: less
+    greater |= unclear || order == signature_order::greater || x.dims.size() < y.dims.size();
   }
   return less && greater ? signature_order::unclear
          : less          ? signature_order::less

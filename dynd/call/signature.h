@@ -23,7 +23,8 @@ struct kernel_signature {
   std::vector<core_pattern> results, operands;
   std::vector<type_field> keywords;
 
-  /// Neither core dimensions nor anything but scalars: it can be a step of a program.
+  /// Neither core dimensions nor anything but scalars, type variables and families: it is a step of a program where the
+  /// operands are scalars (resolution::of_scalars).
   bool is_scalar() const;
 };
 

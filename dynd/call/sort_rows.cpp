@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "dynd/call/select_long.h"
@@ -454,21 +455,89 @@ array first_numbers(const char *name, const array &list, scalar_id scalar, const
   return found;
 }
 
+namespace {
+
+/// The places of the first elements of a row, the smallest first.
+class first_places {
+public:
+  first_places(const char *name, const order_keys &keys) : name_(name), keys_(keys) {}
+
+  /// The first k of n, that begin at place `first`; `memory` has n.
+  void select(int64_t first, intptr_t n, intptr_t k, int64_t *memory, int64_t *to) const {
+    std::iota(memory, memory + n, first);
+    select(memory, n, k);
+    std::copy_n(memory, k, to);
+  }
+
+  /// The same of a long row, on threads: the first of each part, then of those that are left.
+  void select_long(int64_t first, intptr_t n, intptr_t k, int64_t *to) const {
+    scratch_values<int64_t> places(n);
+    in_pieces(name_, n, [&](intptr_t begin, intptr_t end) {
+      std::iota(places.data() + begin, places.data() + end, first + begin);
+    });
+    while (n > long_row) { // k is a quarter of a part at most
+      intptr_t parts = (n + long_row - 1) / long_row, left = 0;
+      auto size = [&](intptr_t p) { return std::min(long_row, n - p * long_row); };
+      in_pieces(
+          name_, parts,
+          [&](intptr_t begin, intptr_t end) {
+            for (intptr_t p = begin; p < end; p++) {
+              select(places.data() + p * long_row, size(p), k);
+            }
+          },
+          long_row);
+      for (intptr_t p = 0; p < parts; p++) {
+        intptr_t kept = std::min(k, size(p));
+        std::copy_n(places.data() + p * long_row, kept, places.data() + left);
+        left += kept;
+      }
+      n = left;
+    }
+    select(places.data(), n, k);
+    std::copy_n(places.data(), k, to);
+  }
+
+private:
+  void select(int64_t *places, intptr_t n, intptr_t k) const {
+    std::partial_sort(places, places + std::min(k, n), places + n, [&](int64_t a, int64_t b) {
+      int order = order_keys::compare(keys_, a, keys_, b);
+      return order != 0 ? order < 0 : a < b;
+    });
+  }
+
+  const char *name_;
+  const order_keys &keys_;
+};
+
+} // namespace
+
 void first_of_rows(const char *name, const order_keys &keys, const row_offsets &rows, const row_offsets &taken,
                    int64_t *to) {
-  auto before = [&](int64_t a, int64_t b) {
-    int order = order_keys::compare(keys, a, keys, b);
-    return order != 0 ? order < 0 : a < b;
+  first_places places(name, keys);
+  auto sort = [&](row_sorter &sorter, intptr_t r, int64_t *memory) {
+    sorter.sort_row(rows.at[r], memory, rows.length(r));
+    std::transform(memory, memory + taken.length(r), to + taken.at[r], [&](int64_t i) { return rows.at[r] + i; });
   };
-  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    scratch_values<int64_t> places(rows.at[end] - rows.at[begin]);
-    for (intptr_t r = begin; r < end; r++) {
-      int64_t *own = places.data(), n = rows.length(r), k = taken.length(r);
-      std::iota(own, own + n, rows.at[r]);
-      std::partial_sort(own, own + k, own + n, before);
-      std::copy_n(own, k, to + taken.at[r]);
-    }
-  });
+  for_short_and_long_rows(
+      name, rows,
+      [&](intptr_t begin, intptr_t end, intptr_t longest) {
+        scratch_values<int64_t> memory(longest);
+        std::optional<row_sorter> sorter;
+        for (intptr_t r = begin; r < end; r++) {
+          if (taken.length(r) > few_items && 2 * taken.length(r) >= rows.length(r)) {
+            sort(sorter ? *sorter : sorter.emplace(name, keys, longest), r, memory.data());
+          } else {
+            places.select(rows.at[r], rows.length(r), taken.length(r), memory.data(), to + taken.at[r]);
+          }
+        }
+      },
+      [&](intptr_t r) {
+        if (4 * taken.length(r) <= long_row) {
+          return places.select_long(rows.at[r], rows.length(r), taken.length(r), to + taken.at[r]);
+        }
+        row_sorter sorter(name, keys, rows.length(r));
+        sort(sorter, r, scratch_values<int64_t>(rows.length(r)).data());
+      });
 }
 
 } // namespace dynd::nd

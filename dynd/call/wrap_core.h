@@ -9,7 +9,8 @@
 // (one dimension without gaps) or a view (any strides), a `var` result a made_row; without core dimensions a source is
 // a number, and a destination a reference. Where the only result is a number, the function may return it instead. A
 // last parameter may take the keywords. Types and numbers of dimensions are compared with the signature. Exceptions are
-// errors, as in wrap.h.
+// errors, as in wrap.h. A bool of an array is true where its byte is not zero, and C++ has bools of 0 and 1 only: rows
+// of them are read as uint8, to which they are converted.
 #pragma once
 
 #include <array>
@@ -112,11 +113,10 @@ template <class P> struct core_parameter { // a number
   static constexpr int ndim = 0;
   static constexpr bool is_written = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>;
   static constexpr bool needs_order = false, makes_rows = false;
-  static P make(char *at, const intptr_t *, const intptr_t *) {
+  using made = std::conditional_t<is_written, P, element>; // lives as long as the call
+  static made make(char *at, const intptr_t *, const intptr_t *) {
     if constexpr (is_written) {
       return *reinterpret_cast<element *>(at);
-    } else if constexpr (std::is_reference_v<P>) {
-      return *reinterpret_cast<const element *>(at);
     } else {
       return read<element>(at);
     }
@@ -124,6 +124,7 @@ template <class P> struct core_parameter { // a number
 };
 template <class T> struct core_parameter<std::span<T>> {
   using element = std::remove_const_t<T>;
+  static_assert(!std::is_same_v<T, const bool>, "bytes of an array are not C++ bools: take uint8_t, and say uint8");
   static constexpr int ndim = 1;
   static constexpr bool is_written = !std::is_const_v<T>, needs_order = true, makes_rows = false;
   static std::span<T> make(char *at, const intptr_t *size, const intptr_t *) {
@@ -132,6 +133,7 @@ template <class T> struct core_parameter<std::span<T>> {
 };
 template <class T, int N> struct core_parameter<view<T, N>> {
   using element = std::remove_const_t<T>;
+  static_assert(!std::is_same_v<T, const bool>, "bytes of an array are not C++ bools: take uint8_t, and say uint8");
   static constexpr int ndim = N;
   static constexpr bool is_written = !std::is_const_v<T>, needs_order = false, makes_rows = false;
   static view<T, N> make(char *at, const intptr_t *size, const intptr_t *stride) {
@@ -274,6 +276,9 @@ private:
       wrong("says that " + where + (is_written ? " is not written" : " is written") +
             ", the function says the opposite");
     }
+    if (p.inout && p.dtype == ndt::make_scalar(scalar_id::bool_)) {
+      wrong("says that " + where + " is read and written, and bytes of an array are not C++ bools");
+    }
     if (p.dims.size() > max_core) {
       wrong("has more than " + std::to_string(max_core) + " core dimensions");
     }
@@ -297,7 +302,7 @@ private:
     return dynd_ok;
   }
 
-  template <size_t P> static parameter<P> block(const leaf &made, const dynd_core_call &call, size_t i) {
+  template <size_t P> static decltype(auto) block(const leaf &made, const dynd_core_call &call, size_t i) {
     constexpr size_t o = P + returns;
     const std::vector<int64_t> &own = made.owner->sizes[o];
     intptr_t size[max_core];
@@ -310,7 +315,7 @@ private:
   template <size_t... I>
   static void call_one(const leaf &made, const dynd_core_call &call, size_t i, std::index_sequence<I...>) {
     const auto &self = static_cast<const core_function_of &>(*made.owner);
-    auto argument = [&]<size_t P>(std::integral_constant<size_t, P>) -> parameter<P> {
+    auto argument = [&]<size_t P>(std::integral_constant<size_t, P>) -> decltype(auto) {
       constexpr size_t o = P + returns;
       if constexpr (core_parameter<parameter<P>>::makes_rows) {
         return parameter<P>(call, int(o), i);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "dynd/ops/isa.h"
+#include "dynd/type/lexer.h"
 #include "dynd/type/type.h"
 
 namespace dynd {
@@ -153,26 +154,11 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
   return false;
 }
 
-// Whether a number that a floating-point type does not hold is too small for it rather than too large: its first digit
-// that counts is behind the point. from_chars reports both in the same way.
-bool is_tiny(std::string_view number) {
-  size_t e = std::min(number.find_first_of("eE"), number.size());
-  std::string_view mantissa = number.substr(0, e), power = number.substr(std::min(e + 1, number.size()));
-  power.remove_prefix(power.starts_with('+'));
-  int exponent = 0;
-  if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec == std::errc::result_out_of_range) {
-    return power.front() == '-';
-  }
-  size_t point = std::min(mantissa.find('.'), mantissa.size()), first = mantissa.find_first_of("123456789");
-  int64_t leading = int64_t(point) - int64_t(first) - (first < point); // "120": 2, "1.5": 0, "0.1": -1
-  return leading + exponent < 0;
-}
-
 // What a type holds of a number that is out of its range: infinity or zero, or the last bits of an integer.
 template <class T> T out_of_range(std::string_view number) {
   bool negative = number.front() == '-';
   if constexpr (std::is_floating_point_v<T>) {
-    T size = is_tiny(number) ? T(0) : std::numeric_limits<T>::infinity();
+    T size = is_below_range(number) ? T(0) : std::numeric_limits<T>::infinity();
     return negative ? -size : size;
   } else {
     uint64_t bits = 0;

@@ -1,11 +1,18 @@
 #include "dynd/type/c_layout.h"
 
 #include <algorithm>
+#include <string>
+
+#include "dynd/base/errors.h"
 
 namespace dynd {
 
 c_layout c_layout_of(const type_data *dtype) {
   c_layout all;
+  bool of_struct = dtype->kind == type_kind::option && dtype->element->nfields > 0;
+  if (of_struct || (dtype->nfields == 0 && !has_c_layout(dtype))) {
+    fail(error_kind::type, std::string("kernel: elements of type ") + dtype->text + " have no layout in C");
+  }
   if (dtype->kind == type_kind::option) {
     c_layout value = c_layout_of(dtype->element);
     all.alignment = value.alignment;

@@ -14,6 +14,7 @@ struct c_layout {
   intptr_t size = 0, alignment = 1;
   std::vector<intptr_t> offset; ///< of each stream
 };
+/// A type error where it has none.
 c_layout c_layout_of(const type_data *dtype);
 
 /// Whether a kernel can take elements of this type: values, those that may be missing, structs and tuples of

@@ -207,4 +207,17 @@ bool is_identifier(std::string_view text) {
   return !text.empty() && is_name_start(text[0]) && std::all_of(text.begin(), text.end(), is_name_part);
 }
 
+bool is_below_range(std::string_view number) {
+  size_t e = std::min(number.find_first_of("eE"), number.size());
+  std::string_view mantissa = number.substr(0, e), power = number.substr(std::min(e + 1, number.size()));
+  power.remove_prefix(power.starts_with('+'));
+  int exponent = 0;
+  if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec == std::errc::result_out_of_range) {
+    return power.front() == '-';
+  }
+  size_t point = std::min(mantissa.find('.'), mantissa.size()), first = mantissa.find_first_of("123456789");
+  int64_t leading = int64_t(point) - int64_t(first) - (first < point); // "120": 2, "1.5": 0, "0.1": -1
+  return leading + exponent < 0;
+}
+
 } // namespace dynd

@@ -61,6 +61,10 @@ std::string unquoted_text(std::string_view quoted);
 /// In double quotes, on one line whatever it is: what `unquoted` reads.
 std::string quoted_text(std::string_view text);
 
+/// Whether a number that a floating-point type does not hold is too small for it rather than too large: its first digit
+/// that counts is behind the point. from_chars reports both in the same way.
+bool is_below_range(std::string_view number);
+
 /// ASCII letters, digits and underscores, no digit first.
 bool is_identifier(std::string_view text);
 

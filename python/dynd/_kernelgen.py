@@ -73,14 +73,20 @@ def _built(config, generated):
 
 
 def _load(config, target):
-    """The names of its kernels. What the configuration was before is forgotten."""
+    """The names of its kernels. What the configuration was before is forgotten, unless the new plug-in is refused."""
     from dynd import nd
     before = _loaded.get(config)
     if before and before[0] != target:
         _dynd.forget(str(before[0]))
         for name in before[1]:
             vars(nd).pop(name, None)
-    names = nd.load(target)
+    try:
+        names = nd.load(target)
+    except BaseException:
+        if before and before[0] != target:
+            del _loaded[config]  # it may be refused too: its file may be gone
+            _loaded[config] = before[0], nd.load(before[0])
+        raise
     _loaded[config] = target, names
     return names
 

@@ -54,6 +54,7 @@ def tensordot(a, b, axes=2):
 
 def einsum(subscripts, *operands):
     """Einstein's summation over letters, as in NumPy: 'ij,jk->ik'. Operands are taken two at a time, from left to right.
+    As in NumPy, what only exchanges axes of one operand, or takes a diagonal, is a view of it.
 
     >>> nd.einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [10.0, 1.0])
     nd.array([12.0, 34.0], type="strided * float64")

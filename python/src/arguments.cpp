@@ -79,19 +79,13 @@ intptr_t clipped_integer(const char *function, const char *what, nb::handle obje
 }
 
 std::vector<nb::object> one_or_several(const char *function, const char *what, nb::handle integers) {
-  auto fail_unless_type_error = [] {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
-      throw nb::python_error();
-    }
-    PyErr_Clear();
-  };
   std::vector<nb::object> all;
   if (!PyList_Check(integers.ptr()) && !PyTuple_Check(integers.ptr())) {
     if (PyObject *number = PyNumber_Index(integers.ptr())) {
       all.push_back(steal(number));
       return all;
     }
-    fail_unless_type_error(); // arrays have __index__ too
+    forget_error(PyExc_TypeError); // arrays have __index__ too
   }
   if (nb::object elements = nb::steal(PySequence_Fast(integers.ptr(), "")); elements.is_valid()) {
     for (Py_ssize_t i = 0, n = PySequence_Fast_GET_SIZE(elements.ptr()); i < n; i++) {
@@ -103,7 +97,7 @@ std::vector<nb::object> one_or_several(const char *function, const char *what, n
     }
   }
   if (PyErr_Occurred()) {
-    fail_unless_type_error();
+    forget_error(PyExc_TypeError);
     throw error(error_kind::type, std::string(function) + ": " + what + " must be an integer or a tuple of them, not " +
                                       nb::repr(integers).c_str());
   }
@@ -142,10 +136,7 @@ bool to_flag(const char *function, const char *keyword, nb::handle object) {
 double to_number(const char *function, const char *keyword, PyObject *object, double otherwise) {
   double value = object && object != Py_None ? PyFloat_AsDouble(object) : otherwise;
   if (value == -1 && PyErr_Occurred()) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError)) { // of its own __float__, or too large
-      throw nb::python_error();
-    }
-    PyErr_Clear();
+    forget_error(PyExc_TypeError); // others are of its own __float__, or it is too large
     throw error(error_kind::type,
                 std::string(function) + ": " + keyword + " must be a number, not " + Py_TYPE(object)->tp_name);
   }
@@ -202,7 +193,10 @@ ndt::type to_element_type(const char *function, PyObject *object) {
     nb::object dtype;
     try {
       dtype = numpy.attr("dtype")(nb::handle(object));
-    } catch (const nb::python_error &) { // it is none
+    } catch (const nb::python_error &e) {
+      if (!e.matches(PyExc_TypeError)) { // else it is none
+        throw;
+      }
     }
     if (dtype.is_valid()) {
       return type_of_copies(dtype);

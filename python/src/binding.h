@@ -99,8 +99,19 @@ nd::array made_array(PyObject *object);
 bool is_operand(PyObject *object);
 /// Anything that can be an operand: an array as it is, else what `nd.asarray` makes of it. A Python scalar takes the
 /// type of the array it meets (`like`, may be null): it is weak. (What is assigned has its own type: it is checked.)
-/// An integer that is only compared need not fit that type. None is a missing value of it.
-nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared = false);
+/// An integer that is only compared (`asked`: how the other operand is with it) need not fit that type. None is a
+/// missing value of it.
+nd::array to_operand(PyObject *object, const nd::array *like, const char *operation,
+                     std::optional<comparison> asked = {});
+/// Drops an exception of that kind, where there is one; others go on.
+inline void forget_error(PyObject *kind) {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(kind)) {
+    throw nb::python_error();
+  }
+  PyErr_Clear();
+}
+/// What an operation asks of operand 1 - i where operand i is a number; none where it does not compare.
+std::optional<comparison> asked_beside(const operation &entry, int i);
 
 /// An array to the power of 2, 3, -1 or 0.5, as a Python int or float: by definition products, the reciprocal and the
 /// square root. Null for other exponents, for -1 of integers, and for what has no powers.

@@ -303,7 +303,7 @@ PyObject *module_of(PyObject *, void *) { return PyUnicode_FromString("dynd.nd")
 // pickle finds it by its name.
 PyObject *reduced(PyObject *self, PyObject *) { return name_of(self, nullptr); }
 
-// f.add(g): the overloads of g, or a Python function with a signature, or the kernel that a capsule holds.
+// f.add(g): the overloads of g, or a Python function with a signature.
 PyObject *add_overload(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   return guarded([&]() -> PyObject * {
     const nd::callable *other = count == 1 ? callable_in(arguments[0]) : nullptr;
@@ -312,9 +312,7 @@ PyObject *add_overload(PyObject *self, PyObject *const *arguments, Py_ssize_t co
       if (all.empty()) {
         throw error(error_kind::type, "add: " + other->name() + " has no kernels of its own");
       }
-      for (const nd::kernel &k : all) {
-        function_of(self).add(k);
-      }
+      function_of(self).add(all);
     } else if (count == 2 && PyCallable_Check(arguments[0]) && PyUnicode_Check(arguments[1])) {
       function_of(self).add(python_kernel(function_of(self).name(), utf8_of(arguments[1], {}), arguments[0], ""));
     } else {

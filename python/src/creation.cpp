@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <string>
+#include <vector>
 
 #include "dynd/call/creation.h"
 
@@ -23,10 +24,10 @@ ndt::type element_type(const char *name, PyObject *type, PyObject *dtype) {
 // What an array is made of: a type with sizes in it, or sizes and an element type.
 struct made_of {
   ndt::type type;
-  intptr_t size[max_ndim];
+  std::vector<intptr_t> size = {};
   bool has_sizes = false; ///< else they are in the type
 
-  const intptr_t *sizes() const { return has_sizes ? size : nullptr; }
+  const intptr_t *sizes() const { return has_sizes ? size.data() : nullptr; }
 };
 
 intptr_t to_size(const char *name, PyObject *object) {
@@ -50,16 +51,16 @@ made_of parse_shape(const char *name, PyObject *shape, ndt::type element, scalar
     made.type = named ? to_type(shape, name) : element;
     return made;
   }
-  made.type = element ? element : ndt::make_scalar(otherwise);
+  made.type = element = element ? element : ndt::make_scalar(otherwise);
   made.has_sizes = true;
   if (PyIndex_Check(shape)) {
-    made.size[0] = to_size(name, shape);
+    made.size = nd::sizes_with_element(name, {{to_size(name, shape)}}, element);
     made.type = ndt::make_strided_dim(made.type);
     return made;
   }
   nb::object sizes = nb::steal(PySequence_Check(shape) ? PySequence_Tuple(shape) : nullptr);
   if (!sizes.is_valid()) {
-    PyErr_Clear();
+    forget_error(PyExc_TypeError);
     throw error(error_kind::type, std::string(name) +
                                       ": shape must be an integer, a tuple of them or datashape text, not " +
                                       Py_TYPE(shape)->tp_name);
@@ -70,9 +71,10 @@ made_of parse_shape(const char *name, PyObject *shape, ndt::type element, scalar
                                        " dimensions, not " + std::to_string(ndim));
   }
   for (Py_ssize_t d = 0; d < ndim; d++) {
-    made.size[d] = to_size(name, PyTuple_GET_ITEM(sizes.ptr(), d));
+    made.size.push_back(to_size(name, PyTuple_GET_ITEM(sizes.ptr(), d)));
     made.type = ndt::make_strided_dim(made.type);
   }
+  made.size = nd::sizes_with_element(name, made.size, element);
   return made;
 }
 

@@ -69,28 +69,46 @@ nd::array from_python(PyObject *values, ndt::type type, access_mode access, ndt:
 
 namespace {
 
+// For a large integer, the float64 that gives what the integer itself would, where float64s are compared with
+// it: the integer, or one of its two neighbours. No float64 equals an integer between them, as none equals NaN.
+//   x < 10**20 + 1 where x < 10**20 + 2**14, x > 10**20 + 1 where x > 10**20; infinity is above all
+double beside(PyObject *number, bool negative, comparison asked) {
+  constexpr double most = std::numeric_limits<double>::max();
+  double nearest = PyLong_AsDouble(number), below = nearest, above = nearest;
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    below = negative ? -HUGE_VAL : most;
+    above = negative ? -most : HUGE_VAL;
+  } else {
+    nb::object rounded = steal(PyLong_FromDouble(nearest));
+    above = PyObject_RichCompareBool(rounded.ptr(), number, Py_LT) ? std::nextafter(nearest, HUGE_VAL) : nearest;
+    below = PyObject_RichCompareBool(rounded.ptr(), number, Py_GT) ? std::nextafter(nearest, -HUGE_VAL) : nearest;
+  }
+  if (below == above) {
+    return nearest;
+  }
+  bool order = asked == comparison::less || asked == comparison::greater_equal;
+  return order                                                             ? above
+         : asked == comparison::less_equal || asked == comparison::greater ? below
+                                                                           : std::numeric_limits<double>::quiet_NaN();
+}
+
 // A Python integer in a comparison, where the other type does not hold it: as int64 or uint64, whichever does, because
-// these are compared exactly. What neither holds is a float64, at most the greatest, which infinity is above.
-nd::array to_comparand(PyObject *number) {
+// these are compared exactly with integers and float64. Complex numbers are compared with float64.
+nd::array to_comparand(PyObject *number, scalar_id other, comparison asked) {
   int overflow;
   long long small = PyLong_AsLongLongAndOverflow(number, &overflow);
-  if (overflow == 0) {
+  if (overflow == 0 && !is_complex(other)) {
     return nd::scalar_of(scalar_id::int64, &small);
   }
-  if (overflow > 0) {
+  if (overflow > 0 && !is_complex(other)) {
     unsigned long long large = PyLong_AsUnsignedLongLong(number);
     if (!PyErr_Occurred()) {
       return nd::scalar_of(scalar_id::uint64, &large);
     }
     PyErr_Clear();
   }
-  double beyond = PyLong_AsDouble(number);
-  if (PyErr_Occurred()) {
-    PyErr_Clear();
-    beyond = overflow * std::numeric_limits<double>::max();
-  } else if (beyond == -0x1p63) { // rounded to what int64 has
-    beyond = std::nextafter(beyond, -HUGE_VAL);
-  }
+  double beyond = beside(number, overflow < 0, asked);
   return nd::scalar_of(scalar_id::float64, &beyond);
 }
 
@@ -139,13 +157,21 @@ nd::array made_array(PyObject *object) {
   return unwrap(made.ptr());
 }
 
+std::optional<comparison> asked_beside(const operation &entry, int i) {
+  if (!entry.compares) {
+    return {};
+  }
+  unsigned bits = unsigned(entry.relation); // less and greater change places
+  return i == 1 ? entry.relation : comparison((bits & ~5u) | (bits & 1) << 2 | (bits & 4) >> 2);
+}
+
 bool is_operand(PyObject *object) {
   return is_array(object) || object == Py_None || PyObject_CheckBuffer(object) || is_list(object) ||
          PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || PyUnicode_Check(object) ||
          PyDict_Check(object) || makes_array(object);
 }
 
-nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, bool compared) {
+nd::array to_operand(PyObject *object, const nd::array *like, const char *operation, std::optional<comparison> asked) {
   if (is_array(object)) {
     return unwrap(object);
   }
@@ -163,10 +189,10 @@ nd::array to_operand(PyObject *object, const nd::array *like, const char *operat
     store(value, scalar, object, operation, {}, mode);
     return nd::scalar_of(scalar, value);
   };
-  if (compared && PyLong_CheckExact(object) && beside_number) {
+  if (asked && PyLong_CheckExact(object) && beside_number) {
     bool number = is_integer(other->scalar) || is_floating(other->scalar);
     if (!number || !holds(other->scalar, object)) {
-      return to_comparand(object);
+      return to_comparand(object, other->scalar, *asked);
     }
   }
   // NumPy's float64 is a Python float too, but not a weak one: it has a buffer.

@@ -55,7 +55,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count,
         last_use |= unsigned(Py_REFCNT(arguments[i]) == 1) << i;
       } else if (arguments[i] != Py_None) {
         bool weak = takes_type(entry.operand[i]);
-        operands[i] = to_operand(arguments[i], weak ? like : nullptr, entry.name, entry.compares);
+        operands[i] = to_operand(arguments[i], weak ? like : nullptr, entry.name, asked_beside(entry, int(i)));
         blocks[i] = operands[i].get();
         like = like || !weak ? like : &operands[i];
       }
@@ -64,7 +64,7 @@ PyObject *call_operation(op_id op, PyObject *const *arguments, Py_ssize_t count,
       if (arguments[i] == Py_None) {
         operands[i] = none                            ? none(int(i), blocks)
                       : !takes_type(entry.operand[i]) ? missing_value(operand_type(op, int(i), scalar_id::bool_))
-                                                      : to_operand(Py_None, like, entry.name, entry.compares);
+                                                      : to_operand(Py_None, like, entry.name);
       }
     }
     for (Py_ssize_t i = 0; i < count; i++) {

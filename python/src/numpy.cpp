@@ -19,7 +19,7 @@ namespace {
 nb::object attribute(PyObject *object, const char *name) {
   nb::object found = nb::steal(PyObject_GetAttrString(object, name));
   if (!found.is_valid()) {
-    PyErr_Clear();
+    forget_error(PyExc_AttributeError);
   }
   return found;
 }

@@ -88,8 +88,8 @@ PyObject *binary(op_id op, PyObject *left, PyObject *right) {
     if (!is_operand(left_is ? right : left)) {
       Py_RETURN_NOTIMPLEMENTED;
     }
-    bool compared = operation_of(op).compares;
-    nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name, compared);
+    nd::array other = to_operand(left_is ? right : left, &unwrap(left_is ? left : right), name,
+                                 asked_beside(operation_of(op), left_is ? 1 : 0));
     array_block *blocks[2] = {left_is ? unwrap(left).get() : other.get(), left_is ? other.get() : unwrap(right).get()};
     return wrap(evaluate(op, {blocks, 2, unsigned(is_last_use(left_is ? left : right)) << (left_is ? 0 : 1)}));
   });

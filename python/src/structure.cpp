@@ -112,9 +112,16 @@ void add_selection(nb::module_ &m) {
       [](nb::handle a, nb::handle values, nb::handle invert) {
         nd::array from = operand(a, "isin");
         ndt::type element(elements_of_rows(from->type));
-        bool some = is_list(values.ptr()) && PySequence_Size(values.ptr()) != 0;
-        nd::array known = some ? from_python(values.ptr(), ndt::type(), access_mode::immutable, element)
-                               : integers(float_beyond(values.ptr(), element.get()), "isin");
+        auto known_values = [&] {
+          if (!is_list(values.ptr())) {
+            return integers(float_beyond(values.ptr(), element.get()), "isin");
+          }
+          if (intptr_t count = PySequence_Size(values.ptr()); count == 0) { // a list without elements has no type
+            return nd::empty(ndt::make_strided_dim(element), &count, access_mode::immutable);
+          }
+          return from_python(values.ptr(), ndt::type(), access_mode::immutable, element);
+        };
+        nd::array known = known_values();
         return wrapped(nd::isin(from, known, to_flag("isin", "invert", invert)));
       },
       nb::arg("a").none(), nb::arg("values").none(), nb::arg("invert").none());

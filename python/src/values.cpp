@@ -86,10 +86,7 @@ std::string_view utf8_of(PyObject *text, const place &where) {
   Py_ssize_t size;
   const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
   if (!bytes) {
-    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
-      throw nb::python_error();
-    }
-    PyErr_Clear();
+    forget_error(PyExc_UnicodeEncodeError);
     throw error(error_kind::value, "array: text with a lone surrogate is not Unicode" + where.text());
   }
   return {bytes, size_t(size)};

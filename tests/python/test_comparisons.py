@@ -110,3 +110,20 @@ def test_floating_point_with_integers_beyond_it(compare, floating):
         assert compare(a, number).tolist() == [compare(x, number) for x in values]
         assert compare(number, a).tolist() == [compare(number, x) for x in values]
         assert FUNCTIONS[compare](a, number).tolist() == [compare(x, number) for x in values]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS)
+@pytest.mark.parametrize("floating", ["float64", "float32", "complex128"])
+def test_integers_between_two_floating_point_numbers(compare, floating):
+    if floating == "complex128" and compare not in (operator.eq, operator.ne):
+        return
+    most = 3.4028234663852886e38 if floating == "float32" else 1.7976931348623157e308
+    for exact in (10**20, 2**64, -(2**63), 2**70, -(2**70), int(most), -int(most), 10**400):
+        nearest = float(exact) if abs(exact) <= most else most
+        values = [nearest, math.nextafter(nearest, 0), math.nextafter(nearest, math.inf), math.inf, -math.inf, math.nan]
+        values = nd.array(nd.array(values), type=f"strided * {floating}").tolist()
+        a = nd.array(values, type=floating)
+        for number in (exact - 1, exact, exact + 1):
+            assert compare(a, number).tolist() == [compare(x, number) for x in values], number
+            assert compare(number, a).tolist() == [compare(number, x) for x in values]
+            assert FUNCTIONS[compare](number, a).tolist() == [compare(number, x) for x in values]

@@ -206,6 +206,12 @@ def test_linspace_edges():
     (lambda: nd.zeros(), TypeError, "expected a type"),
     (lambda: nd.zeros("strided * float64"), TypeError, "full: expected a type with the size of every dimension"),
     (lambda: nd.full("3 * strided * int8", 1), TypeError, "full: expected a type with the size of every dimension"),
+    (lambda: nd.zeros((2,), "strided * float64"), TypeError, "zeros: expected elements with the size of every dimension"),
+    (lambda: nd.empty(2, "3 * strided * float64"), TypeError, "empty: expected elements with the size of every dimension"),
+    (lambda: nd.full_like([1, 2], 3, dtype="strided * int32"), TypeError, "full_like: expected elements with the size"),
+    (lambda: nd.full_like([[1], []], 3, dtype="strided * int32"), TypeError, "expected elements with the size"),
+    (lambda: nd.empty_like([[1], []], dtype="2 * strided * int32"), TypeError, "empty_like: expected elements with the size"),
+    (lambda: nd.zeros((1,) * 30, "1 * 1 * 1 * int32"), ValueError, "more than 32 dimensions"),
     (lambda: nd.full(3), TypeError, "full: missing argument 'fill_value'"),
     (lambda: nd.full(3, 1.5, "int32"), ValueError, "1.5"),
     (lambda: nd.full(3, 300, "int8"), OverflowError, "300"),
@@ -344,3 +350,50 @@ def test_structs_of_zeros_and_ones():
     writable["x"][1] = 5
     assert writable.tolist() == [{"x": 0}, {"x": 5}]
     assert nd.full(2, {"x": 3}, "{x: int32}").tolist() == [{"x": 3}] * 2
+
+
+def test_elements_that_have_dimensions():
+    for made in (nd.zeros((3,), "4 * int32"), nd.zeros(3, "4 * int32"), nd.full([3], 0, "4 * int32"), nd.zeros_like([1, 2, 3], "4 * int32")):
+        assert made.shape == (3, 4) and made.type == "strided * 4 * int32" and made.tolist() == [[0] * 4] * 3
+    assert nd.empty((3,), "2 * 4 * int32").shape == nd.empty_like([1, 2, 3], "2 * 4 * int32").shape == (3, 2, 4)
+    assert nd.zeros((), "4 * int32").tolist() == [0] * 4
+    assert nd.full(2, [1, 2, 3], "3 * float64").tolist() == [[1.0, 2.0, 3.0]] * 2
+    assert nd.full(2, "ab", "2 * string").tolist() == [["ab", "ab"]] * 2
+    rows = [[1, 2], [], [3]]
+    assert nd.ones_like(rows, dtype="2 * int8").tolist() == [[[1, 1]] * len(row) for row in rows]
+    assert nd.full_like(rows, [5, 6], dtype="2 * int8").tolist() == [[[5, 6]] * len(row) for row in rows]
+    assert nd.empty_like(rows, dtype="2 * int8").type == "strided * var * 2 * int8"
+    for made in (nd.zeros(2, "var * int32"), nd.full(2, 3, "var * int32"), nd.empty(2, "var * int32"), nd.full_like([1, 2], 3, "var * int32")):
+        assert made.tolist() == [[], []] and made.type == "strided * var * int32", "rows without elements"
+    assert nd.full_like(rows, 3, "var * int32").tolist() == [[[]] * len(row) for row in rows]
+
+
+class Stops:
+    """A sequence that Ctrl-C stops while it is read."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        raise KeyboardInterrupt
+
+
+class HasDtype:
+    @property
+    def dtype(self):
+        raise KeyboardInterrupt
+
+
+def test_an_exception_of_another_kind_is_not_swallowed():
+    with pytest.raises(KeyboardInterrupt):
+        nd.zeros(Stops())
+    with pytest.raises(KeyboardInterrupt):
+        nd.zeros(3, HasDtype())
+    with pytest.raises(KeyboardInterrupt):
+        nd.asarray(HasDtype())
+
+
+@pytest.mark.parametrize("value", [0, 7, -1])
+def test_many_elements_of_one_value(threads, value):
+    made = nd.full(3_000_001, value, "int64", access="rw")
+    assert (np.asarray(made) == value).all()

@@ -91,6 +91,17 @@ def test_keys_of_two_types():
     assert nd.join(left, halves, "k").y.tolist() == [5]
 
 
+@pytest.mark.parametrize("left, right", [("string", "fixed_string[3]"), ("fixed_string[3]", "fixed_string[5]"), ("?fixed_string[3]", "string"), ("bytes", "fixed_bytes[2]")])
+def test_keys_that_are_texts_of_other_lengths(left, right):
+    a, b, c = (b"aa", b"bb", b"cc") if "bytes" in left else ("aa", "bb", "cc")
+    first = nd.array([{"k": a, "x": 1}, {"k": b, "x": 2}], type=f"strided * {{k: {left}, x: int8}}")
+    second = nd.array([{"k": b, "y": 5}, {"k": c, "y": 6}], type=f"strided * {{k: {right}, y: int8}}")
+    assert nd.join(first, second, "k").tolist() == [{"k": b, "x": 2, "y": 5}]
+    assert nd.join(first, second, "k").k.type.dtype == ndt.type(left)
+    assert nd.join(first, second, "k", "outer").k.tolist() == [a, b, c]
+    assert nd.join(first, second, "k", "anti").x.tolist() == [1]
+
+
 def test_fields_with_rows_and_sides_with_strides():
     left = nd.array([{"k": "a", "h": [1, 2]}, {"k": "b", "h": []}, {"k": "a", "h": [3]}])[::-1]
     right = nd.array([{"g": [["x"]], "k": "a"}])

@@ -185,3 +185,21 @@ def test_wrapping_twice_builds_once(tmp_path, monkeypatch):
     config.write_text(config.read_text().replace("input = x", "inptu = x"))
     with pytest.raises(ValueError, match="there is no key `inptu`"):
         nd.wrap(config)
+
+
+def test_a_plugin_that_is_refused_leaves_the_one_before(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    config = kernelgen_support.write(tmp_path, """
+        [MODULE kept]
+        header_code = static double kept_kernel(double x) { return x + 1; }
+        [KERNEL kept_kernel]
+        prototypes = double kept_kernel(double x)
+        input = x
+        """)
+    assert nd.wrap(config).kept_kernel(1.0).tolist() == 2
+    config.write_text(config.read_text().replace("kept_kernel", "sum"))             # a name that is taken
+    with pytest.raises(ValueError, match="sum: the name is taken"):
+        nd.wrap(config)
+    assert nd.kept_kernel(1.0).tolist() == 2
+    config.write_text(config.read_text().replace("sum", "kept_kernel").replace("x + 1", "x + 2"))
+    assert nd.wrap(config).kept_kernel(1.0).tolist() == nd.kept_kernel(1.0).tolist() == 3

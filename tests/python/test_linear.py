@@ -241,3 +241,10 @@ def test_einsum_of_operands_with_the_same_labels(text, dtype):
     found = nd.einsum(text, *map(nd.array, operands))
     assert np.asarray(found).dtype == expected.dtype
     assert np.array_equal(np.asarray(found), expected)
+
+
+def test_einsum_that_only_moves_axes_is_a_view():
+    w = nd.array([[1, 2], [3, 4]], access="rw")
+    moved, diagonal = nd.einsum("ij->ji", w), nd.einsum("ii->i", w)
+    w[0, 0] = 9
+    assert moved.tolist() == [[9, 3], [2, 4]] and diagonal.tolist() == [9, 4], "as in NumPy, and as its help says"

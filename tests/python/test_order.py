@@ -310,3 +310,15 @@ def test_few_values_in_many_sorted_numbers(type, side):
     found = nd.searchsorted(many, few, side=side).tolist()
     assert found == np.searchsorted(many, few, side=side).tolist()
     assert nd.searchsorted(nd.asarray(np.repeat(many, 2))[::2], few[3], side=side).tolist() == found[3]
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 1000, 20_000, 150_000, 199_999])
+def test_the_first_of_a_long_row(threads, k):
+    numbers = np.random.default_rng(k).integers(0, 50_000, 200_000).tolist()
+    for row in ([f"{x:07}" for x in numbers], [x if x % 7 else None for x in numbers], [{"x": x % 100, "i": i} for i, x in enumerate(numbers)]):
+        by = ("x",) if isinstance(row[0], dict) else ()
+        a = nd.array([row, row[:9], row[::-1]])
+        k_of = [k, min(k, 9), k]
+        wanted = nd.sort(a, descending=True, by=by)
+        found = nd.top_k(a, k, by=by)
+        assert found.tolist() == [w[:n] for w, n in zip(wanted.tolist(), k_of)]

@@ -3,6 +3,7 @@ import copy
 import pickle
 import random
 
+import numpy as np
 import pattern_model
 import pytest
 from hypothesis import given, strategies as st
@@ -292,3 +293,64 @@ def test_text_in_quotes_is_read_in_one_way():
 def test_a_type_with_too_many_dimensions_is_a_value_error():
     with pytest.raises(ValueError, match="more than 32 dimensions at line 1, column 129"):
         ndt.type("2 * " * 33 + "int8")
+
+
+# ---- calls of kernels whose operands are patterns
+
+
+def same(signature, function=lambda *operands: operands[0]):
+    return nd.callable(function, signature, name="same")
+
+
+@pytest.mark.parametrize("given", [9, 20])
+def test_more_operands_than_a_kernel_has(given):
+    f = same("(x: float64) -> float64")
+    for keywords in ({}, {"y": 1.0}):
+        with pytest.raises(TypeError, match=f"^same: takes 1 operand, not {given}$"):
+            f(*[nd.array([1.0])] * given, **keywords)
+    f.add(lambda x, y: x, "(float64, float64) -> float64")
+    with pytest.raises(TypeError, match=f"no overload takes .*, [.][.][.]\\)(.|\n)*takes 2 operands, not {given}"):
+        f(*[[1.0]] * given)
+
+
+def test_a_variable_may_be_a_struct_or_a_text():
+    struct, text = nd.array([{"x": 1, "y": 2.5}]), nd.array(["abc", "d"], type="2 * fixed_string[3]")
+    assert same("(T) -> T")(struct).tolist() == struct.tolist() and same("(T) -> T")(text).tolist() == ["abc", "d"]
+    one = lambda *operands: 1.0
+    assert same("(Any) -> float64", one)(struct).tolist() == [1.0]
+    assert same("(Text) -> float64", one)(text).tolist() == [1.0, 1.0]
+    assert same("(T, U) -> U", lambda x, y: y)(struct, [2.0]).tolist() == [2.0]
+    assert same("(T, *, k: float64 = 3) -> float64", lambda x, *, k: k)(struct, k=4.0).tolist() == [4.0]
+    assert nd.reduce(same("(T, T) -> T"), nd.array([{"x": i} for i in (4, 5, 6)])).tolist() == {"x": 4}
+    assert same("(T) -> T")([1.5]).tolist() == [1.5]
+
+
+def test_no_kernel_takes_a_struct_that_may_be_missing():
+    for values in ([{"x": 1, "y": 2.5}], [{"x": 1, "y": 2.5}, None]):
+        with pytest.raises(TypeError, match=r"same: operand 0 has elements of type .*; it takes \(\?T\) -> \?T"):
+            same("(?T) -> ?T")(nd.array(values))
+    assert same("(?T) -> ?T")(nd.array([1.5, None])).tolist() == [1.5, None]
+
+
+def test_all_overloads_are_added_or_none():
+    f = same("(int32) -> int32")
+    g = same("(float64) -> float64")
+    g.add(lambda x: x, "(int32) -> int32")
+    with pytest.raises(TypeError, match="is ambiguous with"):
+        f.add(g)
+    assert [str(s) for s in f.signatures] == ["(int32) -> int32"]
+    h = same("(int8) -> int8")
+    h.add(g)
+    assert len(h.signatures) == 3
+
+
+def test_a_keyword_in_the_other_byte_order():
+    f = same("(float64, *, k: float64 = 3) -> float64", lambda x, *, k: x * k)
+    assert f([2.0], k=nd.asarray(np.array(5.0, ">f8"))).tolist() == [10.0]
+    assert f([2.0], k=nd.asarray(np.array(5, ">i2"))).tolist() == [10.0]
+
+
+def test_a_default_below_the_range_is_zero():
+    signature = ndt.type("(x: float64, *, k: float64 = 1e-400, m: float32 = -1e-400) -> float64")
+    assert str(signature) == "(x: float64, *, k: float64 = 0.0, m: float32 = -0.0) -> float64"
+    assert float(nd.array(["1e-400"]).astype("float64")[0]) == 0.0, "as arrays read it"

@@ -435,6 +435,25 @@ def test_isin_of_special_values(dtype, many):
                 assert found.tolist() == [x != invert for x in expected]
 
 
+def test_isin_of_nothing():
+    for values in (["a"], [b"a"], [{"x": 1}], [1, None], [1.5], [["a"], []]):
+        a = nd.array(values)
+        assert nd.isin(a, []).tolist() == nd.isin(a, ()).tolist() == nd.isin(a, nd.array([], type=a.type.dtype)).tolist()
+    assert nd.isin(nd.array(["a", "b"]), []).tolist() == [False, False]
+    assert nd.isin(nd.array(["a", None]), [], invert=True).tolist() == [True, None]
+
+
+@pytest.mark.parametrize("function", [lambda a: nd.tile(a, 1), lambda a: nd.tile(a, (1, 1)), nd.drop_missing])
+def test_a_result_is_never_written_with_the_operand(function):
+    for values in ([1, 2], ["a", "b"]):
+        written, fixed = nd.array(values, access="rw"), nd.array(values)
+        made = function(written)
+        before = made.tolist()
+        written[0] = values[1]
+        assert made.tolist() == before and made.access == function(fixed).access == "immutable"
+        assert made.type == function(fixed).type
+
+
 def test_isin_is_exact():
     nan = float("nan")
     assert nd.isin([1.0, nan, -0.0], [nan, 0.0]).tolist() == [False, False, True]

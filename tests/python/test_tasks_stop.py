@@ -6,15 +6,18 @@ order and groups.
 
 import functools
 import os
+import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 import numpy as np
 import pytest
 
+import plugin_support
 from dynd import nd
 from test_interrupt import another_thread, interrupted_after
 
@@ -176,7 +179,61 @@ def join_of_large_lists():
     return lambda: [nd.join(left, right, "k") for _ in range(4)]
 
 
+def fold_of_one_row():
+    minus = nd.from_c("double fdim(double, double)", "libm.so.6")
+    row = nd.array(np.ones(1 << 27))
+    return lambda: nd.reduce(minus, row)
+
+
+SLOW_SUM = """
+static void begin(void *state) { *(double *)state = 0; }
+static int add(void *state, const char *const *values, const intptr_t *stride, size_t count, dynd_frame *frame) {
+  for (volatile size_t i = 0; i < 20 * count; i++) {}
+  *(double *)state += (double)count;
+  return dynd_ok;
+}
+static int join(void *state, const void *later, dynd_frame *frame) { *(double *)state += *(const double *)later; return dynd_ok; }
+static int end(void *state, char *to, dynd_frame *frame) { *(double *)to = *(double *)state; return dynd_ok; }
+static dynd_reduction reduction = {sizeof(dynd_reduction), DYND_ABI_VERSION, sizeof(double), begin, add, join, end};
+int dynd_plugin_init(const dynd_host *host) {
+  kernel = kernel_named("slow_sum"); kernel.signature = "(N * float64) -> float64";
+  kernel.prototype = reduction_funcproto_id; kernel.data_ptr = &reduction; kernel.instantiate = NULL;
+  return host->register_kernel(host, &kernel);
+}
+"""
+
+
+@functools.lru_cache(None)
+def slow_sum():
+    with tempfile.TemporaryDirectory() as folder:
+        nd.load(plugin_support.build(pathlib.Path(folder), "slow_sum", SLOW_SUM))
+    return nd.slow_sum
+
+
+def reduction_of_one_row():
+    row, reduction = nd.array(np.ones(1 << 27)), slow_sum()
+    return lambda: reduction(row)
+
+
+@functools.lru_cache(None)
+def large_row_of_texts():
+    return nd.array([str(i) for i in range(1 << 20)])[large_index()[: 1 << 23] % (1 << 20)].eval()
+
+
+def first_of_one_row():
+    row = large_row_of_texts()
+    return lambda: [nd.top_k(row, k) for k in (1 << 22, 100_000, 1000)]
+
+
+def fill_of_memory():
+    return lambda: [nd.full(1 << 27, 1.5, access="rw") for _ in range(8)]
+
+
 TASKS = [
+    fold_of_one_row,
+    reduction_of_one_row,
+    first_of_one_row,
+    fill_of_memory,
     sort_of_one_row,
     positions_of_one_row,
     medians_of_rows,

@@ -99,7 +99,8 @@ TEST(Overloads, AmbiguityIsAnErrorWhenOneIsAdded) {
   static std::deque<deferred_ckernel> made; // static, as a plug-in's are
   auto of = [](const char *signature) {
     made.push_back(times_for(signature, &two));
-    made.back().prototype = multi_operation_funcproto_id;
+    bool missing = std::string(signature).find('?') != std::string::npos;
+    made.back().prototype = missing ? core_operation_funcproto_id : multi_operation_funcproto_id;
     return nd::kernel(made.back());
   };
   nd::callable f("times");
@@ -118,6 +119,21 @@ TEST(Overloads, AmbiguityIsAnErrorWhenOneIsAdded) {
   g.add(of("(T, float64) -> T"));
   EXPECT_EQ(message([&] { g.add(of("(Float T, Float) -> T")); }),
             "times: (Float T, Float) -> T is ambiguous with (float64, T) -> T, which it has already");
+  nd::callable h("times");
+  h.add(of("(?float64, int32) -> int32")); // of the first operand neither is the more specific
+  EXPECT_EQ(message([&] { h.add(of("(T, Int) -> int32")); }),
+            "times: (T, Int) -> int32 is ambiguous with (?float64, int32) -> int32, which it has already");
+  h.add(of("(?T, Int) -> int32"));
+  h.add(of("(float64, int32) -> int32"));
+}
+
+TEST(Overloads, AllAreAddedOrNone) {
+  nd::callable f("f"), g("f");
+  f.add(nd::make_kernel("f", [](int32_t a) { return a; }));
+  g.add(nd::make_kernel("f", [](double a) { return a; }));
+  g.add(nd::make_kernel("f", [](int32_t a) { return a; }));
+  EXPECT_NE(message([&] { f.add(g.kernels()); }), "");
+  EXPECT_EQ(list(f), "(int32) -> int32");
 }
 
 TEST(Overloads, AnErrorListsEveryCandidate) {

@@ -129,6 +129,22 @@ TEST(WrapCore, TheSignatureMustFitTheFunction) {
             "f: signature \"(N * float64 -> float64\" does not parse:\nda");
 }
 
+TEST(WrapCore, BytesOfAnArrayAreNotBools) {
+  auto both = [](const bool &a, std::span<const double> row) { return a ? row[0] : -1; };
+  nd::callable f(nd::make_kernel("f", "(bool, N * float64) -> float64", both));
+  char bytes[] = {2, 0, 1};
+  array_block *a = nullptr;
+  nd::array flags = nd::empty(ndt::type("3 * bool"), nullptr);
+  a = flags.get();
+  std::memcpy(a->values().address, bytes, sizeof(bytes));
+  EXPECT_EQ(text(f(flags, nd::array{1.0})), "[1.0, -1.0, 1.0]");
+  auto written = [](bool &a) { a = !a; };
+  EXPECT_EQ(
+      message([&] { nd::make_kernel("g", "(x: inout bool) -> void", written); }),
+      "g: signature \"(x: inout bool) -> void\" says that operand 0 is read and written, and bytes of an array are "
+      "not C++ bools");
+}
+
 TEST(WrapCore, Folds) {
   nd::callable minus(nd::make_kernel("minus", [](double a, double b) { return 2 * a - b; }));
   nd::array a = parse("2 * var * float64", "[[1, 2, 3], [4]]");
