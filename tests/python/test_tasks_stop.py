@@ -217,7 +217,7 @@ def test_a_join_of_few_rows_with_many_lets_others_run():
     assert nd.join(left, right, "k").y.tolist() == list(range(10))
 
 
-def interrupted(call):
+def interrupted(call, after=0.04):
     """How long the call went on after Ctrl-C. An error of its own must not leave the signal to the next test."""
     early = []
 
@@ -228,7 +228,7 @@ def interrupted(call):
             early.append(error)
             time.sleep(10)
 
-    late, raised = interrupted_after(0.04, run)
+    late, raised = interrupted_after(after, run)
     assert not early, early
     assert type(raised) is KeyboardInterrupt
     return late
@@ -288,6 +288,23 @@ def test_elements_are_old_or_new_after_an_interruption(threads):
     wide = nd.asarray(np.lib.stride_tricks.as_strided(target, (MANY, ROW), (0, target.strides[0])))
     interrupted(lambda: nd.assign(wide, seen_often(source)))
     assert set(np.unique(target).tolist()) <= {(0, 0.0, 0), (1, 1.0, 1)}
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_selected_structs_are_old_or_new_after_an_interruption(threads, repeats):
+    """All parts of an element are written before anyone asks whether to stop."""
+    count = 1 << 25
+    target = nd.array(np.zeros(count, RECORD), access="rw")
+    key = large_index() if repeats else nd.array(np.ones(count, bool))
+
+    def write():
+        for value in range(1, 200):
+            target[key] = (value, float(value), value)
+
+    for after in (0.1, 0.25, 0.4):
+        interrupted(write, after)
+        x, y, z = (np.asarray(target[name]) for name in "xyz")
+        assert (x == y).all() and (x == z).all()
 
 
 def test_a_lazy_value_with_missing_ones_is_computed_later(threads):
