@@ -57,7 +57,8 @@ struct task {
   int noutputs = 0;        ///< operands
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
   program p;
-  element_leaf leaf; ///< empty: the program
+  element_leaf leaf;    ///< empty: the program
+  bool divides = false; ///< the leaf takes elements one by one: a long row is stopped between them
 
   // Set by lower(): the slots of the operands, then the ports.
   small_vector<lowered_operand, 4> lowered;
