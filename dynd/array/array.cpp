@@ -6,6 +6,7 @@
 #include "dynd/array/layout.h"
 #include "dynd/array/rows.h"
 #include "dynd/base/errors.h"
+#include "dynd/base/interpreter.h"
 #include "dynd/type/utf8.h"
 
 namespace dynd::nd {
@@ -37,9 +38,15 @@ array own_offsets(const array &offsets) {
   }
   intptr_t count = offsets.size(0), stride = offsets->value_strides()[0], item = intptr_t(offsets->item_size());
   array own(new_dense(offsets->type, &count));
-  for (intptr_t i = 0; i < count; i++) {
-    std::memcpy(own->values().address + i * item, offsets->values().address + i * stride, size_t(item));
-  }
+  char *to = own->values().address;
+  const char *from = offsets->values().address;
+  interruptible_walk walk;
+  with_item(size_t(item), [&](auto size) {
+    for (intptr_t i = 0; i < count; i++) {
+      walk.step("from_offsets");
+      std::memcpy(to + i * intptr_t(size), from + i * stride, size);
+    }
+  });
   return own;
 }
 
@@ -47,7 +54,9 @@ void check_offsets(const offsets_run &o, intptr_t length) {
   if (o[0] < 0) {
     fail(error_kind::value, "from_offsets: offset 0 is negative: " + std::to_string(o[0]));
   }
+  interruptible_walk walk;
   for (intptr_t i = 1; i <= o.rows; i++) {
+    walk.step("from_offsets");
     if (o[i] < o[i - 1]) {
       fail(error_kind::value, "from_offsets: offsets decrease at row " + std::to_string(i - 1) + ": " +
                                   std::to_string(o[i - 1]) + " then " + std::to_string(o[i]));
@@ -86,7 +95,7 @@ array empty(ndt::type type, const intptr_t *size, access_mode access) {
 
 intptr_t array::element_count() const { return count_elements(*block_.get()); }
 
-intptr_t count_elements(const array_block &block) {
+intptr_t count_elements(const array_block &block, interruptible_walk *walk) {
   if (block.count >= 0) {
     return block.count;
   }
@@ -104,8 +113,13 @@ intptr_t count_elements(const array_block &block) {
   }
   intptr_t total = 0;
   stream_room room;
-  for_each_place(cursor::over_rows(block, room), last,
-                 [&](const cursor &row, const intptr_t *) { total += row.size() * inside; });
+  without_interpreter unlocked(walk && block.size()[0] > unlocked_from);
+  for_each_place(cursor::over_rows(block, room), last, [&](const cursor &row, const intptr_t *) {
+    total += row.size() * inside;
+    if (walk) {
+      walk->step("count");
+    }
+  });
   return total;
 }
 
@@ -125,6 +139,7 @@ array from_offsets(const array &offsets, const array &content) {
   if (rows < 0) {
     fail(error_kind::value, "from_offsets: offsets must have at least one element, the start of the first row");
   }
+  without_interpreter unlocked(rows > unlocked_from);
   array own = own_offsets(offsets);
   slot_kind kind = narrow ? slot_kind::offsets32 : slot_kind::offsets64;
   check_offsets({own->values().address, kind, rows}, content.size(0));

@@ -10,6 +10,10 @@
 #include "dynd/array/block.h"
 #include "dynd/type/native.h"
 
+namespace dynd {
+class interruptible_walk;
+}
+
 namespace dynd::nd {
 
 /// What can be a `string`: "text", std::string, std::string_view.
@@ -57,8 +61,8 @@ private:
   ref<array_block> block_;
 };
 
-/// Number of elements of a block, ragged or not.
-intptr_t count_elements(const array_block &block);
+/// Number of elements of a block, ragged or not. With a walk it is counted without the host's lock, and can be stopped.
+intptr_t count_elements(const array_block &block, interruptible_walk *walk = nullptr);
 
 /// An array of any type without values. Where the elements are numbers and there are no rows, the values are not set.
 /// Otherwise `var` rows and strings are empty and get their memory from the first assignment, and what may be missing

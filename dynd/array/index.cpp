@@ -6,6 +6,7 @@
 #include "dynd/array/rows.h"
 #include "dynd/array/view.h"
 #include "dynd/array/view_parts.h"
+#include "dynd/base/interpreter.h"
 
 namespace dynd {
 
@@ -68,8 +69,10 @@ scalar_rows scalar_rows_at(const array_block &block, int axis) {
 
 // Element i of every row. False where a row has none.
 bool take_elements(const scalar_rows &from, intptr_t i, char *to) {
+  interruptible_walk walk;
   return with_item(from.item, [&](auto item) {
     for (intptr_t r = 0; r < from.rows.rows; r++, to += item) {
+      walk.step("index");
       int64_t size = from.rows[r + 1] - from.rows[r], at = i < 0 ? i + size : i;
       if (at < 0 || at >= size) {
         return false;
@@ -81,16 +84,17 @@ bool take_elements(const scalar_rows &from, intptr_t i, char *to) {
 }
 
 void copy_slices(const scalar_rows &from, const index &i, char *to) {
+  interruptible_walk walk;
   with_item(from.item, [&](auto item) {
     for (intptr_t r = 0; r < from.rows.rows; r++) {
       slice_extent extent = resolve(i, from.rows[r + 1] - from.rows[r]);
       intptr_t stride = intptr_t(size_t(extent.step) * size_t(from.stride)); // of one element, any step
       const char *at = from.row(r) + extent.first * from.stride;
+      walk.step("index", uint64_t(extent.count) + 1);
       for (intptr_t k = 0; k < extent.count; k++, at += stride, to += item) {
         std::memcpy(to, at, item);
       }
     }
-    return true;
   });
 }
 
@@ -155,6 +159,8 @@ private:
     return changed_ ? *so_far_.get() : *a_.get();
   }
 
+  bool has_many_rows() const { return *std::max_element(parts_.size, parts_.size + at_) > unlocked_from; }
+
   buffer *new_memory(size_t bytes) {
     memory_.push_back(allocate_buffer(bytes));
     return memory_.back().get();
@@ -175,32 +181,41 @@ private:
       if (!whole.block().is_var(d)) {
         continue;
       }
-      std::vector<int64_t> offsets;
-      std::vector<row_extent> pairs;
-      bool all_have_memory = true;
       if (offsets_run rows = rows_of(whole.block(), s)) { // they do already
-        offsets.resize(size_t(rows.rows) + 1);
-        widen(rows, offsets.data());
-        std::transform(offsets.begin(), offsets.end(), offsets.begin(), [&](int64_t at) { return at - rows.first(); });
+        pack_offsets(s, d, rows.rows, [&](intptr_t r) { return rows[r] - rows.first(); });
       } else {
-        int64_t next = 0;
-        for_each_place(whole, d, [&](const cursor &place, const intptr_t *) {
-          row_extent row = place.row();
-          all_have_memory &= !has_no_memory(row);
-          pairs.push_back({has_no_memory(row) ? -1 : next, row.size});
-          next += row.size;
-        });
-        offsets.resize(pairs.size() + 1, next);
-        std::transform(pairs.begin(), pairs.end(), offsets.begin(), [](const row_extent &row) { return row.start; });
-      }
-      if (all_have_memory) {
-        parts_.pack(s, d, sizeof(int64_t), keep(offsets.data(), offsets.size() * sizeof(int64_t)),
-                    slot_kind::offsets64);
-      } else {
-        parts_.pack(s, d, sizeof(row_extent), keep(pairs.data(), pairs.size() * sizeof(row_extent)),
-                    slot_kind::pairs64);
+        pack_rows(whole, s, d);
       }
       s++;
+    }
+  }
+
+  template <class F> void pack_offsets(int s, int d, intptr_t rows, F offset_at) {
+    buffer *memory = new_memory(size_t(rows + 1) * sizeof(int64_t));
+    auto *to = reinterpret_cast<int64_t *>(memory->data);
+    for (intptr_t r = 0; r <= rows; r++) {
+      walk_.step("index");
+      to[r] = offset_at(r);
+    }
+    parts_.pack(s, d, sizeof(int64_t), memory, slot_kind::offsets64);
+  }
+
+  void pack_rows(const cursor &whole, int s, int d) {
+    std::vector<row_extent> pairs;
+    bool all_have_memory = true;
+    int64_t next = 0;
+    for_each_place(whole, d, [&](const cursor &place, const intptr_t *) {
+      walk_.step("index");
+      row_extent row = place.row();
+      all_have_memory &= !has_no_memory(row);
+      pairs.push_back({has_no_memory(row) ? -1 : next, row.size});
+      next += row.size;
+    });
+    auto rows = intptr_t(pairs.size());
+    if (all_have_memory) {
+      pack_offsets(s, d, rows, [&](intptr_t r) { return r < rows ? pairs[size_t(r)].start : next; });
+    } else {
+      parts_.pack(s, d, sizeof(row_extent), keep(pairs.data(), pairs.size() * sizeof(row_extent)), slot_kind::pairs64);
     }
   }
 
@@ -215,6 +230,7 @@ private:
     auto *offsets = reinterpret_cast<int64_t *>(slots->data);
     offsets[0] = 0;
     for (intptr_t r = 0; r < rows; r++) {
+      walk_.step("index");
       offsets[r + 1] = offsets[r] + resolve(i, from.rows[r + 1] - from.rows[r]).count;
     }
     if (offsets[rows] > rows * most_copied / intptr_t(from.item)) {
@@ -234,19 +250,23 @@ private:
   void cut_rows(const index &i) {
     stream_room room;
     cursor whole = cursor::over_rows(so_far(), room);
+    without_interpreter unlocked(has_many_rows());
     if (copy_cut_rows(whole, i)) {
       return;
     }
     int s = whole.block().slot_stream(at_);
     intptr_t own = parts_.step[s], longest = 0;
-    std::vector<row_extent> slots;
-    slots.reserve(size_t(rows_of(whole.block(), s).rows)); // 0 where they do not follow each other
+    growing_buffer slots;
+    slots.reserve(size_t(rows_of(whole.block(), s).rows) * sizeof(row_extent)); // 0 where they do not follow each other
+    parts_.pin(s);
     for_each_place(whole, at_, [&](const cursor &place, const intptr_t *) {
+      walk_.step("index");
       row_extent row = place.row();
       slice_extent extent = resolve(i, row.size);
       longest = std::max(longest, extent.count);
       // Every slice of a row without memory (start -1) is such a row. It gets no memory through the slice.
-      slots.push_back({extent.count ? row.start + extent.first * own : has_no_memory(row) ? -1 : 0, extent.count});
+      row_extent cut = {extent.count ? row.start + extent.first * own : has_no_memory(row) ? -1 : 0, extent.count};
+      std::memcpy(slots.add(sizeof(cut)), &cut, sizeof(cut));
     });
     intptr_t step = i.step.value_or(1), all;
     if (longest <= 1) {
@@ -257,9 +277,8 @@ private:
                                   " the step of a slice must fit 32 bits, not " + std::to_string(step));
     }
     pack_outside(whole);
-    parts_.pin(s);
-    buffer *memory = keep(slots.data(), slots.size() * sizeof(row_extent));
-    parts_.pack(s, at_, sizeof(row_extent), memory, slot_kind::pairs64);
+    memory_.push_back(slots.finish());
+    parts_.pack(s, at_, sizeof(row_extent), memory_.back().get(), slot_kind::pairs64);
     parts_.step[s] = int32_t(all);
     for (int below = s + 1; below < parts_.nstreams; below++) {
       parts_.stride(below)[at_] *= step;
@@ -281,6 +300,7 @@ private:
     }
     stream_room room;
     cursor whole(so_far(), room);
+    without_interpreter unlocked(has_many_rows());
     intptr_t item = values ? intptr_t(a_->item_size()) : intptr_t(sizeof(row_extent));
     int s = whole.block().slot_stream(at_);
     scalar_rows from = scalar_rows_at(whole.block(), at_);
@@ -311,6 +331,7 @@ private:
     auto add = [&](const char *from) { taken.insert(taken.end(), from, from + item); };
     stream_room room;
     for_each_place(whole, at_, [&](const cursor &place, const intptr_t *index) {
+      walk_.step("index");
       dimension row(place);
       if (i < -row.size() || i >= row.size()) {
         fail_in_row(i, {index, size_t(at_)}, row.size());
@@ -380,6 +401,7 @@ private:
   size_t ntaken_ = 0;    // the integers so far, for messages
   intptr_t taken_[max_ndim];
   std::vector<ref<buffer>> memory_; // of new streams, until the view owns them
+  interruptible_walk walk_;
 };
 
 } // namespace

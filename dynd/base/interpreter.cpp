@@ -1,5 +1,6 @@
 #include "dynd/base/interpreter.h"
 
+#include <chrono>
 #include <utility>
 
 #include "dynd/base/errors.h"
@@ -11,6 +12,7 @@ interpreter_hooks the_interpreter;
 namespace {
 thread_local bool asking = false;
 thread_local bool undisturbed = false;
+constinit thread_local std::chrono::steady_clock::time_point asked; // by ask_now_and_then
 } // namespace
 
 bool ask_whether_to_stop() {
@@ -23,8 +25,17 @@ bool ask_whether_to_stop() {
   return stop;
 }
 
+bool ask_now_and_then() {
+  auto now = std::chrono::steady_clock::now();
+  if (now - asked < std::chrono::milliseconds(50)) {
+    return false;
+  }
+  asked = now;
+  return ask_whether_to_stop();
+}
+
 void interruptible_walk::ask(const char *operation) {
-  if (ask_whether_to_stop()) {
+  if (ask_now_and_then()) {
     fail(error_kind::cancelled, std::string(operation) + ": interrupted");
   }
 }

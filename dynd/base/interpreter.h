@@ -21,6 +21,8 @@ extern interpreter_hooks the_interpreter;
 
 /// Asks the host whether the user wants this thread's evaluation to stop. The host may run the user's signal handlers.
 bool ask_whether_to_stop();
+/// The same, where this thread has not asked for 50 ms: so that many short steps ask as one long one does. Else false.
+bool ask_now_and_then();
 /// Whether this thread is inside of ask_whether_to_stop: its own evaluation is not finished, so it must not wait for
 /// the values of another.
 bool is_inside_handler();
@@ -37,11 +39,16 @@ private:
   bool before_;
 };
 
-/// For a long walk that is no kernel: asks every some thousand steps, and fails as cancelled where the user wants it.
+inline constexpr intptr_t unlocked_from = 50'000; ///< elements: about 20 microseconds of work, without the host's lock
+
+/// For a long walk that is no kernel: asks now and then, and fails as cancelled where the user wants it.
 class interruptible_walk {
 public:
-  void step(const char *operation) {
-    if (++steps_ % 16384 == 0) {
+  /// Some steps were made: a clock is read after some thousand.
+  void step(const char *operation, uint64_t steps = 1) {
+    steps_ += steps;
+    if (steps_ >= 16384) {
+      steps_ = 0;
       ask(operation);
     }
   }

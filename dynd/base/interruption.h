@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include "dynd/base/interpreter.h"
@@ -13,21 +12,13 @@ namespace dynd {
 class interruption {
 public:
   /// Work that is not long does not ask.
-  explicit interruption(bool asks) : asks_(asks) {
-    if (asks) {
-      asked_ = std::chrono::steady_clock::now();
-    }
-  }
+  explicit interruption(bool asks) : asks_(asks) {}
   bool poll() {
     if (!asks_) {
       return false;
     }
     if (!stop_.load(std::memory_order_relaxed) && std::this_thread::get_id() == caller_) {
-      auto now = std::chrono::steady_clock::now();
-      if (now - asked_ >= std::chrono::milliseconds(50)) {
-        asked_ = now;
-        stop_.store(ask_whether_to_stop(), std::memory_order_relaxed);
-      }
+      stop_.store(ask_now_and_then(), std::memory_order_relaxed);
     }
     return stop_.load(std::memory_order_relaxed);
   }
@@ -37,7 +28,6 @@ private:
   bool asks_;
   std::atomic<int> stop_ = 0;
   std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point asked_;
 };
 static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dynd/eval/merge_axes.h"
+#include "dynd/eval/work.h"
 
 namespace dynd {
 
@@ -38,20 +39,35 @@ aligned_rows::aligned_rows(const char *name, array_block *operand, const axis_se
   make_slots(shape_, of_rows);
 }
 
+void aligned_rows::append(elements &to, const elements &from) {
+  for (size_t begin = 0, n; begin < from.size(); begin += n) { // memory that is new takes its time
+    n = std::min<size_t>(from.size() - begin, 16384);
+    walk_.step(name_, n);
+    to.insert(to.end(), from.begin() + ptrdiff_t(begin), from.begin() + ptrdiff_t(begin + n));
+  }
+}
+
 // `found`: at one place of the axes that stay outside of `axis`, in C order of the reduced ones.
 void aligned_rows::visit(int axis, const elements &found) {
   if (axis < axes_.ndim) {
     return axes_.has[axis] ? visit_reduced(axis, found) : visit_kept(axis, found);
   }
-  found_.insert(found_.end(), found.begin(), found.end());
+  append(found_, found);
   offsets_.back().push_back(int64_t(found_.size()));
 }
 
 void aligned_rows::visit_reduced(int axis, const elements &found) {
+  size_t count = 0;
+  for (const element &e : found) {
+    walk_.step(name_);
+    count += size_t(below_[size_t(axis)].length(e.place));
+  }
   elements inside;
+  inside.reserve(count);
   for (const element &e : found) {
     int64_t first = below_[size_t(axis)].first(e.place), length = below_[size_t(axis)].length(e.place);
     for (int64_t i = 0; i < length; i++) {
+      walk_.step(name_);
       inside.push_back({first + i, int64_t(inside.size())});
     }
   }
@@ -62,17 +78,24 @@ void aligned_rows::visit_kept(int axis, const elements &found) {
   const axis_rows &rows = below_[size_t(axis)];
   int64_t longest = std::max<int64_t>(rows.size, 0);
   for (const element &e : found) {
+    walk_.step(name_);
     longest = std::max(longest, rows.length(e.place));
   }
   auto kept = size_t(axis - std::count(axes_.has, axes_.has + axis, true));
   offsets_[kept].push_back(offsets_[kept].back() + longest);
-  elements reaching = found, inside; // fewer and fewer
+  elements reaching, inside; // fewer and fewer
+  reaching.reserve(found.size());
+  append(reaching, found);
   inside.reserve(found.size());
   for (int64_t i = 0; i < longest; i++) {
     walk_.step(name_);
-    std::erase_if(reaching, [&](const element &e) { return rows.length(e.place) <= i; });
+    std::erase_if(reaching, [&](const element &e) {
+      walk_.step(name_);
+      return rows.length(e.place) <= i;
+    });
     inside.clear();
     for (const element &e : reaching) {
+      walk_.step(name_);
       inside.push_back({rows.first(e.place) + i, e.position});
     }
     visit(axis + 1, inside);
@@ -87,9 +110,11 @@ ref<array_block> aligned_rows::rows_of(array_block *block) const {
     const char *from = own->streams()[operand_shape_.nvar + s].address + origin_ * int64_t(stream_item(dtype, s));
     char *to = result->streams()[shape_.nvar + s].address;
     with_item(stream_item(dtype, s), [&](auto item) {
-      for (size_t i = 0; i < found_.size(); i++) {
-        std::memcpy(to + i * item, from + size_t(found_[i].place) * item, item);
-      }
+      in_pieces(name_, intptr_t(found_.size()), [&](intptr_t begin, intptr_t end) {
+        for (auto i = size_t(begin); i < size_t(end); i++) {
+          std::memcpy(to + i * item, from + size_t(found_[i].place) * item, item);
+        }
+      });
     });
   }
   return result;
@@ -98,10 +123,12 @@ ref<array_block> aligned_rows::rows_of(array_block *block) const {
 void aligned_rows::restore_positions(array_block *positions) const {
   auto *value = reinterpret_cast<int64_t *>(positions->values().address);
   const std::vector<int64_t> &rows = offsets_.back();
-  for (size_t r = 0; r + 1 < rows.size(); r++) {
-    bool there = uint64_t(value[r]) < uint64_t(rows[r + 1] - rows[r]); // else it is missing
-    value[r] = there ? found_[size_t(rows[r] + value[r])].position : value[r];
-  }
+  in_pieces(name_, intptr_t(rows.size()) - 1, [&](intptr_t begin, intptr_t end) {
+    for (auto r = size_t(begin); r < size_t(end); r++) {
+      bool there = uint64_t(value[r]) < uint64_t(rows[r + 1] - rows[r]); // else it is missing
+      value[r] = there ? found_[size_t(rows[r] + value[r])].position : value[r];
+    }
+  });
 }
 
 } // namespace dynd

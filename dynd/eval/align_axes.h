@@ -33,6 +33,7 @@ private:
   };
   using elements = std::vector<element>;
 
+  void append(elements &to, const elements &from);
   void visit(int axis, const elements &found);
   void visit_reduced(int axis, const elements &found);
   void visit_kept(int axis, const elements &found);

@@ -62,6 +62,7 @@ void run_kernel(const char *name, array_block *dst, array_block *src, error_mode
   t.name = name;
   t.how = how;
   t.assigns = true;
+  t.divides = true;
   t.leaf = [=](ckernel_builder &out, size_t offset, const kernel_operand *operands, kernel_request_t request,
                std::vector<explained_level> *levels) {
     int first_pool = operands[1].stream() + operands[1].type()->nstreams;

@@ -229,7 +229,10 @@ touched touched_by(const array_block &block, int s) {
     auto low = reinterpret_cast<uintptr_t>(small_data(holder));
     return {low, low + inline_limit + 16 * size_t(holder->nstreams)};
   }
-  return as_pool(own.owner) ? touched{0, 0} : touched{0, UINTPTR_MAX}; // a pool has memory of its own
+  row_pool *pool = as_pool(own.owner);
+  std::span<const char> memory = pool ? pool->memory_around(own.address) : std::span<const char>();
+  auto low = reinterpret_cast<uintptr_t>(memory.data()); // NumPy may show it too
+  return memory.empty() ? touched{0, UINTPTR_MAX} : touched{low, low + memory.size()};
 }
 
 // Slots are written only where rows, texts or pointers get memory from a pool.

@@ -118,6 +118,7 @@ private:
 // ---- everything else: a kernel over elements ----------------------------------------------------------------------
 
 void run_kernel(task &t, array_block *const *operands, comparison which) {
+  t.divides = true;
   t.leaf = [which](ckernel_builder &out, size_t offset, const kernel_operand *to, kernel_request_t,
                    std::vector<explained_level> *levels) {
     size_t end = make_comparison_kernel(out, offset, to[0], to[1], to[2], which);

@@ -123,8 +123,8 @@ ref<array_block> compare_elements(op_id op, array_block *left, array_block *righ
 
 /// dst[...] = src, with broadcasting, for any types. A value that the mode refuses is an error (overflow, or value)
 /// that names the first such element. Then every element, a struct as a whole, has its old or its new value, and those
-/// with refused values the old one. After any other error all have their old values. (Where there is no memory to
-/// locate the element, the error is about memory.)
+/// with refused values the old one. When it is stopped (Ctrl-C), every element has its old or its new value. After any
+/// other error all have their old values. (Where there is no memory to locate the element, the error is about memory.)
 void assign(array_block *dst, array_block *src, error_mode mode = error_mode::fractional);
 void assign(array_block *dst, array_block *src, const settings &how, error_mode mode = error_mode::fractional);
 /// A type error where an array cannot be assigned to.

@@ -330,12 +330,12 @@ nd::array rows_over(const nd::array &list, ref<buffer> slots, intptr_t count) {
 bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer &places) {
   array_block &from = *a.get();
   int var = last_var(from, axis), s = from.slot_stream(axis + 1);
-  intptr_t inside = 1;
-  for (int d = var + 1; d <= axis; d++) {
-    inside *= from.size()[d];
-  }
   if (var < 0) {
     return false;
+  }
+  intptr_t inside = 1;
+  for (int d = var + 1; d <= axis; d++) {
+    inside = checked_product("assign", inside, from.size()[d]);
   }
   ref<array_block> content = new_block(ndt::make_strided_dim(a.type().at_depth(axis + 1)).get(), from.access, 0);
   std::copy(from.size() + axis + 1, from.size() + from.all_ndim, content->size() + 1);
@@ -349,15 +349,28 @@ bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer
     content->strides(c)[0] = stride;
     std::copy(from.strides(s + c) + axis + 1, from.strides(s + c) + from.all_ndim, content->strides(c) + 1);
   }
-  places = place_buffer(nd::count_elements(from)); // at least as many as of the axis
-  int64_t *next = places.fill(), end = 0;
   stream_room room;
-  for_each_place(cursor::over_rows(from, room), var, [&](const cursor &place, const intptr_t *) {
+  cursor rows = cursor::over_rows(from, room);
+  intptr_t count = 0; // of the axis: an axis inside of it may have size 0
+  without_interpreter unlocked(from.size()[0] > unlocked_from);
+  interruptible_walk walk;
+  for_each_place(rows, var, [&](const cursor &place, const intptr_t *) {
+    walk.step("assign");
+    count = checked_sum("assign", count, checked_product("assign", place.row().size, inside));
+  });
+  places = place_buffer(count);
+  int64_t *next = places.fill(), *last = next + count, end = 0;
+  for_each_place(rows, var, [&](const cursor &place, const intptr_t *) {
     row_extent row = place.row();
+    if (inside && row.size > (last - next) / inside) {
+      fail(error_kind::value, "assign: another thread changed the rows meanwhile");
+    }
     for (int64_t i = 0; i < row.size * inside; i++, next++) {
+      walk.step("assign");
       *next = (row.start + i / inside * step) * inside + i % inside;
       end = std::max(end, *next + 1);
     }
+    walk.step("assign");
   });
   pin(from.streams()[s - 1].owner);
   content->size()[0] = end;

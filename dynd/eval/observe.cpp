@@ -6,6 +6,7 @@
 
 #include "dynd/array/view.h"
 #include "dynd/eval/frame.h"
+#include "dynd/eval/run.h"
 
 namespace dynd {
 
@@ -153,6 +154,9 @@ int run_traced(task &t, observation &seen, std::string &failure) {
   value_recorder recorder(t, seen);
   work_frame own(kernel.scratch_size);
   own.state.observer = &recorder;
+  interruption stop(call.elements > unlocked_from);
+  own.state.stop = &stop;
+  without_interpreter unlocked(call.elements > unlocked_from && !t.keep_lock);
   int status = call_root(kernel, call, 0, call.count, own);
   failure = own.text;
   return status;

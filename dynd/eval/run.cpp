@@ -1,9 +1,10 @@
 #include "dynd/eval/run.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
+#include <mutex>
+#include <string_view>
 
 #include "dynd/base/cache_lines.h"
 #include "dynd/base/cpu.h"
@@ -32,10 +33,11 @@ constexpr intptr_t longest_piece_elements = 1 << 28;  // a tenth of a second
 // All the elements of the space. Rows that do not follow each other are counted where an operand has them.
 intptr_t elements_of_task(const task &t) {
   intptr_t count = t.shape.count();
+  interruptible_walk walk;
   for (int o = 0; o < t.operands.size() && count < 0; o++) {
     const space_operand &operand = t.operands[o];
     bool has_rows = operand.ndim == t.shape.ndim && operand.var_count() == t.shape.nvar;
-    count = has_rows ? nd::count_elements(*operand.block) : count;
+    count = has_rows ? nd::count_elements(*operand.block, &walk) : count;
   }
   return count;
 }
@@ -123,7 +125,8 @@ bool is_about_an_element(error_kind kind) {
   fail(kind, text + where);
 }
 
-// Runs pieces of a call, each in a frame of its own; the text of the first failure is kept.
+// Runs pieces of a call, each in a frame of its own. Of the failures that of the lowest piece is kept, as
+// for_each_piece does.
 class piece_runner {
 public:
   piece_runner(const ckernel_builder &kernel, const root_call &call, bool streaming)
@@ -137,12 +140,13 @@ public:
     }
     work_frame frame(kernel_.scratch_size);
     frame.cancel = interruption_.flag();
+    frame.state.stop = &interruption_;
     int status = call_root(kernel_, call, begin, end, frame);
     if (streaming_) {
       store_fence();
     }
-    if (status && !failed_.exchange(true)) {
-      failure.assign(frame.text, strnlen(frame.text, sizeof(frame.text)));
+    if (status) {
+      note_failure(begin, {frame.text, strnlen(frame.text, sizeof(frame.text))});
     }
     return status;
   }
@@ -150,10 +154,19 @@ public:
   std::string failure;
 
 private:
+  void note_failure(intptr_t begin, std::string_view text) {
+    std::lock_guard lock(mutex_);
+    if (begin < failed_) {
+      failed_ = begin;
+      failure = text;
+    }
+  }
+
   const ckernel_builder &kernel_;
   const root_call &call_;
   bool streaming_;
-  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;             // guards the failure
+  intptr_t failed_ = INTPTR_MAX; // where its piece begins
   interruption interruption_;
 };
 

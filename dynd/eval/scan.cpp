@@ -90,17 +90,24 @@ ref<array_block> with_first(const typed_scan &typed, array_block *scanned, int a
   space shape;
   space_of(scanned, shape);
   offsets_run run = rows_of(*scanned, shape.nvar - 1);
+  without_interpreter unlocked(run.rows > unlocked_from);
   std::vector<std::vector<int64_t>> offsets(1, std::vector<int64_t>(size_t(run.rows) + 1));
-  for (intptr_t r = 0; r <= run.rows && run; r++) {
-    offsets[0][size_t(r)] = run[r] - run.first();
-  }
   if (shape.nvar > 1 || !run) {
     offsets = measure_rows(typed.name, {scanned}, shape);
+  } else {
+    in_pieces(typed.name, run.rows + 1, [&, to = offsets[0].data()](intptr_t begin, intptr_t end) {
+      for (intptr_t r = begin; r < end; r++) {
+        to[r] = run[r] - run.first();
+      }
+    });
   }
-  std::vector<int64_t> &own = offsets[size_t(shape.slot_index[axis])], before = own;
-  for (size_t r = 0; r < own.size(); r++) {
-    own[r] += int64_t(r);
-  }
+  std::vector<int64_t> &own = offsets[size_t(shape.slot_index[axis])];
+  auto rows = intptr_t(own.size()) - 1;
+  in_pieces(typed.name, rows + 1, [to = own.data()](intptr_t begin, intptr_t end) {
+    for (intptr_t r = begin; r < end; r++) {
+      to[r] += r; // the first value of each row before it
+    }
+  });
   make_slots(shape, offsets);
   ref<array_block> result = new_result(shape, ndt::type(scanned->type->dtype));
   nd::array initial = initial_value(typed);
@@ -111,15 +118,17 @@ ref<array_block> with_first(const typed_scan &typed, array_block *scanned, int a
     const char *first = value ? initial->values().address : &there, *from = scanned->streams()[s].address;
     from += run ? run.first() * intptr_t(row) : 0;
     char *to = result->streams()[s].address;
-    for (size_t r = 0; r + 1 < before.size(); r++) {
-      for (size_t end = 0; end < row; end += item, to += item) {
-        std::memcpy(to, first, item);
+    in_pieces_of_rows(typed.name, own.data(), rows, [=, at = own.data()](intptr_t begin, intptr_t end) {
+      char *next = to + size_t(at[begin]) * row;
+      for (intptr_t r = begin; r < end; r++) {
+        for (size_t done = 0; done < row; done += item, next += item) {
+          std::memcpy(next, first, item);
+        }
+        size_t bytes = size_t(at[r + 1] - at[r] - 1) * row;
+        std::memcpy(next, from + size_t(at[r] - r) * row, bytes);
+        next += bytes;
       }
-      size_t bytes = size_t(before[r + 1] - before[r]) * row;
-      std::memcpy(to, from, bytes);
-      to += bytes;
-      from += bytes;
-    }
+    });
   }
   return result;
 }

@@ -23,12 +23,15 @@ ref<buffer> rows_of_one(const place_buffer &start, intptr_t size, bool may_repea
   ref<buffer> memory = allocate_buffer(size_t(checked_count(&count, 1, sizeof(row_extent))) * sizeof(row_extent));
   auto *rows = reinterpret_cast<row_extent *>(memory->data);
   std::vector<bool> seen(may_repeat ? size_t(size) : 0);
-  for (intptr_t i = count; i-- > 0;) {
-    rows[i] = {start[i], may_repeat && seen[size_t(start[i])] ? 0 : 1};
-    if (may_repeat) {
-      seen[size_t(start[i])] = true;
+  in_order("assign", count, [&](intptr_t begin, intptr_t end) {
+    for (intptr_t done = begin; done < end; done++) {
+      intptr_t i = count - 1 - done;
+      rows[i] = {start[i], may_repeat && seen[size_t(start[i])] ? 0 : 1};
+      if (may_repeat) {
+        seen[size_t(start[i])] = true;
+      }
     }
-  }
+  });
   return memory;
 }
 
@@ -39,9 +42,11 @@ bool find_in_content(const nd::array &base, int axis, place_buffer &start, nd::a
     return false;
   }
   place_buffer moved(start.size());
-  for (intptr_t i = 0; i < start.size(); i++) {
-    moved.fill()[i] = places[start[i]];
-  }
+  in_pieces("assign", start.size(), [&, to = moved.fill()](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      to[i] = places[start[i]];
+    }
+  });
   start = moved;
   return true;
 }
@@ -84,20 +89,19 @@ bool scatter(const nd::array &list, const selected &s, const nd::array &value, b
     return false;
   }
   nd::array source(copy_values(value.get(), access_mode::immutable, ndt::type(element)));
-  for (int k = 0; k < element->nstreams; k++) {
-    char *to = list->streams()[k].address;
-    const char *from = source->streams()[k].address;
-    intptr_t stride = list->strides(k)[0], step = one ? 0 : source->strides(k)[0];
-    size_t item = stream_item(*list.get(), k);
-    auto copy = [&](intptr_t begin, intptr_t end) {
-      with_item(item, [&](auto size) {
+  auto copy = [&](intptr_t begin, intptr_t end) { // all streams of an element: it is written as a whole
+    for (int k = 0; k < element->nstreams; k++) {
+      char *to = list->streams()[k].address;
+      const char *from = source->streams()[k].address;
+      intptr_t stride = list->strides(k)[0], step = one ? 0 : source->strides(k)[0];
+      with_item(stream_item(*list.get(), k), [&](auto size) {
         for (intptr_t i = begin; i < end; i++) {
           std::memcpy(to + s.start[i] * stride, from + i * step, size);
         }
       });
-    };
-    may_repeat ? copy(0, s.start.size()) : in_pieces("assign", s.start.size(), copy);
-  }
+    }
+  };
+  may_repeat ? in_order("assign", s.start.size(), copy) : in_pieces("assign", s.start.size(), copy);
   return true;
 }
 

@@ -60,6 +60,7 @@ struct task {
   small_vector<task_port, 16> ports; ///< of the leaf: outputs, then sources
   program p;
   element_leaf leaf;                    ///< empty: the program
+  bool divides = false;                 ///< the leaf takes elements one by one: a long row is stopped between them
   const known_program *known = nullptr; ///< keeps the kernel, where it is not null
 
   // Set by lower(): the slots of the operands, then the ports.

@@ -136,7 +136,7 @@ private:
   }
 
   size_t begin_loop(size_t offset, const loop &l, bool across) {
-    size_t child = begin_strided_dim(out_, offset, streams_.count(), l.size, l.stride, across);
+    size_t child = begin_strided_dim(out_, offset, streams_.count(), l.size, l.stride, across, t_.divides);
     explain(offset, child, [&] {
       return "strided_dim size " + std::to_string(l.size) + strides(l.stride) + (across ? ", across" : "");
     });

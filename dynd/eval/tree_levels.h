@@ -63,7 +63,7 @@ struct var_axis_plan {
   small_vector<int16_t, 16> follows;
   small_vector<intptr_t, 16> stride, unit;
 
-  var_axis_plan(const task &t, const call_streams &streams, int d) {
+  var_axis_plan(const task &t, const call_streams &streams, int d) : divides_(t.divides) {
     for (int s = 0; s < streams.count(); s++) {
       follows.push_back(-1);
       stride.push_back(streams.stride(s, d));
@@ -105,7 +105,13 @@ struct var_axis_plan {
 
   size_t begin(ckernel_builder &out, size_t offset) const {
     return begin_var_dim(out, offset,
-                         {follows.size(), slots.size(), slots.data(), follows.data(), stride.data(), unit.data()});
+                         {.nstreams = follows.size(),
+                          .nslots = slots.size(),
+                          .slots = slots.data(),
+                          .follows = follows.data(),
+                          .stride = stride.data(),
+                          .unit = unit.data(),
+                          .divides = divides_});
   }
 
 private:
@@ -118,6 +124,7 @@ private:
     unit[s] = start_unit(stride[s], step_[index]);
   }
   small_vector<int32_t, 4> step_;
+  bool divides_;
 };
 
 /// The program's ports are the first streams of a call. (For a trace there are more of them.)

@@ -43,6 +43,11 @@ template <class F> void in_pieces_of_rows(const char *name, const int64_t *offse
 void in_chunks(const char *name, intptr_t count, intptr_t chunks,
                const std::function<void(intptr_t, intptr_t, intptr_t)> &f);
 
+/// As in_pieces, but one part after another, in their order, on this thread.
+template <class F> void in_order(const char *name, intptr_t count, F f) {
+  in_chunks(name, count, 1, [&](intptr_t, intptr_t begin, intptr_t end) { f(begin, end); });
+}
+
 /// Sizes that are added or multiplied: an error of the operation (memory) where the result is too large.
 intptr_t checked_sum(const char *name, intptr_t a, intptr_t b);
 intptr_t checked_product(const char *name, intptr_t a, intptr_t b);

@@ -11,6 +11,29 @@ namespace dynd {
 
 namespace {
 
+// ---- long rows ----------------------------------------------------------------------------------------------------
+
+constexpr size_t undivided = 512; // elements, which may be long texts
+
+// The child gets a long row in parts, between which all elements are whole and the evaluation may stop.
+[[gnu::noinline]] int call_in_parts(const ckernel_prefix *child, char *const *stream, const intptr_t *stride,
+                                    uint32_t nstreams, size_t count, dynd_frame *frame) {
+  char *at[max_call_streams];
+  std::memcpy(at, stream, nstreams * sizeof(char *));
+  for (size_t done = 0, n; done < count; done += n) {
+    n = std::min(undivided, count - done);
+    int status = asks_to_stop(frame) ? int(dynd_error_cancelled) : call_strided(child, at, stride, n, frame);
+    if (status) {
+      add_to_failed_index(frame, done);
+      return status;
+    }
+    for (uint32_t s = 0; s < nstreams; s++) {
+      at[s] += stride[s] * intptr_t(n);
+    }
+  }
+  return dynd_ok;
+}
+
 // ---- strided ------------------------------------------------------------------------------------------------------
 
 struct strided_dim_kernel {
@@ -21,6 +44,7 @@ struct strided_dim_kernel {
   intptr_t stride[];
 };
 
+template <bool Divides>
 int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                 dynd_frame *frame) {
   auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
@@ -28,7 +52,9 @@ int strided_dim(char *const *stream, const intptr_t *stride, size_t count, const
   auto at = reinterpret_cast<char **>(frame->scratch + k->scratch);
   std::memcpy(at, stream, k->nstreams * sizeof(char *));
   for (size_t i = 0; i < count; i++) {
-    if (int status = call_strided(child, at, k->stride, size_t(k->size), frame)) {
+    int status = Divides ? call_in_parts(child, at, k->stride, k->nstreams, size_t(k->size), frame)
+                         : call_strided(child, at, k->stride, size_t(k->size), frame);
+    if (status) {
       fail_in_dimension(frame, i);
       return status;
     }
@@ -43,7 +69,7 @@ int strided_dim_across(char *const *stream, const intptr_t *stride, size_t count
   constexpr size_t together = 128; // small enough for the next row to find their lines in the cache
   auto *k = reinterpret_cast<const strided_dim_kernel *>(self);
   if (count <= size_t(k->size)) {
-    return strided_dim(stream, stride, count, self, frame);
+    return strided_dim<false>(stream, stride, count, self, frame);
   }
   auto at = reinterpret_cast<char **>(frame->scratch + k->scratch);
   for (size_t done = 0; done < count; done += together) {
@@ -71,7 +97,7 @@ struct var_dim_kernel {
   ckernel_prefix base;
   uint32_t child, nstreams, nslots;
   int32_t pool;
-  bool exact;
+  bool exact, divides;
   size_t scratch;      // where the streams are, outside and inside, with their strides there, and the rows
   var_stream stream[]; // then var_slots[nslots]
 
@@ -131,7 +157,10 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
         }
       }
     }
-    if (int status = call_strided(child, inner, inner_stride, size_t(length), frame)) {
+    int status = k->divides && size_t(length) > undivided
+                     ? call_in_parts(child, inner, inner_stride, k->nstreams, size_t(length), frame)
+                     : call_strided(child, inner, inner_stride, size_t(length), frame);
+    if (status) {
       if (fresh && pool) {
         pool->give_back(row[0].start, row[0].size);
       }
@@ -189,9 +218,10 @@ int observed(char *const *stream, const intptr_t *stride, size_t count, const ck
 } // namespace
 
 size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride,
-                         bool across) {
+                         bool across, bool divides) {
   size_t bytes = sizeof(strided_dim_kernel) + size_t(nstreams) * sizeof(intptr_t);
-  auto *k = begin_level<strided_dim_kernel>(out, offset, bytes, across ? strided_dim_across : strided_dim);
+  auto *whole = divides && size > intptr_t(undivided) ? strided_dim<true> : strided_dim<false>;
+  auto *k = begin_level<strided_dim_kernel>(out, offset, bytes, across ? strided_dim_across : whole);
   k->nstreams = uint32_t(nstreams);
   k->scratch = ckernel_builder_reserve_scratch(&out, size_t(nstreams) * sizeof(char *));
   k->size = size;
@@ -225,6 +255,7 @@ size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &sp
                                                          size_t(spec.nslots) * sizeof(row_extent));
   k->pool = spec.pool;
   k->exact = spec.exact;
+  k->divides = spec.divides;
   for (int s = 0; s < spec.nstreams; s++) {
     k->stream[s] = {spec.stride[s], spec.unit[s], spec.follows[s]};
   }

@@ -10,9 +10,10 @@
 namespace dynd {
 
 /// A dimension of one size: `stride` has a stride for each stream. `across`: its elements are independent, and too few
-/// for a call of the child: that gets those of the call that are at one place of this dimension.
+/// for a call of the child: that gets those of the call that are at one place of this dimension. `divides`: the child
+/// gets long rows in parts, between which the evaluation may stop.
 size_t begin_strided_dim(ckernel_builder &out, size_t offset, int nstreams, intptr_t size, const intptr_t *stride,
-                         bool across = false);
+                         bool across = false, bool divides = false);
 
 /// Rows of one operand, read from its slots.
 struct var_slots {
@@ -44,6 +45,7 @@ struct var_dim_spec {
   /// the row of slots[1] needs, and its slot is written after its elements.
   int pool = -1;
   bool exact = false; ///< no row stretches: one of slots[0] that has another length gets new memory, or it is an error
+  bool divides = false; ///< as of a dimension of one size
 };
 size_t begin_var_dim(ckernel_builder &out, size_t offset, const var_dim_spec &spec);
 

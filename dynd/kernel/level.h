@@ -84,7 +84,7 @@ public:
 /// element, as in a[3]["hits"][2], is known without a second run.
 struct frame_state {
   kernel_observer *observer = nullptr;
-  interruption *stop = nullptr; ///< asked while a failure is located, one element or some after another
+  interruption *stop = nullptr; ///< asked between elements, where these are long or are called one after another
   size_t index = 0;             ///< of the element of the call that failed
   std::string path;             ///< below it: `, "hits", 2`
   bool lacks_parts = false;     ///< there was no memory for the path
@@ -121,6 +121,11 @@ void fail_in_field(dynd_frame *frame, const char *field);
 /// Another thread may set it.
 inline bool is_cancelled(const dynd_frame *frame) {
   return frame->cancel && __atomic_load_n(frame->cancel, __ATOMIC_RELAXED);
+}
+/// The same, asked by the calling thread itself where it may.
+inline bool asks_to_stop(dynd_frame *frame) {
+  frame_state *state = state_of(frame);
+  return is_cancelled(frame) || (state && state->stop && state->stop->poll());
 }
 /// What a kernel returns that has not failed itself.
 inline int status_of(const dynd_frame *frame) { return is_cancelled(frame) ? int(dynd_error_cancelled) : int(dynd_ok); }

@@ -227,6 +227,16 @@ int64_t row_pool::take_high(int n) {
   return end - room;
 }
 
+std::span<const char> row_pool::memory_around(const char *address) const {
+  for (const pool_stream &stream : std::span(streams_, nstreams_)) {
+    auto distance = uintptr_t(address) - uintptr_t(stream.address); // large where it is before it
+    if (distance < stream.reserved) {
+      return {stream.address, stream.reserved};
+    }
+  }
+  return {};
+}
+
 // Fresh pages are zero. In a place that was used before, rows must be new again: they may have another length. Texts
 // keep their places, and numbers are whatever was there.
 void row_pool::fill(int64_t start, int64_t count, bool again) {

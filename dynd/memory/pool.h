@@ -64,6 +64,8 @@ public:
 
   /// Elements that were taken, while none was replaced.
   int64_t used() const { return next_.load(std::memory_order_relaxed); }
+  /// The memory of the stream that an address is in; empty where it is in none.
+  std::span<const char> memory_around(const char *address) const;
   /// What holds the slots of the rows.
   counted *below() const { return below_.get(); }
 

@@ -202,6 +202,30 @@ def test_overlap_of_ragged_rows():
     assert a.tolist() == [[5, 6], [5, 6], [3, 4]]
 
 
+def test_overlap_with_rows_that_numpy_shows():
+    """Rows that got their memory one by one, and a source that is the same memory with another owner."""
+    for rows in ([1000, 1], [3, 40]):
+        a = nd.empty("2 * var * int64")
+        a[...] = nd.array([[0] * length for length in rows], type="strided * var * int64")
+        shown = np.asarray(a[0])
+        shown[:] = np.arange(rows[0])
+        a[:1][...] = nd.asarray(shown[::-1])[None, :]
+        assert a[0].tolist() == list(range(rows[0]))[::-1]
+        nd.asarray(shown)[...] = a[:1, ::-1][0]
+        assert a[0].tolist() == list(range(rows[0]))
+
+
+@pytest.mark.parametrize("rows, length, inside", [(2000, 100, 0), (3, 2, 0), (0, 0, 0), (3, 2, 1), (300, 70, 2)])
+def test_a_mask_of_rows_in_another_order_with_any_size_inside(rows, length, inside):
+    """The places are those of the rows' elements, also where each of them holds no number."""
+    offsets, count = np.arange(rows + 1) * length, rows * length
+    content = nd.array(np.zeros((count, inside)), access="rw")
+    mask = np.arange(count) % 3 == 0
+    nd.from_offsets(offsets, content)[::-1][nd.from_offsets(offsets, nd.array(mask))] = 1.0
+    expected = np.where(mask.reshape(rows, length, 1), 1.0, np.zeros((rows, length, inside)))[::-1]
+    assert np.asarray(content).tolist() == expected.reshape(count, inside).tolist()
+
+
 @pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("rows", [[[1, 2], [3, 4, 5]], [[1, 2, 3], [4]], [[1, 2], []], [[7], [1, 2], []], [[1, 2], [3, 4]]])
 def test_a_row_of_the_destination_stretches_or_is_refused(rows, copied):

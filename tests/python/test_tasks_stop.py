@@ -274,7 +274,119 @@ def test_a_join_of_few_rows_with_many_lets_others_run():
     assert nd.join(left, right, "k").y.tolist() == list(range(10))
 
 
-def interrupted(call):
+# ---- steps that are no kernels, or kernels over one long row: a handler that is due every 10 ms
+
+
+def longest_silence(call):
+    """The longest time of this thread between two runs of a signal handler that is due every 10 ms."""
+    ran = []
+    before = signal.signal(signal.SIGALRM, lambda *_: ran.append(time.thread_time()))
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+    try:
+        ran.append(time.thread_time())
+        call()
+        ran.append(time.thread_time())
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return max(np.diff(ran))
+
+
+@functools.lru_cache(None)
+def short_rows(count=10_000_000):
+    return nd.from_offsets(np.arange(count + 1) * 5, nd.array(np.ones(5 * count, "float32"))).eval()
+
+
+def assigned(key, target, value):
+    target[key] = value
+
+
+def a_trace():
+    a = nd.array(np.ones(10_000_000))
+    return lambda: nd.trace(nd.add, a, a)
+
+
+def an_aligned_sum():
+    return lambda: nd.sum(short_rows(), axis=0, align="left")
+
+
+def aligned_positions():
+    return lambda: nd.argmax(short_rows(), axis=0, align="left")
+
+
+def running_values_with_the_first():
+    return lambda: nd.cumulative_sum(short_rows(), axis=1, include_initial=True)
+
+
+def places_that_may_repeat():
+    target, index = nd.array(np.zeros(1 << 25), access="rw"), large_index()
+    return lambda: assigned(index, target, 1.0)
+
+
+def places_in_rows_in_another_order():
+    offsets = np.arange(0, 20_000_001, 2)
+    rows = nd.from_offsets(offsets, nd.array(np.zeros(20_000_000), access="rw"))[::-1]
+    mask = nd.from_offsets(offsets, nd.array(np.ones(20_000_000, bool)))
+    return lambda: assigned(mask, rows, 1.0)
+
+
+def slices_of_rows_that_are_copied():
+    return lambda: short_rows()[:, ::-1]
+
+
+def slices_of_rows_that_are_views():
+    rows = nd.from_offsets(np.arange(20_000_001), nd.array(np.ones(20_000_000), access="rw"))
+    return lambda: rows[:, ::-1]
+
+
+def offsets_of_another_owner():
+    offsets, content = np.arange(50_000_001), nd.array(np.ones(50_000_000, bool))
+    return lambda: nd.from_offsets(offsets, content)
+
+
+def one_row_of_texts():
+    texts, target = nd.array([str(i) * 20 for i in range(3_000_000)]), nd.empty("1 * var * string")
+    return lambda: nd.assign(target, texts)
+
+
+def one_row_of_numbers_as_texts():
+    numbers, target = nd.array(np.arange(4_000_000) * 1.1), nd.empty("1 * var * string")
+    return lambda: nd.assign(target, numbers)
+
+
+def one_row_of_texts_as_numbers():
+    texts, target = nd.array(["12345.0625"] * 6_000_000), nd.empty("1 * var * float64")
+    return lambda: nd.assign(target, texts)
+
+
+SILENT = [
+    a_trace,
+    an_aligned_sum,
+    aligned_positions,
+    running_values_with_the_first,
+    places_that_may_repeat,
+    places_in_rows_in_another_order,
+    slices_of_rows_that_are_copied,
+    slices_of_rows_that_are_views,
+    offsets_of_another_owner,
+    one_row_of_texts,
+    one_row_of_numbers_as_texts,
+    one_row_of_texts_as_numbers,
+]
+
+
+@pytest.mark.parametrize("task", SILENT)
+def test_a_handler_runs_in_every_step(task):
+    """In one of three attempts: new memory takes its time, too."""
+    silences = []
+    for _ in range(3):
+        silences.append(longest_silence(task()))
+        if silences[-1] < 0.15:
+            break
+    assert min(silences) < 0.15, silences
+
+
+def interrupted(call, after=0.04):
     """How long the call went on after Ctrl-C. An error of its own must not leave the signal to the next test."""
     early = []
 
@@ -285,7 +397,7 @@ def interrupted(call):
             early.append(error)
             time.sleep(10)
 
-    late, raised = interrupted_after(0.04, run)
+    late, raised = interrupted_after(after, run)
     assert not early, early
     assert type(raised) is KeyboardInterrupt
     return late
@@ -345,6 +457,23 @@ def test_elements_are_old_or_new_after_an_interruption(threads):
     wide = nd.asarray(np.lib.stride_tricks.as_strided(target, (MANY, ROW), (0, target.strides[0])))
     interrupted(lambda: nd.assign(wide, seen_often(source)))
     assert set(np.unique(target).tolist()) <= {(0, 0.0, 0), (1, 1.0, 1)}
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_selected_structs_are_old_or_new_after_an_interruption(threads, repeats):
+    """All parts of an element are written before anyone asks whether to stop."""
+    count = 1 << 25
+    target = nd.array(np.zeros(count, RECORD), access="rw")
+    key = large_index() if repeats else nd.array(np.ones(count, bool))
+
+    def write():
+        for value in range(1, 200):
+            target[key] = (value, float(value), value)
+
+    for after in (0.1, 0.25, 0.4):
+        interrupted(write, after)
+        x, y, z = (np.asarray(target[name]) for name in "xyz")
+        assert (x == y).all() and (x == z).all()
 
 
 def test_a_lazy_value_with_missing_ones_is_computed_later(threads):

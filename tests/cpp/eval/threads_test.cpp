@@ -12,6 +12,7 @@
 #include "allocations.h"
 #include "dynd/array/view.h"
 #include "dynd/call/functions.h"
+#include "dynd/call/wrap.h"
 #include "dynd/eval/frame.h"
 #include "dynd/eval/threads.h"
 #include "dynd/eval/tree.h"
@@ -103,6 +104,22 @@ TEST(Pieces, ThoseBelowOneThatFailedAreRun) {
     EXPECT_TRUE(failed) << "the pieces did not run at once";
     EXPECT_EQ(std::count(runs.begin(), runs.begin() + 21, 1), 21);
   }
+}
+
+// Of two pieces that fail, the higher one first. Each does so once, so that no second run says what the failure is.
+TEST(Pieces, TheTextOfAFailureIsThatOfTheLowest) {
+  with_threads some(2);
+  std::atomic<bool> low = false, high = false;
+  nd::kernel kernel = nd::make_kernel("moody", [&](int64_t x) {
+    if (x == 0 && !low.exchange(true)) {
+      EXPECT_TRUE(comes_true(high)) << "the pieces did not run at once";
+      std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it was reported, too
+      throw std::runtime_error("not 0");
+    }
+    return x == 300'000 && !high.exchange(true) ? throw std::runtime_error("not 300000") : x;
+  });
+  nd::array numbers = ramp("400000 * int64");
+  EXPECT_EQ(failure([&] { nd::call(*kernel.get(), {&numbers, 1}).eval(); }), "value: moody: not 0");
 }
 
 TEST(Pieces, ExceptionsArriveAtTheCaller) {
