@@ -241,3 +241,9 @@ def test_einsum_of_operands_with_the_same_labels(text, dtype):
     found = nd.einsum(text, *map(nd.array, operands))
     assert np.asarray(found).dtype == expected.dtype
     assert np.array_equal(np.asarray(found), expected)
+
+
+def test_einsum_rounds_a_sum_of_halves_once():
+    """As matmul does; and not each product before."""
+    x, y = np.array([[1 + 2**-10, -1, -(2**-9)], [1 + 2**-10, 1, 1]], "float16")  # the first product is 1 + 2**-9 + 2**-20
+    assert nd.einsum("i,i->", x, y).tolist() == nd.matmul(x, y).tolist() == 2**-20
