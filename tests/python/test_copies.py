@@ -66,6 +66,14 @@ def test_a_missing_row_of_a_copy_has_no_length_yet(inner, values):
     assert copy.tolist() == [{"r": values}, {"r": values[:1]}]
 
 
+def test_a_row_without_memory_has_none_in_a_copy_of_rows_in_any_order():
+    a = nd.empty("3 * var * string")
+    a[2], a[0] = ["x" * 20, "y"], ["z"]
+    copy = nd.array(a, access="rw")
+    copy[1] = ["p", "q", "r"]
+    assert copy.tolist() == [["z"], ["p", "q", "r"], ["x" * 20, "y"]] and a.tolist()[1] == []
+
+
 def test_a_copy_of_few_of_many_rows_keeps_only_those():
     a = nd.array([{"s": "x" * 1000, "r": [1] * 100} for _ in range(1000)])
     few = nd.array(a[::100], access="rw")

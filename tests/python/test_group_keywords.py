@@ -17,7 +17,7 @@ def test_a_keyword_of_another_reduction_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["var", "std"])
-@pytest.mark.parametrize("correction", [None, 0, 1, 0.5, True])
+@pytest.mark.parametrize("correction", [None, 0, 1, 0.5, True, 3])
 def test_corrections(name, correction):
     groups = nd.groupby(VALUES, by=KEYS)
     expected = getattr(nd, name)(nd.asarray(groups), axis=1, correction=correction)

@@ -301,6 +301,8 @@ def test_a_part_of_a_dimension_of_fixed_size_has_another_size(element):
     a = nd.array([value] * 3, type=f"3 * {element}")
     for part in (slice(2), slice(1, None), slice(None, None, 2), slice(0)):
         assert str(a[part].type) == f"strided * {element}" and a[part].tolist() == [value] * len(range(3)[part])
+    for some in ([0, 2], nd.array([2, 0, 1]), nd.array([True, False, True])):
+        assert str(a[some].type) == f"strided * {element}" and a[some].tolist() == [value] * len(a[some])
     for whole in (slice(None), slice(0, 3), slice(None, None, -1), ...):
         assert str(a[whole].type) == f"3 * {element}" and len(a[whole]) == 3
     deep = nd.array([[value] * 3] * 2, type=f"2 * 3 * {element}")
@@ -317,3 +319,29 @@ def test_an_element_of_a_writable_array_is_a_view():
     first, last = b[0], b[-1]
     b[...] = [4, 5, 6]
     assert (first.tolist(), last.tolist()) == (4, 6)
+
+
+def test_many_numbers_of_several_axes(threads):
+    """So many that they are found in several pieces."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 1000, (300, 20, 30))
+    i, j, k = (rng.integers(-n, n, 120_000) for n in x.shape)
+    a = nd.array(x)
+    assert np.array_equal(np.asarray(a[nd.array(i), nd.array(j)]), x[i, j])
+    assert np.array_equal(np.asarray(a[nd.array(i), nd.array(j), nd.array(k)]), x[i, j, k])
+    assert np.array_equal(np.asarray(a[:3, nd.array(j), nd.array(k)]), x[:3, j, k])
+
+
+def test_the_same_numbers_of_many_rows_in_several_pieces(threads):
+    """Where they are not copied as numbers are: assigned to, missing, and texts."""
+    rng = np.random.default_rng(4)
+    x, y = rng.integers(0, 100, (1500, 80)), rng.integers(100, 200, (1500, 70))
+    i = rng.permutation(80)[:70]
+    a, expected = nd.array(x, access="rw"), x.copy()
+    a[:, nd.array(i)] = y
+    expected[:, i] = y
+    assert np.array_equal(np.asarray(a), expected)
+    some = nd.array([int(k) if k % 3 else None for k in i], type="strided * ?int64")
+    assert np.array_equal(np.asarray(nd.fill_missing(nd.array(x)[:, some], -1)), np.where(i % 3, x[:, i], -1))
+    texts = nd.array(x).astype("string")
+    assert np.array_equal(np.asarray(texts[:, nd.array(i)].astype("int64")), x[:, i])

@@ -176,6 +176,14 @@ def test_many_keys_are_matched_in_parts(kind, right_keys):
     nd.set_num_threads(1)
 
 
+def test_a_missing_key_has_no_match_among_many_keys():
+    """What is in memory at its place is a key of the right side."""
+    n = 1 << 18
+    right = nd.zip({"k": nd.array(np.arange(n) * 2**40), "y": nd.arange(n)})
+    left = nd.zip({"k": nd.array([None, 2**40, None, 5], type="strided * ?int64"), "x": nd.arange(4)})
+    assert nd.join(left, right, "k").tolist() == [{"k": 2**40, "x": 1, "y": 1}]
+
+
 @given(seeds, st.sampled_from(WAYS))
 @settings(max_examples=200)
 def test_integers_of_a_small_range(seed, how):

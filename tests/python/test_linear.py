@@ -248,3 +248,9 @@ def test_einsum_that_only_moves_axes_is_a_view():
     moved, diagonal = nd.einsum("ij->ji", w), nd.einsum("ii->i", w)
     w[0, 0] = 9
     assert moved.tolist() == [[9, 3], [2, 4]] and diagonal.tolist() == [9, 4], "as in NumPy, and as its help says"
+
+
+def test_einsum_rounds_a_sum_of_halves_once():
+    """As matmul does; and not each product before."""
+    x, y = np.array([[1 + 2**-10, -1, -(2**-9)], [1 + 2**-10, 1, 1]], "float16")  # the first product is 1 + 2**-9 + 2**-20
+    assert nd.einsum("i,i->", x, y).tolist() == nd.matmul(x, y).tolist() == 2**-20

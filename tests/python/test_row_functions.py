@@ -242,3 +242,17 @@ def test_long_masked_rows_have_the_same_bits_wherever_they_are_and_on_threads():
         assert together[::2].tolist() == [float(v) for v in alone]
     nd.set_num_threads(threads)
     assert len(seen) == 1 and np.isnan(together.tolist()[1])
+
+
+def test_squares_that_are_kept_are_computed_beside_their_mean():
+    """Squares of distances that only a fold reads are not stored."""
+    a = nd.array(np.random.default_rng(4).random((3000, 20)))
+
+    def values():
+        squares = nd.square(a - a.mean(axis=1, keepdims=True))
+        mean = squares.mean(axis=1, keepdims=True)
+        return [bits(x) for x in (a / mean, squares, mean)]  # the first one's pass computes all
+
+    found = values()
+    with nd.eager():
+        assert found == values()

@@ -75,6 +75,13 @@ def test_a_piece_that_begins_with_the_last_rows_of_a_plane(planes, rows, kind):
         nd.set_num_threads(before)
 
 
+@pytest.mark.parametrize("columns", [264, 520])
+def test_the_second_plane_begins_where_a_node_of_the_trees_does(columns, threads):
+    x = numbers(np.random.default_rng(columns), (2, columns, 1024), "float64")
+    c = nd.array(np.ascontiguousarray(x.transpose(0, 2, 1)))
+    assert bits(nd.permute_dims(nd.array(x), (0, 2, 1)).sum()) == bits(c.sum())
+
+
 def test_zeros_keep_their_sign_and_nan_and_infinity_stay():
     for value, rows in itertools.product((-0.0, 0.0, np.nan, np.inf), (5, 600)):
         x = np.full((200, rows), -0.0)

@@ -168,3 +168,30 @@ def test_rows_of_an_array_in_another_order(seed):
     index = rng.integers(-len(x), len(x), rng.integers(0, 40))
     np.testing.assert_array_equal(np.asarray(nd.asarray(x)[nd.array(index)]), x[index], strict=True)
     np.testing.assert_array_equal(np.asarray(nd.asarray(x)[index.tolist()]), x[index.tolist()])
+
+
+def test_rows_that_are_backwards_in_memory_that_is_backwards():
+    """Neighbours in a row have rising addresses, neighbouring rows falling ones."""
+    memory = nd.asarray(np.arange(12.0)[::-1])
+    rows = nd.from_offsets(np.array([0, 2, 4, 6, 9, 12]), memory)[:, ::-1]
+    expected = [[10.0, 11.0], [8.0, 9.0], [6.0, 7.0], [3.0, 4.0, 5.0], [0.0, 1.0, 2.0]]
+    assert rows.tolist() == expected
+    for places in ([0, 1, 2, 3, 4], [0, 1, 4, 3]):
+        assert rows[nd.array(places)].tolist() == [expected[i] for i in places]
+
+
+def test_a_padded_row_leaves_the_next_pieces_first_row_alone():
+    """Short rows are written in fours, past their ends: where another thread may have written already, they are not."""
+    before = nd.num_threads()
+    rng = np.random.default_rng(8)
+    try:
+        nd.set_num_threads(4)
+        for _ in range(10):
+            sizes = rng.integers(0, 6, 100_000)
+            x = rng.random(sizes.sum())
+            expected = np.full((len(sizes), 5), -1.0)
+            expected[np.arange(5) < sizes[:, None]] = x
+            rows = nd.from_offsets(np.concatenate([[0], np.cumsum(sizes)]), nd.array(x))
+            assert np.array_equal(np.asarray(nd.to_dense(rows, 5, -1.0)), expected)
+    finally:
+        nd.set_num_threads(before)
