@@ -13,10 +13,15 @@
 
 namespace dynd::nd {
 
+namespace {
+
+// How many parts the values are cut into, each with its own accumulators: a power of two.
 intptr_t chunks_of(intptr_t values, intptr_t groups) {
   intptr_t most = values / std::max<intptr_t>(4 * groups, 1 << 15);
   return intptr_t(std::bit_floor(uint64_t(std::clamp<intptr_t>(most, 1, 16))));
 }
+
+} // namespace
 
 /// Some elements, and the accumulators that they go to.
 struct fold_part {

@@ -29,9 +29,6 @@ struct fold_functions {
   size_t item; ///< bytes of an accumulator
 };
 
-/// How many parts the values are cut into, each with its own accumulators: a power of two.
-intptr_t chunks_of(intptr_t values, intptr_t groups);
-
 /// Several folds of lists of numbers, or options of them, in one pass.
 class group_folds {
 public:

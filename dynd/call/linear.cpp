@@ -41,47 +41,50 @@ array as_strided(const char *name, const array &a) {
   if (a->type->var_count || !find_element_kind(a->type->dtype, kind) || kind.option) {
     fail(error_kind::type, std::string(name) + ": takes strided arrays of numbers, not " + std::string(a.type().str()));
   }
-  array ready = a;
-  return kind.swapped ? array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(kind.scalar)))
-                      : ready.eval();
+  return kind.swapped ? array(copy_values(a.get(), access_mode::immutable, ndt::make_scalar(kind.scalar))) : a.eval();
+}
+
+// The sizes and strides of an array whose groups of neighbouring axes become one axis each. False where the strides of
+// a group are not those of one axis.
+bool merge_axes(const char *name, const array &from, const std::vector<axis_list> &groups, size_list &sizes,
+                size_list &strides) {
+  int next = 0;
+  bool fits = true;
+  for (const axis_list &group : groups) {
+    intptr_t size = 1, stride = intptr_t(from->item_size());
+    for (int d = next + int(group.size()) - 1; d >= next; d--) {
+      if (from.size(d) == 1) {
+        continue;
+      }
+      intptr_t own = from->value_strides()[d];
+      fits = fits && (size == 1 || own == stride * size);
+      stride = size == 1 ? own : stride;
+      if (__builtin_mul_overflow(size, from.size(d), &size)) {
+        fail(error_kind::memory, std::string(name) + ": the array is too large");
+      }
+    }
+    next += int(group.size());
+    sizes.push_back(size);
+    strides.push_back(stride);
+  }
+  return fits;
 }
 
 // The axes of each group become one axis; a view where strides allow it, else a copy.
 array merged(const char *name, const array &a, const std::vector<axis_list> &groups) {
-  for (bool copied : {false, true}) {
-    axis_list order;
-    for (const axis_list &group : groups) {
-      order.insert(order.end(), group.begin(), group.end());
-    }
-    array from = transposed(a, order);
-    if (copied) {
-      from = array(copy_values(from.get(), access_mode::immutable));
-    }
-    size_list sizes, strides;
-    int next = 0;
-    bool fits = true;
-    for (const axis_list &group : groups) {
-      intptr_t size = 1, stride = intptr_t(from->item_size());
-      for (int d = next + int(group.size()) - 1; d >= next; d--) {
-        if (from.size(d) == 1) {
-          continue;
-        }
-        intptr_t own = from->value_strides()[d];
-        fits = fits && (size == 1 || own == stride * size);
-        stride = size == 1 ? own : stride;
-        if (__builtin_mul_overflow(size, from.size(d), &size)) {
-          fail(error_kind::memory, std::string(name) + ": the array is too large");
-        }
-      }
-      next += int(group.size());
-      sizes.push_back(size);
-      strides.push_back(stride);
-    }
-    if (fits || copied) {
-      return strided_view(name, from, sizes, strides);
-    }
+  axis_list order;
+  for (const axis_list &group : groups) {
+    order.insert(order.end(), group.begin(), group.end());
   }
-  return a;
+  array from = transposed(a, order);
+  size_list sizes, strides;
+  if (!merge_axes(name, from, groups, sizes, strides)) {
+    from = array(copy_values(from.get(), access_mode::immutable));
+    sizes.clear();
+    strides.clear();
+    merge_axes(name, from, groups, sizes, strides);
+  }
+  return strided_view(name, from, sizes, strides);
 }
 
 // A dense array with other sizes, as many elements.

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "dynd/ops/reduction_rules.h"
 #include "dynd/ops/signature.h"
 #include "dynd/type/scalar.h"
 
@@ -104,13 +105,6 @@ struct mixed_comparison {
 const mixed_comparison *find_mixed_comparison(scalar_id computation, scalar_id left, scalar_id right);
 /// Of the types that it converts to.
 mixed_pair mixed_pair_of(scalar_id left, scalar_id right);
-
-/// The accumulator of a fold: of 64 bits for integers and bool (floating types stay), or of the type itself; `index`
-/// keeps an element, and its result is where that was. For float16, in which nothing computes, it is always float32.
-enum class accumulator_rule : uint8_t { wide, same, index };
-
-/// What an empty row gives: 0, 1, or an error.
-enum class empty_rule : uint8_t { zero, one, none };
 
 struct reduction {
   const char *name;

@@ -125,8 +125,6 @@ void append_scalar(std::string &text, scalar_id scalar, const char *value) {
 
 namespace {
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) {
     text.remove_prefix(1);

@@ -1,4 +1,5 @@
-// Defaults of parameters: the value behind `=` in a signature. It is kept as text, which is read when a kernel is called.
+// Defaults of parameters: the value behind `=` in a signature. It is kept as text, which is read when a kernel is
+// called.
 #pragma once
 
 #include <string>

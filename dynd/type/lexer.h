@@ -61,6 +61,9 @@ std::string unquoted_text(std::string_view quoted);
 /// In double quotes, on one line whatever it is: what `unquoted` reads.
 std::string quoted_text(std::string_view text);
 
+/// ASCII, whatever the locale is.
+inline constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
 /// Whether a number that a floating-point type does not hold is too small for it rather than too large: its first digit
 /// that counts is behind the point. from_chars reports both in the same way.
 bool is_below_range(std::string_view number);

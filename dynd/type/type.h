@@ -79,9 +79,9 @@ inline constexpr uint8_t abstract_pattern = 1, abstract_signature = 2;
 
 inline constexpr int max_ndim = 32;
 inline constexpr int max_type_streams = 255; ///< of one type; as many dimensions, those inside elements included
-/// An error where a type would have more. A struct of n fields has n streams at least.
 /// A value error of the operation where there are more dimensions than an array may have.
 void check_ndim(const char *name, int ndim);
+/// An error where a type would have more. A struct of n fields has n streams at least.
 void check_counts(size_t nstreams, size_t ndim);
 
 /// type_data::scalar of elements that are not scalars.
@@ -150,7 +150,6 @@ public:
   type element() const { return type(data_->element); }
   type dtype() const { return type(data_->dtype); } ///< the type below the dimensions
   type at_depth(int n) const;                       ///< n dimensions removed; an index error where there are fewer
-  bool is_data() const { return !data_->abstract; } ///< arrays may have it: neither a pattern nor a signature
 
 private:
   const type_data *data_ = nullptr;

@@ -8,7 +8,7 @@ from dynd._structure import _names
 
 __all__ = ["groupby", "join"]
 
-_REDUCTIONS = [name for name, _, signature in _dynd.operations if signature == "(Dims... * T) -> Kept... * R"]
+_REDUCTIONS = _dynd.reductions
 _OTHERS = ["first", "last", "median"]
 _OPERATORS = [
     f"__{side}{name}__"

@@ -258,6 +258,7 @@ PyMethodDef *definition(const aggregate &what, reduction_call call, const char *
 void add_reductions(nb::module_ &m) {
   nb::object module_name = nb::str("dynd.nd");
   nb::handle type(reinterpret_cast<PyObject *>(array_type));
+  nb::list names;
   for (size_t i = 0; i < aggregate_count; i++) {
     const aggregate &what = aggregate_of(aggregate_id(i));
     m.attr(what.name) =
@@ -267,7 +268,9 @@ void add_reductions(nb::module_ &m) {
                   steal(PyDescr_NewMethod(array_type, definition(what, reduction_methods[i], "$self"))));
     }
     m.attr("operations").attr("append")(nb::make_tuple(what.name, what.doc, "(Dims... * T) -> Kept... * R"));
+    names.append(what.name);
   }
+  m.attr("reductions") = names;
   m.attr("vecdot") = steal(PyCFunction_NewEx(&vecdot_definition, nullptr, module_name.ptr()));
 }
 
