@@ -1,6 +1,7 @@
 // What an array is in memory: a type, sizes, and streams (an address with one stride for each dimension).
 //
-//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | lazy_operation? | small data
+//   array_block | size[all_ndim] | stream[nstreams] | stride[nstreams][all_ndim] | lazy_operation, small data, or
+//   neither
 //
 // Of an array of scalars: one stream for each `var` dimension (its slots, outermost first), then one for the values.
 // Slots are absolute: a stream that belongs below a `var` dimension has stride 0 in the dimensions outside of it and
@@ -64,7 +65,7 @@ struct lazy_operation {
   uint8_t ninputs;
   bool of_rows;             ///< one value for each row of its input, with size 1 in the last dimension
   size_t held;              ///< bytes of the ready arrays among its inputs
-  counted *external;        ///< an external_function, of rows a row_operation, owned; null: the operation
+  counted *external;        ///< an external_function, of rows a lazy_row_operation, owned; null: the operation
   bool of_elements = false; ///< `external` is a lazy_elements
   array_block *input[];     ///< owned
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "dynd/array/block.h"
+#include "dynd/base/errors.h"
 #include "dynd/type/part.h"
 
 namespace dynd {
@@ -41,6 +43,38 @@ template <class F> auto with_item(size_t item, F f) {
     return f(std::integral_constant<size_t, 16>());
   default:
     return f(item);
+  }
+}
+
+/// Calls f with an unsigned integer of that many bytes, a power of two up to 16: the size of a scalar.
+template <class F> auto with_word(size_t item, F f) {
+  switch (item) {
+  case 1:
+    return f(uint8_t());
+  case 2:
+    return f(uint16_t());
+  case 4:
+    return f(uint32_t());
+  case 8:
+    return f(uint64_t());
+  case 16:
+    return f((unsigned __int128)(0));
+  default:
+    fail(error_kind::internal, "no word has " + std::to_string(item) + " bytes");
+  }
+}
+
+/// The strides of a stream whose items follow each other along the dimensions up to `last`, from the `var` one outside
+/// of it (size -1) or the first on; 0 in those outside of that.
+///   (2, var, 3), last 2, 16 bytes each: 0 48 16
+inline void set_item_strides(intptr_t *stride, const intptr_t *size, int last, intptr_t item) {
+  std::fill_n(stride, last + 1, 0);
+  for (int d = last; d >= 0; d--) {
+    stride[d] = item;
+    if (size[d] < 0) {
+      return;
+    }
+    item = intptr_t(size_t(item) * size_t(size[d]));
   }
 }
 

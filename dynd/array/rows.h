@@ -51,20 +51,4 @@ bool same_rows(const array_block &a, const array_block &b, int ndim);
 /// The same without a look at the rows: whether it is known.
 bool known_same_rows(const array_block &a, const array_block &b, int ndim);
 
-/// Calls f with an unsigned integer of that many bytes, a power of two up to 16.
-template <class F> auto with_word(size_t item, F f) {
-  switch (item) {
-  case 1:
-    return f(uint8_t());
-  case 2:
-    return f(uint16_t());
-  case 4:
-    return f(uint32_t());
-  case 8:
-    return f(uint64_t());
-  default:
-    return f((unsigned __int128)(0));
-  }
-}
-
 } // namespace dynd

@@ -29,7 +29,8 @@ struct index {
 };
 
 /// a[i, 1:2, ..., None]. On ragged arrays: rows, elements, slices over rows, and slices inside rows (a view with slots
-/// of its own). a[:, i] takes an element of every row: a copy, unless the elements are ragged rows themselves, which
+/// of its own; of immutable scalars, a copy where the slices are short: later steps find rows that follow each other).
+/// a[:, i] takes an element of every row: a copy, unless the elements are ragged rows themselves, which
 /// stay a view. A row of a ragged array is `strided`.
 array at(const array &a, std::span<const index> indices);
 

@@ -7,6 +7,7 @@
 
 #include "dynd/array/array.h"
 #include "dynd/array/cursor.h"
+#include "dynd/array/layout.h"
 #include "dynd/base/errors.h"
 #include "dynd/memory/pool.h"
 
@@ -113,14 +114,8 @@ struct view_parts {
     owner[s] = memory;
     slots[s] = kind_of_slots;
     step[s] = 1;
-    bool outside = false; // of the `var` dimension that the stream is in
-    for (int d = all_ndim - 1; d >= 0; d--) {
-      stride(s)[d] = d >= end || outside ? 0 : item;
-      if (d < end && !outside) {
-        outside = is_var(d);
-        item *= outside ? 1 : size[d];
-      }
-    }
+    set_item_strides(stride(s), size, end - 1, item);
+    std::fill(stride(s) + end, stride(s) + all_ndim, 0);
   }
 
   // The outermost dimension is `var` and nothing is outside of it: it is one row, and so has one size.

@@ -2,7 +2,7 @@
 // kernel, which is built once, for operands like those of the first call.
 #include <algorithm>
 #include <cstring>
-#include <memory>
+#include <vector>
 
 #include "dynd/array/block.h"
 #include "dynd/eval/core_layout.h"
@@ -14,24 +14,47 @@ namespace dynd {
 
 namespace {
 
+// A kernel for one outer element at a time, whose sizes come with the call, and which operands it takes.
+struct core_direct : counted {
+  struct axis {
+    intptr_t stride;
+    int size; ///< as in core_operand
+  };
+  struct operand {
+    const type_data *type; ///< of a source its elements', of a result its own
+    int parameter, ndim;
+    uintptr_t misaligned; ///< bits that no address has
+  };
+  std::vector<operand> operands; ///< outputs, then sources
+  std::vector<axis> axes;        ///< of all operands, in their order
+  std::vector<intptr_t> sizes;   ///< what they must be, or -1
+  bool dense;                    ///< the sources have no gaps
+  ckernel_builder kernel;
+
+  core_direct() {
+    refs = 1;
+    destroy = [](counted *self) noexcept { delete static_cast<core_direct *>(self); };
+  }
+};
+
 class direct_core_call {
 public:
   direct_core_call(const core_function &f, const call_operands &operands) : f_(f), given_(operands) {}
 
   bool run(ref<array_block> *results, direct_failure &failure) {
-    const core_direct *made = f_.direct.load(std::memory_order_acquire);
-    std::unique_ptr<core_direct> first = made ? nullptr : planned();
+    auto *made = static_cast<const core_direct *>(f_.direct.load(std::memory_order_acquire));
+    ref<core_direct> first = made ? ref<core_direct>() : planned();
     const core_direct *plan = made ? made : first.get();
     if (!plan || !take_sources(*plan) || !make_results(*plan, results)) {
       return false;
     }
     if (first) {
       instantiate(*first);
-      const core_direct *before = nullptr; // another thread may have been faster, for other operands
+      counted *before = nullptr; // another thread may have been faster, for other operands
       if (!f_.direct.compare_exchange_strong(before, first.get(), std::memory_order_acq_rel)) {
         return false;
       }
-      first.release();
+      first.take();
     }
     call(*plan, failure);
     return failure.status == dynd_ok;
@@ -123,7 +146,7 @@ private:
   // ---- the first call ----------------------------------------------------------------------------------------------
 
   // For operands like these; null where the function, or these operands, are for the engine.
-  std::unique_ptr<core_direct> planned() const {
+  ref<core_direct> planned() const {
     bool f_order = f_.has(dynd_callable_f_layout);
     auto of_engine = [&](const core_operand &own) {
       bool result = &own < f_.operands.data() + f_.noutputs, turned = f_order || f_.has(dynd_callable_f_results);
@@ -135,9 +158,9 @@ private:
     if (f_.kernel->prototype != core_operation_funcproto_id || f_.operands.size() > max_core_operands ||
         f_.output_sizes || std::any_of(f_.sizes.begin(), f_.sizes.end(), is_made) ||
         std::any_of(f_.operands.begin(), f_.operands.end(), of_engine)) {
-      return nullptr;
+      return {};
     }
-    auto plan = std::make_unique<core_direct>();
+    auto plan = ref<core_direct>::adopt(new core_direct);
     plan->dense = f_order || f_.has(dynd_callable_c_layout);
     for (const core_size &s : f_.sizes) {
       plan->sizes.push_back(s.fixed);

@@ -1,5 +1,5 @@
 // The direct step: small dense operands take one call of the compiled loop, without a task. It is what the whole engine
-// would do for them, and gives the same bits; tests turn it off (settings::direct).
+// would do for them, and gives the same bits; tests turn it off (set_direct).
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,9 @@ namespace dynd {
 /// Results from this size on, in bytes, may be lazy and are computed by a task.
 inline constexpr size_t lazy_from = 64 << 10;
 
-inline bool may_be_direct(const settings &how) { return how.direct && !how.watching; }
+inline bool may_be_direct(const settings &how) {
+  return !how.watching && direct_enabled.load(std::memory_order_relaxed);
+}
 inline bool is_dense_and_ready(const array_block *block) { return (block->flags & flag_dense) && block->is_ready(); }
 
 // Each is false where the operands are not of this kind, or where a value fails: then the task says which.

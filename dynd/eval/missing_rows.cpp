@@ -26,16 +26,8 @@ nd::array over_places(const nd::array &whole, int depth, const nd::array &list) 
   return assemble(whole, depth, {}, list);
 }
 
-// A byte for each element of a list of bools.
-class validity_bytes {
-public:
-  explicit validity_bytes(const nd::array &list) : at_(list->values().address), stride_(list->value_strides()[0]) {}
-  bool operator[](intptr_t i) const { return at_[i * stride_]; }
-
-private:
-  const char *at_;
-  intptr_t stride_;
-};
+// A list of bools as what it says.
+presence presence_in(const nd::array &bools) { return {bools->values().address, bools->value_strides()[0]}; }
 
 // ---- rows without elements ------------------------------------------------------------------------------------------
 
@@ -84,11 +76,11 @@ template <class F> nd::array picked_rows(const char *name, const nd::array &rows
 }
 
 // Of a writable array they may have no memory yet: then an assignment would give them some.
-bool are_empty(const nd::array &rows, const validity_bytes &valid) {
+bool are_empty(const nd::array &rows, presence valid) {
   bool empty = true;
   for (intptr_t i = 0; i < rows.size(0) && empty; i++) {
     row_extent row = slot_at(rows, i);
-    empty = valid[i] || (row.size == 0 && !has_no_memory(row));
+    empty = valid(i) || (row.size == 0 && !has_no_memory(row));
   }
   return empty;
 }
@@ -106,10 +98,10 @@ void check_lengths(const char *name, const nd::array &a, int depth, const nd::ar
   if (depth != valid.ndim() || !begins_with(whole, valid) || !rows->is_var(1)) {
     return;
   }
-  validity_bytes there(bytes);
+  presence there = presence_in(bytes);
   for (intptr_t i = 0; i < rows.size(0); i++) {
     int64_t own = slot_at(rows, i).size;
-    if (there[i] && own != 1 && own != size) {
+    if (there(i) && own != 1 && own != size) {
       fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + row_name(whole, depth, i) + ": lengths " +
                                       std::to_string(own) + " and " + std::to_string(size) +
                                       one_value_for_each_row_hint);
@@ -253,13 +245,13 @@ void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
   nd::array whole = compact(a, depth - 1), rows = list_at(whole, depth);
   bool same = depth == valid.ndim() && begins_with(whole, valid);
   nd::array bytes = list_at(valid, valid.ndim());
-  validity_bytes there(bytes);
+  presence there = presence_in(bytes);
   if (same && rows->is_var(1) && are_empty(rows, there)) {
     return;
   }
   rows = rows->is_var(1) ? rows : with_slots(name, rows);
   if (same) {
-    auto place = [&](intptr_t i) { return there[i] ? i : intptr_t(-1); };
+    auto place = [&](intptr_t i) { return there(i) ? i : intptr_t(-1); };
     a = over_places(whole, depth, picked_rows(name, rows, rows.size(0), place));
     return;
   }

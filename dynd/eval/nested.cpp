@@ -413,18 +413,6 @@ row_offsets rows_at(const nd::array &a, int axis) {
 
 namespace {
 
-// Strides of items that follow each other along the dimensions up to `last`, from the `var` one outside on.
-void set_strides(intptr_t *stride, const intptr_t *size, int last, intptr_t item) {
-  std::fill_n(stride, last + 1, 0);
-  for (int d = last; d >= 0; d--) {
-    stride[d] = item;
-    if (size[d] < 0) {
-      return;
-    }
-    item = intptr_t(size_t(item) * size_t(size[d]));
-  }
-}
-
 struct outer_dims {
   int count = 0;
   intptr_t size[max_ndim];
@@ -463,14 +451,14 @@ nd::array assemble(const nd::array &like, int keep, std::span<const new_dim> dim
   for (int d = 0; d < outer.count; d++) {
     if (outer.size[d] < 0) {
       std::fill_n(block->strides(slots), block->all_ndim, 0);
-      set_strides(block->strides(slots), outer.size, d - 1, sizeof(int64_t));
+      set_item_strides(block->strides(slots), outer.size, d - 1, sizeof(int64_t));
       char *address = reinterpret_cast<char *>(const_cast<int64_t *>(outer.rows[d].at));
       block->streams()[slots++] = {address, outer.rows[d].owner.take(), slot_kind::offsets64};
     }
   }
   for (int s = 0; s < list->nstreams; s++) {
     block->streams()[slots + s] = shared_stream(*list.get(), s);
-    set_strides(block->strides(slots + s), outer.size, outer.count - 1, list->strides(s)[0]);
+    set_item_strides(block->strides(slots + s), outer.size, outer.count - 1, list->strides(s)[0]);
     std::copy_n(list->strides(s) + 1, list->all_ndim - 1, block->strides(slots + s) + outer.count);
   }
   note_density(*block);

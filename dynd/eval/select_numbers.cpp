@@ -30,7 +30,7 @@ template <class Index> bool copy_points(const array_block &from, const array_blo
 
 nd::array direct_points(const nd::array &a, std::span<const selector> selectors) {
   constexpr intptr_t most = 512; // beyond it, what this saves is not seen
-  if (selectors.size() != 1 || !selectors[0].array || !may_be_direct(thread_settings())) {
+  if (selectors.size() != 1 || !selectors[0].array || !direct_enabled.load(std::memory_order_relaxed)) {
     return {};
   }
   const nd::array &index = selectors[0].array;

@@ -78,8 +78,8 @@ nd::array take_selected(const nd::array &base, const index_expression &e);
 bool are_dense_numbers(const nd::array &list);
 /// The numbers at these places of each of so many rows, which the list is cut into.
 nd::array take_of_each_row(const char *name, const nd::array &list, intptr_t rows, const place_buffer &places);
-/// A few numbers of one axis by one index, without the steps of take_selected. Nothing where they are of another kind,
-/// or where a number is out of bounds: then those steps say which.
+/// A few numbers of one axis by one index, without the steps of take_selected; nobody watches these either. Nothing
+/// where they are of another kind, or where a number is out of bounds: then those steps say which.
 nd::array direct_points(const nd::array &a, std::span<const selector> selectors);
 
 } // namespace dynd

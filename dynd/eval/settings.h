@@ -1,6 +1,7 @@
 // How a thread wants its evaluations done. Read once where a call enters the engine, and passed down from there.
 #pragma once
 
+#include <atomic>
 #include <utility>
 
 namespace dynd {
@@ -10,7 +11,6 @@ struct observation;
 struct settings {
   observation *watching = nullptr; ///< explain or trace
   bool eager = false;              ///< nothing is lazy
-  bool direct = true;              ///< small dense operands take the direct step
   /// Inside of a Python function that a kernel calls: a kernel that fails there is not called again to name the
   /// element. In calls inside of calls it would be called thrice as often for each.
   bool once = false;
@@ -51,7 +51,9 @@ struct observed_scope : setting_scope<observation *> {
   explicit observed_scope(observation *seen) : setting_scope(&settings::watching, seen) {}
 };
 
-/// For tests: turns the direct step off, in the whole process.
-void set_direct(bool on);
+/// Whether small dense operands take the direct step. It is off in the whole process where a test wants everything to
+/// be a task, by set_direct(false) or DYND_DIRECT=0.
+extern std::atomic<bool> direct_enabled;
+inline void set_direct(bool on) { direct_enabled.store(on); }
 
 } // namespace dynd

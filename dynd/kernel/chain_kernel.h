@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <type_traits>
 
 #include "dynd/kernel/chain.h"
 #include "dynd/kernel/level.h"
@@ -493,26 +494,10 @@ void fetch_small_rows(const port &p, char *dst, const char *src, intptr_t row_st
 bool follows(const port &p, intptr_t row_stride, intptr_t row);
 
 // The walks, by chain_kind; requests strided.
-#define DYND_WALK(name)                                                                                                \
-  int name(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self, dynd_frame *frame);
-DYND_WALK(flat_strided)
-DYND_WALK(flat_external_strided)
-DYND_WALK(lanes_strided)
-DYND_WALK(row_strided)
-DYND_WALK(small_rows_strided)
-DYND_WALK(long_rows_strided)
-DYND_WALK(columns_strided)
-DYND_WALK(panel_strided)
-DYND_WALK(var_rows_strided)
-DYND_WALK(var_lanes_strided)
-DYND_WALK(ordered_strided)
-DYND_WALK(ordered_lanes_strided)
-DYND_WALK(scan_row_strided)
-DYND_WALK(scan_part_strided)
-DYND_WALK(scan_rows_strided)
-DYND_WALK(scan_columns_strided)
-DYND_WALK(staged_row_strided)
-DYND_WALK(staged_rows_strided)
-#undef DYND_WALK
+using walk = std::remove_pointer_t<streams_strided_t>;
+walk flat_strided, flat_external_strided, lanes_strided, row_strided, small_rows_strided, long_rows_strided;
+walk columns_strided, panel_strided, var_rows_strided, var_lanes_strided, ordered_strided, ordered_lanes_strided;
+walk scan_row_strided, scan_part_strided, scan_rows_strided, scan_columns_strided, staged_row_strided;
+walk staged_rows_strided;
 
 } // namespace dynd::chain

@@ -386,9 +386,9 @@ std::string type_text(const core_operand &operand, bool ragged) {
 }
 
 core_function::~core_function() {
-  const core_direct *made = direct.load(std::memory_order_acquire);
+  ref<counted> made = ref<counted>::adopt(direct.load(std::memory_order_acquire));
   with_interpreter locked(made && has(dynd_callable_python_lock));
-  delete made;
+  made = {};
 }
 
 size_t make_core(ckernel_builder &out, size_t offset, const core_function &f, const core_stream *streams,

@@ -38,24 +38,6 @@ struct core_size {
   int computed = -1;   ///< which of the results of `output_sizes` it is
 };
 
-/// A kernel for one outer element at a time, whose sizes come with the call, and which operands it takes.
-struct core_direct {
-  struct axis {
-    intptr_t stride;
-    int size; ///< as in core_operand
-  };
-  struct operand {
-    const type_data *type; ///< of a source its elements', of a result its own
-    int parameter, ndim;
-    uintptr_t misaligned; ///< bits that no address has
-  };
-  std::vector<operand> operands; ///< outputs, then sources
-  std::vector<axis> axes;        ///< of all operands, in their order
-  std::vector<intptr_t> sizes;   ///< what they must be, or -1
-  bool dense;                    ///< the sources have no gaps
-  ckernel_builder kernel;
-};
-
 /// A deferred kernel of the core prototype (or any other, of operands that are no scalars), for given types.
 struct core_function : counted {
   const deferred_ckernel *kernel = nullptr;
@@ -64,8 +46,8 @@ struct core_function : counted {
   std::vector<core_size> sizes;
   std::shared_ptr<const keyword_values> keywords;
   std::unique_ptr<const core_function> output_sizes; ///< of sizes that no operand has; may be null
-  /// The kernel of small calls, for operands like those of the first one; null before there was any.
-  mutable std::atomic<const core_direct *> direct = nullptr;
+  /// What the direct step keeps of the first small call (eval/core_direct.cpp), owned; null before there was any.
+  mutable std::atomic<counted *> direct = nullptr;
 
   core_function() = default;
   core_function(const core_function &) = delete;

@@ -44,6 +44,16 @@ private:
   int before_;
 };
 
+/// With the direct step or without, while it is there.
+class with_direct {
+public:
+  explicit with_direct(bool on) : before_(direct_enabled.exchange(on)) {}
+  ~with_direct() { set_direct(before_); }
+
+private:
+  bool before_;
+};
+
 /// What the call fails with: "broadcast: add: cannot ..." (the kind, then the message), or "no error".
 template <class F> std::string failure(F &&call) {
   static const char *const kinds[] = {"type", "value", "index", "broadcast", "overflow", "memory", "internal"};

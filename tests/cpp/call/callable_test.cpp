@@ -134,13 +134,12 @@ TEST(Callable, EightOutputsOfEightOperands) {
   };
   for (auto &c : cases) {
     for (bool direct : {true, false}) {
-      set_direct(direct);
+      testing::with_direct step(direct);
       std::vector<nd::array> results = f.call_all(c.operands);
       ASSERT_EQ(results.size(), 8u);
       for (size_t o = 0; o < 8; o++) {
         EXPECT_EQ(testing::bits(results[o]), testing::bits(c.operands[(o + 1) % 8] + c.shape)) << "output " << o;
       }
-      set_direct(true);
     }
   }
 }

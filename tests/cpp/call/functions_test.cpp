@@ -147,7 +147,7 @@ TEST(Functions, AFailureIsReportedHoweverTheLoopIsCalled) {
   auto shifted = [](const nd::array &a, const nd::array &b) { return a >> b; };
   nd::array a{1, 2, 3}, large = ramp("50000 * int64");
   for (bool direct : {true, false}) {
-    set_direct(direct);
+    testing::with_direct step(direct);
     EXPECT_EQ(message(quotient, a, nd::array{1, 0, 2}), "floor_divide: integer division by zero at index (1,)");
     EXPECT_EQ(message(quotient, a, nd::array(0)), "floor_divide: integer division by zero at index (0,)");
     EXPECT_EQ(message(quotient, nd::array(5), nd::array(0)), "floor_divide: integer division by zero");
@@ -157,7 +157,6 @@ TEST(Functions, AFailureIsReportedHoweverTheLoopIsCalled) {
     EXPECT_EQ(message(shifted, a, nd::array(-1)), "bitwise_right_shift: negative shift count at index (0,)");
     EXPECT_EQ(message(power, nd::array{2.0}, nd::array{-1.0}), "no error");
   }
-  set_direct(true);
 }
 
 TEST(Operators, ValueCategoriesDoNotChangeTheResult) {

@@ -92,9 +92,8 @@ TEST(Wrap, TheSameWithAndWithoutTheDirectStep) {
   nd::callable f = nd::callable(nd::make_kernel("f", [](int32_t a, double b) { return a > b; }));
   nd::array a = ramp("3 * 5 * int32"), b = ramp("3 * 5 * float64");
   nd::array direct = f(a, b), one = f(a, 7);
-  set_direct(false);
+  testing::with_direct off(false);
   nd::array planned = f(a, b), planned_one = f(a, 7);
-  set_direct(true);
   EXPECT_EQ(testing::bits(direct), testing::bits(planned));
   EXPECT_EQ(testing::bits(one), testing::bits(planned_one));
 }

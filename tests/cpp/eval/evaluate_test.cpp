@@ -5,6 +5,7 @@
 
 #include "allocations.h"
 #include "dynd/call/functions.h"
+#include "dynd/eval/direct.h"
 #include "fixture.h"
 
 namespace dynd {
@@ -17,12 +18,7 @@ using testing::parse;
 using testing::ramp;
 using testing::text;
 using testing::type_text;
-
-class without_direct {
-public:
-  without_direct() { set_direct(false); }
-  ~without_direct() { set_direct(true); }
-};
+using testing::with_direct;
 
 nd::array reversed(const nd::array &a) {
   nd::index backwards{nd::index::slice, 0, {}, {}, -1};
@@ -102,8 +98,20 @@ TEST(Evaluate, WithoutTheDirectStepTheBitsAreTheSame) {
     return result;
   };
   std::string expected = all();
-  without_direct off;
+  with_direct off(false);
   EXPECT_EQ(all(), expected);
+}
+
+// Whatever settings it comes with: those of copies and of steps that nobody watches, too.
+TEST(Evaluate, WithoutTheDirectStepEverythingIsATask) {
+  nd::array to = ramp("7 * float64", access_mode::readwrite), from = ramp("7 * float64");
+  for (const settings &how : {settings(), unwatched, thread_settings()}) {
+    with_direct on(true);
+    EXPECT_TRUE(try_direct_assign(to.get(), from.get(), error_mode::fractional, how));
+    with_direct off(false);
+    EXPECT_FALSE(try_direct_assign(to.get(), from.get(), error_mode::fractional, how));
+    EXPECT_EQ(bits(nd::array(copy_values(from.get(), access_mode::immutable))), bits(from));
+  }
 }
 
 TEST(Evaluate, TheWrongNumberOfOperandsIsAnErrorInAnyCase) {
@@ -112,7 +120,7 @@ TEST(Evaluate, TheWrongNumberOfOperandsIsAnErrorInAnyCase) {
   EXPECT_EQ(failure([&] { evaluate(op_id::add, {blocks, 1}); }), "type: add: takes 2 operands, not 1");
   EXPECT_EQ(failure([&] { evaluate(op_id::add, {blocks, 3}); }), "type: add: takes 2 operands, not 3");
   EXPECT_EQ(failure([&] { evaluate(op_id::negative, {blocks, 2}); }), "type: negative: takes 1 operands, not 2");
-  without_direct off;
+  with_direct off(false);
   EXPECT_EQ(failure([&] { evaluate(op_id::add, {blocks, 1}); }), "type: add: takes 2 operands, not 1");
 }
 

@@ -44,9 +44,8 @@ TEST(Lazy, TheDirectStepChangesNoBit) {
     return text;
   };
   std::string expected = all();
-  set_direct(false);
+  testing::with_direct off(false);
   std::string long_way = all();
-  set_direct(true);
   EXPECT_TRUE(long_way == expected);
   EXPECT_EQ((a + b).data<double>()[9999], 9999 + (9999 * 0.5 + 1));
 }
