@@ -260,15 +260,29 @@ private:
     if (n < long_row) {
       return for_runs(positions, positions + n, equal, f);
     }
+    std::vector<std::pair<int64_t *, int64_t *>> alone;
     std::vector<int64_t *> runs;
     std::vector<int64_t> offsets = {0};
-    for_runs(positions, positions + n, equal, [&](int64_t *begin, int64_t *end) {
+    auto note = [&](int64_t *begin, int64_t *end) {
       if (end - begin >= long_row) {
-        return f(begin, end);
+        alone.push_back({begin, end});
+      } else if (end - begin > 1) {
+        runs.push_back(begin);
+        offsets.push_back(offsets.back() + (end - begin));
       }
-      runs.push_back(begin);
-      offsets.push_back(offsets.back() + (end - begin));
+    };
+    int64_t *run = positions;
+    in_chunks(name_, n, 1, [&](intptr_t, intptr_t begin, intptr_t end) { // one after another, with a look at Ctrl-C
+      for (int64_t *i = positions + std::max<intptr_t>(begin, 1); i < positions + end; i++) {
+        if (!equal(i[-1], *i)) {
+          note(std::exchange(run, i), i);
+        }
+      }
     });
+    note(run, positions + n);
+    for (auto [begin, end] : alone) {
+      f(begin, end);
+    }
     in_pieces_of_rows(name_, offsets.data(), intptr_t(runs.size()), [&](intptr_t begin, intptr_t end) {
       for (auto r = size_t(begin); r < size_t(end); r++) {
         f(runs[r], runs[r] + (offsets[r + 1] - offsets[r]));
