@@ -49,10 +49,7 @@ bool known_program::describe(const claimed_group &claimed, const element_operati
   if (last && known) {
     known = add_operation(last->op, last->computation, operands.data(), int(operands.size()));
   }
-  if (known) {
-    add_ends();
-  }
-  return known;
+  return known && add_ends();
 }
 
 bool known_program::add_operation(op_id op, scalar_id computation, array_block *const *inputs, int ninputs) {
@@ -94,7 +91,8 @@ bool known_program::add_output(array_block *block) {
   return true;
 }
 
-void known_program::add_ends() {
+// False where the task would store past the caches.
+bool known_program::add_ends() {
   size_t bytes = 0;
   for (int i = 0; i < nsources_; i++) {
     bool one = source_[i]->count == 1;
@@ -104,7 +102,9 @@ void known_program::add_ends() {
   for (int i = 0; i < noutputs_; i++) {
     bytes += output_[i]->item_size();
   }
-  key_[key_size_++] = bytes * size_t(count_) > this_cpu().prefetch_from;
+  bytes *= size_t(count_);
+  key_[key_size_++] = bytes > this_cpu().prefetch_from;
+  return bytes <= this_cpu().stream_from;
 }
 
 // The streams of the call: those of the outputs, then of the sources.

@@ -32,7 +32,7 @@ private:
   bool add_operation(op_id op, scalar_id computation, array_block *const *inputs, int ninputs);
   bool add_input(array_block *block);
   bool add_output(array_block *block);
-  void add_ends();
+  bool add_ends();
   int bind(char **stream, intptr_t *stride) const;
 
   const claimed_group *claimed_;
