@@ -113,7 +113,7 @@ intptr_t count_elements(const array_block &block, interruptible_walk *walk) {
   }
   intptr_t total = 0;
   stream_room room;
-  without_interpreter unlocked(walk && block.size()[0] > unlocked_from);
+  without_interpreter unlocked(walk && has_many_places(block, last));
   for_each_place(cursor::over_rows(block, room), last, [&](const cursor &row, const intptr_t *) {
     total += row.size() * inside;
     if (walk) {

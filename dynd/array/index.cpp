@@ -159,7 +159,8 @@ private:
     return changed_ ? *so_far_.get() : *a_.get();
   }
 
-  bool has_many_rows() const { return *std::max_element(parts_.size, parts_.size + at_) > unlocked_from; }
+  // At least those that the indices have left.
+  bool has_many_rows() const { return has_many_places(*a_.get(), a_->ndim - 1); }
 
   buffer *new_memory(size_t bytes) {
     memory_.push_back(allocate_buffer(bytes));

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "dynd/base/interpreter.h"
+
 namespace dynd {
 
 offsets_run rows_of(const array_block &block, int s) {
@@ -33,6 +35,20 @@ offsets_run rows_of(const array_block &block, int s) {
     count *= size[d];
   }
   return {address, slots.kind, count};
+}
+
+bool has_many_places(const array_block &block, int ndim) {
+  intptr_t places = 1;
+  for (int d = 0; d < ndim; d++) {
+    if (!block.is_var(d)) {
+      places = __builtin_mul_overflow(places, block.size()[d], &places) ? INTPTR_MAX : places;
+    } else if (offsets_run rows = rows_of(block, block.slot_stream(d))) {
+      places = rows.content();
+    } else {
+      return places > 0;
+    }
+  }
+  return places > unlocked_from;
 }
 
 offsets_run contiguous_rows(const array_block &block) {

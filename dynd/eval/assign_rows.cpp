@@ -23,7 +23,7 @@ public:
       : name_(name), dst_(*dst), src_(*src), given_(given) {}
 
   void run() {
-    without_interpreter unlocked(dst_.ndim > 0 && dst_.size()[0] > unlocked_from);
+    without_interpreter unlocked(has_many_places(dst_, dst_.ndim));
     stream_room dst, src;
     visit({cursor(dst_, dst)}, {cursor(src_, src)});
   }

@@ -11,6 +11,7 @@
 #include "dynd/eval/frame.h"
 #include "dynd/eval/run.h"
 #include "dynd/ops/isa.h"
+#include "dynd/plan/overlap.h"
 
 namespace dynd {
 
@@ -442,9 +443,9 @@ bool try_direct_strided(array_block *dst, const array_block *src) {
   }
   char *to = dst->values().address;
   const char *from = src->values().address;
-  intptr_t stride = src->value_strides()[0], length = intptr_t(count - 1) * stride;
-  const char *first = from + std::min<intptr_t>(0, length), *last = from + std::max<intptr_t>(0, length);
-  if (count == 0 || (to <= last && first < to + count * item)) {
+  const intptr_t stride = src->value_strides()[0], size = intptr_t(count), dense = intptr_t(item);
+  if (count == 0 || may_overlap(touched_bytes(to, {&size, 1}, &dense, dense),
+                                touched_bytes(from, {&size, 1}, &stride, dense))) {
     return count == 0;
   }
   alignas(64) char values[batch * max_scalar_size + past_end];

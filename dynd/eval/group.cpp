@@ -1,6 +1,7 @@
 #include "dynd/eval/group.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
@@ -321,9 +322,13 @@ bool claim_group(const group_request &request, claimed_group &group) {
         collector again(request, group);
         again.collect();
         if (again.busy) {
-          something_finished.wait(lock);
+          something_finished.wait_for(lock, std::chrono::milliseconds(50));
         }
         lock.unlock();
+        if (ask_now_and_then()) { // nothing is claimed
+          group.count = 0;
+          fail(error_kind::cancelled, "interrupted while another thread computes these values");
+        }
       }
       group.count = 0; // collected, but not claimed: another thread may compute it from here on
     }

@@ -1,5 +1,6 @@
 #include "dynd/eval/merge_axes.h"
 
+#include <numeric>
 #include <vector>
 
 #include "dynd/array/layout.h"
@@ -12,7 +13,7 @@ namespace dynd {
 ref<array_block> spread_copy(const char *name, array_block *operand, const space &shape) {
   element_kind kind;
   find_element_kind(operand->type->dtype, kind);
-  fused_task fused(name, {});
+  fused_task fused(name, unwatched);
   fused.t.shape = shape;
   ref<array_block> result = new_result(shape, number_type(kind.scalar, kind.option));
   fused.claim({operand}, 0, *result, 1);
@@ -36,6 +37,7 @@ ref<array_block> merge_from(const ref<array_block> &block, int first) {
   std::vector<std::vector<int64_t>> offsets;
   int64_t places = 1, origin = 0, size = 1;
   std::vector<int64_t> bounds; // of the merged rows, counted in elements
+  without_interpreter unlocked(shape.count() > unlocked_from);
   auto rows_at = [&](int d) { return shape.slots[size_t(shape.slot_index[d])].run; };
   for (int d = 0; d < first; d++) {
     merged.size[d] = shape.size[d];
@@ -53,9 +55,8 @@ ref<array_block> merge_from(const ref<array_block> &block, int first) {
       origin *= shape.size[d];
     }
   }
-  for (int64_t i = 0; i <= places; i++) {
-    bounds.push_back(i);
-  }
+  bounds.resize(size_t(places) + 1);
+  std::iota(bounds.begin(), bounds.end(), 0);
   bool var = false;
   for (int d = first; d < shape.ndim; d++) {
     var |= shape.is_var(d);

@@ -8,6 +8,7 @@
 #include "dynd/eval/select.h"
 #include "dynd/eval/space.h"
 #include "dynd/eval/work.h"
+#include "dynd/memory/pool.h"
 #include "dynd/ops/logic.h"
 
 namespace dynd {
@@ -52,6 +53,7 @@ row_extent slot_at(const nd::array &rows, intptr_t i) {
 
 // A list of `count` of its rows, by their places; at a negative one is a row without elements.
 template <class F> nd::array picked_rows(const char *name, const nd::array &rows, intptr_t count, F place) {
+  pin(rows->streams()[0].owner);
   ref<buffer> memory = allocate_buffer(size_t(count) * sizeof(row_extent));
   auto *to = reinterpret_cast<row_extent *>(memory->data);
   in_pieces(name, count, [&](intptr_t begin, intptr_t end) {
@@ -76,12 +78,14 @@ template <class F> nd::array picked_rows(const char *name, const nd::array &rows
 }
 
 // Of a writable array they may have no memory yet: then an assignment would give them some.
-bool are_empty(const nd::array &rows, presence valid) {
+bool are_empty(const char *name, const nd::array &rows, presence valid) {
   bool empty = true;
-  for (intptr_t i = 0; i < rows.size(0) && empty; i++) {
-    row_extent row = slot_at(rows, i);
-    empty = valid(i) || (row.size == 0 && !has_no_memory(row));
-  }
+  in_order(name, rows.size(0), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end && empty; i++) {
+      row_extent row = slot_at(rows, i);
+      empty = valid(i) || (row.size == 0 && !has_no_memory(row));
+    }
+  });
   return empty;
 }
 
@@ -99,14 +103,16 @@ void check_lengths(const char *name, const nd::array &a, int depth, const nd::ar
     return;
   }
   presence there = presence_in(bytes);
-  for (intptr_t i = 0; i < rows.size(0); i++) {
-    int64_t own = slot_at(rows, i).size;
-    if (there(i) && own != 1 && own != size) {
-      fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + row_name(whole, depth, i) + ": lengths " +
-                                      std::to_string(own) + " and " + std::to_string(size) +
-                                      one_value_for_each_row_hint);
+  in_order(name, rows.size(0), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t i = begin; i < end; i++) {
+      int64_t own = slot_at(rows, i).size;
+      if (there(i) && own != 1 && own != size) {
+        fail(error_kind::broadcast, std::string(name) + ": cannot broadcast " + row_name(whole, depth, i) +
+                                        ": lengths " + std::to_string(own) + " and " + std::to_string(size) +
+                                        one_value_for_each_row_hint);
+      }
     }
-  }
+  });
 }
 
 // True for each place outside of `depth` dimensions of an array.
@@ -246,7 +252,7 @@ void missing_rows::empty_rows(const char *name, nd::array &a, int depth) {
   bool same = depth == valid.ndim() && begins_with(whole, valid);
   nd::array bytes = list_at(valid, valid.ndim());
   presence there = presence_in(bytes);
-  if (same && rows->is_var(1) && are_empty(rows, there)) {
+  if (same && rows->is_var(1) && are_empty(name, rows, there)) {
     return;
   }
   rows = rows->is_var(1) ? rows : with_slots(name, rows);
@@ -307,9 +313,10 @@ void missing_rows::drop(const char *name, int axis) {
 namespace {
 
 // The first true one of bools in rows, in C order, some of which may be missing.
-bool find_true(const cursor &at, std::vector<intptr_t> &index) {
+bool find_true(const char *name, const cursor &at, std::vector<intptr_t> &index, interruptible_walk &walk) {
+  walk.step(name);
   if (at.kind() == type_kind::option) {
-    return at.is_there() && find_true(at.inside(), index);
+    return at.is_there() && find_true(name, at.inside(), index, walk);
   }
   if (!at.is_dim()) {
     return *at.address();
@@ -318,7 +325,7 @@ bool find_true(const cursor &at, std::vector<intptr_t> &index) {
   stream_room room;
   for (int64_t i = 0; i < elements.size(); i++) {
     index.push_back(i);
-    if (find_true(elements.enter(i, room), index)) {
+    if (find_true(name, elements.enter(i, room), index, walk)) {
       return true;
     }
     index.pop_back();
@@ -335,7 +342,12 @@ void missing_rows::check_results(const char *name, const nd::array &result, int 
   nd::array missing = restored(over_places(whole, depth, inverted), axis);
   std::vector<intptr_t> index;
   stream_room room;
-  if (find_true(cursor(*missing.get(), room), index)) {
+  auto find = [&] {
+    without_interpreter unlocked(has_many_places(*missing.get(), missing.ndim()));
+    interruptible_walk walk;
+    return find_true(name, cursor(*missing.get(), room), index, walk);
+  };
+  if (find()) {
     index.resize(std::min(index.size(), size_t(axis)));
     std::string where = index.empty() ? "the array" : row_text(index);
     fail_of_nothing(name, where + empty);

@@ -352,7 +352,7 @@ bool list_of_content(const nd::array &a, int axis, nd::array &list, place_buffer
   stream_room room;
   cursor rows = cursor::over_rows(from, room);
   intptr_t count = 0; // of the axis: an axis inside of it may have size 0
-  without_interpreter unlocked(from.size()[0] > unlocked_from);
+  without_interpreter unlocked(has_many_places(from, var));
   interruptible_walk walk;
   for_each_place(rows, var, [&](const cursor &place, const intptr_t *) {
     walk.step("assign");

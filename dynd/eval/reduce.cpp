@@ -73,10 +73,15 @@ space without_axes(const space &shape, const axis_set &axes) {
 // Rows of one length for every `var` axis: as many as the axes outside have.
 void make_equal_rows(space &shape, const space &regular) {
   std::vector<std::vector<int64_t>> offsets(size_t(shape.nvar));
+  without_interpreter unlocked(regular.count() > unlocked_from);
   int64_t rows = 1;
   for (int d = 0; d < shape.ndim; d++) {
-    for (int64_t r = 0; shape.is_var(d) && r <= rows; r++) {
-      offsets[size_t(shape.slot_index[d])].push_back(r * regular.size[d]);
+    if (shape.is_var(d)) {
+      std::vector<int64_t> &own = offsets[size_t(shape.slot_index[d])];
+      own.resize(size_t(rows) + 1);
+      for (int64_t r = 0; r <= rows; r++) {
+        own[size_t(r)] = r * regular.size[d];
+      }
     }
     rows *= regular.size[d];
   }
@@ -95,7 +100,10 @@ void fail_if_empty(const reduction_spec &spec) {
   const intptr_t *inside = operand.size() + first + 1, *end = operand.size() + last + 1;
   bool none = std::find(inside, end, 0) != end;
   stream_room room;
+  without_interpreter unlocked(has_many_places(operand, first));
+  interruptible_walk walk;
   for_each_place(cursor::over_rows(operand, room), first, [&](const cursor &row, const intptr_t *index) {
+    walk.step(spec.name);
     if (none || row.size() == 0) {
       bool var = operand.slot_stream(last + 1) > operand.slot_stream(first);
       std::string where = spec.axes.all() ? "the array"
@@ -290,10 +298,21 @@ private:
     }
     if (!one_each) {
       move_to_end(fused.t, spec_.axes.has);
-      fused.t.nreduced = spec_.axes.count;
+      fused.t.one_row = !is_traced() && is_all_of_it(fused.t);
+      fused.t.nreduced = fused.t.one_row ? fused.t.shape.ndim : spec_.axes.count;
     }
     run_task(fused);
     return true;
+  }
+
+  // Whether there is one result, the reduced axes being the last ones, and no rows: a long row is cut for threads.
+  bool is_all_of_it(const task &t) const {
+    const space &shape = t.shape;
+    bool rows = shape.nvar > 0;
+    for (const lowered_operand &operand : t.lowered) {
+      rows |= std::any_of(operand.slots, operand.slots + shape.ndim, [](int slot) { return slot >= 0; });
+    }
+    return !rows && std::all_of(shape.size, shape.size + shape.ndim - spec_.axes.count, [](intptr_t n) { return n == 1; });
   }
 
   // Whether an operand has rows of its own inside of a reduced axis: these cannot be walked in another order of the

@@ -37,9 +37,11 @@ struct row_cuts {
 };
 
 // False where rows do not follow each other.
-bool cut_rows(const space &shape, bool all, row_cuts &cuts) {
+bool cut_rows(const char *name, const space &shape, bool all, row_cuts &cuts) {
   cuts = {{0}, {0}};
   int last = shape.ndim - 1;
+  without_interpreter unlocked(shape.count() > unlocked_from);
+  interruptible_walk walk;
   if (all) {
     cuts.add_row(std::max<intptr_t>(shape.count(), 0));
     return shape.count() >= 0;
@@ -47,18 +49,24 @@ bool cut_rows(const space &shape, bool all, row_cuts &cuts) {
   if (!shape.is_var(last)) {
     for (intptr_t rows = shape.count() / shape.size[last]; rows > 0; rows--) {
       cuts.add_row(shape.size[last]);
+      walk.step(name);
     }
     return true;
   }
   const offsets_run &run = shape.slots[size_t(shape.slot_index[last])].run;
+  if (run) {
+    cuts.elements.reserve(size_t(run.rows + run.content() / block_elements) + 1);
+    cuts.blocks.reserve(size_t(run.rows) + 1);
+  }
   for (intptr_t r = 0; run && r < run.rows; r++) {
     cuts.add_row(run[r + 1] - run[r]);
+    walk.step(name);
   }
   return bool(run);
 }
 
 // (rows, var)
-space rows_space(const std::vector<int64_t> &offsets) {
+space rows_space(std::vector<int64_t> offsets) {
   space shape;
   shape.ndim = 2;
   shape.nvar = 1;
@@ -66,7 +74,9 @@ space rows_space(const std::vector<int64_t> &offsets) {
   shape.size[1] = -1;
   shape.slot_index[1] = 0;
   shape.slots.resize(1);
-  make_slots(shape, {offsets});
+  std::vector<std::vector<int64_t>> rows;
+  rows.push_back(std::move(offsets));
+  make_slots(shape, rows);
   return shape;
 }
 
@@ -205,10 +215,10 @@ bool combine_blocks(const row_call &call, scalar_id type, const settings &how, a
   space shape;
   broadcast_space(call.what.name, {call.operand}, shape);
   row_cuts cuts;
-  if (!cut_rows(shape, call.all, cuts)) {
+  if (!cut_rows(call.what.name, shape, call.all, cuts)) {
     return false;
   }
-  space blocks = rows_space(cuts.elements), rows_of_blocks = rows_space(cuts.blocks);
+  space blocks = rows_space(std::move(cuts.elements)), rows_of_blocks = rows_space(std::move(cuts.blocks));
   block_sums sums(rows_of_blocks, type);
   if (!sum_blocks(call, type, how, blocks, sums)) {
     return false;

@@ -25,7 +25,7 @@ public:
   }
 
   void run() {
-    without_interpreter unlocked(shape_.size[0] > unlocked_from);
+    without_interpreter unlocked(has_many_rows());
     places whole;
     for (int o = 0; o < operands_.size(); o++) {
       whole.push_back(cursor::over_rows(*operands_[o].block, room(o, shape_.ndim)));
@@ -41,6 +41,18 @@ private:
     dimension row;
     char **room;
   };
+
+  bool has_many_rows() const {
+    intptr_t rows = 1;
+    for (int d = 0; d < last_ && !shape_.is_var(d); d++) {
+      rows = __builtin_mul_overflow(rows, shape_.size[d], &rows) ? INTPTR_MAX : rows;
+    }
+    bool many = rows > unlocked_from;
+    for (int o = 0; o < operands_.size() && !many; o++) {
+      many = has_many_places(*operands_[o].block, std::max(0, axis_of(o, last_)));
+    }
+    return many;
+  }
 
   void visit(const places &at, int d) {
     int64_t length = shape_.is_var(d) ? 1 : shape_.size[d];

@@ -151,6 +151,9 @@ public:
     return status;
   }
 
+  /// The user wants it to stop, whatever else has failed meanwhile.
+  bool is_stopped() const { return __atomic_load_n(interruption_.flag(), __ATOMIC_RELAXED); }
+
   std::string failure;
 
 private:
@@ -395,7 +398,8 @@ bool run_task(task &t) {
   without_interpreter unlocked(call.elements > unlocked_from && !t.keep_lock);
   piece_runner run(kernel, call, options.streaming);
   if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, t, call)) {
-    fail_task(t, run.failure, status);
+    bool stopped = run.is_stopped();
+    fail_task(t, stopped ? "" : run.failure, stopped ? int(dynd_error_cancelled) : status);
   }
   return true;
 }

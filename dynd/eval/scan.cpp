@@ -316,7 +316,10 @@ namespace {
 
 void fail_if_empty(const char *name, array_block *operand, int axis) {
   stream_room room;
+  without_interpreter unlocked(has_many_places(*operand, axis));
+  interruptible_walk walk;
   for_each_place(cursor::over_rows(*operand, room), axis, [&](const cursor &row, const intptr_t *index) {
+    walk.step("reduce");
     if (row.size() == 0) {
       std::string where = row.is_var() && axis > 0 ? row_text({index, size_t(axis)}) : "axis " + std::to_string(axis);
       fail(error_kind::value, "reduce: " + where + " is empty, and " + name + " of no elements needs identity=");

@@ -145,9 +145,11 @@ std::vector<nd::array> as_indices(const nd::array &mask) {
   intptr_t below = 1;
   for (int d = mask.ndim() - 1; d >= 0; d--) {
     nd::array one = new_list<int64_t>(found.size());
-    for (intptr_t i = 0; i < found.size(); i++) {
-      values_of<int64_t>(one)[i] = found[i] / below % mask.size(d);
-    }
+    in_pieces("index", found.size(), [&, below, to = values_of<int64_t>(one)](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        to[i] = found[i] / below % mask.size(d);
+      }
+    });
     along.insert(along.begin(), one);
     below *= mask.size(d);
   }
@@ -424,9 +426,14 @@ nd::array mask_of_rows(const nd::array &base, const nd::array &mask, int axis) {
   nd::array bytes = mask_list("index", own, mask.ndim() - 1);
   intptr_t count = list_of(whole, last).size(0), size = std::max<intptr_t>(1, bytes.size(0));
   nd::array repeated = new_list<bool>(count);
-  for (intptr_t i = 0; i < count; i++) {
-    values_of<bool>(repeated)[i] = values_of<bool>(bytes)[i % size];
-  }
+  in_pieces("index", count, [&, to = values_of<bool>(repeated)](intptr_t begin, intptr_t end) {
+    const bool *from = values_of<bool>(bytes);
+    for (intptr_t n; begin < end; begin += n) {
+      intptr_t first = begin % size;
+      n = std::min(size - first, end - begin);
+      std::copy_n(from + first, n, to + begin);
+    }
+  });
   return assemble(whole, last + 1, {}, repeated);
 }
 

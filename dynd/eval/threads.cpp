@@ -26,6 +26,7 @@ namespace dynd {
 namespace {
 
 constexpr int most_threads = 255;
+constexpr int most_callers = 64; // that evaluate at once; each has a place, so that it works itself, and asks whether to stop
 std::atomic<int> thread_count = 0; // 0: not asked yet
 std::atomic<bool> forked = false;  // in the child of a fork there are no workers any more
 
@@ -51,7 +52,7 @@ inline void take_over([[maybe_unused]] char &at) {
 #endif
 }
 
-// One arena for each number of threads that was asked for; leaked, because workers may outlive the statics.
+// One arena for each number of threads that was asked for, with places for one worker less and for callers; leaked, because workers may outlive the statics.
 tbb::task_arena &arena_of(int threads) {
   static std::atomic<tbb::task_arena *> arenas[most_threads + 1] = {};
   std::atomic<tbb::task_arena *> &slot = arenas[threads];
@@ -60,8 +61,8 @@ tbb::task_arena &arena_of(int threads) {
     // More threads than CPUs are the user's choice; without this TBB ignores it, and prints.
     // (Never read, but it has to stay reachable, or it looks like a leak.)
     [[gnu::used]] static auto *limit =
-        new tbb::global_control(tbb::global_control::max_allowed_parallelism, most_threads + 1);
-    auto *made = new tbb::task_arena(threads);
+        new tbb::global_control(tbb::global_control::max_allowed_parallelism, most_threads + most_callers);
+    auto *made = new tbb::task_arena(threads - 1 + most_callers, most_callers);
     if (slot.compare_exchange_strong(arena, made, std::memory_order_acq_rel)) {
       arena = made;
     } else {

@@ -115,11 +115,32 @@ inline bool are_in_place(const chain_kernel *k, char *const *stream, const intpt
   return !k->stores_late;
 }
 
+// Rows may be as long as memory: so many elements are one call of a loop at most.
+constexpr size_t longest_call = 1 << 22;
+int call_in_runs(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
+                 dynd_frame *frame) {
+  const chain_kernel *k = chain_of(self);
+  char *at[max_call_streams];
+  for (size_t done = 0; done < count; done += longest_call) {
+    for (uint16_t s = 0; s < k->nstreams; s++) {
+      at[s] = stream[s] + intptr_t(done) * stride[s];
+    }
+    if (int status = flat_strided(at, stride, std::min(longest_call, count - done), self, frame)) {
+      add_to_failed_index(frame, done);
+      return status;
+    }
+  }
+  return dynd_ok;
+}
+
 } // namespace
 
 int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                  dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
+  if (count > longest_call) {
+    return call_in_runs(stream, stride, count, self, frame);
+  }
   char *reg[256];
   if (k->whole_calls && count && are_in_place(k, stream, stride, reg)) { // nothing to prepare: rows may be short
     set_temporaries(k, reg, frame);
@@ -219,10 +240,11 @@ namespace {
 // A copy in another order of the axes goes from memory to memory, without scratch. It goes back and forth over many
 // rows of the destination, so that the source is read in its own order, which every CPU wants.
 constexpr size_t transposed_rows = 512;
-void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count) {
+void transpose_strided(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count,
+                       dynd_frame *frame) {
   const port &to = k->outputs()[0], &from = k->sources()[0];
   int d = to.where.stream, s = from.where.stream;
-  for (size_t i = 0; i < count; i += transposed_rows) {
+  for (size_t i = 0; i < count && !asks_after(frame, transposed_rows * size_t(k->axis_size)); i += transposed_rows) {
     fetch_of(from).transpose_stream(stream[d] + intptr_t(i) * stride[d], stride[d], stream[s] + intptr_t(i) * stride[s],
                                     from.where.axis_stride, std::min(transposed_rows, count - i), size_t(k->axis_size));
   }
@@ -325,7 +347,7 @@ int panel_strided(char *const *stream, const intptr_t *stride, size_t count, con
   const chain_kernel *k = chain_of(self);
   if (k->transposes && is_contiguous(k->outputs()[0], k->outputs()[0].where.axis_stride) &&
       is_contiguous(k->sources()[0], stride[k->sources()[0].where.stream])) {
-    transpose_strided(k, stream, stride, count);
+    transpose_strided(k, stream, stride, count, frame);
     return status_of(frame);
   }
   bool whole_lines = stride[k->outputs()[0].where.stream] % 64 == 0;

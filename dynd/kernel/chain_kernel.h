@@ -267,8 +267,12 @@ inline int run_step(const chain_kernel *k, const chain_step &step, char *const *
   return step.child ? run_external(k, step, reg, n, frame) : run_scan(k, step, reg, n, frame);
 }
 
-// Runs the steps on n elements; every register's pointer is set. Not zero: an error status.
+// Runs the steps on n elements; every register's pointer is set. Not zero: an error status, or the user wants it to
+// stop, before any step of these.
 inline int run_steps(const chain_kernel *k, char *const *reg, size_t n, dynd_frame *frame) {
+  if (asks_after(frame, n)) [[unlikely]] {
+    return dynd_error_cancelled;
+  }
   const chain_step *step = k->at<chain_step>(k->steps), *end = step + k->nsteps;
   for (; step != end; step++) {
     if (int status = run_step(k, *step, reg, n, frame)) {

@@ -178,11 +178,14 @@ int scan_part_strided(char *const *stream, const intptr_t *stride, size_t count,
   return flat_strided(stream, stride, count, self, frame);
 }
 
+// Longer rows are scanned in batches, between which the user may stop them.
+constexpr size_t longest_row = 1 << 22;
+
 int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                       dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
   size_t length = size_t(k->axis_size);
-  if (scans_in_place(k)) {
+  if (scans_in_place(k) && length <= longest_row) {
     uint16_t dst = k->outputs()[0].where.stream, src = k->sources()[0].where.stream;
     k->scan().functions.rows_fixed(stream[dst], stride[dst], stream[src], stride[src], length, count);
     return status_of(frame);

@@ -133,6 +133,9 @@ void write_lengths(const chain_step &step, char *const *reg, const row_batch &ba
 } // namespace
 
 int run_whole_rows(const chain_kernel *k, char *const *reg, const row_batch &batch, dynd_frame *frame) {
+  if (asks_after(frame, batch.elements)) {
+    return dynd_error_cancelled;
+  }
   const chain_step *step = k->at<chain_step>(k->steps), *end = step + k->nsteps;
   const char *next = batch.next;
   for (; step != end; step++) {
@@ -198,6 +201,9 @@ bool long_row::only_folds() {
 }
 
 int long_row::run_part(size_t n) {
+  if (asks_after(frame_, n)) {
+    return dynd_error_cancelled;
+  }
   return for_steps([&](const chain_step &step, char *memory) {
     switch (step.extent) {
     case step_extent::elements:

@@ -44,7 +44,11 @@ template <class Kernel>
                                dynd_frame *frame) {
   char *at[max_call_streams];
   std::copy_n(stream, k->nstreams, at);
+  constexpr size_t between = 4096;
   for (size_t i = 0; i < count; i++) {
+    if (i % between == between - 1 && asks_to_stop(frame)) {
+      return unordered; // the predicate says that it was cancelled
+    }
     if (int found = k->one(at, frame); found != equal) {
       return found;
     }

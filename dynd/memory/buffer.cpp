@@ -131,7 +131,9 @@ public:
     bytes_ += bytes;
     if (bytes_ > keep_limit() || now > last_trim_ + keep_seconds / 2) {
       last_trim_ = now;
-      kept_block *old = cut_older_than(now - keep_seconds, keep_limit());
+      // Beyond the limit a quarter goes, so that this walk over all blocks is rare.
+      size_t limit = bytes_ > keep_limit() ? keep_limit() / 4 * 3 : keep_limit();
+      kept_block *old = cut_older_than(now - keep_seconds, limit);
       lock.unlock();
       free_list(old);
     }

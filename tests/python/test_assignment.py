@@ -466,6 +466,20 @@ def test_elements_of_other_sizes_in_the_same_memory(to, source):
         assert to_numpy.tolist() == values.tolist(), begin
 
 
+@pytest.mark.parametrize("step", [2, -2, 3])
+def test_elements_with_gaps_that_begin_inside_of_others(step):
+    """At any byte: more elements than a batch of the direct step has."""
+    count, size = 300, 8
+    reach = (count - 1) * abs(step) * size + size
+    for begin in [*range(0, 3 * size), *range(reach - 3 * size, reach + size)]:
+        memory = np.arange(reach + count * size + 64, dtype="u1")
+        source = np.frombuffer(memory, "f8", (count - 1) * abs(step) + 1)[::step]
+        target = np.frombuffer(memory, "f8", count, offset=begin)
+        bits = source.view("u8").tolist()
+        nd.assign(nd.asarray(target), nd.asarray(source))
+        assert target.view("u8").tolist() == bits, begin
+
+
 @pytest.mark.parametrize("shift", [1, 2, 7])
 @pytest.mark.parametrize("to_type", ["f8", "i8", "f4"])
 def test_rows_over_content_that_is_shifted(to_type, shift):

@@ -176,6 +176,19 @@ def test_each_kind_of_view_alone_keeps_what_it_shows(view):
     assert kept.tolist() == shown
 
 
+@pytest.mark.parametrize("view", [(slice(None), slice(0, 3)), (slice(None), slice(None, None, -1))])
+def test_views_of_rows_that_may_be_missing_stay(view):
+    a = nd.array([{"h": [1, 2, 3]}, {"h": [4, 5]}, {"h": [6]}], type="strided * {h: ?var * int32}", access="rw")
+    a[1] = {"h": None}
+    a[0] = {"h": [10, 11, 12, 13, 14]}
+    kept = a["h"][view]
+    shown = kept.tolist()
+    for size in range(1, 30):
+        a[0] = {"h": [100 + size] * size}
+        a[2] = {"h": [-size] * (size + 3)}
+    assert kept.tolist() == shown
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_texts_at_once(threads):
     before = nd.num_threads()

@@ -99,6 +99,22 @@ TEST(Buffer, WithoutMemoryForeignMemoryGoesBackToo) {
   EXPECT_EQ(given_back, 1);
 }
 
+// Beyond what is kept a part goes at once: cutting a block each time would look at all that are kept each time.
+TEST(Buffer, BeyondTheLimitAPartIsCut) {
+  trim_memory();
+  std::vector<ref<buffer>> blocks;
+  for (int i = 0; i < 40; i++) {
+    blocks.push_back(allocate_buffer(size_t(60) << 20));
+  }
+  int cuts = 0;
+  for (size_t kept = 0; !blocks.empty(); kept = recycled_bytes()) {
+    blocks.pop_back();
+    cuts += recycled_bytes() <= kept;
+  }
+  EXPECT_EQ(cuts, recycling ? 1 : 40);
+  trim_memory();
+}
+
 TEST(Buffer, TooLargeIsAnError) {
   EXPECT_EQ(failure([] { allocate_buffer(SIZE_MAX); }), "memory: cannot allocate 18446744073709551615 bytes");
   EXPECT_EQ(failure([] { allocate_buffer(size_t(1) << 46); }), "memory: cannot allocate 70368744177664 bytes");
