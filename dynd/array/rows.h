@@ -34,8 +34,8 @@ void widen(const offsets_run &run, int64_t *to);
 ///   [[[1, 2], [3]], [[4]]], s = 1: offsets 0 2 3 4, 3 rows
 offsets_run rows_of(const array_block &block, int s);
 
-/// Whether the first `ndim` dimensions have so many places that a walk over them goes without the host's lock. Where rows
-/// do not follow each other only a walk could tell: they count as many.
+/// Whether the first `ndim` dimensions have so many places that a walk over them goes without the host's lock. Where
+/// rows do not follow each other only a walk could tell: they count as many.
 bool has_many_places(const array_block &block, int ndim);
 
 /// The rows of numbers as compiled loops take them: the last dimension is the only `var` one, its offsets have 64 bits,

@@ -444,8 +444,8 @@ bool try_direct_strided(array_block *dst, const array_block *src) {
   char *to = dst->values().address;
   const char *from = src->values().address;
   const intptr_t stride = src->value_strides()[0], size = intptr_t(count), dense = intptr_t(item);
-  if (count == 0 || may_overlap(touched_bytes(to, {&size, 1}, &dense, dense),
-                                touched_bytes(from, {&size, 1}, &stride, dense))) {
+  if (count == 0 ||
+      may_overlap(touched_bytes(to, {&size, 1}, &dense, dense), touched_bytes(from, {&size, 1}, &stride, dense))) {
     return count == 0;
   }
   alignas(64) char values[batch * max_scalar_size + past_end];

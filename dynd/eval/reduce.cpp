@@ -312,7 +312,8 @@ private:
     for (const lowered_operand &operand : t.lowered) {
       rows |= std::any_of(operand.slots, operand.slots + shape.ndim, [](int slot) { return slot >= 0; });
     }
-    return !rows && std::all_of(shape.size, shape.size + shape.ndim - spec_.axes.count, [](intptr_t n) { return n == 1; });
+    return !rows &&
+           std::all_of(shape.size, shape.size + shape.ndim - spec_.axes.count, [](intptr_t n) { return n == 1; });
   }
 
   // Whether an operand has rows of its own inside of a reduced axis: these cannot be walked in another order of the

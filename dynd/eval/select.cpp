@@ -429,9 +429,8 @@ nd::array mask_of_rows(const nd::array &base, const nd::array &mask, int axis) {
   in_pieces("index", count, [&, to = values_of<bool>(repeated)](intptr_t begin, intptr_t end) {
     const bool *from = values_of<bool>(bytes);
     for (intptr_t n; begin < end; begin += n) {
-      intptr_t first = begin % size;
-      n = std::min(size - first, end - begin);
-      std::copy_n(from + first, n, to + begin);
+      n = std::min(size - begin % size, end - begin);
+      std::copy_n(from + begin % size, n, to + begin);
     }
   });
   return assemble(whole, last + 1, {}, repeated);

@@ -26,7 +26,7 @@ namespace dynd {
 namespace {
 
 constexpr int most_threads = 255;
-constexpr int most_callers = 64; // that evaluate at once; each has a place, so that it works itself, and asks whether to stop
+constexpr int most_callers = 64;   // at once; each has a place, so that it works itself, and asks whether to stop
 std::atomic<int> thread_count = 0; // 0: not asked yet
 std::atomic<bool> forked = false;  // in the child of a fork there are no workers any more
 
@@ -52,7 +52,8 @@ inline void take_over([[maybe_unused]] char &at) {
 #endif
 }
 
-// One arena for each number of threads that was asked for, with places for one worker less and for callers; leaked, because workers may outlive the statics.
+// One arena for each number of threads that was asked for, with places for one worker less and for callers; leaked,
+// because workers may outlive the statics.
 tbb::task_arena &arena_of(int threads) {
   static std::atomic<tbb::task_arena *> arenas[most_threads + 1] = {};
   std::atomic<tbb::task_arena *> &slot = arenas[threads];
