@@ -70,38 +70,79 @@ void check_selected_sizes(const nd::array &target, int row_axis, const nd::array
   }
 }
 
-// Elements of which every stream has one item: numbers, which may be missing, and structs of these.
-bool has_only_items(const type_data *type) {
-  bool items = type->all_ndim == 0;
-  for (int s = 0; s < type->nstreams; s++) {
-    items &= type->roles[s] == stream_role::values || type->roles[s] == stream_role::valid;
+// Numbers, which may be missing, and structs of these: every stream has one item for each.
+bool has_only_items(const type_data *dtype) {
+  bool items = true;
+  for (int s = 0; s < dtype->nstreams; s++) {
+    items &= dtype->roles[s] == stream_role::values || dtype->roles[s] == stream_role::valid;
   }
-  return items;
+  return items && dtype->all_ndim == 0;
+}
+
+// The bytes of an element of a list, which has dimensions of one size, in a stream; -1 where they have gaps.
+intptr_t bytes_of_element(const nd::array &list, int stream) {
+  intptr_t bytes = intptr_t(stream_item(*list.get(), stream));
+  for (int d = list.ndim() - 1; d > 0; d--) {
+    if (list.size(d) > 1 && list->strides(stream)[d] != bytes) {
+      return -1;
+    }
+    bytes *= list.size(d);
+  }
+  return bytes;
+}
+
+// The value as elements of the list, without gaps: one for all places, or, with one more dimension, one for each; null
+// where it has to be broadcast otherwise, or is refused.
+nd::array as_elements(const nd::array &list, const nd::array &value, intptr_t places) {
+  int inside = list.ndim() - 1, outside = value.ndim() - inside;
+  bool fits = outside <= 0 || (outside == 1 && value.size(0) == places);
+  bool same = outside >= 0;
+  for (int d = 0; d < value.ndim() && fits; d++) {
+    int to = d + 1 - outside; // of the list
+    fits = !value->is_var(d) && (to == 0 || value.size(d) == list.size(to) || (outside <= 0 && value.size(d) == 1));
+    same &= to == 0 || value.size(d) == list.size(to);
+  }
+  if (!fits) {
+    return {};
+  }
+  if (same) {
+    return nd::array(copy_values(value.get(), access_mode::immutable, list.type().dtype()));
+  }
+  nd::array one = nd::empty(list.type().element(), list->size() + 1);
+  assign(one.get(), value.get(), unwatched);
+  return one;
 }
 
 // Copies the value, or one for each place, to the places, where nothing has to be broadcast otherwise; false: nothing
 // was done. The places are in their order, unless none is there twice.
 bool scatter(const nd::array &list, const selected &s, const nd::array &value, bool may_repeat, const settings &how) {
-  const type_data *element = list->type->element;
-  bool one = value.ndim() == 0, each = value.ndim() == 1 && s.keep == 0 && s.dims.size() == 1;
-  each &= each && !value->is_var(0) && value.size(0) == s.start.size();
-  if (list.ndim() != 1 || !has_only_items(element) || !(one || each) || how.watching) {
+  const type_data *dtype = list->type->dtype;
+  bool flat = s.keep == 0 && s.dims.size() == 1; // one value for each place has one order
+  bool packed = list->type->var_count == 0 && has_only_items(dtype) && (flat || value.ndim() < list.ndim());
+  intptr_t bytes[max_type_streams], most = 1;
+  for (int k = 0; k < dtype->nstreams && packed; k++) {
+    bytes[k] = bytes_of_element(list, k);
+    packed &= bytes[k] > 0;
+    most = std::max(most, bytes[k] / intptr_t(max_scalar_size));
+  }
+  nd::array source = packed && !how.watching ? as_elements(list, value, s.start.size()) : nd::array();
+  if (!source) {
     return false;
   }
-  nd::array source(copy_values(value.get(), access_mode::immutable, ndt::type(element)));
+  bool one = source.ndim() < list.ndim();
   auto copy = [&](intptr_t begin, intptr_t end) { // all streams of an element: it is written as a whole
-    for (int k = 0; k < element->nstreams; k++) {
+    for (int k = 0; k < dtype->nstreams; k++) {
       char *to = list->streams()[k].address;
       const char *from = source->streams()[k].address;
-      intptr_t stride = list->strides(k)[0], step = one ? 0 : source->strides(k)[0];
-      with_item(stream_item(*list.get(), k), [&](auto size) {
+      intptr_t stride = list->strides(k)[0], step = one ? 0 : bytes[k];
+      with_item(size_t(bytes[k]), [&](auto size) {
         for (intptr_t i = begin; i < end; i++) {
           std::memcpy(to + s.start[i] * stride, from + i * step, size);
         }
       });
     }
   };
-  may_repeat ? in_order("assign", s.start.size(), copy) : in_pieces("assign", s.start.size(), copy);
+  may_repeat ? in_order("assign", s.start.size(), copy, most) : in_pieces("assign", s.start.size(), copy, most);
   return true;
 }
 
@@ -127,7 +168,7 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
     return assign_in_copy(base, e, value, how);
   }
   bool may_repeat = !selects_by_mask(e);
-  if (e.after.empty() && base.ndim() == s.axis + 1 && scatter(list, s, value, may_repeat, how)) {
+  if (e.after.empty() && scatter(list, s, value, may_repeat, how)) {
     return;
   }
   intptr_t count = s.start.size();

@@ -29,18 +29,18 @@ void run_work(const char *name, intptr_t count, const std::function<piece(intptr
 }
 
 void in_chunks(const char *name, intptr_t count, intptr_t chunks,
-               const std::function<void(intptr_t, intptr_t, intptr_t)> &f) {
-  intptr_t size = (count + chunks - 1) / chunks;
-  bool unlocks = count > unlocked_from;
+               const std::function<void(intptr_t, intptr_t, intptr_t)> &f, intptr_t each) {
+  intptr_t size = (count + chunks - 1) / chunks, step = std::max<intptr_t>(1, work_piece / each);
+  bool unlocks = count > unlocked_from / each;
   without_interpreter unlocked(unlocks);
   interruption stop(unlocks);
   auto run_chunk = [&](intptr_t chunk) {
     intptr_t end = std::min(count, (chunk + 1) * size);
-    for (intptr_t begin = std::min(count, chunk * size); begin < end; begin += work_piece) {
+    for (intptr_t begin = std::min(count, chunk * size); begin < end; begin += step) {
       if (stop.poll()) {
         return int(dynd_error_cancelled);
       }
-      f(chunk, begin, std::min(end, begin + work_piece));
+      f(chunk, begin, std::min(end, begin + step));
     }
     return int(dynd_ok);
   };

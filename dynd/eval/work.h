@@ -41,11 +41,12 @@ template <class F> void in_pieces_of_rows(const char *name, const int64_t *offse
 /// Cuts 0 .. count into so many chunks of equal size and calls f(chunk, begin, end) for parts of each, in their order,
 /// a chunk on one thread.
 void in_chunks(const char *name, intptr_t count, intptr_t chunks,
-               const std::function<void(intptr_t, intptr_t, intptr_t)> &f);
+               const std::function<void(intptr_t, intptr_t, intptr_t)> &f, intptr_t each = 1);
 
 /// As in_pieces, but one part after another, in their order, on this thread.
-template <class F> void in_order(const char *name, intptr_t count, F f) {
-  in_chunks(name, count, 1, [&](intptr_t, intptr_t begin, intptr_t end) { f(begin, end); });
+template <class F> void in_order(const char *name, intptr_t count, F f, intptr_t each = 1) {
+  in_chunks(
+      name, count, 1, [&](intptr_t, intptr_t begin, intptr_t end) { f(begin, end); }, each);
 }
 
 /// Sizes that are added or multiplied: an error of the operation (memory) where the result is too large.
