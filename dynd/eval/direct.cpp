@@ -433,27 +433,31 @@ bool is_itself(const array_block *dst, const array_block *src) {
          std::equal(dst->value_strides(), dst->value_strides() + ndim, src->value_strides());
 }
 
-// A few elements with gaps between them, or backwards, to where they are without.
+// A few elements with gaps between them, or backwards, on either side.
 bool try_direct_strided(array_block *dst, const array_block *src) {
   constexpr size_t batch = 128, past_end = 128;
-  size_t count = size_t(dst->count), item = dst->item_size();
-  if (dst->ndim != 1 || src->ndim != 1 || dst->size()[0] != src->size()[0] || src->type->var_count > 0 ||
-      dst->scalar() != src->scalar() || count * 8 > lazy_from || (src->flags & flag_numbers)) {
+  const intptr_t size = dst->ndim == 1 ? dst->size()[0] : -1, item = intptr_t(dst->item_size());
+  if (dst->ndim != 1 || src->ndim != 1 || size != src->size()[0] || size < 0 || dst->scalar() != src->scalar() ||
+      size_t(size) * 8 > lazy_from || ((src->flags | dst->flags) & flag_numbers)) {
     return false;
   }
   char *to = dst->values().address;
   const char *from = src->values().address;
-  const intptr_t stride = src->value_strides()[0], size = intptr_t(count), dense = intptr_t(item);
-  if (count == 0 ||
-      may_overlap(touched_bytes(to, {&size, 1}, &dense, dense), touched_bytes(from, {&size, 1}, &stride, dense))) {
-    return count == 0;
+  const intptr_t step = dst->value_strides()[0], stride = src->value_strides()[0];
+  if (size == 0 ||
+      may_overlap(touched_bytes(to, {&size, 1}, &step, item), touched_bytes(from, {&size, 1}, &stride, item))) {
+    return size == 0;
   }
   alignas(64) char values[batch * max_scalar_size + past_end];
-  const fetch_functions &fetch = isa().fetch(__builtin_ctzll(item));
-  for (size_t done = 0; done < count; done += batch) {
-    size_t n = std::min(batch, count - done);
-    fetch.load_strided(values, from + intptr_t(done) * stride, stride, n);
-    std::memcpy(to + done * item, values, n * item);
+  const fetch_functions &fetch = isa().fetch(__builtin_ctzll(size_t(item)));
+  for (intptr_t done = 0; done < size; done += batch) {
+    size_t n = std::min(batch, size_t(size - done));
+    const char *ready = from + done * stride;
+    if (stride != item) {
+      fetch.load_strided(values, ready, stride, n);
+      ready = values;
+    }
+    fetch.store_strided(to + done * step, step, ready, n);
   }
   return true;
 }
@@ -469,7 +473,8 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, cons
   if (src->ndim == 0 && dst->ndim > 0 && is_dense_and_ready(src) && may_be_direct(how)) {
     return try_direct_fill(dst, src, mode);
   }
-  if (!(src->flags & flag_dense) && src->is_ready() && is_dense_and_ready(dst) && may_be_direct(how)) {
+  bool gaps = !(src->flags & dst->flags & flag_dense) && src->is_ready() && dst->is_ready();
+  if (gaps && src->has_scalars() && dst->has_scalars() && may_be_direct(how)) {
     return try_direct_strided(dst, src);
   }
   if (!is_dense_and_ready(dst) || !is_dense_and_ready(src) || dst->count >= threads_from || dst->ndim != src->ndim ||

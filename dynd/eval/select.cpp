@@ -482,7 +482,7 @@ nd::array take_selected(const nd::array &base, const index_expression &e) {
   }
 }
 
-selected find_selected(const nd::array &base, const index_expression &e) {
+selected find_selected(const nd::array &base, const index_expression &e, bool alike) {
   const nd::array &only = e.arrays[0].array;
   selected s;
   switch (kind_of_group(base, e.axis(), e)) {
@@ -507,7 +507,7 @@ selected find_selected(const nd::array &base, const index_expression &e) {
   case group_kind::row_index:
     return places_of_rows(base, only, e.axis());
   default:
-    return point_selection(base, e).run(false);
+    return point_selection(base, e).run(alike);
   }
 }
 

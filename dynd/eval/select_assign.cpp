@@ -146,6 +146,25 @@ bool scatter(const nd::array &list, const selected &s, const nd::array &value, b
   return true;
 }
 
+// One number goes to the same places of all rows.
+void fill_places_of_rows(const nd::array &list, const selected &s, const nd::array &value) {
+  nd::array source(copy_values(value.get(), access_mode::immutable, list.type().element()));
+  intptr_t row = list.size(0) / s.rows_alike * intptr_t(list->item_size()), count = s.start.size();
+  with_word(list->item_size(), [&](auto word) {
+    std::memcpy(&word, source->values().address, sizeof(word));
+    auto fill = [&, word](intptr_t begin, intptr_t end) {
+      const int64_t *place = s.start.data();
+      char *to = list->values().address + begin * row;
+      for (intptr_t r = begin; r < end; r++, to += row) {
+        for (intptr_t i = 0; i < count; i++) {
+          std::memcpy(to + place[i] * intptr_t(sizeof(word)), &word, sizeof(word));
+        }
+      }
+    };
+    in_pieces("assign", s.rows_alike, fill, count);
+  });
+}
+
 // Integers, and one mask beside them: no place is there twice. An index array may repeat the mask's places.
 bool selects_by_mask(const index_expression &e) {
   auto is_array = [](const selector &s) { return bool(s.array); };
@@ -157,7 +176,8 @@ bool selects_by_mask(const index_expression &e) {
 void assign_in_copy(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how);
 
 void assign_to_base(const nd::array &base, const index_expression &e, const nd::array &value, const settings &how) {
-  selected s = find_selected(base, e);
+  bool to_rows = value.ndim() == 0 && is_compact(base, base.ndim() - 1) && !how.watching;
+  selected s = find_selected(base, e, to_rows);
   if (s.may_be_missing) {
     fail(error_kind::index, "assign: an index with missing values has no elements to assign to");
   }
@@ -166,6 +186,9 @@ void assign_to_base(const nd::array &base, const index_expression &e, const nd::
     list = list_of(base, s.axis);
   } else if (!find_in_content(base, s.axis, s.start, list)) {
     return assign_in_copy(base, e, value, how);
+  }
+  if (s.rows_alike > 1) {
+    return fill_places_of_rows(list, s, value);
   }
   bool may_repeat = !selects_by_mask(e);
   if (e.after.empty() && scatter(list, s, value, may_repeat, how)) {

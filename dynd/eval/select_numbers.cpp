@@ -57,12 +57,11 @@ nd::array take_of_each_row(const char *name, const nd::array &list, intptr_t row
     const char *from = list->values().address;
     char *to = result->values().address;
     in_pieces(name, rows * count, [=, place = places.data()](intptr_t begin, intptr_t end) {
-      for (intptr_t at = begin, n; at < end; at += n) {
-        intptr_t row = at / count, i = at - row * count;
-        n = std::min(count - i, end - at);
-        const char *own = from + row * size * item;
-        for (intptr_t j = 0; j < n; j++) {
-          std::memcpy(to + (at + j) * item, own + place[i + j] * item, item);
+      intptr_t first = begin / count, i = begin - first * count; // few places: a division for each row would be seen
+      const char *row = from + first * size * item;
+      for (intptr_t at = begin; at < end; row += size * item, i = 0) {
+        for (intptr_t last = std::min(count, i + end - at); i < last; i++, at++) {
+          std::memcpy(to + at * item, row + place[i] * item, item);
         }
       }
     });

@@ -68,7 +68,7 @@ struct selected {
 /// The places of elements by an index that is lined up with the rows of the axis.
 selected places_in_rows(const char *name, const nd::array &a, const nd::array &index, int axis);
 /// What the arrays of the expression select from the base.
-selected find_selected(const nd::array &base, const index_expression &e);
+selected find_selected(const nd::array &base, const index_expression &e, bool alike = false);
 /// The same as a copy.
 nd::array take_selected(const nd::array &base, const index_expression &e);
 
