@@ -28,7 +28,7 @@ namespace {
 constexpr intptr_t piece_elements = 1 << 16;
 constexpr intptr_t lone_piece_elements = 1 << 22;     // one thread needs pieces only to ask whether to stop: some ms
 constexpr intptr_t numbered_piece_elements = 1 << 24; // walks in another order than memory's read longer runs: some ms
-constexpr intptr_t longest_piece_elements = 1 << 28;  // a tenth of a second
+constexpr intptr_t longest_piece_elements = 1 << 28;  // a tenth of a second of a plain reduction; steps ask themselves
 
 // All the elements of the space. Rows that do not follow each other are counted where an operand has them.
 intptr_t elements_of_task(const task &t) {
