@@ -493,6 +493,12 @@ bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, cons
   return isa().convert_checked(mode, dst->scalar(), src->scalar())(to, from, nullptr, nullptr, count, nullptr) == 0;
 }
 
+bool try_direct_number(char *to, scalar_id type, const array_block &value, error_mode mode, const settings &how) {
+  return value.ndim == 0 && value.has_scalars() && value.is_ready() && may_be_direct(how) &&
+         isa().convert_checked(mode, type, value.scalar())(to, value.values().address, nullptr, nullptr, 1, nullptr) ==
+             0;
+}
+
 ref<array_block> try_direct_copy(array_block *src, access_mode access, ndt::type dtype, error_mode mode,
                                  const settings &how) {
   bool few = src->ndim == 1 && size_t(src->count) * 8 <= lazy_from && src->has_scalars(); // they may have gaps

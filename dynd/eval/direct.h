@@ -44,6 +44,8 @@ bool try_direct(const external_function &function, const call_operands &operands
 bool try_direct(const core_function &function, const call_operands &operands, const settings &how,
                 ref<array_block> *results, direct_failure &failure);
 bool try_direct_assign(array_block *dst, array_block *src, error_mode mode, const settings &how);
+/// One number to where an element of that type is.
+bool try_direct_number(char *to, scalar_id type, const array_block &value, error_mode mode, const settings &how);
 /// A copy with elements of another type; nothing where it is not of this kind.
 ref<array_block> try_direct_copy(array_block *src, access_mode access, ndt::type dtype, error_mode mode,
                                  const settings &how);

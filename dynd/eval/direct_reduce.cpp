@@ -1,9 +1,11 @@
-// The direct step of reductions: the rows of a small array are in memory as the compiled loops take them, and no kernel
-// is made. All elements of a dense array are one row; a ragged array has its own.
+// The direct step of reductions: the rows of a small array are in memory as the compiled loops take them, or are
+// brought together, and no kernel is made. All elements of a dense array are one row, or there is one along an axis; a
+// ragged array has its own.
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
+#include <cstring>
 
+#include "dynd/array/layout.h"
 #include "dynd/array/rows.h"
 #include "dynd/eval/aggregate.h"
 #include "dynd/eval/direct.h"
@@ -20,10 +22,10 @@ public:
     const array_block &x = without_gaps(call);
     const reduction_keywords &keywords = call.keywords;
     if (!may_be_direct(call.how) || call.skips() || call.element.swapped || keywords.initial || keywords.weights ||
-        keywords.empty_missing || !x.is_ready() || !find(x, call.axes)) {
+        keywords.empty_missing || !x.is_ready() || !(find(x, call.axes) || find_axis(x, call.axes))) {
       return;
     }
-    origin = x.values().address;
+    origin = origin ? origin : x.values().address;
     if (call.element.scalar != type) {
       intptr_t from = offsets[0] * intptr_t(x.item_size()), to = offsets[0] * scalar_size[size_t(type)];
       isa().convert(type, call.element.scalar)(scratch, origin + from, nullptr, nullptr,
@@ -40,7 +42,14 @@ public:
 
   ref<array_block> new_result(scalar_id type) const {
     alignas(16) const char zero[max_scalar_size] = {};
-    return everything ? new_scalar(type, zero) : new_dense(ndt::make_strided_dim(ndt::make_scalar(type)).get(), &count);
+    if (everything) {
+      return new_scalar(type, zero);
+    }
+    ndt::type all = ndt::make_scalar(type);
+    for (int d = 0; d < ndim_; d++) {
+      all = ndt::make_strided_dim(all);
+    }
+    return new_dense(all.get(), shape_);
   }
 
 private:
@@ -64,12 +73,59 @@ private:
     bool last = x.ndim == 2 && axes.count == 1 && axes.has[1] && x.type->kind == type_kind::strided_dim;
     offsets_run run = last ? contiguous_rows(x) : offsets_run();
     offsets = reinterpret_cast<const int64_t *>(run.address);
-    count = run.rows;
+    shape_[0] = count = run.rows;
     return run && std::max(run.rows, intptr_t(run.content())) <= max_direct_elements;
+  }
+
+  // One axis of a dense array: the rows along it follow each other, or are brought together.
+  bool find_axis(const array_block &x, const axis_set &axes) {
+    bool small = axes.count == 1 && (x.flags & flag_dense) && x.count >= 1 && x.count <= max_direct_elements;
+    for (const type_data *t = x.type; small && t->ndim; t = t->element) {
+      small = t->kind == type_kind::strided_dim;
+    }
+    if (!small) {
+      return false;
+    }
+    int axis = axes.first();
+    intptr_t length = x.size()[axis], inside = 1;
+    ndim_ = 0;
+    for (int d = 0; d < x.ndim; d++) {
+      inside *= d > axis ? x.size()[d] : 1;
+      if (d != axis) {
+        shape_[ndim_++] = x.size()[d];
+      }
+    }
+    count = x.count / length;
+    for (intptr_t r = 0; r <= count; r++) {
+      regular_[r] = r * length;
+    }
+    offsets = regular_;
+    if (inside > 1) {
+      turn(x.values().address, x.item_size(), length, inside);
+    }
+    return true;
+  }
+
+  // (outside, length, inside) becomes (outside, inside, length).
+  void turn(const char *from, size_t item, intptr_t length, intptr_t inside) {
+    with_word(item, [&](auto word) {
+      constexpr intptr_t size = sizeof(word);
+      for (intptr_t r = 0; r < count; r++) {
+        const char *at = from + (r / inside * length * inside + r % inside) * size;
+        for (intptr_t k = 0; k < length; k++) {
+          std::memcpy(turned_ + (r * length + k) * size, at + k * inside * size, size);
+        }
+      }
+    });
+    origin = turned_;
   }
 
   int64_t one_row_[2] = {};
   ref<array_block> packed_;
+  int ndim_ = 1; // of the result
+  intptr_t shape_[max_ndim];
+  int64_t regular_[max_direct_elements + 1];
+  alignas(64) char turned_[max_direct_elements * max_scalar_size];
 };
 
 // A sum, an extreme, a position. A row that has none is for the general way, which names it.

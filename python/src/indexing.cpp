@@ -9,6 +9,7 @@
 #include "dynd/array/cursor.h"
 #include "dynd/array/layout.h"
 #include "dynd/array/view.h"
+#include "dynd/eval/direct.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/select.h"
 
@@ -183,6 +184,27 @@ PyObject *element_at(const nd::array &a, intptr_t i) {
   return wrap(without_owner(nd::at(a, i), a));
 }
 
+// Where a[i] or a[i, j] is, of numbers that are there; null where it is something else, or out of bounds.
+char *place_of_number(const nd::array &a, PyObject *key) {
+  array_block *block = a.get();
+  bool many = PyTuple_CheckExact(key);
+  if (block->ndim == 0 || block->type->var_count || !block->has_scalars() || !block->is_ready() ||
+      (many ? PyTuple_GET_SIZE(key) : 1) != block->ndim) {
+    return nullptr;
+  }
+  char *place = block->values().address;
+  for (int d = 0; d < block->ndim; d++) {
+    PyObject *one = many ? PyTuple_GET_ITEM(key, d) : key;
+    int beyond = 0;
+    intptr_t i = PyLong_CheckExact(one) ? PyLong_AsLongAndOverflow(one, &beyond) : 0, size = block->size()[d];
+    if (!PyLong_CheckExact(one) || beyond || i < -size || i >= size) {
+      return nullptr;
+    }
+    place += (i < 0 ? i + size : i) * block->value_strides()[d];
+  }
+  return place;
+}
+
 // a[i:j:k] of a one-dimensional array; null if it is not that.
 PyObject *slice_of(const nd::array &a, PyObject *key) {
   array_block *block = a.get();
@@ -311,6 +333,9 @@ PyObject *get_item(PyObject *self, PyObject *key) {
       }
       PyErr_Clear();
     }
+    if (char *place = a->access == access_mode::immutable ? place_of_number(a, key) : nullptr) {
+      return wrap(nd::scalar_of(a->scalar(), place));
+    }
     return wrap(without_owner(index_array(a, key), a));
   });
 }
@@ -325,6 +350,13 @@ int set_item(PyObject *self, PyObject *key, PyObject *value) {
       throw error(error_kind::type, "assign: elements of an array cannot be deleted");
     }
     nd::array &a = unwrap(self);
+    bool is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+    if (char *place = is_number && a->access == access_mode::readwrite ? place_of_number(a, key) : nullptr) {
+      nd::array number = to_assigned(value, a);
+      if (try_direct_number(place, a->scalar(), *number.get(), error_mode::fractional, thread_settings())) {
+        return 0;
+      }
+    }
     parsed_key parsed(a, key);
     if (parsed.arrays || selects_in_missing_rows(parsed.base, parsed.selectors)) {
       assign_selected(parsed.base, parsed.selectors, to_assigned(value, parsed.base));
