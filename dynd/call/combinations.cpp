@@ -115,17 +115,15 @@ array multiplied(const char *name, std::span<const std::string> fields, std::spa
   if (!fields.empty() && fields.size() != arrays.size()) {
     fail(error_kind::value, std::string(name) + ": as many names as arrays");
   }
-  if (int own = dynd::checked_axis(name, axis, rows_ndim(arrays[0]->type)); is_in_missing_rows(arrays, own)) {
-    missing_rows there(name, arrays, own);
-    return there.restored(multiplied(name, fields, there.operands(), own, nested, positions));
+  int along = common_axis(name, arrays, axis);
+  if (is_in_missing_rows(arrays, along)) {
+    missing_rows there(name, arrays, along);
+    return there.restored(multiplied(name, fields, there.operands(), along, nested, positions));
   }
   std::vector<array> whole, lists;
   std::vector<row_offsets> rows;
-  int along = 0;
   for (const array &a : arrays) {
-    whole.push_back(one_size_outside(a));
-    along = checked_axis(name, whole.back(), axis);
-    whole.back() = compact(whole.back(), along);
+    whole.push_back(compact(one_size_outside(a), along));
     rows.push_back(rows_at(whole.back(), along));
     lists.push_back(list_of(whole.back(), along));
   }

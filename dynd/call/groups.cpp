@@ -74,12 +74,12 @@ groups::groups(std::span<const array> by, std::span<const std::string> names, bo
     fail(error_kind::value, "groupby: no keys are given");
   }
   std::vector<array> given(by.begin(), by.end()), columns, lists;
-  if (int own = dynd::checked_axis("groupby", axis, rows_ndim(by[0]->type)); is_in_missing_rows(given, own)) {
-    state_->missing = std::make_unique<const missing_rows>("groupby", given, own);
+  state_->axis = common_axis("groupby", given, axis);
+  if (is_in_missing_rows(given, state_->axis)) {
+    state_->missing = std::make_unique<const missing_rows>("groupby", given, state_->axis);
     given = state_->missing->operands();
   }
   for (const array &keys : given) {
-    state_->axis = checked_axis("groupby", keys, axis);
     columns.push_back(compact(keys, state_->axis));
     if (keys.ndim() != state_->axis + 1) {
       fail(error_kind::value, "groupby: keys of " + std::to_string(keys.ndim()) + " dimension(s) for axis " +

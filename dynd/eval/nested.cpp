@@ -77,6 +77,18 @@ int checked_axis(const char *name, const nd::array &a, int axis) {
   return along;
 }
 
+int common_axis(const char *name, std::span<const nd::array> arrays, int axis) {
+  int along = checked_axis(name, axis, rows_ndim(arrays[0]->type));
+  for (const nd::array &other : arrays.subspan(1)) {
+    if (int own = checked_axis(name, axis, rows_ndim(other->type)); own != along) {
+      fail(error_kind::value, std::string(name) + ": axis " + std::to_string(axis) + " is axis " +
+                                  std::to_string(along) + " of one array and axis " + std::to_string(own) +
+                                  " of another");
+    }
+  }
+  return along;
+}
+
 std::vector<int> checked_axes(const char *name, std::span<const int> axes, int ndim) {
   std::vector<int> found;
   for (int axis : axes) {

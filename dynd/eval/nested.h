@@ -137,6 +137,9 @@ inline bool is_mask(const type_data *type) {
 /// The axis, negative from the end, checked: an index error where there is none. Axes inside of rows that may be
 /// missing count, but are an error too: functions that take them look for them first.
 int checked_axis(const char *name, const nd::array &a, int axis);
+/// The axis of several arrays, counted with those inside of rows that may be missing: a value error where, from the
+/// end, it is another one of each.
+int common_axis(const char *name, std::span<const nd::array> arrays, int axis);
 /// Several axes, of which none is given twice: that is a value error.
 std::vector<int> checked_axes(const char *name, std::span<const int> axes, int ndim);
 

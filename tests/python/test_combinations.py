@@ -260,6 +260,22 @@ def test_too_many_pairs():
         nd.cartesian([[[1]], [[1], [2]]])
 
 
+@pytest.mark.parametrize("function", [nd.cartesian, nd.argcartesian])
+def test_the_axis_is_the_same_one_of_each_array(function):
+    """From the end it is another one of arrays with other dimensions: the rows of one are none of the others."""
+    flat, rows, missing = nd.array([1, 2, 3]), nd.array([[1], [2, 3], [4]]), nd.array([[1], None, [4]])
+    for arrays, axes in (([flat, rows], (0, 1)), ([rows, flat], (1, 0)), ([rows, rows, flat], (1, 0)), ([missing, flat], (1, 0)),
+                         ([flat, missing], (0, 1)), ([nd.array([[3], [5]]), nd.array([1 + 1j, 2])], (1, 0))):
+        message = f"{function.__name__}: axis -1 is axis {axes[0]} of one array and axis {axes[1]} of another"
+        for nested in (False, True):
+            with pytest.raises(ValueError, match=message):
+                function(arrays, axis=-1, nested=nested)
+    with pytest.raises(IndexError, match="axis 1 is out of bounds for 1 dimension"):
+        function([rows, flat], axis=1)
+    assert function([rows, rows], axis=-1).tolist() == function([rows, rows], axis=1).tolist()
+    assert nd.num(function([rows, missing], axis=-1)).tolist() == [1, None, 1]
+
+
 @pytest.mark.parametrize("replacement", [False, True])
 def test_members_at_once(replacement):
     """Fields of several sizes and more than one step takes; rows of every length that has a pattern, and longer ones."""
