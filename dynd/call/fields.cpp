@@ -206,6 +206,9 @@ array without_field(const array &a, std::span<const std::string> names) {
   for (const std::string &name : names) {
     left.erase(left.begin() + ptrdiff_t(place_of("without_field", left, name, a)));
   }
+  if (names.empty()) {
+    return a;
+  }
   if (left.empty()) {
     fail(error_kind::value, "without_field: no field would be left");
   }
@@ -226,7 +229,7 @@ ndt::type renamed(const type_data *type, std::span<const std::string> names) {
   for (int i = 0; i < type->nfields; i++) {
     types.push_back(ndt::type(type->fields[i].type));
   }
-  return ndt::make_struct(names, types);
+  return ndt::make_record(names, types);
 }
 
 } // namespace

@@ -232,6 +232,9 @@ ndt::type make_fixed_text(type_kind kind, const char *name, intptr_t size) {
 ndt::type make_fields(type_kind kind, std::span<const std::string> names, std::span<const ndt::type> fields,
                       bool open) {
   bool named = kind == type_kind::struct_;
+  if (named && names.size() != fields.size())
+    fail(error_kind::value,
+         "make_struct: " + std::to_string(names.size()) + " names for " + std::to_string(fields.size()) + " fields");
   if (fields.empty() && !open)
     fail(error_kind::type, std::string("datashape: a ") + (named ? "struct" : "tuple") + " has at least one field");
   std::string text = named ? "{" : "(";

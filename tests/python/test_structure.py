@@ -519,3 +519,11 @@ def test_with_field_of_records_that_may_be_missing():
     rows = nd.array([[{"x": 1}, None], [], [None]])
     assert nd.with_field(rows, "x", nd.array([5.5, 6.5, 7.5])[:, None]).tolist() == [[{"x": 5.5}, None], [], [None]]
     assert nd.with_field(rows, "y", nd.local_index(rows)).tolist() == [[{"x": 1, "y": 0}, None], [], [None]]
+
+
+@pytest.mark.parametrize("text", ["(int32, int32)", "?(int32, int32)", "2 * (int32, int32)"])
+def test_fields_without_names_have_none_that_change(text):
+    values = [[(1, 2)] * 2] if text[0] == "2" else [(1, 2)]
+    a = nd.array(values, type=f"strided * {text}")
+    for same in (nd.rename(a, {}), nd.without_field(a, [])):
+        assert same.type == a.type and same.tolist() == values

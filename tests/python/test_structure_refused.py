@@ -85,6 +85,7 @@ REFUSED = [
     (TypeError, "searchsorted: string in strided * bytes", lambda r: nd.searchsorted([b"a", b"c"], "b")),
     (TypeError, "searchsorted: bytes in strided * string", lambda r: nd.searchsorted(["a", "c"], [b"b"])),
     (TypeError, "rename: the elements have no fields", lambda r: nd.rename(r, {"a": "b"})),
+    (IndexError, "rename: no field a in strided * (int32, int32)", lambda r: nd.rename(nd.zip([[1], [2]]), {"a": "b"})),
     (TypeError, "without_field: the elements have no fields", lambda r: nd.without_field(r, "a")),
     (TypeError, "take_along_axis: a ragged axis inside of axis 0", lambda r: nd.take_along_axis(r, [[0, 0]], axis=0)),
     (MemoryError, "repeat: the result is too large", lambda r: nd.repeat([1], 2**62)),

@@ -158,6 +158,10 @@ TEST(datashape, names_of_fields) {
     EXPECT_TRUE(ndt::type(made.str()) == made) << made.str();
     EXPECT_EQ(made.str().find('\n'), std::string_view::npos);
   }
+  const ndt::type fields[] = {ndt::make_scalar(scalar_id::int8), ndt::make_scalar(scalar_id::bool_)};
+  const std::string one[] = {"a"};
+  EXPECT_THROW(ndt::make_struct(one, fields), error);
+  EXPECT_THROW(ndt::make_struct({}, fields), error);
   EXPECT_STREQ(ndt::type(R"({"a\nb\"\\": int8})")->fields[0].name, "a\nb\"\\");
   EXPECT_STREQ(ndt::type(R"({"\u0041\u00e9\u6f22": int8})")->fields[0].name, "A\xc3\xa9\xe6\xbc\xa2");
   EXPECT_EQ(printed("{\"\x01\": int8}"), R"({"\u0001": int8})");
