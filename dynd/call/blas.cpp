@@ -231,7 +231,11 @@ template <class T> struct blas_product {
     return false;
   }
   static bool copy(const matrix &m, blas_matrix &found, dynd_frame *frame, room &copies) {
-    T *memory = static_cast<T *>(copies.get(frame, size_t(m.rows) * size_t(m.columns) * sizeof(T)));
+    size_t bytes; // sizes of an operand that repeats have no memory behind them
+    if (__builtin_mul_overflow(m.rows, m.columns, &bytes) || __builtin_mul_overflow(bytes, sizeof(T), &bytes)) {
+      return false;
+    }
+    T *memory = static_cast<T *>(copies.get(frame, bytes));
     for (intptr_t i = 0; memory && i < m.rows; i++) {
       for (intptr_t j = 0; j < m.columns; j++) {
         memory[i * m.columns + j] = *reinterpret_cast<const T *>(m.data + i * m.row_stride + j * m.column_stride);

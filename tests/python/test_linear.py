@@ -254,3 +254,13 @@ def test_einsum_rounds_a_sum_of_halves_once():
     """As matmul does; and not each product before."""
     x, y = np.array([[1 + 2**-10, -1, -(2**-9)], [1 + 2**-10, 1, 1]], "float16")  # the first product is 1 + 2**-9 + 2**-20
     assert nd.einsum("i,i->", x, y).tolist() == nd.matmul(x, y).tolist() == 2**-20
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_operands_whose_bytes_overflow(dtype):
+    """They hold one value in memory: a copy, which BLAS needs, would have more bytes than 64 bits count."""
+    k = 2**64 // np.dtype(dtype).itemsize // 3 + 1
+    few, row, column = nd.ones((3, 1), dtype=dtype), nd.full((1, k), 1.0, dtype=dtype), nd.full((k, 1), 1.0, dtype=dtype)
+    for a, b in ((nd.broadcast_arrays(few, row)[0], column), (row, nd.broadcast_arrays(column, nd.ones((1, 3), dtype=dtype))[0])):
+        with pytest.raises(MemoryError):
+            nd.matmul(a, b)
