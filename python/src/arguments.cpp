@@ -48,6 +48,12 @@ void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list) 
   m.attr(list) = names;
 }
 
+std::string integer_text(nb::handle object) {
+  nb::object number = steal(PyNumber_Index(object.ptr()));
+  auto bits = nb::cast<size_t>(number.attr("bit_length")());
+  return bits <= 128 ? nb::str(number).c_str() : "(" + std::to_string(bits) + " bits)";
+}
+
 intptr_t to_integer(const char *function, const char *what, nb::handle object) {
   if (!PyIndex_Check(object.ptr())) {
     throw error(error_kind::type,
@@ -58,7 +64,7 @@ intptr_t to_integer(const char *function, const char *what, nb::handle object) {
   int64_t value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   if (overflow) {
     throw error(error_kind::overflow,
-                std::string(function) + ": " + what + " " + nb::str(number).c_str() + " does not fit int64");
+                std::string(function) + ": " + what + " " + integer_text(number) + " does not fit int64");
   }
   if (value == -1 && PyErr_Occurred()) {
     throw nb::python_error();
@@ -107,7 +113,7 @@ std::vector<nb::object> one_or_several(const char *function, const char *what, n
 int axis_number(const char *function, nb::handle axis, const char *expected) {
   intptr_t number = clipped_integer(function, "axis", axis, expected);
   if (number > max_ndim || number < -max_ndim) {
-    throw error(error_kind::index, std::string(function) + ": axis " + nb::str(axis).c_str() + " is out of bounds");
+    throw error(error_kind::index, std::string(function) + ": axis " + integer_text(axis) + " is out of bounds");
   }
   return int(number);
 }

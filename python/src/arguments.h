@@ -25,6 +25,8 @@ template <auto function> PyCFunction as_method() {
 /// Adds the functions, up to an empty entry, to the module, and their names as a list of that name.
 void add_method_table(nb::module_ &m, PyMethodDef *functions, const char *list);
 
+/// An integer for a message; of one that is too long to be shown only how many bits it has.
+std::string integer_text(nb::handle object);
 /// An integer of 64 bits that is called `what`; one that has more is an overflow error.
 intptr_t to_integer(const char *function, const char *what, nb::handle object);
 /// The same where an integer beyond 64 bits is the nearest one that has them; `expected` says what it can be, for what

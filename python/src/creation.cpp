@@ -33,8 +33,7 @@ struct made_of {
 intptr_t to_size(const char *name, PyObject *object) {
   intptr_t size = clipped_integer(name, "a size", object);
   if (size < 0) {
-    throw error(error_kind::value,
-                std::string(name) + ": a size must not be negative, got " + nb::str(nb::handle(object)).c_str());
+    throw error(error_kind::value, std::string(name) + ": a size must not be negative, got " + integer_text(object));
   }
   return size;
 }

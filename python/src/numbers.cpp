@@ -12,8 +12,8 @@ namespace binding {
 namespace {
 
 [[noreturn]] void too_large(PyObject *number, const place &where) {
-  throw error(error_kind::overflow, "array: the integer " + std::string(nb::str(nb::handle(number)).c_str()) +
-                                        " does not fit in 64 bits" + where.text());
+  throw error(error_kind::overflow,
+              "array: the integer " + integer_text(number) + " does not fit in 64 bits" + where.text());
 }
 
 value_kind kind_of_scalar(scalar_id s) {

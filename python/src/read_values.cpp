@@ -222,7 +222,7 @@ private:
   }
 
   [[noreturn]] void refuse_key(const type_data *t, PyObject *dict, const std::vector<nb::object> &keys) {
-    nb::object own = nb::steal(PyDict_Keys(dict));
+    nb::object own = steal(PyDict_Keys(dict));
     for (nb::handle key : own) {
       if (std::none_of(keys.begin(), keys.end(), [&](const nb::object &k) { return k.equal(key); })) {
         throw error(error_kind::value,

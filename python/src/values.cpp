@@ -33,7 +33,7 @@ nb::object as_list(PyObject *object) {
     return nb::borrow(object);
   }
   if (PyRange_Check(object)) {
-    return nb::steal(PySequence_List(object));
+    return steal(PySequence_List(object));
   }
   bool ours = is_array(object);
   if (!ours && !has_buffer(object)) {

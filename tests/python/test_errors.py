@@ -239,6 +239,30 @@ def test_values_that_do_not_fit(value, text):
         nd.array([[0], [], [0, value]], type=f"strided * var * {text}")
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_of_more_digits_than_python_shows(sign):
+    large = sign * 10**5000
+    for call, text in ((lambda: nd.array(large), r"array: the integer \(16610 bits\) does not fit in 64 bits"),
+                       (lambda: nd.array([[1], [large]], type="strided * var * int32"), r"16610 bits\) does not fit in 64 bits at index \(1, 0\)"),
+                       (lambda: nd.array([1, 2]) + large, r"16610 bits"),
+                       (lambda: nd.arange(large), r"arange: stop \(16610 bits\) does not fit int64"),
+                       (lambda: nd.roll([1], large), r"roll: shift \(16610 bits\) does not fit int64")):
+        with pytest.raises(OverflowError, match=text):
+            call()
+    with pytest.raises(IndexError, match=r"flatten: axis \(16610 bits\) is out of bounds"):
+        nd.flatten([1], axis=large)
+    with pytest.raises((ValueError, MemoryError), match=r"too large" if sign > 0 else r"must not be negative, got \(16610 bits\)"):
+        nd.zeros(large)
+    with pytest.raises(OverflowError, match=f"the integer {sign * (2**128 - 1)} does not fit"):
+        nd.array(sign * (2**128 - 1))
+
+
+def test_a_range_that_memory_does_not_hold():
+    for values in (range(10**15), [range(10**15)], [[1], range(10**15)]):
+        with pytest.raises(MemoryError):
+            nd.array(values)
+
+
 def test_integers_beyond_every_type():
     with pytest.raises(OverflowError):
         nd.array([2**70])
