@@ -174,7 +174,10 @@ template <op_id op> PyObject *inplace_slot(PyObject *self, PyObject *other) {
 }
 
 PyObject *inplace_power_slot(PyObject *self, PyObject *exponent, PyObject *) {
-  if (PyLong_CheckExact(exponent) && PyLong_AsDouble(exponent) == 2 && is_array(self)) {
+  element_kind kind;
+  bool has_powers = is_array(self) && find_element_kind(unwrap(self)->type->dtype, kind) &&
+                    kind.scalar != scalar_id::bool_; // of those try_power knows
+  if (has_powers && PyLong_CheckExact(exponent) && PyLong_AsDouble(exponent) == 2) {
     return inplace_slot<op_id::multiply>(self, self);
   }
   PyErr_Clear(); // an integer past the range of double

@@ -142,3 +142,22 @@ def test_rows_that_share_a_few_places_with_their_neighbours(shared, view):
     ours = nd.asarray(view(windows))
     ours += 1.0
     assert np.array_equal(memory, np.arange(9000.0) + (np.arange(9000) < count))
+
+
+@pytest.mark.parametrize("values", [[True, False], [[True], [], [False, True]], [True, None]])
+@pytest.mark.parametrize("exponent", [2, 3, 2.0])
+def test_powers_of_bools_are_integers(values, exponent):
+    """They are no numbers that are multiplied, in place as elsewhere."""
+    expected = (nd.array(values) ** exponent).tolist()
+    immutable, written = nd.array(values), nd.array(values, access="rw")
+    alias = written
+    immutable **= exponent
+    written **= exponent
+    assert immutable.tolist() == expected == written.tolist() and written is alias and written.type == nd.array(values).type
+
+
+@pytest.mark.parametrize("access", ["immutable", "rw"])
+def test_the_square_of_what_has_no_powers(access):
+    texts = nd.array(["a", "b"], access=access)
+    with pytest.raises(TypeError, match="^pow: there is no such operation for elements of type string"):
+        texts **= 2
