@@ -85,6 +85,15 @@ array assigned(const array &made, const array &value, access_mode access) {
   return access == access_mode::readwrite ? made : array(copy_values(made.get(), access));
 }
 
+// One value as an element, so that it is checked where there are no elements too; what has dimensions as it is.
+array as_element(ndt::type dtype, const array &value) {
+  if (value.ndim() > 0) {
+    return value;
+  }
+  return dtype->kind == type_kind::scalar ? array(copy_values(value.get(), access_mode::immutable, dtype))
+                                          : assigned(empty(dtype, nullptr), value, access_mode::immutable);
+}
+
 } // namespace
 
 array with_access(const array &made, access_mode access) {
@@ -120,13 +129,13 @@ std::vector<intptr_t> sizes_with_element(const char *name, std::span<const intpt
 array full(ndt::type type, const intptr_t *size, const array &value, access_mode access) {
   intptr_t sizes[max_type_streams];
   find_sizes("full", type, size, sizes);
+  array one = as_element(ndt::type(type->dtype), value);
   if (type->var_count > 0 && value.ndim() == 0) { // rows without elements
     return empty(type, size, access);
   }
   if (type->scalar == not_scalar || type->var_count > 0 || value.ndim() > 0) {
-    return assigned(empty(type, size), value, access);
+    return assigned(empty(type, size), one, access);
   }
-  array one(copy_values(value.get(), access_mode::immutable, ndt::type(type->dtype)));
   size_t item = scalar_size[size_t(type->scalar)];
   bool shares =
       access == access_mode::immutable && size_t(checked_count(sizes, type->ndim, item)) * item >= shared_from;
@@ -170,18 +179,18 @@ array full_like(const array &like, ndt::type dtype, const array &value, access_m
     std::vector<intptr_t> sizes = sizes_with_element("full_like", {like->size(), size_t(like.ndim())}, dtype);
     return full(ndt::with_dtype(like.type(), dtype), sizes.data(), value, access);
   }
+  array one = as_element(ndt::type(dtype->dtype), value);
   if (dtype->var_count > 0 && value.ndim() == 0) { // rows without elements
     return empty_like(like, dtype, access);
   }
   if (int last = like.ndim() - 1;
       dtype->kind == type_kind::scalar && value.ndim() == 0 && like->is_ready() && is_compact(like, last)) {
     intptr_t count = list_of(like, last).size(0);
-    array one(copy_values(value.get(), access_mode::immutable, dtype));
     array list = dense(ndt::make_strided_dim(dtype).get(), &count, one, access_mode::immutable);
     array made = assemble(like, last + 1, {}, list);
     return with_access(made, access);
   }
-  return assigned(empty_like(like, dtype), value, access);
+  return assigned(empty_like(like, dtype), one, access);
 }
 
 // ---- ranges -------------------------------------------------------------------------------------------------------

@@ -337,6 +337,19 @@ def test_like_ragged_rows_whatever_their_layout(scalar):
     assert nd.full_like(nd.array(rows), one).tolist()[0] == [one, one] and written.tolist()[1:] == [[], [one] * 3, [one]]
 
 
+@pytest.mark.parametrize("value, kind", [(300, OverflowError), (2.5, ValueError), ("x", (TypeError, ValueError))])
+@pytest.mark.parametrize("dtype", ["int8", "?int8", "byteswap[int16]", "2 * int8", "var * int8"])
+def test_a_value_that_does_not_fit_is_refused_without_elements_too(dtype, value, kind):
+    if value == 300 and dtype == "byteswap[int16]":
+        value = 10**6
+    empty = [nd.zeros(0, "int64"), nd.array([[], []], type="2 * var * int64"), nd.array([[]], type="var * 0 * int64"),
+             nd.array([[True]], type="var * 1 * bool")[..., 1:], nd.array([], type="strided * ?var * int8")]
+    calls = [lambda: nd.full(0, value, dtype), lambda: nd.full((2, 0), value, dtype), *(lambda like=like: nd.full_like(like, value, dtype) for like in empty)]
+    for call in calls:
+        with pytest.raises(kind):
+            call()
+
+
 def test_structs_of_zeros_and_ones():
     element = "{x: int32, y: ?float64, z: {c: complex64, b: bool}, m: 2 * int8, s: string, r: var * int8}"
     for made, one in ((nd.zeros(2, element), 0), (nd.ones(2, element), 1), (nd.full(2, 1, element), 1), (nd.zeros_like(nd.ones(2, element)), 0)):
