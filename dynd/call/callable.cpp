@@ -414,21 +414,12 @@ overload make_overload(const kernel &k) {
   return {own, read_signature(*own)};
 }
 
-void add_overloads(callable_state &state, std::span<std::unique_ptr<overload>> added) {
-  std::lock_guard lock(state.mutex);
-  size_t before = state.overloads.size();
+void make_room(callable_state &state, size_t count) {
   state.retired.reserve(state.retired.size() + state.resolved.size());
-  state.overloads.reserve(before + added.size());
-  try {
-    for (std::unique_ptr<overload> &own : added) {
-      check_overload(state, *own);
-      state.overloads.push_back(std::move(own));
-    }
-  } catch (...) { // back to the caller, who has no lock where the kernels are released
-    std::move(state.overloads.begin() + ptrdiff_t(before), state.overloads.end(), added.begin());
-    state.overloads.resize(before);
-    throw;
-  }
+  state.overloads.reserve(state.overloads.size() + count);
+}
+
+void note_added(callable_state &state) {
   retire_resolutions(state); // another overload may fit better now
   if (state.op) {
     __atomic_store_n(&added_to[size_t(*state.op)], &state, __ATOMIC_RELEASE);
@@ -445,7 +436,20 @@ void callable::add(std::span<const kernel> kernels) const {
     check_kernel(*k);
     made.push_back(std::make_unique<overload>(make_overload(k)));
   }
-  add_overloads(state, made);
+  std::lock_guard lock(state.mutex);
+  size_t before = state.overloads.size();
+  make_room(state, made.size());
+  try {
+    for (std::unique_ptr<overload> &own : made) {
+      check_overload(state, *own);
+      state.overloads.push_back(std::move(own));
+    }
+  } catch (...) { // none is added; the kernels are released without the lock
+    std::move(state.overloads.begin() + ptrdiff_t(before), state.overloads.end(), made.begin());
+    state.overloads.resize(before);
+    throw;
+  }
+  note_added(state);
 }
 
 std::vector<array> callable::call_all(std::span<const array> operands, std::span<const keyword> keywords) const {

@@ -66,16 +66,24 @@ std::optional<op_id> find_operation(std::string_view name) {
   return std::nullopt;
 }
 
-// Under the lock; empty where there is none.
-callable find(const registry &all, std::string_view name) {
-  if (std::optional<op_id> op = find_operation(name)) {
-    return callable_of(*op);
-  }
-  auto found = std::find_if(all.callables.begin(), all.callables.end(), [&](auto &c) { return c.name() == name; });
-  return found == all.callables.end() ? callable() : *found;
+// Empty where there is none.
+callable find(const std::vector<callable> &callables, std::string_view name) {
+  auto found = std::find_if(callables.begin(), callables.end(), [&](auto &c) { return c.name() == name; });
+  return found == callables.end() ? callable() : *found;
 }
 
-// Under the lock: whether the kernel can be an overload of the callable of its name.
+// Under the lock; empty where there is none.
+callable find(const registry &all, std::string_view name) {
+  std::optional<op_id> op = find_operation(name);
+  return op ? callable_of(*op) : find(all.callables, name);
+}
+
+// What is registered, and what it is added to, do not change meanwhile.
+struct registering {
+  std::scoped_lock<std::mutex, std::mutex> both{the_registry().mutex, callable_state::mutex};
+};
+
+// Under both locks: whether the kernel can be an overload of the callable of its name.
 void check_offer(const registry &all, const overload &offered) {
   std::string name = offered.function->name;
   if (!is_kernel_name(name)) {
@@ -87,23 +95,33 @@ void check_offer(const registry &all, const overload &offered) {
     fail(error_kind::value, name + ": the name is taken, by a function of the library or a word of the language");
   }
   if (known) {
-    std::lock_guard lock(known.state()->mutex);
     check_overload(*known.state(), offered);
   }
 }
 
-// Under the lock. The kernel is neither retained nor released: what a plug-in does there may wait for the interpreter.
-void add_offer(registry &all, std::unique_ptr<overload> offered, const std::string &path) {
-  const deferred_ckernel &k = *offered->function;
-  callable known = find(all, k.name);
-  if (!known) {
-    known = callable(std::string(k.name), k.doc ? k.doc : "");
-    known.state()->library = path;
-    add_overloads(*known.state(), {&offered, 1});
-    all.callables.push_back(known);
-  } else {
-    add_overloads(*known.state(), {&offered, 1});
+// Under both locks, of kernels that were checked: all of them, or where there is no memory none. They are neither
+// retained nor released: what a plug-in does there may wait for the interpreter.
+void add_offers(registry &all, std::span<std::unique_ptr<overload>> offered, const std::string &path) {
+  std::vector<callable> made;
+  std::vector<callable_state *> to;
+  for (const std::unique_ptr<overload> &o : offered) {
+    const deferred_ckernel &k = *o->function;
+    callable known = find(all, k.name);
+    known = known ? known : find(made, k.name);
+    if (!known) {
+      known = callable(std::string(k.name), k.doc ? k.doc : "");
+      known.state()->library = path;
+      made.push_back(known);
+    }
+    to.push_back(known.state());
+    make_room(*to.back(), size_t(std::count(to.begin(), to.end(), to.back())));
   }
+  all.callables.reserve(all.callables.size() + made.size());
+  for (size_t i = 0; i < offered.size(); i++) { // from here on nothing fails
+    to[i]->overloads.push_back(std::move(offered[i]));
+    note_added(*to[i]);
+  }
+  std::move(made.begin(), made.end(), std::back_inserter(all.callables));
 }
 
 // ---- loading --------------------------------------------------------------------------------------------------------
@@ -152,7 +170,7 @@ int host_register_kernel(const dynd_host *, const deferred_ckernel *offered) noe
     check_kernel(*offered); // before anything of it is called
     auto made = std::make_unique<overload>(make_overload(kernel(*offered)));
     check_beside(*made, now->kernels);
-    std::lock_guard lock(the_registry().mutex);
+    registering lock;
     check_offer(the_registry(), *made);
     now->kernels.push_back(std::move(made));
     return dynd_ok;
@@ -238,7 +256,7 @@ std::vector<std::string> load(const std::string &path) {
   }
   loading now{path, {}, error_kind::value, ""};
   run_init(handle, now);
-  std::unique_lock lock(all.mutex);
+  auto lock = std::make_optional<registering>();
   std::vector<std::string> names;
   try {
     for (const std::unique_ptr<overload> &o : now.kernels) {
@@ -252,15 +270,15 @@ std::vector<std::string> load(const std::string &path) {
     now.note(e.kind(), e.what());
   }
   if (!now.error.empty()) {
-    lock.unlock();
+    lock.reset();
     now.kernels.clear(); // before the library goes
     fail(now.kind, "load: " + path + ": " + now.error);
   }
-  all.libraries.push_back({handle.get(), path, names});
+  library own{handle.get(), path, names};
+  all.libraries.reserve(all.libraries.size() + 1);
+  add_offers(all, now.kernels, path);
+  all.libraries.push_back(std::move(own));
   handle.release(); // from here on something of it may be in use
-  for (std::unique_ptr<overload> &o : now.kernels) {
-    add_offer(all, std::move(o), path);
-  }
   return names;
 }
 
@@ -290,9 +308,9 @@ void forget(const std::string &path) {
 void register_kernel(const kernel &k) {
   check_kernel(*k);
   auto made = std::make_unique<overload>(make_overload(k));
-  std::lock_guard lock(the_registry().mutex);
+  registering lock;
   check_offer(the_registry(), *made);
-  add_offer(the_registry(), std::move(made), "");
+  add_offers(the_registry(), {&made, 1}, "");
 }
 
 callable find_callable(std::string_view name) {

@@ -68,9 +68,11 @@ const overload *ambiguous_with(std::span<const overload *const> known, const ove
 /// Whether an overload may be added; the caller holds the mutex. Otherwise a type error.
 void check_overload(const callable_state &state, const overload &added);
 
-/// Adds overloads that are made already, so that nothing of their authors' is called under a lock. Where one of them is
-/// refused, none is added.
-void add_overloads(callable_state &state, std::span<std::unique_ptr<overload>> added);
+/// Overloads are made before they are added, so that nothing of their authors' is called under a lock. First room is
+/// made for so many more, then nothing fails: they are put behind the others, and that is noted. The caller holds the
+/// mutex.
+void make_room(callable_state &state, size_t count);
+void note_added(callable_state &state);
 /// What was resolved may be so no more; the caller holds the mutex, and has made room.
 void retire_resolutions(callable_state &state);
 /// The overloads that a plug-in brought are no longer found.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "allocations.h"
 #include "dynd/call/functions.h"
 #include "dynd/call/registry.h"
 #include "dynd/call/wrap.h"
@@ -365,6 +366,29 @@ TEST(Registry, LoadsAPlugin) {
   EXPECT_EQ(nd::load(path), std::vector<std::string>{"triple"}) << "a second time changes nothing";
   EXPECT_EQ(text(nd::find_callable("triple")(parse("2 * var * int32", "[[1, 2], [3]]"))), "[[3, 6], [9]]");
   EXPECT_NE(failure([] { nd::load("no_such_plugin.so"); }).find("no_such_plugin.so"), std::string::npos);
+}
+
+TEST(Registry, AllOfAPluginOrNothing) {
+  std::string path = DYND_BUILD_DIR "/examples/plugin_macros.so";
+  std::vector<std::string> names = nd::load(path);
+  ASSERT_GT(names.size(), 1u);
+  int refused = 0;
+  for (bool loaded = false; !loaded; refused += !loaded) {
+    nd::forget(path);
+    {
+      testing::failing_allocation fails(refused);
+      try {
+        loaded = nd::load(path) == names;
+      } catch (const std::exception &) { // no memory
+        EXPECT_TRUE(fails.happened());
+      }
+    }
+    for (const std::string &name : names) {
+      EXPECT_EQ(bool(nd::find_callable(name)), loaded) << name << ", allocation " << refused;
+    }
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_GT(refused, 10);
 }
 
 } // namespace
