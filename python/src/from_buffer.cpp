@@ -1,6 +1,7 @@
 // Views of memory that Python objects lend: the buffer protocol, and NumPy's arrays as they are.
 #include "values.h"
 
+#include <bit>
 #include <cstring>
 
 #include "dynd/plan/overlap.h"
@@ -18,6 +19,7 @@ bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
     return false;
   }
   bool is_signed = std::strchr("bhilqn", *format), is_unsigned = std::strchr("BHILQN", *format);
+  auto size = size_t(view.itemsize);
   if (*format == '?') {
     scalar = scalar_id::bool_;
   } else if (*format == 'e') {
@@ -25,13 +27,13 @@ bool scalar_of_format(const Py_buffer &view, scalar_id &scalar) {
   } else if (*format == 'f' || *format == 'd') {
     scalar = *format == 'f' ? scalar_id::float32 : scalar_id::float64;
     scalar = complex ? complex_type(scalar) : scalar;
-  } else if (is_signed || is_unsigned) {
+  } else if ((is_signed || is_unsigned) && size <= 8 && std::has_single_bit(size)) {
     scalar_id first = is_signed ? scalar_id::int8 : scalar_id::uint8;
-    scalar = scalar_id(size_t(first) + size_t(__builtin_ctzl(size_t(view.itemsize))));
+    scalar = scalar_id(size_t(first) + size_t(__builtin_ctzl(size)));
   } else {
     return false;
   }
-  return size_t(view.itemsize) == scalar_size[size_t(scalar)];
+  return size == scalar_size[size_t(scalar)];
 }
 
 namespace {
@@ -143,6 +145,15 @@ lent_numbers numbers_of_numpy(PyObject *object) {
   return {};
 }
 
+void forget_refusal() {
+  for (PyObject *refusal : {PyExc_BufferError, PyExc_TypeError, PyExc_ValueError}) {
+    if (PyErr_ExceptionMatches(refusal)) {
+      return PyErr_Clear();
+    }
+  }
+  throw nb::python_error();
+}
+
 nd::array plain_view(PyObject *object) {
   if (lent_numbers numbers = numbers_of_numpy(object); numbers.ndim >= 0) {
     Py_INCREF(object);
@@ -152,7 +163,7 @@ nd::array plain_view(PyObject *object) {
   auto *view = new Py_buffer;
   if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     delete view;
-    PyErr_Clear();
+    forget_refusal();
     return nd::array();
   }
   auto *address = static_cast<char *>(view->buf);

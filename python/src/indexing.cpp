@@ -102,8 +102,11 @@ bool is_index_array(PyObject *object) {
     return true;
   }
   Py_buffer view;
-  if (!has_buffer(object) || PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0) {
-    PyErr_Clear();
+  if (!has_buffer(object)) {
+    return false;
+  }
+  if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) != 0) {
+    forget_refusal();
     return false;
   }
   int ndim = view.ndim;

@@ -37,7 +37,7 @@ numpy_type learn_numpy_type(PyObject *object) {
   numpy_type learned{type, 0, scalar_id::bool_};
   Py_buffer view;
   if (PyObject_GetBuffer(object, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
-    PyErr_Clear();
+    forget_refusal();
     return learned;
   }
   intptr_t offset = static_cast<char *>(view.buf) - reinterpret_cast<char *>(object);

@@ -75,6 +75,10 @@ inline bool has_buffer(PyObject *object) {
   return PyObject_CheckBuffer(object) && !is_list(object) && !PyBytes_Check(object) && !PyUnicode_Check(object);
 }
 
+/// Drops the exception of an object that does not lend its memory (NumPy's is a ValueError, for types without a
+/// format); others go on.
+void forget_refusal();
+
 /// What counts as a list inside a list: an array, a buffer with dimensions, a range. A new list, the list itself, or
 /// nothing.
 nb::object as_list(PyObject *object);

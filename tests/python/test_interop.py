@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import oracle
+import plugin_support
 from dynd import nd, ndt
 from support import numpy_layout
 
@@ -459,3 +460,43 @@ def test_a_list_of_arrays_of_unequal_lengths_is_ragged():
         nd.array([np.ones(2), np.ones((2, 2))])
     with pytest.raises(OverflowError, match=r"at index \(1, 2\)"):
         nd.array([[1, 2, 3], np.arange(254, 257)], type="uint8")
+
+
+LENDER = """
+#include <stddef.h>
+typedef struct { void *buf, *obj; ptrdiff_t len, itemsize; int readonly, ndim; char *format; } view;
+extern void PyErr_SetNone(void *kind), *PyExc_KeyboardInterrupt, *PyExc_MemoryError, *PyExc_BufferError;
+extern int PyBuffer_FillInfo(void *v, void *object, void *memory, ptrdiff_t size, int readonly, int flags);
+static int fails(view *v, void *kind) { v->obj = NULL; PyErr_SetNone(kind); return -1; }
+int stopped(void *o, view *v, int flags) { return fails(v, PyExc_KeyboardInterrupt); }
+int exhausted(void *o, view *v, int flags) { return fails(v, PyExc_MemoryError); }
+int refuses(void *o, view *v, int flags) { return fails(v, PyExc_BufferError); }
+int odd(void *o, view *v, int flags) {
+  static char memory[64];
+  int failed = PyBuffer_FillInfo(v, o, memory, 64, 1, 0);
+  v->format = "b";
+  v->itemsize = 0;
+  return failed;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def lender(tmp_path_factory):
+    """A class whose objects lend their memory by a function of C: before Python 3.12 no other class can."""
+    library = ctypes.CDLL(str(plugin_support.build(tmp_path_factory.mktemp("lender"), "lender", LENDER, common="")))
+
+    def make(function):
+        made = type("Lender", (), {"__len__": lambda self: 1})
+        as_buffer = ctypes.c_void_p.from_address(id(made) + 160)  # tp_as_buffer, of a class that has room for one
+        ctypes.c_void_p.from_address(as_buffer.value).value = ctypes.cast(library[function], ctypes.c_void_p).value
+        return made()
+
+    return make
+
+
+@pytest.mark.parametrize("call", [nd.asarray, nd.array, lambda x: nd.array([1, 2]) + x, lambda x: nd.array([1, 2])[x], lambda x: nd.array([[1], x])])
+def test_what_an_object_that_lends_its_memory_raises_is_raised(lender, call):
+    for function, kind in (("stopped", KeyboardInterrupt), ("exhausted", MemoryError), ("refuses", (TypeError, IndexError)), ("odd", (TypeError, IndexError))):
+        with pytest.raises(kind):
+            call(lender(function))
