@@ -93,19 +93,20 @@ array finite_parts(const array &a, scalar_id type, double nan, std::optional<dou
 
 } // namespace
 
-array round(const array &a, int decimals) {
+array round(const array &a, intptr_t decimals) {
   if (has_missing_rows(a->type)) {
     missing_rows rows("round", a);
     return rows.restored(round(rows.operand(), decimals));
   }
   scalar_id type = type_in("round", type_set::numbers, a);
+  int places = int(std::clamp<intptr_t>(decimals, -10000, 10000)); // beyond some hundreds nothing changes
   if (decimals == 0 || (is_integer(type) && decimals > 0)) {
     return round(a);
   }
   if (is_complex(type)) {
     return complex(round(real(a), decimals), round(imag(a), decimals));
   }
-  return is_integer(type) ? round_integers(a, type, -decimals) : round_floats(a, type, decimals);
+  return is_integer(type) ? round_integers(a, type, -places) : round_floats(a, type, places);
 }
 
 array no_bound(bool above, array_block *const (&operands)[3]) {

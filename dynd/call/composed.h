@@ -12,7 +12,7 @@ namespace dynd::nd {
 /// and are exact, wrapping. Floating-point numbers are scaled by a power of ten, rounded, and scaled back, as NumPy
 /// does it; where the first product overflows, the number has no such places and stays as it is. Complex ones are
 /// rounded in both components.
-array round(const array &a, int decimals);
+array round(const array &a, intptr_t decimals);
 
 /// Bounds of clip; a null array is no bound.
 struct clip_bounds {

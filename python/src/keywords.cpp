@@ -20,10 +20,7 @@ template <op_id op> void add_rounding(nb::handle type, const char *name, const c
   nb::setattr(type, name, nb::cpp_function(call, nb::name(name), nb::is_method(), nb::scope(type), doc));
 }
 
-// Of any size: beyond some hundreds places nothing changes.
-int places(nb::handle decimals) {
-  return int(std::clamp<intptr_t>(clipped_integer("round", "decimals", decimals), -10000, 10000));
-}
+intptr_t places(nb::handle decimals) { return clipped_integer("round", "decimals", decimals); }
 
 nb::object isclose(nb::handle a, nb::handle b, nb::handle rtol, nb::handle atol, nb::handle equal_nan) {
   const char *name = "isclose";
@@ -106,7 +103,7 @@ constexpr const char *round_names[] = {"a", "decimals"};
 
 PyObject *round(PyObject *a, PyObject *decimals) {
   return guarded([&] {
-    int number = decimals ? places(decimals) : 0;
+    intptr_t number = decimals ? places(decimals) : 0;
     if (number == 0 && is_array(a)) {
       return call_operation(op_id::round, &a, 1);
     }

@@ -1,5 +1,6 @@
 // The C++ functions and operators: one for each operation, for lvalues, rvalues and numbers.
 #include <algorithm>
+#include <climits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,6 +91,9 @@ TEST(Functions, WithSettings) {
   nd::array a = parse("2 * var * float64", "[[1.26, nan], [-inf]]");
   EXPECT_EQ(text(nd::round(a, 1)), "[[1.3, nan], [-inf]]");
   EXPECT_EQ(text(nd::round(nd::array{15, 25, 26}, -1)), "[20, 20, 30]");
+  EXPECT_EQ(text(nd::round(nd::array{1.5, 25.0}, INT_MIN)), "[0.0, 0.0]");
+  EXPECT_EQ(text(nd::round(nd::array{15, 25}, INT64_MIN)), "[0, 0]");
+  EXPECT_EQ(text(nd::round(nd::array{1.25, 25.0}, INT64_MAX)), "[1.25, 25.0]");
   EXPECT_EQ(text(nd::nan_to_num(a, 2, std::nullopt, -1)), "[[1.26, 2.0], [-1.0]]");
   EXPECT_EQ(text(nd::clip(a, {.min = 1.5})), "[[1.5, nan], [1.5]]");
   EXPECT_EQ(text(nd::clip(nd::array{1, 5}, {.max = 3})), "[1, 3]");
