@@ -185,6 +185,9 @@ private:
       } else if (word == "typedef") {
         throw problem(now().at, "a typedef is no prototype");
       } else if (word == "struct" || word == "union" || word == "enum") {
+        if (after(1).kind != token::name) {
+          throw problem(after(1).at, "expected a name after `" + word + "`");
+        }
         words = {word, after(1).spelling};
         next_++;
       } else if (ignored_words.count(word)) {

@@ -249,6 +249,7 @@ private:
   void check_keys(const variant &v) const {
     for (const resource *r : made_.resources) {
       for (const expression &e : r->key) {
+        check_functions(e, v, r->at, made_.name, "");
         visit_names(e, [&](const expression &name, const std::string &function) {
           const argument *a = v.find(name.spelling);
           bool whole = a && !a->is_array() && (a->element.rfind("int", 0) == 0 || a->element.rfind("uint", 0) == 0);

@@ -51,6 +51,11 @@ variant make_variant(const kernel_text &text, const prototype &function, layout_
 /// Finds the sizes of a variant, and its signature.
 void find_sizes(variant &v, const kernel_text &text);
 
+/// An expression's len(x), shape(x, 0) and the like are of arrays among the arguments, and of axes that these have;
+/// else a problem: with an argument, or without a name with the kernel; at the place, where the expression has none.
+void check_functions(const expression &e, const variant &v, place at, const std::string &kernel,
+                     const std::string &argument_name);
+
 /// Orders the arguments with values so that each comes after those it needs; a problem where there is a cycle.
 std::vector<const argument *> evaluation_order(const variant &v);
 

@@ -74,41 +74,11 @@ private:
   }
 
   void check_functions(const argument &a) const {
-    auto check = [&](const expression &e) {
-      if (e.kind != expression::call || !is_array_function(e.spelling)) {
-        return;
-      }
-      const argument *of = v_.find(e.parts[0].spelling);
-      if (!of || !of->is_array()) {
-        refuse(e.parts[0], a, e.spelling + " of `" + e.parts[0].spelling + "`, which is no array among the arguments");
-      }
-      if (e.parts.size() == 2 && std::stoul(e.parts[1].spelling) >= of->dims.size()) {
-        refuse(e.parts[1], a,
-               of->name + " has " + std::to_string(of->dims.size()) + " dimensions, and no axis " +
-                   e.parts[1].spelling);
-      }
-      if (e.spelling == "stride" && v_.kind != layout_kind::strided) {
-        refuse(e, a, "stride is for functions of the kind Strided; others get arrays without gaps");
-      }
-      if (e.spelling == "stride" && of->intent == intent_kind::hide) {
-        refuse(e, a, of->name + " is hidden, and has no gaps: its stride is 1");
-      }
-    };
-    walk(a, check);
-  }
-
-  template <class F> static void walk_expression(const expression &e, F visit) {
-    visit(e);
-    for (const expression &part : e.parts) {
-      walk_expression(part, visit);
-    }
-  }
-  template <class F> static void walk(const argument &a, F visit) {
     for (const expression &d : a.dims) {
-      walk_expression(d, visit);
+      kernelgen::check_functions(d, v_, a.at, text_.made.name, a.name);
     }
     if (a.value) {
-      walk_expression(*a.value, visit);
+      kernelgen::check_functions(*a.value, v_, a.at, text_.made.name, a.name);
     }
   }
 
@@ -320,6 +290,34 @@ private:
 };
 
 } // namespace
+
+void check_functions(const expression &e, const variant &v, place at, const std::string &kernel,
+                     const std::string &argument_name) {
+  auto refuse = [&](const expression &part, const std::string &why) {
+    wrong(part.at.file ? part.at : at, kernel, argument_name, why);
+  };
+  for (const expression &part : e.parts) {
+    check_functions(part, v, at, kernel, argument_name);
+  }
+  if (e.kind != expression::call || !is_array_function(e.spelling)) {
+    return;
+  }
+  const std::string &name = e.parts[0].spelling;
+  const argument *of = v.find(name);
+  if (!of || !of->is_array()) {
+    refuse(e.parts[0], e.spelling + " of `" + name + "`, which is no array among the arguments");
+  }
+  if (e.parts.size() == 2 && std::stoul(e.parts[1].spelling) >= of->dims.size()) {
+    refuse(e.parts[1],
+           name + " has " + std::to_string(of->dims.size()) + " dimensions, and no axis " + e.parts[1].spelling);
+  }
+  if (e.spelling == "stride" && v.kind != layout_kind::strided) {
+    refuse(e, "stride is for functions of the kind Strided; others get arrays without gaps");
+  }
+  if (e.spelling == "stride" && of->intent == intent_kind::hide) {
+    refuse(e, name + " is hidden, and has no gaps: its stride is 1");
+  }
+}
 
 void find_sizes(variant &v, const kernel_text &text) { finder(v, text).find(); }
 

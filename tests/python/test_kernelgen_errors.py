@@ -33,6 +33,9 @@ CASES = {
     "no prototype": ("prototypes: int f\ninput: a\n", "expected the prototype of a function"),
     "no type": ("prototypes: f(int a)\ninput: a\n", "error"),
     "a C++ default": ("prototypes: int f(int a = 2)\ninput: a\n", "C has no default arguments"),
+    "a struct without a name at the end": ("prototypes: struct\ninput: a\n", "5:19: error: kernel f: expected a name after `struct`"),
+    "an enum without a name": ("prototypes: int f(const enum)\ninput: a\n", "5:29: error: kernel f: expected a name after `enum`"),
+    "a union with a body": ("prototypes: int f(union { int i; } a)\ninput: a\n", "expected a name after `union`"),
     "two parameters of a name": ("prototypes: int f(int a, int a)\ninput: a\n", "two parameters are called `a`"),
     "an unknown type": ("prototypes: int f(FILE *a)\ninput: a\n", "argument a: there is no type for `FILE *`: hide it"),
     "void without a type": ("prototypes: int f(const void *a, int n)\ninput: a(n)\nhide: n\n", "it points to void: say what is there"),
@@ -127,6 +130,11 @@ def test_a_resource_is_found_by_whole_numbers(tmp_path):
     text = ("[MODULE m]\n[RESOURCE plan]\ntype: void *\nmake: make_plan(x)\nrelease: drop(plan)\nkey: x\n[KERNEL f]\n"
             "prototypes: double f(void *plan, double x)\ninput: x\nhide: plan = plan\nresources: plan\n")
     assert "6:6: error: kernel f, argument x: it is in the key of resource plan, and is no integer" in problems(tmp_path, text)
+    for key, message in [("len(nothing)", "6:10: error: kernel f: len of `nothing`, which is no array among the arguments"),
+                         ("2 * size(x)", "size of `x`, which is no array"), ("shape(a, 1)", "6:15: error: kernel f: a has 1 dimensions, and no axis 1"),
+                         ("stride(a, 0)", "stride is for functions of the kind Strided")]:
+        own = text.replace("key: x", f"key: {key}").replace("double x)", "double x, const double *a)").replace("input: x", "input: x, a(n)")
+        assert message in problems(tmp_path, own), key
 
 
 def test_the_command(tmp_path):
