@@ -43,11 +43,6 @@ private:
   fs::path path_;
 };
 
-std::string program(const char *variable, const char *standard) {
-  const char *value = std::getenv(variable);
-  return value && *value ? value : standard;
-}
-
 std::string read_text(const std::string &path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
@@ -152,6 +147,11 @@ const char *const strict[] = {"-std=gnu11",
                               "-Wno-unused-parameter"};
 
 } // namespace
+
+std::string program(const char *variable, const char *standard) {
+  const char *value = std::getenv(variable);
+  return value && *value ? value : standard;
+}
 
 std::string find_headers() {
   std::vector<fs::path> places;

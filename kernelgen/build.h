@@ -5,6 +5,9 @@
 
 namespace kernelgen {
 
+/// A compiler: what the environment has under this name (CC, CXX, FC), or the standard one.
+std::string program(const char *variable, const char *standard);
+
 /// Where dynd/abi/ is: DYND_INCLUDE, or beside this program; a problem where it is not found.
 std::string find_headers();
 

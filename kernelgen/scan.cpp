@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "kernelgen/build.h"
 #include "kernelgen/clang_api.h"
 #include "kernelgen/config.h"
 #include "kernelgen/model.h"
@@ -25,8 +26,8 @@ namespace fs = std::filesystem;
 
 // libclang without its own headers has no stddef.h: the C compiler's is as good.
 std::string compiler_headers() {
-  std::string path;
-  if (FILE *pipe = popen("cc -print-file-name=include 2>/dev/null", "r")) {
+  std::string path, command = "'" + program("CC", "cc") + "' -print-file-name=include 2>/dev/null";
+  if (FILE *pipe = popen(command.c_str(), "r")) {
     char text[512];
     if (fgets(text, sizeof(text), pipe)) {
       path = trimmed(std::string(text).substr(0, std::string(text).find('\n')));
@@ -47,7 +48,10 @@ public:
           "#include " + (fs::exists(header) ? "\"" + fs::absolute(header).string() + "\"" : "<" + header + ">") + "\n";
     }
     std::vector<std::string> words = {"-xc", "-std=gnu11", "-fparse-all-comments",
-                                      "-fretain-comments-from-system-headers", "-isystem" + compiler_headers()};
+                                      "-fretain-comments-from-system-headers"};
+    if (std::string path = compiler_headers(); !path.empty()) {
+      words.push_back("-isystem" + path);
+    }
     for (const std::string &dir : options_.include_dirs) {
       words.push_back("-I" + dir);
     }

@@ -149,3 +149,11 @@ def test_libclang_is_not_needed_before(monkeypatch):
     code, _, errors = kernelgen_support.run("scan", "math.h")
     assert code == 1 and "libclang is not there" in errors
     assert kernelgen_support.run("--help")[0] == 0
+
+
+def test_the_headers_of_the_compiler_are_those_of_CC(header, tmp_path, monkeypatch):
+    asked, compiler = tmp_path / "asked", tmp_path / "my compiler"
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> "{asked}"\nexec cc "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    assert "sum_of" in scan(header)[0] and asked.read_text() == "-print-file-name=include\n"
