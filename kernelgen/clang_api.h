@@ -34,7 +34,6 @@ using clang_visitor = int (*)(clang_cursor cursor, clang_cursor parent, void *da
 
 enum { cursor_struct = 2, cursor_field = 6, cursor_function = 8, cursor_variable = 9, cursor_macro = 501 };
 enum {
-  type_void = 2,
   type_pointer = 101,
   type_record = 105,
   type_enum = 106,

@@ -165,7 +165,7 @@ std::string emit(const module_model &model) {
   std::vector<std::string> all;
   for (const kernel &k : model.kernels) {
     for (const overload &o : k.overloads) {
-      emit_overload(out, model, k, o);
+      emit_overload(out, k, o);
       all.push_back("&" + o.symbol + "_kernel");
     }
   }

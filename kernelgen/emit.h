@@ -56,7 +56,7 @@ private:
 };
 
 /// The functions of one overload.
-void emit_overload(writer &out, const module_model &model, const kernel &k, const overload &o);
+void emit_overload(writer &out, const kernel &k, const overload &o);
 
 /// The kernel that says the sizes of results, where no operand has them.
 void emit_sizes(writer &out, const kernel &k, const overload &o);

@@ -11,7 +11,7 @@ namespace {
 class body {
 public:
   body(writer &out, const kernel &k, const overload &o, const variant &v)
-      : out_(out), k_(k), o_(o), v_(v), nresults_(count_results(v)), scalar_(is_scalar(k, o)) {}
+      : out_(out), k_(k), v_(v), nresults_(count_results(v)), scalar_(is_scalar(k, o)) {}
 
   void emit() {
     emit_values(out_, v_, scalar_);
@@ -449,7 +449,6 @@ private:
 
   writer &out_;
   const kernel &k_;
-  const overload &o_;
   const variant &v_;
   int nresults_;
   bool scalar_;

@@ -268,7 +268,7 @@ bool is_scalar(const kernel &k, const overload &o) {
          (v.result.value.result < 0 || is_scalar_type(v.result.value.element));
 }
 
-void emit_overload(writer &out, const module_model &, const kernel &k, const overload &o) {
+void emit_overload(writer &out, const kernel &k, const overload &o) {
   bool scalar = is_scalar(k, o);
   out.line("/* ---- " + k.name + ": " + o.main().signature + " */");
   out.blank();

@@ -30,8 +30,8 @@ struct scanned_parameter {
 struct scanned_function {
   std::string name, comment, file;
   int line = 0;
-  std::vector<scanned_parameter> parameters; ///< the last one is the result, without a name
-  scanned_parameter result;
+  std::vector<scanned_parameter> parameters;
+  scanned_parameter result; ///< without a name
   bool is_variadic = false;
 };
 
