@@ -11,12 +11,8 @@
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/gather.h"
-#include "dynd/eval/mask_bits.h"
 #include "dynd/eval/missing_rows.h"
-#include "dynd/eval/select.h"
 #include "dynd/eval/space.h"
-#include "dynd/eval/work.h"
-#include "dynd/ops/logic.h"
 
 namespace dynd::nd {
 
@@ -249,49 +245,6 @@ array rename(const array &a, std::span<const std::string> from, std::span<const 
     block->streams()[s] = shared_stream(own, s);
   }
   return array(std::move(block));
-}
-
-// ---- runs -----------------------------------------------------------------------------------------------------------
-
-array run_lengths(const array &a, int along) {
-  auto of_rows = [](const array &rows, int at) { return run_lengths(rows, at); };
-  if (array found = in_missing_rows("run_lengths", a, along, of_rows)) {
-    return found;
-  }
-  int axis = checked_axis("run_lengths", a, along);
-  array whole = compact(a, axis), list = list_of(whole, axis);
-  row_offsets rows = rows_at(whole, axis);
-  intptr_t count = list.size(0);
-  array begins = new_list<bool>(count);
-  char *mark = begins->values().address;
-  if (count > 0) {
-    // Inside of a struct what is missing is equal to what is missing, and rows are one value.
-    const std::string name = "x";
-    bool whole_values = list.ndim() > 1 || list->type->dtype->kind == type_kind::option;
-    array one = whole_values ? zip_lists({&name, 1}, {&list, 1}) : list;
-    index after{index::slice, 0, 1, {}, {}}, before{index::slice, 0, {}, -1, {}};
-    array right = at(one, {&after, 1}), left = at(one, {&before, 1});
-    array_block *const both[] = {left.get(), right.get()};
-    array differs = mask_list("run_lengths", array(evaluate(logic::different, {both, 2})).eval(), 0);
-    std::copy_n(differs->values().address, count - 1, mark + 1);
-  }
-  in_pieces("run_lengths", rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      if (rows.length(r)) {
-        mark[rows.at[r]] = 1;
-      }
-    }
-  });
-  mask_bits bits("run_lengths", mark, count);
-  place_buffer start = bits.positions("run_lengths");
-  array lengths = new_list<int64_t>(start.size());
-  auto *to = values_of<int64_t>(lengths);
-  in_pieces("run_lengths", start.size(), [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = (i + 1 < start.size() ? start[i + 1] : count) - start[i];
-    }
-  });
-  return axis == 0 ? lengths : assemble(whole, axis, {bits.rows("run_lengths", rows)}, lengths);
 }
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
