@@ -1,5 +1,7 @@
 """Assignment of elements: where dimensions stand behind options and pointers, what is refused and where, memory."""
 
+
+
 import numpy as np
 import pytest
 from dynd import nd
@@ -369,3 +371,14 @@ def test_structs_of_numbers_are_old_or_new_as_a_whole(layout, names, failing):
     assert set(elements) <= {old, new}
     refused = wholes(values.tolist())
     assert all(element == old for element, value in zip(elements, refused) if 300 in value)
+
+
+@pytest.mark.parametrize("place", [0, 511, 512, 513, 700, 1023, 1024, 1400])
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_failure_inside_of_a_long_row_of_options_is_named(place, holes):
+    texts = ["NA" if holes and i % 3 == 2 and i != place else "1" for i in range(1500)]
+    texts[place] = "x"
+    source = nd.array([{"h": ["7"]}, {"h": texts}], type="{h: var * string}")
+    with pytest.raises(ValueError) as e:
+        nd.assign(nd.empty("2 * {h: var * ?int32}"), source)
+    assert str(e.value).endswith(f'at index (1, "h", {place})')

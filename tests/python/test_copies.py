@@ -1,4 +1,5 @@
 """Copies of elements of any type: the values are the source's, and neither array sees what is written to the other."""
+
 import contextlib
 import operator
 import random
@@ -165,3 +166,19 @@ def test_what_is_immutable_does_not_change_when_its_operand_is_written(kind):
                 assert [repr(r.tolist()) for r in found] == wanted, (name, number)
                 compared += 1
     assert compared > 50
+
+
+@pytest.mark.parametrize("step", [2, 3, -2, -3])
+@pytest.mark.parametrize("length", [1, 100, 128, 129, 200, 400])
+def test_a_slice_is_copied_onto_its_own_ends(length, step):
+    """Where source and destination have one element in common, or are next to each other."""
+    n = 4 * length * abs(step)
+    source = slice(n // 2, n // 2 + length * step, step)
+    places = range(n)[source]
+    for touched in (places[0], places[-1]):
+        for begin in range(touched - length - 1, touched + 3):
+            if 0 <= begin and begin + length <= n:
+                wanted, a = np.arange(n), nd.array(np.arange(n), access="rw")
+                wanted[begin : begin + length] = wanted[source].copy()
+                a[begin : begin + length] = a[source]
+                assert np.array_equal(a, wanted), (begin, touched)

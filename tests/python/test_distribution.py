@@ -351,3 +351,21 @@ def test_the_range_of_no_elements(values):
 def test_a_range_that_is_not_finite(value):
     with pytest.raises(ValueError, match="is in the array: it needs a range"):
         nd.histogram([1.0, value, 2.0], 2)
+
+
+def test_a_median_whose_two_elements_the_sample_does_not_tell_apart():
+    """The places that a long row is sampled at (for_sample, dynd/call/sort_long.h) have zeros only."""
+    n, random, sampled = 200_000, 0x9E3779B97F4A7C15, []
+    for _ in range(8192):
+        random ^= random << 13 & (1 << 64) - 1
+        random ^= random >> 7
+        random ^= random << 17 & (1 << 64) - 1
+        sampled.append(random % n)
+    for low, high in ((0, 10), (10, 0)):
+        x = np.full(n, high)
+        x[sampled] = low
+        others = np.setdiff1d(np.arange(n), sampled)
+        x[others[: n // 2 - np.count_nonzero(x == low)]] = low
+        assert np.count_nonzero(x == low) == n // 2
+        assert nd.median(nd.array(x)).tolist() == 5.0
+        assert nd.quantile(nd.array(x), 0.5).tolist() == 5.0

@@ -454,3 +454,18 @@ def test_none_where_nothing_can_be_missing():
 def test_the_examples_of_the_documentation():
     for text in (readme_section("Records, strings, missing values"), nd.array.__doc__, nd.empty.__doc__):
         run_examples(text, {"nd": nd, "np": np})
+
+
+def test_what_is_utf8_is_what_python_says():
+    """Every first and second byte, and all code points at the ends of their lengths."""
+    for first in range(0x80, 0x100):
+        for second in (0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF):
+            for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf", b"\x80a", b"\x80\x80\x80"):
+                text = bytes([first, second]) + rest
+                try:
+                    wanted = text.decode()
+                except UnicodeDecodeError:
+                    with pytest.raises(ValueError, match="not UTF-8"):
+                        nd.array([text]).astype("string")
+                else:
+                    assert nd.array([text]).astype("string").tolist() == [wanted]

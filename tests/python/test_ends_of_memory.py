@@ -3,6 +3,7 @@ which a read past the end stops."""
 
 import ctypes
 import mmap
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -151,3 +152,28 @@ def test_nothing_is_read_past_the_end(what, kind):
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_ends_of_memory as t; t.{what}({kind!r})"
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+SELECT = """
+import ctypes, mmap, sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+from dynd import nd
+from test_ends_of_memory import at_the_end
+for kind in ("int8", "int16", "int32", "float32", "int64", "float64", "complex128"):
+    for n in (65, 127, 130, 1000, 5003, 70001):
+        for every in (1, 2, 3, 63, 64):
+            x, mask = np.arange(n).astype(kind), np.arange(n) % every == 0
+            found = nd.asarray(at_the_end(x))[nd.asarray(at_the_end(mask))]
+            assert np.array_equal(found, x[mask]), (kind, n, every)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("bytes", ["1", str(1 << 40)])
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
+def test_masks_read_nothing_past_the_end(bytes, level):
+    code = SELECT.format(folder=str(Path(__file__).parent))
+    environment = dict(os.environ, DYND_STREAM_BYTES=bytes, DYND_CPU_LEVEL=level)
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert made.stdout == "done\n", made

@@ -314,3 +314,32 @@ def test_a_program_ends_as_python_programs_do():
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert "KeyboardInterrupt" in errors and process.returncode != 0
+
+
+def test_ctrl_c_while_a_failure_is_undone(tmp_path, monkeypatch):
+    """The signal comes after the function has failed: what it wrote is as it was again nevertheless."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    config = tmp_path / "undone.cfg"
+    config.write_text("""[MODULE undone]
+header_code = #include <signal.h>
+    #include <unistd.h>
+    static int write_and_fail(int n, double *x) { for (int i = 0; i < n; i++) x[i] = -1; if (n != 999) return 0; usleep(100000); raise(SIGINT); return 1; }
+[KERNEL write_and_fail]
+prototypes = int write_and_fail(int n, double *x)
+inplace = x(n)
+hide = n
+return = status
+""")
+    f = nd.wrap(str(config)).write_and_fail
+    offsets = np.cumsum([0] + [1000] * 4000 + [999])
+    values = np.arange(float(offsets[-1]))
+    try:
+        try:
+            f(nd.from_offsets(offsets, nd.asarray(values)))
+        except ValueError:
+            pass
+        for _ in range(1000):  # here Python looks at the signal
+            pass
+    except KeyboardInterrupt:
+        pass
+    assert np.array_equal(values, np.arange(float(offsets[-1])))

@@ -1,5 +1,8 @@
 """Kernels that dynd-kernelgen makes: the examples of the reference over all layouts, intents and types."""
+
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -322,3 +325,16 @@ def test_resources_are_made_for_each_size_and_released():
     for _ in range(3):
         assert nd.kg_reversed_(np.arange(3.0)).tolist() == [2, 1, 0]
     assert nd.kg_count_made(0).tolist() - made <= 12
+
+
+def test_the_same_configuration_in_two_folders_has_two_plug_ins(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for i in (1, 2):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        (folder / "times.c").write_text(f"double two_folders(double x) {{ return {i} * x; }}\n")
+        (folder / "times.cfg").write_text("[MODULE times]\nsources = times.c\n[KERNEL two_folders]\n"
+                                          "prototypes = double two_folders(double x)\ninput = x\n")
+    code = "import sys; from dynd import nd; print(nd.wrap(sys.argv[1]).two_folders(1.0).tolist())"
+    made = [subprocess.run([sys.executable, "-c", code, str(tmp_path / str(i) / "times.cfg")], capture_output=True, text=True).stdout for i in (1, 2)]
+    assert made == ["1.0\n", "2.0\n"]

@@ -1,6 +1,10 @@
 """Configurations that mean harm, or mean well and are wrong: an error, or the right numbers; never code that compiles to
 something else."""
+
 import random
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -411,3 +415,45 @@ def test_a_resource_of_the_kernel_is_made_once():
 def test_a_resource_that_cannot_be_made():
     with pytest.raises(MemoryError, match="never could not be made"):
         nd.run_nothing(1)
+
+
+@pytest.mark.parametrize("type, most", [("int8", 2**7 - 1), ("uint8", 2**8 - 1), ("int16", 2**15 - 1), ("uint16", 2**16 - 1), ("int32", 2**31 - 1), ("uint32", 2**32 - 1)])
+def test_a_hidden_number_that_its_type_cannot_have_is_refused(tmp_path, monkeypatch, type, most):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    config = tmp_path / "ranges.cfg"
+    config.write_text(f"""[MODULE ranges_{type}]
+header_code = static double hidden_{type}({type}_t m, int64_t n) {{ (void)n; return (double)m; }}
+[KERNEL hidden_{type}]
+prototypes = double hidden_{type}({type}_t m, int64_t n)
+input = n
+hide = m = n + 0
+""")
+    f = getattr(nd.wrap(str(config)), f"hidden_{type}")
+    least = 0 if type[0] == "u" else -most - 1
+    assert f([most, least]).tolist() == [most, least]
+    for n in (most + 1, least - 1):
+        with pytest.raises(OverflowError, match=f"m = .* is {n}, which {type}_t cannot have"):
+            f(n)
+
+
+@pytest.mark.parametrize("sign", ["/", "%"])
+def test_the_least_size_divided_by_minus_one_is_refused(tmp_path, monkeypatch, sign):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    name = {"/": "divided", "%": "rest"}[sign]
+    config = tmp_path / "divided.cfg"
+    config.write_text(f"""[MODULE m_{name}]
+header_code = static double {name}(int64_t a, int64_t b, int64_t n) {{ (void)a; (void)b; return (double)n; }}
+[KERNEL {name}]
+prototypes = double {name}(int64_t a, int64_t b, int64_t n)
+input = a, b
+hide = n = a {sign} b
+""")
+    code = f"""
+        from dynd import nd
+        f = nd.wrap({str(config)!r}).{name}
+        for b in (-1, 0):
+            try: print(f(-2**63 if b else 1, b))
+            except OverflowError: print("refused")
+    """
+    made = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert made.stdout == "refused\nrefused\n", made

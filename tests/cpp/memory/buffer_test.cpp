@@ -1,4 +1,5 @@
 // Buffers: aligned, recycled, given back; another owner's memory goes back to its owner.
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -113,6 +114,28 @@ TEST(Buffer, BeyondTheLimitAPartIsCut) {
   }
   EXPECT_EQ(cuts, recycling ? 1 : 40);
   trim_memory();
+}
+
+TEST(Buffer, WholeMappingsGoBackToTheSystem) { // blocks of 5 and 7 MB are no whole huge pages
+  auto pages = [] {
+    long count = 0;
+    std::FILE *file = std::fopen("/proc/self/statm", "r");
+    EXPECT_EQ(std::fscanf(file, "%ld", &count), 1);
+    std::fclose(file);
+    return count;
+  };
+  auto once = [] {
+    for (size_t bytes : {size_t(9) << 19, size_t(13) << 19}) {
+      allocate_buffer(bytes);
+    }
+    trim_memory();
+  };
+  once();
+  long before = pages();
+  for (int i = 0; i < 50; i++) {
+    once();
+  }
+  EXPECT_LT(pages() - before, 256);
 }
 
 TEST(Buffer, TooLargeIsAnError) {
