@@ -77,6 +77,27 @@ def test_vectors_and_broadcasting():
     assert nd.matmul([[1, 2]], [[1.5], [2.5]]).tolist() == [[6.5]]
 
 
+@pytest.mark.parametrize("m, k, n", [(1300, 1400, 1250), (3000, 3001, 1), (1, 3001, 3000), (1, 9_000_001, 1), (3000, 1, 3001)])
+def test_what_blas_is_given_in_parts(m, k, n):
+    """So that Ctrl-C is seen in between. Sums are of whole numbers: no order of summation shows."""
+    a, b = (numbers(shape, "complex64", seed) for seed, shape in enumerate([(m, k), (k, n)]))
+    expected = a @ b
+    assert np.array_equal(np.asarray(nd.asarray(a) @ nd.asarray(b)), expected)
+    assert np.array_equal(np.asarray(nd.asarray(np.asfortranarray(a)) @ nd.asarray(np.asfortranarray(b))), expected)
+
+
+@pytest.mark.parametrize("kind", ["float32", "complex128", "int64", "bool"])
+def test_long_vectors_with_any_strides(kind):
+    a, b, matrix = numbers(9000, kind), numbers(9000, kind, 2), numbers((9000, 9), kind, 3)
+    views = [slice(None), slice(None, None, -1), slice(None, None, 3), slice(None, None, -3)]
+    for one in views:
+        for other in views[:2] if one in views[:2] else views[2:]:
+            assert np.asarray(nd.asarray(a[one]) @ nd.asarray(b[other])) == a[one] @ b[other]
+        for m in (matrix, np.asfortranarray(matrix)):
+            assert np.array_equal(np.asarray(nd.asarray(a[one]) @ nd.asarray(m[one])), a[one] @ m[one])
+            assert np.array_equal(np.asarray(nd.asarray(m[one].T) @ nd.asarray(a[one])), m[one].T @ a[one])
+
+
 def test_ragged_outer_dimensions():
     blocks = [[numbers((2, 3), seed=i * 7 + j) for j in range(length)] for i, length in enumerate([2, 0, 3])]
     a = nd.array([[x.tolist() for x in row] for row in blocks], type="strided * var * 2 * 3 * float64")

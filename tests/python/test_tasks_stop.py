@@ -359,7 +359,41 @@ def one_row_of_texts_as_numbers():
     return lambda: nd.assign(target, texts)
 
 
+def a_product_by_blas():
+    a = nd.array(np.ones((3000, 3000)))
+    return lambda: nd.matmul(a, a)
+
+
+def many_like(value, *shape):
+    return nd.asarray(np.broadcast_to(np.array(value), shape))
+
+
+def a_column_times_a_row_of_integers():
+    row, column = many_like(2, 400_000_000), many_like(3, 400_000_000)
+    return lambda: nd.matmul(row, column)
+
+
+def a_row_times_a_matrix_of_integers():
+    row, matrix = nd.array(np.arange(100_000)), many_like(3, 100_000, 4000)
+    return lambda: nd.matmul(row, matrix)
+
+
+def vectors_that_are_copied_for_blas():
+    vector = many_like(np.float32(1.5), 60_000_000)
+    return lambda: nd.matmul(vector, vector)
+
+
+def products_of_integers():
+    a = nd.array(np.ones((2, 1000, 1000), "int64"))
+    return lambda: nd.matmul(a, a)
+
+
 SILENT = [
+    a_product_by_blas,
+    a_column_times_a_row_of_integers,
+    a_row_times_a_matrix_of_integers,
+    vectors_that_are_copied_for_blas,
+    products_of_integers,
     a_trace,
     an_aligned_sum,
     aligned_positions,
