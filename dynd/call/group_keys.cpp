@@ -499,11 +499,9 @@ key_groups group_in_rows(const char *name, const row_offsets &rows, const key_gr
   array ranks = new_list<uint64_t>(inside.elements);
   uint64_t *to = values_of<uint64_t>(ranks), each = uint64_t(inside.count());
   inside.with_slots([&](auto slot) {
-    in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t r = begin; r < end; r++) {
-        for (int64_t i = rows.at[r]; i < rows.at[r + 1]; i++) {
-          to[i] = uint64_t(r) * each + rank[intptr_t(slot(i))];
-        }
+    for_parts_of_rows(name, rows, [&](intptr_t r, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++) {
+        to[i] = uint64_t(r) * each + rank[intptr_t(slot(i))];
       }
     });
   });

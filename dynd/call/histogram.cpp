@@ -1,5 +1,6 @@
 // Histograms: how many numbers of each row are in each bin.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -100,8 +101,8 @@ void add_up(const number_rows &from, const number_rows *weights, const bin_edges
 // One long row: blocks of it are added up by themselves, then block by block. Where blocks end depends on nothing but
 // the number of elements and bins, so the sums do not depend on the threads.
 template <class T>
-void add_up_long_row(const number_rows &from, const number_rows *weights, const bin_edges &edges, int64_t count,
-                     T *to) {
+void add_up_long_row(const number_rows &from, const number_rows *weights, const bin_edges &edges, int64_t first,
+                     int64_t count, T *to) {
   int64_t size = std::max<int64_t>(8 * work_piece, 16 * edges.bins()), blocks = (count + size - 1) / size;
   array sums = new_list<T>(blocks * edges.bins());
   T *all = values_of<T>(sums);
@@ -110,7 +111,8 @@ void add_up_long_row(const number_rows &from, const number_rows *weights, const 
       histogram_name, blocks,
       [&](intptr_t begin, intptr_t end) {
         for (intptr_t b = begin; b < end; b++) {
-          add_up(from, weights, edges, b * size, std::min((b + 1) * size, count), all + b * edges.bins());
+          add_up(from, weights, edges, first + b * size, first + std::min((b + 1) * size, count),
+                 all + b * edges.bins());
         }
       },
       size);
@@ -127,14 +129,19 @@ template <class T> array counts_of_rows(const number_rows &from, const number_ro
   array counts = new_list<T>(total);
   T *to = values_of<T>(counts);
   std::fill_n(to, total, T(0));
-  if (rows.count == 1) {
-    add_up_long_row(from, weights, edges, rows.total(), to);
-  } else {
-    in_pieces_of_rows(histogram_name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-      for (intptr_t r = begin; r < end; r++) {
-        add_up(from, weights, edges, rows.at[r], rows.at[r + 1], to + r * bins);
-      }
-    });
+  auto is_long = [&, most = rows.count == 1 ? -1 : 64 * work_piece](intptr_t r) { return rows.length(r) > most; };
+  std::atomic<bool> some_long = false;
+  for_rows(histogram_name, rows, [&](intptr_t r) {
+    if (is_long(r)) {
+      some_long.store(true, std::memory_order_relaxed);
+    } else {
+      add_up(from, weights, edges, rows.at[r], rows.at[r + 1], to + r * bins);
+    }
+  });
+  for (intptr_t r = 0; some_long && r < rows.count; r++) {
+    if (is_long(r)) {
+      add_up_long_row(from, weights, edges, rows.at[r], rows.length(r), to + r * bins);
+    }
   }
   return assemble(from.inner.moved, from.inner.moved.ndim() - 1, {bins}, counts);
 }

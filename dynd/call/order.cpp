@@ -86,12 +86,14 @@ array is_sorted(const array &a, int axis, bool descending, const std::vector<std
   row_offsets rows = inner.rows();
   array found = new_list<bool>(rows.count);
   bool *to = values_of<bool>(found);
-  in_pieces_of_rows("is_sorted", rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      to[r] = true;
-      for (int64_t i = rows.at[r] + 1; to[r] && i < rows.at[r + 1]; i++) {
-        to[r] = order_keys::compare(keys, i - 1, keys, i) <= 0;
-      }
+  std::fill_n(to, rows.count, true);
+  for_parts_of_rows("is_sorted", rows, [&](intptr_t r, int64_t begin, int64_t end) {
+    bool sorted = __atomic_load_n(to + r, __ATOMIC_RELAXED); // as far as others have seen
+    for (int64_t i = std::max(begin, rows.at[r] + 1); sorted && i < end; i++) {
+      sorted = order_keys::compare(keys, i - 1, keys, i) <= 0;
+    }
+    if (!sorted) {
+      __atomic_store_n(to + r, false, __ATOMIC_RELAXED);
     }
   });
   return assemble(inner.moved, a.ndim() - 1, {}, found);

@@ -100,11 +100,13 @@ array repeat(const array &a, const array &repeats, std::optional<int> axis) {
   auto times_of = [=](intptr_t i) { return times[n == 1 ? 0 : each_own ? i : i % n]; };
   row_offsets runs = offsets_of("repeat", total, times_of);
   place_buffer start(runs.total());
-  in_pieces_of_rows("repeat", runs.at, total, [to = start.fill(), at = runs.at](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      fill_onward<int64_t>(to + at[i], to + at[i + 1], to + at[end], i);
-    }
-  });
+  in_pieces_of_content("repeat", runs.at, total,
+                       [to = start.fill(), at = runs.at](intptr_t first, intptr_t last, int64_t begin, int64_t end) {
+                         for (intptr_t i = first; i < last; i++) {
+                           fill_onward<int64_t>(to + (i == first ? begin : at[i]),
+                                                to + (i == last - 1 ? end : at[i + 1]), to + end, i);
+                         }
+                       });
   array taken = gather("repeat", parts.list(), start);
   bool one_size = !parts.is_var() && !(in_rows && n != 1);
   intptr_t size = 0;

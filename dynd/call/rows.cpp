@@ -35,8 +35,8 @@ template <class F> array index_of_elements(const char *name, const array &a, int
   axis_parts parts(name, a, axis);
   array index = new_list<int64_t>(parts.rows.total());
   int64_t *to = values_of<int64_t>(index);
-  for_rows(name, parts.rows, [&](intptr_t r) {
-    for (int64_t i = parts.rows.at[r]; i < parts.rows.at[r + 1]; i++) {
+  for_parts_of_rows(name, parts.rows, [&](intptr_t r, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
       to[i] = number(r, i - parts.rows.at[r]);
     }
   });
@@ -217,10 +217,10 @@ array resized(const char *name, const axis_parts &parts, const row_offsets &rows
     return numbers;
   }
   place_buffer start(rows.total());
-  for_rows(name, rows, [&](intptr_t r) {
-    int64_t own = parts.rows.length(r), first = parts.rows.at[r], *to = start.fill() + rows.at[r];
-    for (int64_t i = 0; i < rows.length(r); i++) {
-      to[i] = i < own ? first + i : -1;
+  for_parts_of_rows(name, rows, [&](intptr_t r, int64_t begin, int64_t end) {
+    int64_t own = parts.rows.length(r), first = parts.rows.at[r];
+    for (int64_t i = begin; i < end; i++) {
+      start.fill()[i] = i - rows.at[r] < own ? first + i - rows.at[r] : -1;
     }
   });
   return value ? gather_or_fill(name, list, start, value) : gather_or_missing(name, list, start);

@@ -394,11 +394,9 @@ private:
 } // namespace
 
 void add_row_starts(const char *name, const row_offsets &rows, int64_t *positions) {
-  in_pieces_of_rows(name, rows.at, rows.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      for (int64_t i = rows.at[r]; i < rows.at[r + 1]; i++) {
-        positions[i] += rows.at[r];
-      }
+  for_parts_of_rows(name, rows, [&](intptr_t r, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+      positions[i] += rows.at[r];
     }
   });
 }

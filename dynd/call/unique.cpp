@@ -106,10 +106,29 @@ public:
         while (groups_.at[row + 1] <= g) {
           row++;
         }
-        f(int64_t(g), row, starts_[g], g + 1 < starts_.size() ? starts_[g + 1] : rows_.total());
+        f(int64_t(g), row, begin_of(g), end_of(g));
       }
     });
   }
+
+  // The same for parts of a group, of which a large one has several.
+  template <class F> void for_parts(F f) const {
+    in_pieces(name_, rows_.total(), [&](intptr_t begin, intptr_t end) {
+      const int64_t *starts = starts_.data();
+      intptr_t g = std::upper_bound(starts, starts + starts_.size(), begin) - starts - 1;
+      intptr_t row = std::upper_bound(groups_.at, groups_.at + groups_.count + 1, g) - groups_.at - 1;
+      for (int64_t i = begin, stop; i < end; i = stop, g++) {
+        while (groups_.at[row + 1] <= g) {
+          row++;
+        }
+        stop = std::min<int64_t>(end, end_of(g));
+        f(int64_t(g), row, i, stop);
+      }
+    });
+  }
+
+  int64_t begin_of(int64_t g) const { return starts_[g]; }
+  int64_t end_of(int64_t g) const { return g + 1 < starts_.size() ? starts_[g + 1] : rows_.total(); }
 
 private:
   template <class Differs> void mark(char *to, Differs differs) const {
@@ -277,7 +296,7 @@ indexed_values unique_inverse(const array &a, std::optional<int> axis) {
   const row_groups &groups = found.groups;
   array numbers = new_list<int64_t>(found.rows.total());
   int64_t *to = values_of<int64_t>(numbers);
-  groups.for_groups([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
+  groups.for_parts([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
       to[groups.place(i)] = g - groups.groups().at[row];
     }
@@ -320,9 +339,9 @@ array rank(const array &a, int axis, rank_of_equals equals, bool descending, con
   bool option = list->type->dtype->kind == type_kind::option, average = equals == rank_of_equals::average;
   array ranks = new_list(ndt::make_scalar(average ? scalar_id::float64 : scalar_id::int64), list.size(0));
   char *to = ranks->values().address;
-  groups.for_groups([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
-    int64_t first = rows.at[row];
-    double shared = shared_rank(equals, begin - first, end - first, g - groups.groups().at[row]);
+  groups.for_parts([&](int64_t g, intptr_t row, int64_t begin, int64_t end) {
+    int64_t first = rows.at[row], group = g - groups.groups().at[row];
+    double shared = shared_rank(equals, groups.begin_of(g) - first, groups.end_of(g) - first, group);
     for (int64_t i = begin; i < end; i++) {
       int64_t place = groups.place(i);
       if (average) {

@@ -91,6 +91,17 @@ template <class F> void for_rows(const char *name, const row_offsets &rows, F f)
   });
 }
 
+/// Calls f(row, begin, end) for parts of all rows, in pieces; a long row has several.
+template <class F> void for_parts_of_rows(const char *name, const row_offsets &rows, F f) {
+  in_pieces_of_content(name, rows.at, rows.count, [&](intptr_t first, intptr_t last, int64_t begin, int64_t end) {
+    for (intptr_t r = first; r < last; r++) { // one place of the call, so that it is inlined
+      int64_t stop = std::min(rows.at[r + 1], end);
+      f(r, begin, stop);
+      begin = stop;
+    }
+  });
+}
+
 /// Fills begin .. end, four elements at once, so that no branch depends on the length of a short row. Elements behind
 /// the end, even of an empty row, are overwritten up to `limit`: the caller fills the rows in their order.
 template <class T> void fill_onward(T *begin, T *end, T *limit, T value) {

@@ -129,18 +129,16 @@ selected places_in_rows(const char *name, const nd::array &a, const nd::array &i
   row_offsets from = rows_at(whole, axis), to = rows_at(lined, axis);
   s.start = place_buffer(to.total());
   s.may_be_missing = list.there != nullptr;
-  in_pieces_of_rows(name, to.at, to.count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t r = begin; r < end; r++) {
-      int64_t first = from.at[r], size = from.length(r);
-      for (int64_t i = to.at[r]; i < to.at[r + 1]; i++) {
-        int64_t at = list.at[i], positive = at < 0 ? at + size : at;
-        bool there = !list.there || list.there[i];
-        if (there && (positive < 0 || positive >= size)) {
-          std::string row = axis > 0 ? row_name(whole, axis, r) : "";
-          fail(error_kind::index, std::string(name) + ": " + nd::out_of_bounds_text(at, axis, row, size));
-        }
-        s.start.fill()[i] = there ? first + positive : -1;
+  for_parts_of_rows(name, to, [&](intptr_t r, int64_t begin, int64_t end) {
+    int64_t first = from.at[r], size = from.length(r);
+    for (int64_t i = begin; i < end; i++) {
+      int64_t at = list.at[i], positive = at < 0 ? at + size : at;
+      bool there = !list.there || list.there[i];
+      if (there && (positive < 0 || positive >= size)) {
+        std::string row = axis > 0 ? row_name(whole, axis, r) : "";
+        fail(error_kind::index, std::string(name) + ": " + nd::out_of_bounds_text(at, axis, row, size));
       }
+      s.start.fill()[i] = there ? first + positive : -1;
     }
   });
   return s;

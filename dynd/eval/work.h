@@ -2,6 +2,7 @@
 // run on threads where there is much to do, without Python's lock, and stop at Ctrl-C.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -36,6 +37,28 @@ template <class F> void in_pieces_of_rows(const char *name, const int64_t *offse
   } else {
     run_work(name, content_pieces(offsets, rows, work_piece), f);
   }
+}
+
+/// The same where long rows are cut, too: f(first, last, begin, end) has what is from begin to end of these rows.
+template <class F> void in_pieces_of_content(const char *name, const int64_t *offsets, intptr_t rows, F f) {
+  auto before = [=](intptr_t r) {
+    return intptr_t(offsets[r] - offsets[0]) + r;
+  }; // a row is one more behind its elements
+  auto row_of = [=](intptr_t place) {
+    intptr_t low = 0, high = rows;
+    while (high - low > 1) {
+      intptr_t middle = low + (high - low) / 2;
+      (before(middle) <= place ? low : high) = middle;
+    }
+    return low;
+  };
+  in_pieces(name, before(rows), [&](intptr_t from, intptr_t to) {
+    if (from < to) {
+      intptr_t first = row_of(from), last = row_of(to - 1);
+      f(first, last + 1, std::min(offsets[first] + from - before(first), offsets[first + 1]),
+        std::min(offsets[last] + to - before(last), offsets[last + 1]));
+    }
+  });
 }
 
 /// Cuts 0 .. count into so many chunks of equal size and calls f(chunk, begin, end) for parts of each, in their order,

@@ -388,7 +388,36 @@ def products_of_integers():
     return lambda: nd.matmul(a, a)
 
 
+def histogram_of_two_rows():
+    rows = many_like(0.5, 2, 40_000_000)
+    return lambda: nd.histogram(rows, 10, range=(0.0, 1.0), axis=1)
+
+
+def is_one_row_sorted():
+    row = nd.array(np.zeros(200_000_000, "int8"))
+    return lambda: nd.is_sorted(row)
+
+
+def places_in_one_row():
+    row = many_like(0, 100_000_000)
+    return lambda: nd.local_index(row)
+
+
+def few_elements_that_are_repeated():
+    return lambda: nd.repeat(nd.array([1, 2, 3]), nd.array([1 << 27, 1, 1 << 26]))
+
+
+def ranks_of_equal_elements():
+    row = nd.array(np.zeros(60_000_000, "int8"))
+    return lambda: nd.rank(row)
+
+
 SILENT = [
+    histogram_of_two_rows,
+    is_one_row_sorted,
+    places_in_one_row,
+    few_elements_that_are_repeated,
+    ranks_of_equal_elements,
     a_product_by_blas,
     a_column_times_a_row_of_integers,
     a_row_times_a_matrix_of_integers,
