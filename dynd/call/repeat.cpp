@@ -1,5 +1,6 @@
 // Elements and rows several times.
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,31 @@ namespace dynd::nd {
 
 namespace {
 
+// So many bytes several times: what is there already is copied, as much of it as stays in the L1.
+void repeat_bytes(const char *from, intptr_t bytes, intptr_t times, char *to) {
+  std::memcpy(to, from, size_t(bytes));
+  intptr_t most = std::max<intptr_t>(1, (8 << 10) / bytes);
+  for (intptr_t done = 1, more; done < times; done += more) {
+    more = std::min({done, times - done, most});
+    std::memcpy(to + done * bytes, to, size_t(more * bytes));
+  }
+}
+
 // Parts of so many bytes, each several times.
 void repeat_parts(const char *name, const char *from, size_t bytes, intptr_t count, intptr_t times, char *to) {
+  intptr_t item = intptr_t(bytes), item_work = std::clamp<intptr_t>(item / 8, 1, work_piece);
+  if (item_work * times > work_piece || item * times > 8 * work_piece) { // a piece has some of the times
+    in_pieces(
+        name, count * times,
+        [&](intptr_t begin, intptr_t end) {
+          for (intptr_t i = begin, some; i < end; i += some) {
+            some = std::min(end - i, times - i % times);
+            repeat_bytes(from + i / times * item, item, some, to + i * item);
+          }
+        },
+        item_work);
+    return;
+  }
   in_pieces(
       name, count,
       [&](intptr_t begin, intptr_t end) {

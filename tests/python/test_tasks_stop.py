@@ -412,7 +412,41 @@ def ranks_of_equal_elements():
     return lambda: nd.rank(row)
 
 
+def one_element_many_times():
+    return lambda: nd.repeat(nd.zeros(1, "int8"), 1_500_000_000)
+
+
+def few_elements_as_tiles():
+    return lambda: nd.tile(nd.array([1, 2, 3], type="int8"), 500_000_000)
+
+
+def median_of_equal_elements():
+    row = nd.array(np.ones(60_000_000))
+    return lambda: nd.median(row)
+
+
+def order_of_equal_texts():
+    texts = nd.repeat(nd.array(["abc"]), 20_000_000)
+    return lambda: nd.sort(texts)
+
+
+def structs_among_structs():
+    row = nd.array(np.zeros(20_000_000, "i4,i4"))
+    return lambda: nd.isin(row, row)
+
+
+def many_small_arrays():
+    arrays = [nd.array(["a"])] * 600_000
+    return lambda: nd.concat(arrays)
+
+
 SILENT = [
+    one_element_many_times,
+    few_elements_as_tiles,
+    median_of_equal_elements,
+    order_of_equal_texts,
+    structs_among_structs,
+    many_small_arrays,
     histogram_of_two_rows,
     is_one_row_sorted,
     places_in_one_row,
