@@ -19,7 +19,11 @@ public:
   /// Codes k and k + 1 in order, the same one twice where there is none after it.
   std::pair<U, U> two(intptr_t k) {
     intptr_t place = place_in_sample(k);
-    keep(place >= margin ? sample_.data()[place - margin] : U(0), upper(place));
+    U low = place >= margin ? sample_.data()[place - margin] : U(0), high = upper(place);
+    keep(low, high);
+    if (low == high && k >= below_ && k + 1 < below_ + kept_) { // many equal ones
+      return {low, low};
+    }
     if (k < below_ || (k + 1 >= below_ + kept_ && below_ + kept_ < n_)) {
       keep(0, U(~U(0)));
     }
@@ -66,7 +70,10 @@ private:
         },
         block);
     kept_ = below_ = 0;
+    without_interpreter unlocked(n_ > unlocked_from);
+    interruptible_walk walk;
     for (intptr_t b = 0; b < blocks; b++) {
+      walk.step(name_, uint64_t(kept[size_t(b)]));
       std::copy_n(between_.data() + b * block, kept[size_t(b)], between_.data() + kept_);
       kept_ += kept[size_t(b)];
       below_ += below[size_t(b)];
