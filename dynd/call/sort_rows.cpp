@@ -227,9 +227,11 @@ private:
         }
       });
       if (!go_on) { // zeros at their ends may make a difference
-        return std::is_sorted(positions, positions + n, is_before)
-                   ? void()
-                   : std::stable_sort(positions, positions + n, is_before);
+        bool sorted = true;
+        in_order(name_, n, [&](intptr_t begin, intptr_t end) {
+          sorted = sorted && std::is_sorted(positions + std::max<intptr_t>(begin - 1, 0), positions + end, is_before);
+        });
+        return sorted ? void() : std::stable_sort(positions, positions + n, is_before);
       }
       if (differ) {
         break;
@@ -243,15 +245,17 @@ private:
   }
 
   // How many bytes all the texts begin with.
-  static size_t common_bytes(const key_column &column, int64_t first, const int64_t *positions, intptr_t n) {
+  size_t common_bytes(const key_column &column, int64_t first, const int64_t *positions, intptr_t n) const {
     std::string_view one = column.text(first + positions[0]);
-    for (intptr_t i = 1; i < n; i++) {
-      std::string_view other = column.text(first + positions[i]);
-      one = one.substr(0, other.size());
-      if (std::memcmp(one.data(), other.data(), one.size()) != 0) {
-        one = one.substr(0, size_t(std::mismatch(one.begin(), one.end(), other.begin()).first - one.begin()));
+    in_order(name_, n, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        std::string_view other = column.text(first + positions[i]);
+        one = one.substr(0, other.size());
+        if (std::memcmp(one.data(), other.data(), one.size()) != 0) {
+          one = one.substr(0, size_t(std::mismatch(one.begin(), one.end(), other.begin()).first - one.begin()));
+        }
       }
-    }
+    });
     return one.size();
   }
 
@@ -272,7 +276,7 @@ private:
       }
     };
     int64_t *run = positions;
-    in_chunks(name_, n, 1, [&](intptr_t, intptr_t begin, intptr_t end) { // one after another, with a look at Ctrl-C
+    in_order(name_, n, [&](intptr_t begin, intptr_t end) {
       for (int64_t *i = positions + std::max<intptr_t>(begin, 1); i < positions + end; i++) {
         if (!equal(i[-1], *i)) {
           note(std::exchange(run, i), i);
