@@ -18,6 +18,8 @@ namespace dynd::nd {
 
 namespace {
 
+constexpr uint64_t array_steps = 32; // what is done for an array takes as long as so many elements
+
 // All with one element type.
 std::vector<array> with_one_type(const char *name, std::span<const array> arrays) {
   if (arrays.empty()) {
@@ -56,7 +58,9 @@ void make_inside_alike(const char *name, std::vector<array> &arrays, int axis) {
     }
     type = var ? ndt::make_var_dim(type) : ndt::make_strided_dim(type);
   }
+  interruptible_walk walk;
   for (array &a : arrays) {
+    walk.step(name, array_steps);
     ndt::type whole = type;
     for (int d = axis; d >= 0; d--) {
       whole = a->is_var(d) ? ndt::make_var_dim(whole) : ndt::make_strided_dim(whole);
@@ -72,7 +76,9 @@ array join_rows(const char *name, const std::vector<array> &arrays, int axis, bo
   intptr_t n = intptr_t(arrays.size()), count = 0, size = 0;
   std::vector<row_offsets> rows;
   std::vector<array> lists;
+  interruptible_walk walk;
   for (const array &a : arrays) {
+    walk.step(name, array_steps);
     rows.push_back(rows_at(a, axis));
     lists.push_back(list_of(a, axis));
     count = rows.back().count;
@@ -118,7 +124,9 @@ array join_numbers(const char *name, const std::vector<array> &arrays, int axis)
   std::vector<intptr_t> size(first->size(), first->size() + first.ndim());
   size[size_t(axis)] = 0;
   axis_order order = order_in_memory(first);
+  interruptible_walk walk;
   for (const array &a : arrays) {
+    walk.step(name, array_steps);
     axis_order own = order_in_memory(a);
     order.c_order |= own.c_order || !std::equal(own.axis, own.axis + a.ndim(), order.axis);
     size[size_t(axis)] = checked_sum(name, size[size_t(axis)], a.size(axis));
@@ -127,6 +135,7 @@ array join_numbers(const char *name, const std::vector<array> &arrays, int axis)
   std::vector<index> part(size_t(axis) + 1, index{index::slice, 0, {}, {}, {}});
   intptr_t begin = 0;
   for (const array &a : arrays) {
+    walk.step(name, array_steps);
     part[size_t(axis)].start = begin;
     part[size_t(axis)].stop = begin += a.size(axis);
     result.write(at(result.all(), part), a);
@@ -176,7 +185,9 @@ array joined(const char *name, std::span<const array> given, int axis) {
     return join_numbers(name, arrays, axis);
   }
   bool var = false;
+  interruptible_walk walk;
   for (array &a : arrays) {
+    walk.step(name, array_steps);
     a = compact(a, axis);
     var |= a->is_var(axis);
   }

@@ -166,7 +166,9 @@ array fold_by_position(const callable &f, const array &rows, const array &identi
   std::vector<array> done;             // of rows that have ended, the shortest first
   array now;
   intptr_t count = at.count;
+  interruptible_walk walk;
   for (int64_t j = 0; j < longest; j++) {
+    walk.step("reduce", 1024); // an evaluation
     intptr_t go_on = count;
     while (go_on > 0 && at.length(order[size_t(go_on) - 1]) <= j) {
       go_on--;
