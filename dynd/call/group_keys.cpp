@@ -21,9 +21,11 @@ namespace dynd::nd {
 scratch_values<uint32_t> key_groups::group_of_slots() const {
   scratch_values<uint32_t> groups(slots + 1); // the last slot is of what does not count
   groups[slots] = 0;
-  for (intptr_t g = 0; g < count(); g++) {
-    groups[slot_of[g]] = uint32_t(g);
-  }
+  in_pieces("groups", count(), [&](intptr_t begin, intptr_t end) {
+    for (intptr_t g = begin; g < end; g++) {
+      groups[slot_of[g]] = uint32_t(g);
+    }
+  });
   return groups;
 }
 
@@ -444,11 +446,12 @@ key_groups group_columns(const char *name, std::span<const std::string> names, s
     auto each = uint64_t(own.count());
     all = group_counted(name, {joined_ranks(name, all, own), marks});
     place_buffer before(all.count()), rank(all.count());
-    for (intptr_t g = 0; g < all.count(); g++) {
-      auto both = values_of<uint64_t>(all.keys)[g];
-      before.fill()[g] = int64_t(both / each);
-      rank.fill()[g] = int64_t(both % each);
-    }
+    in_pieces(name, all.count(), [&, both = values_of<uint64_t>(all.keys)](intptr_t begin, intptr_t end) {
+      for (intptr_t g = begin; g < end; g++) {
+        before.fill()[g] = int64_t(both[g] / each);
+        rank.fill()[g] = int64_t(both[g] % each);
+      }
+    });
     for (array &part : parts) {
       part = gather(name, part, before);
     }
@@ -508,11 +511,12 @@ key_groups group_in_rows(const char *name, const row_offsets &rows, const key_gr
   key_groups all = group_counted(name, {ranks, {}});
   place_buffer key(all.count());
   std::fill_n(first.fill(), first.count + 1, 0);
-  for (intptr_t g = 0; g < all.count(); g++) {
-    auto both = values_of<uint64_t>(all.keys)[g];
-    first.fill()[both / each + 1]++;
-    key.fill()[g] = int64_t(both % each);
-  }
+  in_order(name, all.count(), [&, both = values_of<uint64_t>(all.keys)](intptr_t begin, intptr_t end) {
+    for (intptr_t g = begin; g < end; g++) {
+      first.fill()[both[g] / each + 1]++;
+      key.fill()[g] = int64_t(both[g] % each);
+    }
+  });
   make_offsets(name, first.fill(), first.count);
   all.keys = gather(name, inside.keys, key);
   return all;

@@ -130,9 +130,11 @@ void find_structs(const array &list, const array &values, bool invert, char *to)
   std::vector<char> among(size_t(groups.slots));
   intptr_t first = values.size(0);
   groups.with_slots([&](auto slot) {
-    for (intptr_t i = 0; i < first; i++) {
-      among[size_t(slot(i))] = 1;
-    }
+    in_order("isin", first, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        among[size_t(slot(i))] = 1;
+      }
+    });
     in_pieces("isin", list.size(0), [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         to[i] = (among[size_t(slot(first + i))] && itself[i]) != invert;
