@@ -12,10 +12,6 @@ namespace dynd::nd {
 
 namespace {
 
-[[noreturn]] void fail_large(const char *name) {
-  fail(error_kind::memory, std::string(name) + ": the result is too large");
-}
-
 // How many choices of n different ones there are of so many elements; -1: beyond 64 bits.
 int64_t count_of(int64_t size, int n) {
   if (n > size) {
@@ -157,7 +153,7 @@ ref<choices> choices::combined(const char *name, const row_offsets &rows, int n,
   made->replacement_ = replacement;
   made->count_rows(name, [&](intptr_t r) {
     int64_t count = count_of(size_for(rows.length(r), n, replacement), n);
-    return count < 0 ? fail_large(name), 0 : count;
+    return count < 0 ? checked_product(name, INT64_MAX, 2) : count; // which fails
   });
   return made;
 }
@@ -167,12 +163,11 @@ ref<choices> choices::product(const char *name, std::span<const row_offsets> row
   made->is_product_ = true;
   // Copies, which no store can change.
   made->count_rows(name, [name, first = rows[0], second = rows[rows.size() > 1], rows](intptr_t r) {
-    int64_t all = first.length(r);
-    bool large = rows.size() > 1 && __builtin_mul_overflow(all, second.length(r), &all);
+    int64_t all = rows.size() > 1 ? checked_product(name, first.length(r), second.length(r)) : first.length(r);
     for (size_t k = 2; k < rows.size(); k++) {
-      large |= __builtin_mul_overflow(all, rows[k].length(r), &all);
+      all = checked_product(name, all, rows[k].length(r));
     }
-    return large ? fail_large(name), 0 : all;
+    return all;
   });
   return made;
 }

@@ -26,7 +26,7 @@ group_order order_of(const key_groups &keys) {
   int64_t *sizes = order.offsets.fill() + 1, *to = order.places.fill();
   std::fill_n(sizes, groups.count(), 0);
   groups.with_slots([&](auto slot) {
-    in_chunks("groupby", groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_order("groupby", groups.elements, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         sizes[rank[intptr_t(slot(i))]]++;
       }
@@ -34,7 +34,7 @@ group_order order_of(const key_groups &keys) {
     make_offsets("groupby", order.offsets.fill(), groups.count());
     scratch_values<int64_t> next(groups.count());
     std::copy_n(order.offsets.at, groups.count(), next.data());
-    in_chunks("groupby", groups.elements, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_order("groupby", groups.elements, [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         to[next[rank[intptr_t(slot(i))]]++] = i;
       }

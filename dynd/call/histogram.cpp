@@ -221,9 +221,7 @@ histogram_counts histogram(const array &a, intptr_t bins, std::optional<std::pai
   if (bins < 1) {
     fail(error_kind::value, "histogram: there must be one bin or more, not " + std::to_string(bins));
   }
-  if (bins > (intptr_t(1) << 48)) {
-    fail(error_kind::memory, "histogram: the result is too large");
-  }
+  checked_product(histogram_name, bins + 1, 1 << 15); // no array has so many edges
   number_rows from(a, axis, scalar_id::float64);
   auto [first, last] = range ? *range : whole_range(from);
   if (!(first <= last && std::isfinite(last - first))) {

@@ -24,15 +24,6 @@ namespace {
 
 constexpr uint32_t none = matched_slots::none;
 
-// Calls f for all numbers below count, one after another.
-template <class F> void in_order(intptr_t count, F f) {
-  in_chunks("join", count, 1, [&](intptr_t, intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      f(i);
-    }
-  });
-}
-
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 
 // The rows of the result: which ones of the left side, and for each of them one of the right side.
@@ -57,15 +48,19 @@ template <class F> mask_bits rows_where(intptr_t count, F keeps) {
 bool find_single_rows(const matched_slots &matched, std::optional<place_buffer> &rows) {
   const uint32_t *slot = values_of<uint32_t>(matched.right);
   intptr_t count = matched.right.size(0), counted = 0;
-  in_order(count, [&](intptr_t i) { counted += slot[i] != none; });
+  in_order("join", count, [&](intptr_t begin, intptr_t end) {
+    counted += (end - begin) - std::count(slot + begin, slot + end, none);
+  });
   if (matched.different < counted) {
     return false;
   }
   if (counted < count) {
     rows.emplace(matched.slots);
-    in_order(count, [&](intptr_t i) {
-      if (slot[i] != none) {
-        rows->fill()[slot[i]] = i;
+    in_order("join", count, [&](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        if (slot[i] != none) {
+          rows->fill()[slot[i]] = i;
+        }
       }
     });
   }
@@ -108,17 +103,21 @@ struct right_rows {
   explicit right_rows(const matched_slots &matched) : offsets(matched.slots), places(matched.right.size(0)) {
     const uint32_t *slot = values_of<uint32_t>(matched.right);
     std::fill_n(offsets.fill(), matched.slots + 1, 0);
-    in_order(places.size(), [&, sizes = offsets.fill() + 1](intptr_t i) {
-      if (slot[i] != none) {
-        sizes[slot[i]]++;
+    in_order("join", places.size(), [&, sizes = offsets.fill() + 1](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        if (slot[i] != none) {
+          sizes[slot[i]]++;
+        }
       }
     });
     make_offsets("join", offsets.fill(), matched.slots);
     scratch_values<int64_t> first(matched.slots);
     std::copy_n(offsets.at, matched.slots, first.data());
-    in_order(places.size(), [&, next = first.data(), to = places.fill()](intptr_t i) {
-      if (slot[i] != none) {
-        to[next[slot[i]]++] = i;
+    in_order("join", places.size(), [&, next = first.data(), to = places.fill()](intptr_t begin, intptr_t end) {
+      for (intptr_t i = begin; i < end; i++) {
+        if (slot[i] != none) {
+          to[next[slot[i]]++] = i;
+        }
       }
     });
   }

@@ -39,7 +39,7 @@ public:
   template <class Read> bool find_range(const marked_list &keys, Read read) {
     presence counts = keys.counts();
     uint64_t first = ~uint64_t(0), last = 0;
-    in_chunks(join_name, keys.list.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_order(join_name, keys.list.size(0), [&](intptr_t begin, intptr_t end) {
       uint64_t least = first, most = last; // registers
       for (intptr_t i = begin; i < end; i++) {
         uint64_t code = read(i).code;
@@ -64,7 +64,7 @@ public:
     uint32_t *slots = slots_.data(), used = 0;
     std::memset(slots, 0, size_t(size_ + 1) * sizeof(uint32_t));
     presence counts = keys.counts();
-    in_chunks(join_name, keys.list.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_order(join_name, keys.list.size(0), [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         uint32_t *slot = slots + place(read(i).code, counts(i));
         if (counts(i) && !*slot) {
@@ -168,7 +168,7 @@ public:
 private:
   template <class Read> void by_hash(Read read_left, Read read_right) {
     slot_table<decltype(read_left(0))> table;
-    in_chunks(join_name, found_.right.size(0), 1, [&](intptr_t, intptr_t begin, intptr_t end) {
+    in_order(join_name, found_.right.size(0), [&](intptr_t begin, intptr_t end) {
       table.insert(join_name, begin, end, right_.counts(), read_right, values_of<uint32_t>(found_.right) + begin);
     });
     found_.slots = found_.different = table.count();

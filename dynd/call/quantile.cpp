@@ -199,7 +199,7 @@ private:
 
   // In one chunk: where an element goes depends on those before.
   void read_present(const char *values, presence is_there, int64_t first, intptr_t n) {
-    auto add = [&](intptr_t, intptr_t begin, intptr_t end) {
+    auto add = [&](intptr_t begin, intptr_t end) {
       for (intptr_t i = begin; i < end; i++) {
         bits own = value_at(values, i);
         bool there = is_there(first + i);
@@ -208,7 +208,7 @@ private:
         count_ += there;
       }
     };
-    n < long_row ? add(0, 0, n) : in_chunks(name_, n, 1, add);
+    n < long_row ? add(0, n) : in_order(name_, n, add);
   }
 
   void sort_all() {
