@@ -13,6 +13,7 @@
 #include "dynd/call/structure.h"
 #include "dynd/eval/evaluate.h"
 #include "dynd/eval/space.h"
+#include "dynd/eval/work.h"
 #include "dynd/memory/buffer.h"
 
 namespace binding {
@@ -23,9 +24,14 @@ nb::object reduced_to_bytes(const nd::array &a, int protocol) {
   }
   // In C order, rows one after another: as it is, or a copy.
   nd::array whole = a.eval();
-  offsets_run rows = a->access == access_mode::immutable ? contiguous_rows(*whole.get()) : offsets_run();
-  whole = rows ? whole : nd::array(copy_values(a.get(), access_mode::immutable));
+  auto follow_each_other = [](const array_block &block) {
+    return block.type->var_count ? bool(contiguous_rows(block)) : (block.flags & flag_dense) != 0;
+  };
+  if ((whole->type->var_count && a->access != access_mode::immutable) || !follow_each_other(*whole.get())) {
+    whole = nd::array(copy_values(a.get(), access_mode::immutable));
+  }
   array_block *block = whole.get();
+  offsets_run rows = contiguous_rows(*block);
   space shape;
   space_of(block, shape);
   nb::list sizes, offsets;
@@ -33,21 +39,24 @@ nb::object reduced_to_bytes(const nd::array &a, int protocol) {
     sizes.append(shape.size[d]);
     if (block->is_var(d)) {
       const offsets_run &run = shape.slots[shape.slot_index[d]].run;
-      std::vector<int64_t> wide(size_t(run.rows) + 1);
-      widen(run, wide.data());
-      for (int64_t &offset : wide) { // they may begin anywhere
-        offset -= run.first();
-      }
-      offsets.append(nb::bytes(wide.data(), wide.size() * sizeof(int64_t)));
+      nb::object bytes = steal(PyBytes_FromStringAndSize(nullptr, (run.rows + 1) * intptr_t(sizeof(int64_t))));
+      auto *to = reinterpret_cast<int64_t *>(PyBytes_AS_STRING(bytes.ptr()));
+      in_pieces("pickle", run.rows + 1, [&, first = run.first()](intptr_t begin, intptr_t end) {
+        for (intptr_t i = begin; i < end; i++) {
+          to[i] = run[i] - first; // they may begin anywhere
+        }
+      });
+      offsets.append(bytes);
     }
   }
   buffer *memory = as_buffer(block->values().owner);
-  const char *first = rows     ? block->values().address + rows.first() * intptr_t(block->item_size())
-                      : memory ? memory->data
-                               : small_data(block);
+  const char *first = rows                      ? block->values().address + rows.first() * intptr_t(block->item_size())
+                      : !block->type->var_count ? block->values().address
+                      : memory                  ? memory->data
+                                                : small_data(block);
   size_t bytes = value_bytes(shape, ndt::type(block->type->dtype));
   nb::object values;
-  if (rows && protocol >= 5) { // pickle copies it from where it is
+  if (protocol >= 5 && shape.ndim > 0 && follow_each_other(*block)) { // pickle copies it from where it is
     nb::object content = nb::steal(wrap(nd::flatten(whole)));
     values = steal(PyPickleBuffer_FromObject(content.ptr()));
   } else {
@@ -128,7 +137,10 @@ nb::object restore(std::string_view text, const std::string &access, std::vector
   make_slots(shape, row_offsets);
   ref<array_block> block = new_result(shape, type.dtype());
   if (values.size()) {
-    std::memcpy(block->values().address, values.data(), values.size());
+    in_pieces("restore", intptr_t(values.size()), [&](intptr_t begin, intptr_t end) {
+      std::memcpy(block->values().address + begin, static_cast<const char *>(values.data()) + begin,
+                  size_t(end - begin));
+    });
   }
   block->access = mode;
   if (mode != access_mode::immutable) {

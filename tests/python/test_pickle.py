@@ -1,9 +1,11 @@
 """Arrays survive pickle: values, type, access, rows."""
 
 import copy
+import math
 import pickle
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,6 +48,23 @@ def test_values_of_rows_are_a_buffer_of_protocol_5():
     buffers = []
     pickle.dumps(a[1:-1], 5, buffer_callback=buffers.append)
     assert [memoryview(b).nbytes for b in buffers] == [8 * (6 * 1000 - 2 - 3)]
+
+
+@pytest.mark.parametrize("access", ["immutable", "rw"])
+@pytest.mark.parametrize("shape", [(1000,), (30, 40), (2, 0)])
+def test_values_without_rows_are_a_buffer_that_shares_memory(access, shape):
+    values = np.arange(math.prod(shape), dtype="float64").reshape(shape)
+    a = nd.array(values, access=access)
+    buffers = []
+    data = pickle.dumps(a, 5, buffer_callback=buffers.append)
+    found = np.frombuffer(buffers[0], "float64")
+    assert len(buffers) == 1 and found.size == a.size and len(data) < 500
+    assert not found.size or np.shares_memory(found, np.asarray(a))
+    assert identical(pickle.loads(data, buffers=buffers).tolist(), a.tolist())
+    for view in [a[::2], a[..., ::-1], a[1:]]:
+        buffers = []
+        data = pickle.dumps(view, 5, buffer_callback=buffers.append)
+        assert identical(pickle.loads(data, buffers=buffers).tolist(), view.tolist())
 
 
 def test_damaged_state_is_refused():
