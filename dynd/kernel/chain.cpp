@@ -201,8 +201,14 @@ private:
     k->narrower = uint8_t(narrower_);
     k->window = uint16_t(elements_of_batch());
     k->whole_constant = false;
-    k->whole_calls = chosen_.count == 1 && p_.steps[chosen_.steps[0].step].kind != step_kind::external && !reduces_;
+    k->whole_calls = chosen_.count == 1 && !reduces_ && takes_whole_calls(p_.steps[chosen_.steps[0].step]);
     return end;
+  }
+
+  // What is fetched ahead while values are converted to another type is fetched between batches (0011).
+  bool takes_whole_calls(const program_step &step) const {
+    bool converts = step.kind == step_kind::conversion && p_.type[step.reads[0]] != step.type;
+    return step.kind != step_kind::external && !(converts && layout_.prefetch_distance);
   }
 
   void fill_ports() {

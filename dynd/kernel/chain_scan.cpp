@@ -201,6 +201,24 @@ int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
   });
 }
 
+// Few columns, as they are in memory: a row is one call of the loop that combines it with the one before.
+int scan_few_columns(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
+  const port &output = k->outputs()[0], &source = k->sources()[0];
+  char *to = stream[output.where.stream];
+  const char *from = stream[source.where.stream];
+  std::memcpy(to, from, count << k->scan().log2);
+  for (size_t i = 1, rows = size_t(k->axis_size); i < rows; i++) {
+    const char *before = to;
+    to += output.where.axis_stride;
+    from += source.where.axis_stride;
+    k->scan().combine(to, before, from, nullptr, count, nullptr);
+    if (asks_after(frame, count)) {
+      return dynd_error_cancelled;
+    }
+  }
+  return status_of(frame);
+}
+
 // Each row of the axis combines with the one before it, all columns at once. Outputs are contiguous along the columns.
 int scan_columns_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                          dynd_frame *frame) {
@@ -215,6 +233,11 @@ int scan_columns_strided(char *const *stream, const intptr_t *stride, size_t cou
   };
   std::span<const port> ports = k->all_ports();
   bool whole = k->nsteps == 1 && std::all_of(ports.begin(), ports.end(), is_direct);
+  const chain_step &only = *k->at<chain_step>(k->steps);
+  bool plain = whole && k->nstored == 1 && k->nsources == 1 && only.valid == no_register && only.b == no_register;
+  if (plain && count <= few_columns && k->axis_size > 0 && k->scan().functions.row) {
+    return scan_few_columns(k, stream, count, frame);
+  }
   const port &running = k->outputs()[k->scan().output];
   for (size_t first = 0; first < count; first += scanned_columns) {
     size_t past = std::min(first + scanned_columns, count), step = whole ? scanned_columns : group;

@@ -276,14 +276,22 @@ private:
     size_t item = scalar_size[size_t(to)];
     char *dst = writer_.add_space(element.stream, size_t(size) * item);
     batch_fn convert = isa().convert(to, rows->scalar);
-    if (stride == intptr_t(scalar_size[size_t(rows->scalar)])) {
-      convert(dst, from, nullptr, nullptr, size_t(size), nullptr);
-      return;
-    }
-    for (intptr_t i = 0; i < size; i++, dst += item) {
-      convert(dst, from + i * stride, nullptr, nullptr, 1, nullptr);
+    const size_t own = scalar_size[size_t(rows->scalar)];
+    const bool packed = stride == intptr_t(own);
+    const intptr_t most = packed ? signal_poll::every : gathered;
+    alignas(64) char values[gathered * max_scalar_size + past_end];
+    for (intptr_t done = 0, n; done < size; done += n) {
+      n = std::min(most, size - done);
+      const char *some = from + done * stride;
+      if (!packed) {
+        isa().fetch(log2_size(rows->scalar)).load_strided(values, some, stride, size_t(n));
+      }
+      convert(dst + size_t(done) * item, packed ? some : values, nullptr, nullptr, size_t(n), nullptr);
+      poll_.step(n);
     }
   }
+  static constexpr intptr_t gathered = 512,
+                            past_end = 128; // numbers with gaps; bytes that a fetch may write behind them
 
   void visit_list(const type_part &part, PyObject *object) {
     nb::object list = as_list(object);
