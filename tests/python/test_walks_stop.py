@@ -1,6 +1,7 @@
 """Long rows, rows along an axis that is kept, columns, panels, waiting: Ctrl-C is seen in the middle of every walk."""
 
 import functools
+import signal
 import threading
 import time
 
@@ -16,11 +17,13 @@ SIZE = 1 << 24
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
-    before = nd.num_threads()
+def one_thread_that_listens():
+    """A shell starts its background jobs with Ctrl-C ignored, and then Python leaves it so."""
+    threads, handler = nd.num_threads(), signal.signal(signal.SIGINT, signal.default_int_handler)
     nd.set_num_threads(1)
     yield
-    nd.set_num_threads(before)
+    nd.set_num_threads(threads)
+    signal.signal(signal.SIGINT, handler)
 
 
 @functools.lru_cache(None)
