@@ -441,35 +441,14 @@ def many_small_arrays():
 
 
 SILENT = [
-    one_element_many_times,
-    few_elements_as_tiles,
-    median_of_equal_elements,
-    order_of_equal_texts,
-    structs_among_structs,
-    many_small_arrays,
-    histogram_of_two_rows,
-    is_one_row_sorted,
-    places_in_one_row,
-    few_elements_that_are_repeated,
-    ranks_of_equal_elements,
-    a_product_by_blas,
-    a_column_times_a_row_of_integers,
-    a_row_times_a_matrix_of_integers,
-    vectors_that_are_copied_for_blas,
-    products_of_integers,
-    a_trace,
-    an_aligned_sum,
-    aligned_positions,
-    running_values_with_the_first,
-    places_that_may_repeat,
-    places_in_rows_in_another_order,
-    slices_of_rows_that_are_copied,
-    slices_of_rows_that_are_views,
-    offsets_of_another_owner,
-    one_row_of_texts,
-    one_row_of_numbers_as_texts,
-    one_row_of_texts_as_numbers,
-]
+    one_element_many_times, few_elements_as_tiles, median_of_equal_elements, order_of_equal_texts,
+    structs_among_structs, many_small_arrays, histogram_of_two_rows, is_one_row_sorted, places_in_one_row,
+    few_elements_that_are_repeated, ranks_of_equal_elements, a_product_by_blas, a_column_times_a_row_of_integers,
+    a_row_times_a_matrix_of_integers, vectors_that_are_copied_for_blas, products_of_integers, a_trace, an_aligned_sum,
+    aligned_positions, running_values_with_the_first, places_that_may_repeat, places_in_rows_in_another_order,
+    slices_of_rows_that_are_copied, slices_of_rows_that_are_views, offsets_of_another_owner, one_row_of_texts,
+    one_row_of_numbers_as_texts, one_row_of_texts_as_numbers,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("task", SILENT)
