@@ -61,8 +61,8 @@ private:
   ref<array_block> block_;
 };
 
-/// Number of elements of a block, ragged or not. With a walk it can be stopped, and many rows are
-/// counted without the host's lock.
+/// Number of elements of a block, ragged or not. With a walk it can be stopped, and many rows are counted without the
+/// host's lock.
 intptr_t count_elements(const array_block &block, interruptible_walk *walk = nullptr);
 
 /// An array of any type without values. Where the elements are numbers and there are no rows, the values are not set.

@@ -85,7 +85,7 @@ public:
 struct frame_state {
   kernel_observer *observer = nullptr;
   interruption *stop = nullptr; ///< asked between elements, where these are long or are called one after another
-  size_t since_asked = 0;       ///< elements that went through steps since then
+  size_t since_asked = 0;       ///< elements that went through steps since asks_after asked
   size_t index = 0;             ///< of the element of the call that failed
   std::string path;             ///< below it: `, "hits", 2`
   bool lacks_parts = false;     ///< there was no memory for the path
@@ -128,7 +128,7 @@ inline bool asks_to_stop(dynd_frame *frame) {
   frame_state *state = state_of(frame);
   return is_cancelled(frame) || (state && state->stop && state->stop->poll());
 }
-/// The same, now and then: for what goes from batch to batch.
+/// The same, once in so many elements: for what goes from batch to batch.
 inline bool asks_after(dynd_frame *frame, size_t elements) {
   constexpr size_t between = 1 << 16;
   frame_state *state = state_of(frame);
