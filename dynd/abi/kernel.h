@@ -82,14 +82,13 @@ typedef int (*multi_single_operation_t)(char *const *data, const ckernel_prefix 
 typedef int (*multi_strided_operation_t)(char *const *data, const intptr_t *stride, size_t count,
                                          const ckernel_prefix *self, dynd_frame *frame);
 
-/* What a factory is asked for. The multistride forms are for assignment factories only: those of strided dimensions do
- * not make a level for each, but add the dimension's size and strides to a list; the first factory that is not a simple
- * strided dimension has the list planned (reordered, coalesced, tiled) and puts itself below the planned loops.
- * Deferred kernels never see them. */
+/* What a factory is asked for. The multistride forms are for assignment factories only: the strided dimensions do not
+ * become a level each, but are planned together (reordered, coalesced, tiled). The library's own factory makes
+ * functions for strided calls; it refuses the single forms. Deferred kernels never see the multistride forms. */
 typedef enum kernel_request_t {
   kernel_request_single = 0,             /* a *_single_* function */
   kernel_request_strided = 1,            /* a *_strided_* function */
-  kernel_request_single_multistride = 2, /* a *_single_* function, after the strided dimensions so far */
+  kernel_request_single_multistride = 2, /* a *_single_* function, its strided dimensions planned together */
   kernel_request_strided_multistride = 3 /* a *_strided_* function, the same */
 } kernel_request_t;
 

@@ -1,6 +1,7 @@
 #include "dynd/call/order.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@
 #include "dynd/eval/missing_rows.h"
 #include "dynd/eval/select.h"
 #include "dynd/eval/work.h"
+#include "dynd/ops/isa.h"
+#include "dynd/ops/row_sort.h"
 
 namespace dynd::nd {
 
@@ -75,6 +78,49 @@ array argsort(const array &a, int axis, bool descending, const std::vector<std::
   return inner.restored("argsort", positions);
 }
 
+namespace {
+
+// For each row, whether in_order(begin, end) is true of its elements. Threads share long rows: what they find is false
+// for the whole row.
+template <class F> array rows_in_order(const char *name, const row_offsets &rows, F in_order) {
+  array found = new_list<bool>(rows.count);
+  bool *to = values_of<bool>(found);
+  std::fill_n(to, rows.count, true);
+  for_parts_of_rows(name, rows, [&](intptr_t r, int64_t begin, int64_t end) {
+    int64_t first = std::max(begin - 1, rows.at[r]);
+    if (__atomic_load_n(to + r, __ATOMIC_RELAXED) && !in_order(first, end)) {
+      __atomic_store_n(to + r, false, __ATOMIC_RELAXED);
+    }
+  });
+  return found;
+}
+
+array list_in_order(const char *name, const array &list, const row_offsets &rows, const ordering &order) {
+  element_kind kind;
+  if (find_element_kind(list->type->dtype, kind) && !kind.option) {
+    array numbers = native_list(list, kind.scalar);
+    const char *from = numbers->values().address;
+    return with_code(kind.scalar, [&](auto code) {
+      using bits = typename decltype(code)::bits;
+      sort_code compiled = decltype(code)::compiled(order.descending);
+      auto *loop = isa().row_sorts->in_order[std::countr_zero(sizeof(bits))];
+      return rows_in_order(name, rows, [&](int64_t begin, int64_t end) {
+        return loop(from + begin * int64_t(sizeof(bits)), size_t(end - begin), compiled);
+      });
+    });
+  }
+  order_keys keys(name, list, order);
+  return rows_in_order(name, rows, [&](int64_t begin, int64_t end) {
+    bool sorted = true;
+    for (int64_t i = begin + 1; sorted && i < end; i++) {
+      sorted = order_keys::compare(keys, i - 1, keys, i) <= 0;
+    }
+    return sorted;
+  });
+}
+
+} // namespace
+
 array is_sorted(const array &a, int axis, bool descending, const std::vector<std::string> &by) {
   if (array found = in_missing_rows("is_sorted", a, axis,
                                     [&](const array &rows, int at) { return is_sorted(rows, at, descending, by); })) {
@@ -82,20 +128,7 @@ array is_sorted(const array &a, int axis, bool descending, const std::vector<std
   }
   check_order("is_sorted", a, by);
   innermost_axis inner("is_sorted", a, axis);
-  order_keys keys("is_sorted", inner.list(), {.descending = descending, .by = by});
-  row_offsets rows = inner.rows();
-  array found = new_list<bool>(rows.count);
-  bool *to = values_of<bool>(found);
-  std::fill_n(to, rows.count, true);
-  for_parts_of_rows("is_sorted", rows, [&](intptr_t r, int64_t begin, int64_t end) {
-    bool sorted = __atomic_load_n(to + r, __ATOMIC_RELAXED); // as far as others have seen
-    for (int64_t i = std::max(begin, rows.at[r] + 1); sorted && i < end; i++) {
-      sorted = order_keys::compare(keys, i - 1, keys, i) <= 0;
-    }
-    if (!sorted) {
-      __atomic_store_n(to + r, false, __ATOMIC_RELAXED);
-    }
-  });
+  array found = list_in_order("is_sorted", inner.list(), inner.rows(), {.descending = descending, .by = by});
   return assemble(inner.moved, a.ndim() - 1, {}, found);
 }
 

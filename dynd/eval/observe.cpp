@@ -155,6 +155,7 @@ int run_traced(task &t, observation &seen, std::string &failure) {
   work_frame own(kernel.scratch_size);
   own.state.observer = &recorder;
   interruption stop(call.elements > unlocked_from);
+  own.cancel = stop.flag();
   own.state.stop = &stop;
   without_interpreter unlocked(call.elements > unlocked_from && !t.keep_lock);
   int status = call_root(kernel, call, 0, call.count, own);

@@ -331,6 +331,7 @@ first_failure locate_failure(const task &t) {
   build_in_order(kernel, t, false, options, call);
   work_frame frame(kernel.scratch_size);
   interruption stop(true);
+  frame.cancel = stop.flag();
   frame.state.stop = &stop;
   first_failure found;
   found.status = call_root(kernel, call, 0, call.count, frame);

@@ -81,6 +81,30 @@ def check(x, rng):
                 assert np.array_equal(np.asarray(nd.quantile(a, some, method="lower")).astype("f8"), ordered[places])
 
 
+def in_order(x, descending):
+    codes = keys(x, descending)
+    return bool((codes[1:] >= codes[:-1]).all())
+
+
+@settings(max_examples=FEW, deadline=None)
+@given(seeds)
+def test_is_sorted_sees_the_only_place_that_is_wrong(seed):
+    rng = np.random.default_rng(seed)
+    dtype, descending = rng.choice(NUMBERS), bool(rng.integers(2))
+    size = int(rng.choice([2, 3, 1023, 1024, 1025, 1026, 2049, 2050, 5000, 140_000]))
+    x = distribution(rng, size, dtype)
+    x = x[np.argsort(keys(x, descending), kind="stable")]
+    assert nd.is_sorted(nd.array(x), descending=descending).tolist()
+    for place in {1, size - 1, min(1024, size - 1), min(1025, size - 1), int(rng.integers(1, size))}:
+        y = x.copy()
+        y[[place - 1, place]] = y[[place, place - 1]]
+        assert nd.is_sorted(nd.array(y), descending=descending).tolist() == in_order(y, descending), place
+        lengths = [0, place, 0, size - place]  # where a row ends, nothing is compared
+        assert nd.is_sorted(nd.unflatten(nd.array(y), lengths), descending=descending).tolist() == [
+            in_order(part, descending) for part in np.split(y, np.cumsum(lengths)[:-1])
+        ]
+
+
 @settings(max_examples=FEW, deadline=None)
 @given(seeds)
 def test_rows_of_any_distribution(seed):
