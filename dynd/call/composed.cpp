@@ -83,8 +83,11 @@ array round_integers(const array &a, scalar_id type, int digits) {
   return (quotient + where(up, one, zero)) * unit;
 }
 
-array finite_parts(const array &a, scalar_id type, double nan, std::optional<double> posinf,
+array finite_parts(const array &from, scalar_id type, double nan, std::optional<double> posinf,
                    std::optional<double> neginf) {
+  // Memory of another owner is copied: what follows is lazy then, one pass instead of five.
+  bool copied = from->is_ready() && !(from->flags & flag_ours) && from->count >= intptr_t(lazy_from / 8);
+  array a = copied ? array(copy_values(from.get(), access_mode::immutable)) : from;
   array high = number(type, posinf.value_or(largest(type))), low = number(type, neginf.value_or(-largest(type)));
   array infinity = number(type, std::numeric_limits<double>::infinity());
   array finite = where(equal(a, infinity), high, where(equal(a, negative(infinity)), low, a));

@@ -314,8 +314,9 @@ array arange(int64_t start, int64_t stop, int64_t step, scalar_id type) {
   array made = new_list(ndt::make_scalar(scalar_id::int64), count);
   int64_t *to = values_of<int64_t>(made);
   in_pieces("arange", count, [&](intptr_t begin, intptr_t end) {
-    for (intptr_t i = begin; i < end; i++) {
-      to[i] = int64_t(uint64_t(start) + uint64_t(i) * uint64_t(step)); // i * step may be beyond int64
+    uint64_t value = uint64_t(start) + uint64_t(begin) * uint64_t(step); // begin * step may be beyond int64
+    for (intptr_t i = begin; i < end; i++, value += uint64_t(step)) {
+      to[i] = int64_t(value);
     }
   });
   return native_list(made, type, false);

@@ -181,6 +181,9 @@ array argwhere(const array &a) {
     fail(error_kind::type, "argwhere: a zero-dimensional array has no positions");
   }
   intptr_t count = along[0].size(0), ndim = intptr_t(along.size());
+  if (ndim == 1) {
+    return assemble({}, 0, {count, 1}, along[0]);
+  }
   array all = new_list<int64_t>(count * ndim);
   int64_t *to = values_of<int64_t>(all);
   in_pieces("argwhere", count, [&](intptr_t begin, intptr_t end) {

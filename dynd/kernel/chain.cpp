@@ -119,9 +119,9 @@ private:
     case chain_kind::columns:
       return reduces_ ? computed_rows * (computed_columns + column_line) : group;
     case chain_kind::flat:
-      return reduces_ ? reduce_batch : (p_.nsteps == 1 ? lone_batch : group) << narrower_;
+      return reduces_ ? reduce_batch << narrower_ : (p_.nsteps == 1 ? lone_batch : group) << narrower_;
     default:
-      return reduces_ ? reduce_batch : group << narrower_;
+      return (reduces_ ? reduce_batch : group) << narrower_;
     }
   }
 
@@ -245,6 +245,9 @@ private:
         *next++ = {where, reserve(reg), reg, log2};
       }
     }
+    k->stops_early = !fails && k->nstored == 0 && k->nreductions > 0 && !k->nstages &&
+                     std::all_of(k->reduced().begin(), k->reduced().end(),
+                                 [](const reduced_output &r) { return r.functions->decided_by >= 0; });
   }
 
   // The least or largest of the elements where a register is true, by its number among the folds. Of narrower types

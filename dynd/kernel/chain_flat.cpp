@@ -81,7 +81,7 @@ inline void advance(const flat_moves &moves, char **reg, size_t n) {
   }
 }
 
-// Batches of `step` elements, each handed to `end` after its steps have run.
+// Batches of `step` elements, each handed to `end` after its steps have run, until it says that it has enough.
 template <class End>
 int run_batches(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, size_t step,
                 uint32_t ahead, char **reg, flat_moves &moves, dynd_frame *frame, End end) {
@@ -96,7 +96,9 @@ int run_batches(const chain_kernel *k, char *const *stream, const intptr_t *stri
       return status;
     }
     store_batch(moves, stream, stride, reg, done, n);
-    end(n);
+    if (end(n)) {
+      break;
+    }
     advance(moves, reg, n);
   }
   return status_of(frame);
@@ -156,8 +158,27 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
     most = k->window;
   }
   start_flat(k, stream, stride, reg, moves, k->nsteps == 1 && k->whole_constant ? 1 : std::min(count, most), frame);
-  return run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame, [](size_t) {});
+  return run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame,
+                     [](size_t) { return false; });
 }
+
+namespace {
+
+// The lanes of n elements that are where they can be read, in parts that grow; their order does not matter.
+void reduce_until_decided(const reduced_output &r, char *lanes, char **reg, size_t n) {
+  constexpr size_t first = 1024, longest = 1 << 15;
+  alignas(64) char next[64];
+  size_t done = std::min(n, first);
+  r.lanes(lanes, reg, done);
+  for (size_t part = done; done < n && !r.is_decided(lanes); done += part) {
+    reg[r.reg] += part << r.log2;
+    part = std::min({2 * part, longest, n - done});
+    r.lanes(next, reg, part);
+    r.functions->combine(lanes, lanes, next, 1);
+  }
+}
+
+} // namespace
 
 // Each reduced output is a place for 64 bytes of lanes; its stride is not used.
 int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
@@ -165,23 +186,33 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
   const chain_kernel *k = chain_of(self);
   char *reg[256];
   flat_moves moves;
-  start_flat(k, stream, stride, reg, moves, std::min(count, reduce_batch), frame);
+  size_t most = reduce_batch << k->narrower;
+  start_flat(k, stream, stride, reg, moves, std::min(count, most), frame);
   if (k->nsteps == 0 && k->nreductions == 1) {
     const reduced_output &r = k->reduced()[0];
     std::span<const port> sources = k->sources();
     bool in_place = std::all_of(sources.begin(), sources.end(), [&](const port &p) {
       return is_contiguous(p, stride[p.where.stream]) || !r.uses(p.reg);
     });
-    if (in_place) {
+    if (in_place && k->stops_early) {
+      reduce_until_decided(r, stream[r.stream], reg, count);
+      return dynd_ok;
+    } else if (in_place) {
       r.lanes(stream[r.stream], reg, count);
       return dynd_ok;
     }
   }
-  // Several sources from memory are read in turns: in runs shorter than a page the CPU prefetches them.
-  size_t most = count > in_cache ? reduce_batch / 2 : reduce_batch;
+  if (k->nsteps == 0 && moves.ndirect == k->nsources) {
+    most *= 4; // several folds of the same elements, which stay in the L1
+  } else if (count > in_cache) { // several sources are read in turns: in runs shorter than a page the CPU prefetches them
+    most /= 2;
+  }
   row_lanes lanes(k);
   int status = run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame,
-                           [&](size_t n) { lanes.push(reg, n, most); });
+                           [&](size_t n) {
+                             lanes.push(reg, n, most);
+                             return lanes.are_decided();
+                           });
   if (status == dynd_ok) {
     lanes.store_lanes(stream);
   }
@@ -225,7 +256,9 @@ int row_strided(char *const *stream, const intptr_t *stride, size_t count, const
 int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                       dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
-  if (reduce_in_place(k, stream, stride, count)) {
+  constexpr intptr_t worth_stopping = 4096;
+  bool stops_early = k->stops_early && k->axis_size > worth_stopping;
+  if (!stops_early && reduce_in_place(k, stream, stride, count)) {
     return status_of(frame);
   }
   return for_each_row(k, stream, stride, count, [&](char *const *row, const intptr_t *along, size_t i) {

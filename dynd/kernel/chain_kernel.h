@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -99,6 +100,10 @@ struct reduced_output {
   batch_fn finish; // of each row's value; null: nothing. Only ragged rows that follow each other have it
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
+  // Whether these lanes have what decides the result, whatever comes after them.
+  bool is_decided(const char *lanes) const {
+    return std::memchr(lanes, functions->decided_by, functions->index ? 1 : 64) != nullptr;
+  }
   void lanes(void *to, char *const *at, size_t n) const {
     if (valid != no_register) {
       functions->valid.lanes(to, at[reg], at[other], at[valid], n);
@@ -226,6 +231,7 @@ struct chain_kernel {
   bool transposes;               // panel: only a copy, past the cache
   bool panel_ahead;              // the sources beside panels come from memory
   bool scans;                    // its chain_scan is where the nest of an ordered walk would be
+  bool stops_early; // nothing fails or is stored, and of each fold one element may decide the result
   bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
 
   template <class T> const T *at(uint32_t offset) const {
@@ -324,7 +330,7 @@ int fail_empty(dynd_frame *frame);
 // The lanes of one logical row of every reduced output, as its batches come.
 class row_lanes {
 public:
-  explicit row_lanes(const chain_kernel *k) : reduced_(k->reduced()) {
+  explicit row_lanes(const chain_kernel *k) : reduced_(k->reduced()), stops_early_(k->stops_early) {
     for (size_t i = 0; i < reduced_.size(); i++) {
       new (&stack(i)) lane_stack(*reduced_[i].functions); // nothing to destroy
     }
@@ -332,16 +338,14 @@ public:
   // n elements of the reduced registers; all batches but the last have `whole` elements.
   void push(char *const *reg, size_t n, size_t whole) {
     for (size_t i = 0; i < reduced_.size(); i++) {
-      reduced_[i].lanes(stack(i).top(), reg, n);
-      stack(i).push(n == whole ? whole / batch : 1);
+      add(i, reg, n, n == whole ? whole / batch : 1);
     }
   }
   // n elements of the reduced registers, from a block of the row on; the end of the row has what is left.
   void push_from(size_t block, char *const *reg, size_t n) {
     for (size_t i = 0; i < reduced_.size(); i++) {
       reduced_[i].for_nodes(reg, block, n, [&](char *const *at, size_t elements, size_t, size_t blocks) {
-        reduced_[i].lanes(stack(i).top(), at, elements);
-        stack(i).push(blocks);
+        add(i, at, elements, blocks);
       });
     }
   }
@@ -350,6 +354,8 @@ public:
     std::memcpy(stack(output).top(), lanes, 64);
     stack(output).push(blocks);
   }
+  /// Whether what comes after changes nothing.
+  bool are_decided() const { return stops_early_ && decided_.count() == reduced_.size(); }
   /// The lanes of the whole, to where each output's are wanted.
   void store_lanes(char *const *stream) {
     for (size_t i = 0; i < reduced_.size(); i++) {
@@ -367,9 +373,19 @@ public:
   }
 
 private:
+  // n elements at the registers, which are so many blocks.
+  void add(size_t i, char *const *at, size_t n, size_t blocks) {
+    reduced_[i].lanes(stack(i).top(), at, n);
+    if (stops_early_ && reduced_[i].is_decided(static_cast<const char *>(stack(i).top()))) {
+      decided_.set(i);
+    }
+    stack(i).push(blocks);
+  }
   lane_stack &stack(size_t i) { return *reinterpret_cast<lane_stack *>(memory_ + i * sizeof(lane_stack)); }
 
   std::span<const reduced_output> reduced_;
+  bool stops_early_;
+  std::bitset<max_reductions> decided_;
   alignas(64) char memory_[max_reductions * sizeof(lane_stack)];
 };
 

@@ -121,6 +121,9 @@ private:
         return status;
       }
       lanes.push_from(block_of(at), reg_, n);
+      if (lanes.are_decided()) {
+        break;
+      }
     }
     return dynd_ok;
   }

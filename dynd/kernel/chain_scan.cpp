@@ -201,7 +201,23 @@ int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
   });
 }
 
-// Few columns, as they are in memory: a row is one call of the loop that combines it with the one before.
+// A few columns, as they are in memory: many rows in one call of the compiled loop.
+int scan_very_few_columns(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
+  constexpr size_t rows_of_call = 1 << 18;
+  const port &output = k->outputs()[0], &source = k->sources()[0];
+  intptr_t to = output.where.axis_stride, from = source.where.axis_stride;
+  for (size_t i = 0, rows = size_t(k->axis_size); i < rows; i += rows_of_call) {
+    k->scan().functions.few(stream[output.where.stream] + intptr_t(i) * to, to,
+                            stream[source.where.stream] + intptr_t(i) * from, from, count,
+                            std::min(rows_of_call, rows - i), i != 0);
+    if (is_cancelled(frame)) {
+      return dynd_error_cancelled;
+    }
+  }
+  return status_of(frame);
+}
+
+// More columns, as they are in memory: a row is one call of the loop that combines it with the one before.
 int scan_few_columns(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
   const port &output = k->outputs()[0], &source = k->sources()[0];
   char *to = stream[output.where.stream];
@@ -236,7 +252,8 @@ int scan_columns_strided(char *const *stream, const intptr_t *stride, size_t cou
   const chain_step &only = *k->at<chain_step>(k->steps);
   bool plain = whole && k->nstored == 1 && k->nsources == 1 && only.valid == no_register && only.b == no_register;
   if (plain && count <= few_columns && k->axis_size > 0 && k->scan().functions.row) {
-    return scan_few_columns(k, stream, count, frame);
+    return count <= scan_functions::most_few ? scan_very_few_columns(k, stream, count, frame)
+                                             : scan_few_columns(k, stream, count, frame);
   }
   const port &running = k->outputs()[k->scan().output];
   for (size_t first = 0; first < count; first += scanned_columns) {

@@ -515,8 +515,10 @@ template <class T> int64_t reference_index(reduction_id id, const T *x, size_t n
   return int64_t(best);
 }
 
-/// Few different values, so that some are equal; in some rows all are the identity, in some there are NaNs.
-template <class T> std::vector<T> index_values(std::mt19937_64 &random, reduction_id id, size_t n, size_t row) {
+/// Few different values, so that some are equal; in some rows all are the identity, in some there are NaNs. Bools are 0
+/// or 1.
+template <class T>
+std::vector<T> index_values(std::mt19937_64 &random, reduction_id id, scalar_id type, size_t n, size_t row) {
   std::vector<T> values(n);
   T identity = reference_identity<T>(id == reduction_id::argmin ? reduction_id::min : reduction_id::max);
   for (T &value : values) {
@@ -524,16 +526,19 @@ template <class T> std::vector<T> index_values(std::mt19937_64 &random, reductio
     if (std::is_floating_point_v<T> && row % 4 == 0 && random() % 8 == 0) {
       value = make<T>(row % 8 ? -0.0 : std::numeric_limits<double>::quiet_NaN());
     }
+    if constexpr (sizeof(T) == 1) {
+      value = type == scalar_id::bool_ ? T(value != 0) : value;
+    }
   }
   return values;
 }
 
 TEST(Reduce, PositionsInRowsOfAllLengths) {
-  auto test = []<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id) {
+  auto test = []<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id type) {
     std::mt19937_64 random(15);
     for (size_t n = 0; n < 300; ++n) {
       size_t length = n < 270 ? n : n * 17;
-      std::vector<T> values = index_values<T>(random, id, length, n);
+      std::vector<T> values = index_values<T>(random, id, type, length, n);
       guarded_memory memory(length * sizeof(T));
       put(memory.at_end(), values.data(), length * sizeof(T));
       alignas(64) char lanes[64], other[64];
@@ -556,11 +561,11 @@ TEST(Reduce, PositionsInRowsOfAllLengths) {
 }
 
 TEST(Reduce, PositionsInManyRowsAndColumns) {
-  auto test = []<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id) {
+  auto test = []<class T>(tag<T>, reduction_id id, const reduce_functions &functions, scalar_id type) {
     std::mt19937_64 random(16);
     for (size_t length = 1; length <= 70; ++length) {
       size_t rows = random() % 40 + 1;
-      std::vector<T> values = index_values<T>(random, id, rows * length, length);
+      std::vector<T> values = index_values<T>(random, id, type, rows * length, length);
       guarded_memory memory(rows * length * sizeof(T));
       put(memory.at_end(), values.data(), rows * length * sizeof(T));
       std::vector<int64_t> found(2 * rows), offsets;
