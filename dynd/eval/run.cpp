@@ -67,6 +67,18 @@ intptr_t weight_of_element(const task &t, intptr_t elements) {
   return weight;
 }
 
+// All the work: the elements, or the rows where these have fewer, each with what is inside of it.
+intptr_t work_of_task(const task &t, intptr_t elements) {
+  intptr_t weight = weight_of_element(t, elements), rows = 1;
+  bool fits = !__builtin_mul_overflow(weight, t.each, &weight);
+  for (int d = 0; d < t.shape.ndim && !t.shape.is_var(d) && fits; d++) {
+    fits = !__builtin_mul_overflow(rows, t.shape.size[d], &rows);
+  }
+  intptr_t work;
+  fits = fits && !__builtin_mul_overflow(std::max(elements, rows), weight, &work);
+  return fits ? work : INTPTR_MAX;
+}
+
 // The bytes of the ports that move with all axes.
 size_t bytes_of_ports(const task &t, intptr_t elements) {
   size_t bytes = 0;
@@ -391,11 +403,7 @@ bool run_task(task &t) {
   } else if (t.known && !options.streaming) {
     t.known->keep(kernel, call);
   }
-  intptr_t weight = weight_of_element(t, elements);
-  call.elements = elements; // all the work, with what is inside of them
-  if (__builtin_mul_overflow(weight, t.each, &weight) || __builtin_mul_overflow(elements, weight, &call.elements)) {
-    call.elements = INTPTR_MAX;
-  }
+  call.elements = work_of_task(t, elements);
   without_interpreter unlocked(call.elements > unlocked_from && !t.keep_lock);
   piece_runner run(kernel, call, options.streaming);
   if (int status = t.one_row ? run_one_row(run, t, call) : run_pieces(run, t, call)) {

@@ -153,15 +153,16 @@ void fill_places_of_rows(const nd::array &list, const selected &s, const nd::arr
   with_word(list->item_size(), [&](auto word) {
     std::memcpy(&word, source->values().address, sizeof(word));
     auto fill = [&, word](intptr_t begin, intptr_t end) {
-      const int64_t *place = s.start.data();
-      char *to = list->values().address + begin * row;
-      for (intptr_t r = begin; r < end; r++, to += row) {
-        for (intptr_t i = 0; i < count; i++) {
-          std::memcpy(to + place[i] * intptr_t(sizeof(word)), &word, sizeof(word));
+      for (intptr_t done = begin; done < end;) {
+        intptr_t r = done / count, first = done - r * count, past = std::min(count, first + end - done);
+        char *to = list->values().address + r * row;
+        for (intptr_t i = first; i < past; i++) {
+          std::memcpy(to + s.start[i] * intptr_t(sizeof(word)), &word, sizeof(word));
         }
+        done += past - first;
       }
     };
-    in_pieces("assign", s.rows_alike, fill, count);
+    in_pieces("assign", s.rows_alike * count, fill);
   });
 }
 

@@ -203,14 +203,14 @@ int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
 
 // A few columns, as they are in memory: many rows in one call of the compiled loop.
 int scan_very_few_columns(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
-  constexpr size_t rows_of_call = 1 << 18;
+  constexpr size_t rows_of_call = 1 << 14;
   const port &output = k->outputs()[0], &source = k->sources()[0];
   intptr_t to = output.where.axis_stride, from = source.where.axis_stride;
   for (size_t i = 0, rows = size_t(k->axis_size); i < rows; i += rows_of_call) {
     k->scan().functions.few(stream[output.where.stream] + intptr_t(i) * to, to,
                             stream[source.where.stream] + intptr_t(i) * from, from, count,
                             std::min(rows_of_call, rows - i), i != 0);
-    if (is_cancelled(frame)) {
+    if (asks_after(frame, rows_of_call * count)) {
       return dynd_error_cancelled;
     }
   }

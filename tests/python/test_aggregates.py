@@ -1,7 +1,9 @@
 """All reductions with all their keywords, strided and ragged, with missing values or without: against plain lists."""
 
+import functools
 import math
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -493,6 +495,23 @@ def test_vecdot_of_rows_whose_outer_axes_stretch(one, other, a_size, b_size, equ
     else:
         with pytest.raises(ValueError, match="vecdot: (along axis -1|cannot broadcast)"):
             nd.vecdot(*operands)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 600])
+@pytest.mark.parametrize("scalar", ["float64", "float32", "int32"])
+def test_variance_of_no_more_elements_than_the_correction(length, scalar):
+    """Divided by nothing, not by a number below it: whatever way the rows are in memory."""
+    x = (np.arange(4 * length).reshape(4, length) % 5).astype(scalar)
+    rows = nd.from_offsets(np.arange(5) * length, nd.array(x.reshape(-1)))
+    for correction in (length - 1, length, length + 1, length + 0.5):
+        for name in ("var", "std"):
+            ours = functools.partial(getattr(nd, name), correction=correction)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = getattr(np, name)(x, axis=1, ddof=correction)
+            for found in (ours(nd.array(x), axis=1), ours(nd.asarray(x.T), axis=0), ours(rows, axis=1)):
+                np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+            np.testing.assert_allclose([ours(row).tolist() for row in nd.array(x)], expected, rtol=1e-6)
 
 
 def test_variance_of_nothing_with_a_correction():

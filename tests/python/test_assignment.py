@@ -160,6 +160,26 @@ def test_overlap_shifts():
         assert a.tolist() == plain.tolist()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float64", "complex128"])
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2])
+def test_overlap_shifts_of_elements_with_gaps(dtype, step):
+    """Of both sides the same step, or another one: more elements than are read before the first of them is written."""
+    for size in (5, 127, 129, 300, 1500, 9000):
+        for shift in {1, 2, size // 2, min(size, 127), min(size, 128)}:
+            memory = (np.arange(2 * size * abs(step)) % 113).astype(dtype)
+            whole = memory[::step]
+            for to, source in [
+                (whole[shift : shift + size], whole[:size]),
+                (whole[:size], whole[shift : shift + size]),
+                (whole[:size], memory[shift : shift + size]),
+                (memory[shift : shift + size], whole[:size]),
+                (whole[:size], whole[shift : shift + size][::-1]),
+            ]:
+                expected = source.copy()
+                nd.asarray(to)[...] = nd.asarray(source)
+                assert np.array_equal(to, expected), (size, shift)
+
+
 def test_overlap_transpose():
     for n in (3, 40, 130):
         plain = np.arange(n * n, dtype="float64").reshape(n, n)

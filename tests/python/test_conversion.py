@@ -401,7 +401,9 @@ def test_complex_numbers_from_text(scalar):
         "1.5": 1.5, " (1.5) ": 1.5, "2j": 2j, "-2J": -2j, "1.5+2j": 1.5 + 2j, "(1.5-2j)": 1.5 - 2j, "(1.5 + 2j)": 1.5 + 2j,
         "(1.5 + -2j)": 1.5 - 2j, "(-1.5 + -2e+3j)": -1.5 - 2000j, "1.5 - 2j": 1.5 - 2j, "5e-1-2.5e-1j": 0.5 - 0.25j, "-0.5e+1+2e0j": -5 + 2j,
     }  # fmt: skip
-    assert nd.array(list(texts)).astype(scalar).tolist() == list(texts.values())
+    texts |= {"1e+5j": 1e5j, "2e+1-1e-0j": 20 - 1j, "(5e-1 + -2e+0j)": 0.5 - 2j, "1e+2": 100, "-1e+2+3j": -100 + 3j}
+    for written in (list(texts), [text.upper() for text in texts]):
+        assert nd.array(written).astype(scalar).tolist() == list(texts.values())
     for text in ("", "j", "1.5 + + 2j", "1.5 2j", "(1.5", "1-+2j", "2i"):
         with pytest.raises(ValueError, match="cannot cast string"):
             nd.array([text]).astype(scalar)

@@ -147,6 +147,20 @@ def test_lists_of_numpy_arrays(arrays):
             assert np.array_equal(np.asarray(view), one) and np.shares_memory(np.asarray(view), one) == (one.size > 0)
 
 
+@pytest.mark.parametrize("step", [2, 3, -1, -2, 0])
+@pytest.mark.parametrize("own, wanted", [("f8", "float64"), ("i2", "float32"), ("u1", "complex128"), ("?", "int8")])
+def test_lists_of_long_rows_with_gaps(own, wanted, step):
+    """Such numbers are gathered some hundreds at a time, from where the ones before end."""
+    for n in (511, 512, 513, 1024, 1025, 3000):
+        base = np.random.default_rng(n).integers(0, 2 if own == "?" else 100, (2, 3 * n)).astype(own)
+        rows = np.broadcast_to(base[:, :1], (2, n)) if step == 0 else base[:, ::step][:, :n]
+        expected = rows.astype(wanted)
+        assert np.array_equal(np.asarray(nd.array(list(rows))), rows)
+        for dims in ("strided * strided", "strided * var"):
+            assert nd.array(list(rows), type=f"{dims} * {wanted}").tolist() == expected.tolist(), (n, dims)
+        assert nd.array([rows, rows], type=f"2 * var * var * {wanted}").tolist() == [expected.tolist()] * 2, n
+
+
 def test_arrays_that_are_read_only_stay_so():
     base = np.arange(4)
     assert nd.asarray(base).access == "readwrite"

@@ -56,6 +56,19 @@ def compute_all(kind):
             assert np.array_equal(np.asarray(f(view)), np.asarray(f(copy))), (i, shape)
 
 
+def columns_all(kind):
+    """The last column, of as many rows as whole vectors have and of one more or less: nothing is behind its end."""
+    functions = [lambda a: a + a, lambda a: a[::-1] * 2, lambda a: nd.sum(a), lambda a: a.astype("float64")]
+    functions += [lambda a: nd.sort(a), lambda a: a > 3, lambda a: nd.cumulative_sum(a), lambda a: nd.array(a)]
+    for columns in (2, 3, 4, 5, 8):
+        for rows in [n + more for n in (4, 8, 16, 32, 64, 128, 512) for more in (-1, 0, 1)]:
+            x = (np.arange(rows * columns).reshape(rows, columns) % 100).astype(kind)
+            whole, copy = nd.asarray(at_the_end(x)), nd.array(x)
+            for i, f in enumerate(functions):
+                assert f(whole[:, -1]).tolist() == f(copy[:, -1]).tolist(), (i, columns, rows)
+                assert f(whole[:, 0]).tolist() == f(copy[:, 0]).tolist(), (i, columns, rows)
+
+
 def rows_all(kind):
     rng = np.random.default_rng(3)
     for longest in (1, 3, 9, 40, 3000):
@@ -147,7 +160,9 @@ def own_all(kind):
 
 
 @pytest.mark.parametrize("kind", ["i1", "i4", "f4", "f8"])
-@pytest.mark.parametrize("what", ["reduce_all", "compute_all", "rows_all", "last_rows_all", "structure_all", "own_all"])
+@pytest.mark.parametrize(
+    "what", ["reduce_all", "compute_all", "columns_all", "rows_all", "last_rows_all", "structure_all", "own_all"]
+)
 def test_nothing_is_read_past_the_end(what, kind):
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_ends_of_memory as t; t.{what}({kind!r})"
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)

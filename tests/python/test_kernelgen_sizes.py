@@ -21,6 +21,13 @@ header_code:
         r[i] = i < n ? x[i] : m;
     }
     static inline double plus(double x, double y) { return x + y; }
+    static inline void ones_of(int i, int j, int n, int m, double *a, double *b) {
+      (void)n, (void)m;
+      while (i > 0)
+        a[--i] = 1;
+      while (j > 0)
+        b[--j] = 1;
+    }
     static inline void three(int m, int n, const double *x, double *a, double *b, double *c) {
       for (int i = 0; i < m * n; i++)
         a[i] = x[i];
@@ -81,6 +88,28 @@ prototypes: void longer(int n, int m, const double *x, double *r)
 input: x(n)
 output: r({size})
 hide: n, m = {size}
+"""
+#: Two sizes of one kernel that differ in brackets only, and what each is.
+BRACKETS = [
+    ("n - m - 1", lambda n, m: n - m - 1, "n - (m - 1)", lambda n, m: n - (m - 1)),
+    ("n - (m + 1)", lambda n, m: n - (m + 1), "n - m + 1", lambda n, m: n - m + 1),
+    ("12 / (n * m)", lambda n, m: 12 // (n * m), "12 / n * m", lambda n, m: 12 // n * m),
+    ("n * (m / 2)", lambda n, m: n * (m // 2), "n * m / 2", lambda n, m: n * m // 2),
+    ("n * (m + 1)", lambda n, m: n * (m + 1), "n * m + 1", lambda n, m: n * m + 1),
+    ("n % (m + 1)", lambda n, m: n % (m + 1), "n % m + 1", lambda n, m: n % m + 1),
+    ("n << (m - 1)", lambda n, m: n << (m - 1), "(n << m) - 1", lambda n, m: (n << m) - 1),
+    ("n / m / 2", lambda n, m: n // m // 2, "n / (m / 2)", lambda n, m: n // (m // 2)),
+    ("n < 9 ? 2 : 1 + m", lambda n, m: 2 if n < 9 else 1 + m, "(n < 9 ? 2 : 1) + m", lambda n, m: 1 + m + (n < 9)),
+    ("-(m - n)", lambda n, m: n - m, "-m + 2 * n", lambda n, m: 2 * n - m),
+    ("n - (m - (m - 1))", lambda n, m: n - 1, "n - (m - m - 1)", lambda n, m: n + 1),
+]
+for number, (a, _, b, _) in enumerate(BRACKETS):
+    CONFIG += f"""
+[KERNEL brackets{number}]
+prototypes: void ones_of(int i, int j, int n, int m, double *a, double *b)
+input: n, m
+hide: i = {a}, j = {b}
+output: a({a}), b({b})
 """
 for number, value in enumerate(POWERS):
     CONFIG += f"""
@@ -165,3 +194,13 @@ def test_numbers_of_base_16_in_sizes(number, more):
 @pytest.mark.parametrize("number, value", list(enumerate(POWERS.values())), ids=list(POWERS))
 def test_numbers_with_exponents(number, value):
     assert getattr(nd, f"kgs_plus{number}")([1.0, 2.0]).tolist() == [1 + value, 2 + value]
+
+
+@pytest.mark.parametrize("number", range(len(BRACKETS)), ids=[f"{a}, {b}" for a, _, b, _ in BRACKETS])
+def test_sizes_that_differ_in_brackets(number):
+    """They are sizes of their own, also where both are in one kernel."""
+    _, size_a, _, size_b = BRACKETS[number]
+    for n, m in ((5, 2), (7, 3), (4, 2), (9, 5), (2, 3)):
+        if size_a(n, m) >= 0:
+            a, b = getattr(nd, f"kgs_brackets{number}")(n, m)
+            assert (a.tolist(), b.tolist()) == ([1.0] * size_a(n, m), [1.0] * size_b(n, m)), (n, m)

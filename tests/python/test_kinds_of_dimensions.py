@@ -127,3 +127,21 @@ def test_rows_of_one_element_stretch_to_the_size_that_others_have(longer, elemen
         assert a.astype(f"4 * {size} * {element}").tolist() == expected
         inside = nd.array([values, values[::-1]], type=f"strided * strided * var * {element}")
         assert inside.astype(f"strided * strided * strided * {element}").tolist() == [expected] * 2
+
+
+@pytest.mark.parametrize("shape", [SHAPE, (4, 50, 30)])
+@pytest.mark.parametrize("kinds", list(itertools.product(("strided", "fixed"), repeat=3)))
+def test_a_reduction_keeps_the_kinds_of_the_other_dimensions(kinds, shape):
+    """Of few elements, which are reduced where they are, and of many."""
+    values = np.arange(np.prod(shape)).reshape(shape) % 7
+    a = made(values, kinds)
+    for axis in range(3):
+        rest = [part[:axis] + part[axis + 1 :] for part in (kinds, shape)]
+        for name, element in [("sum", "int64"), ("max", "int32"), ("argmin", "int64"), ("mean", "float64"),
+                              ("std", "float64"), ("any", "bool"), ("count_nonzero", "int64")]:  # fmt: skip
+            found = getattr(nd, name)(a, axis=axis)
+            assert str(found.type) == type_text(*rest, element), (name, axis)
+            assert np.allclose(np.asarray(found), getattr(np, name)(values, axis=axis))
+        ones = [(*part[:axis], one, *part[axis + 1 :]) for part, one in ((kinds, "strided"), (shape, 1))]
+        kept = nd.sum(a, axis=axis, keepdims=True)
+        assert kept.shape == ones[1] and kept.tolist() == values.sum(axis=axis, keepdims=True).tolist()

@@ -80,6 +80,22 @@ def test_the_same_operations_of_other_operands():
         np.testing.assert_array_equal(np.asarray(held), p * q)
 
 
+@pytest.mark.parametrize("name", ["add", "multiply", "subtract", "maximum", "arctan2"])
+def test_one_number_or_many(name):
+    """One operation, after that of another operand: what is read of a number is its one element."""
+    arrays, plain = inputs_of((10_000,), 0)
+    operation, expected = getattr(nd, {"arctan2": "atan2"}.get(name, name)), getattr(np, name)
+    pairs = [(i, j) for i in (0, 1, 6) for j in (0, 1, 6) if (i, j) != (6, 6)]  # two arrays and a number of one type
+    for first in pairs:
+        for second in pairs:
+            for i, j in (first, first, second, first):
+                found = np.asarray(operation(arrays[i], arrays[j]).eval())
+                if name == "arctan2":
+                    np.testing.assert_allclose(found, expected(plain[i], plain[j]), rtol=1e-14)
+                else:
+                    np.testing.assert_array_equal(found, expected(plain[i], plain[j]))
+
+
 def test_in_place():
     rng = np.random.default_rng(1)
     for n in (10_000, 20_000, 10_000):

@@ -226,3 +226,32 @@ assert (np.asarray(sums) == 1).all() and len(sums) == len(keys)
 def test_keys_that_were_chosen_to_collide_do_not():
     """They do where the hash multiplies by numbers that everybody can read: two minutes instead of 0.2 seconds."""
     subprocess.run([sys.executable, "-c", CHOSEN_KEYS], check=True, timeout=60)
+
+
+def test_pairs_of_many_keys():
+    """Two keys, and rows and their keys, are one number of 64 bits for each pair."""
+    n = 70_000  # its square has more than 32 bits
+    rng = np.random.default_rng(6)
+    one, other = rng.permutation(n), rng.permutation(n)
+    for names, by in ((["a", "b"], {"a": one, "b": other * 0.5}), (["0", "1"], [one * 10**6, other])):
+        gb = nd.groupby(nd.array(np.arange(n)), by=by)
+        order = np.argsort(one)
+        first, second = (by.values() if isinstance(by, dict) else by)
+        assert gb.sum().tolist() == order.tolist(), names
+        keys = [tuple(key.values()) if isinstance(key, dict) else tuple(key) for key in gb.keys.tolist()]
+        assert keys == list(zip(first[order].tolist(), second[order].tolist())), names
+    records = nd.zip({"a": nd.array(one), "b": nd.array(other)})
+    assert np.array_equal(np.asarray(nd.argsort(records)), np.argsort(one))
+    assert nd.unique(records)["b"].tolist() == other[np.argsort(one)].tolist()
+    assert np.asarray(nd.isin(records, records[::2])).tolist() == [i % 2 == 0 for i in range(n)]
+    left = nd.zip({"a": nd.array(one), "b": nd.array(other), "x": nd.array(np.arange(n))})
+    assert nd.join(left, records[::-3], on=["a", "b"])["x"].tolist() == sorted(range(n - 1, -1, -3))
+
+
+def test_many_rows_of_many_keys():
+    n = 70_000
+    keys, values = np.random.default_rng(7).permutation(n), np.arange(n)
+    rows = [nd.unflatten(nd.array(x), nd.array(np.ones(n, int))) for x in (values, keys)]
+    gb = nd.groupby(rows[0], by=rows[1], axis=1)
+    assert gb.keys.tolist() == [[key] for key in keys.tolist()]
+    assert gb.sum(axis=2).tolist() == [[value] for value in range(n)]

@@ -86,9 +86,10 @@ def test_what_blas_is_given_in_parts(m, k, n):
     assert np.array_equal(np.asarray(nd.asarray(np.asfortranarray(a)) @ nd.asarray(np.asfortranarray(b))), expected)
 
 
+@pytest.mark.parametrize("n", [9000, 140_001])  # also of more elements than are taken between two looks at Ctrl-C
 @pytest.mark.parametrize("kind", ["float32", "complex128", "int64", "bool"])
-def test_long_vectors_with_any_strides(kind):
-    a, b, matrix = numbers(9000, kind), numbers(9000, kind, 2), numbers((9000, 9), kind, 3)
+def test_long_vectors_with_any_strides(kind, n):
+    a, b, matrix = numbers(n, kind), numbers(n, kind, 2), numbers((n, 9), kind, 3)
     views = [slice(None), slice(None, None, -1), slice(None, None, 3), slice(None, None, -3)]
     for one in views:
         for other in views[:2] if one in views[:2] else views[2:]:
@@ -96,6 +97,18 @@ def test_long_vectors_with_any_strides(kind):
         for m in (matrix, np.asfortranarray(matrix)):
             assert np.array_equal(np.asarray(nd.asarray(a[one]) @ nd.asarray(m[one])), a[one] @ m[one])
             assert np.array_equal(np.asarray(nd.asarray(m[one].T) @ nd.asarray(a[one])), m[one].T @ a[one])
+
+
+@pytest.mark.parametrize("kind", ["int16", "uint32", "bool", "float16"])
+def test_long_rows_without_blas_with_any_strides(kind):
+    """Rows of the result are made in parts that stay in a cache."""
+    a, wide = numbers((3, 5), kind), numbers((10, 25_000), kind, 2)
+    for rows in (slice(None, 5), slice(None, None, 2), slice(None, None, -2)):
+        for columns in (slice(8193), slice(None, None, 2), slice(None, None, -3)):
+            b = wide[rows, columns]
+            for own in (b, np.asfortranarray(b)):
+                assert np.array_equal(np.asarray(nd.asarray(a) @ nd.asarray(own)), a @ b), (rows, columns)
+                assert np.array_equal(np.asarray(nd.asarray(own.T) @ nd.asarray(a.T)), b.T @ a.T), (rows, columns)
 
 
 def test_ragged_outer_dimensions():

@@ -5,6 +5,7 @@ empty rows there, and what it gives for them is None. Plain lists say what singl
 forms are.
 """
 
+import itertools
 import random
 
 import awkward as ak
@@ -511,6 +512,20 @@ def test_joining_rows_some_of_which_may_be_missing():
     assert nd.concat([m, m], axis=2).tolist() == [[[1, 1], [2, 2]], None]
     for one, other, axis in ((a, b, 0), (a, b, 1), (m, m, 1), (m, m, 2)):
         same(nd.concat([one, other], axis=axis), ak.concatenate([ak.Array(one.tolist()), ak.Array(other.tolist())], axis=axis).tolist())
+
+
+def test_joining_rows_that_may_be_missing_at_several_depths():
+    """Rows of every array may be missing where those of any of them may."""
+    given = [[[[1], None], [[2, 3]]], [[[4]], None], [[[5], []], []], [[[6], None], None]]
+    types = ["strided * var * ?var", "strided * ?var * var", "strided * var * var", "strided * ?var * ?var"]
+    arrays = [nd.array(values, type=f"{type} * int32") for values, type in zip(given, types)]
+    for some in [order for n in (2, 3) for order in itertools.permutations(range(4), n)]:
+        several, values = [arrays[i] for i in some], [given[i] for i in some]
+        assert nd.concat(several).tolist() == sum(values, []), some
+        assert nd.stack(several).tolist() == values, some
+        assert nd.stack(several, axis=1).tolist() == [list(rows) for rows in zip(*values)], some
+        beside = [sum((row or [] for row in rows), []) for rows in zip(*values)]  # a missing row adds nothing
+        assert nd.concat(several, axis=1).tolist() == beside, some
 
 
 def test_flatten_skips_what_is_joined():

@@ -140,3 +140,27 @@ def test_the_first_length_that_no_row_has_is_named(threads):
     lengths[[27_123, COUNT - 1]] = 4
     with pytest.raises(ValueError, match=r"row 27123 has 3 elements, not 4"):
         nd.from_dense(np.zeros((COUNT, 3)), lengths)
+
+
+@pytest.mark.parametrize("row", [0, 1, COUNT // 2, COUNT - 1])
+@pytest.mark.parametrize("outside", [Flat(), Pairs()])
+def test_the_row_that_does_not_fit_one_size(outside, row, threads):
+    """Against dimensions of one size, not of other rows."""
+    lengths = np.full(COUNT, 3)
+    lengths[row] = 2
+    content = nd.array(np.arange(lengths.sum()))
+    rows = outside(nd.from_offsets(offsets_of(lengths), content))
+    square = nd.array(np.zeros((*rows.shape[:-1], 3), int))
+    target = nd.array(square, access="rw")
+    for name, lengths, call in [
+        ("add", "2 and 3", lambda: rows + square),
+        ("multiply", "3 and 2", lambda: square * rows),
+        ("where", "2, 3 and 2", lambda: nd.where(rows > 0, square, rows)),
+        ("add", "2 and 3", lambda: rows + square[:1]),
+        ("less", "2 and 3", lambda: (rows < square).sum(axis=-1)),
+        ("assign", "2 and 3", lambda: target.__setitem__(..., rows)),
+    ]:
+        text = f"{name}: cannot broadcast {outside.name(row)}: lengths {lengths}"
+        with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+            call()
+    assert not nd.any(target)

@@ -126,3 +126,25 @@ def test_no_copy_of_immutable_offsets():
     c = nd.from_offsets(mine, nd.array([1, 2, 3]))
     mine[1] = 99  # what can be written was copied
     assert c.tolist() == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize("kinds", [("int64", "int64"), ("int32", "int32"), ("int32", "int64"), ("int64", "int32")])
+@pytest.mark.parametrize("begins", [(0, 0), (0, 3), (5, 3)])
+def test_one_row_has_another_length(kinds, begins):
+    """The first, the last, or one at an end of what is compared at once; wherever the offsets begin."""
+    for count in (1, 2, 1023, 1024, 1025, 2047, 2048, 2049, 5000):
+        for row in {0, count // 2, count - 1, *(r for r in (1022, 1023, 1024) if r < count)}:
+            lengths = np.full(count, 2)
+            other = lengths.copy()
+            other[row] = 3
+            arrays = []
+            for own, kind, begin in zip((lengths, other, lengths), (*kinds, kinds[1]), (*begins, begins[1])):
+                offsets = begin + np.concatenate([[0], np.cumsum(own)])
+                arrays.append(nd.from_offsets(offsets.astype(kind), nd.array(np.arange(offsets[-1]))))
+            a, b, same = arrays
+            written = nd.array(a, access="rw")
+            for call in (lambda: a + b, lambda: b * a, lambda: nd.where(a > 0, a, b), lambda: (a * b).sum(axis=1),
+                         lambda: written.__setitem__(..., b)):  # fmt: skip
+                with pytest.raises(ValueError, match=rf"cannot broadcast row {row}: lengths .*3"):
+                    call()
+            assert np.array_equal(np.asarray(nd.flatten(a - same)), np.full(2 * count, begins[0] - begins[1]))

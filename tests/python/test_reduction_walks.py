@@ -296,6 +296,15 @@ def test_strips_keep_c_order(shape, dtype):
         assert repr((view * view).sum().tolist()) == repr((copy * copy).sum().tolist())
 
 
+@pytest.mark.parametrize("scalar, row", [("float64", 1032), ("float32", 2064)])
+def test_rows_side_by_side_that_begin_inside_of_a_node(scalar, row, threads):
+    """So many that they are summed in parts, of which the second begins with a block in the middle of a tree."""
+    memory = np.random.default_rng(row).random((row, 9000), scalar)
+    copy = np.ascontiguousarray(memory.T)
+    found, expected = nd.asarray(memory.T).sum(), nd.asarray(copy).sum()
+    assert same_bits(found, expected)
+
+
 @pytest.mark.parametrize("shape", [(40, 50, 20), (8, 300, 5), (20, 600, 3), (3, 70, 90), (30, 40, 1100)])
 def test_two_operands_whose_axes_are_in_memory_in_any_two_orders(shape, threads):
     """All elements are summed in C order, whatever the order in memory: operands that jump are read in panels and strips."""

@@ -189,6 +189,20 @@ def test_views_of_rows_that_may_be_missing_stay(view):
     assert kept.tolist() == shown
 
 
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+@pytest.mark.parametrize("first", [True, False])
+def test_rows_that_are_compared_with_ever_new_ones_keep_none_of_them(first, kind):
+    """What two arrays know of their rows, that they are the same, is kept by the younger one."""
+    offsets, content = np.arange(5001).astype(kind), nd.array(np.zeros(5000, "int8"))
+    old = nd.from_offsets(offsets, content)
+
+    def call(i):
+        new = nd.from_offsets(offsets, content)
+        assert nd.all((old + new if first else new + old) == new)
+
+    assert grown_by(call, 2000) < 4 << 20
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_texts_at_once(threads):
     before = nd.num_threads()

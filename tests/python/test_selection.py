@@ -2,6 +2,7 @@
 against nested lists where rows are ragged or elements are no numbers."""
 
 import copy
+import itertools
 import os
 import random
 import subprocess
@@ -541,6 +542,41 @@ def test_columns_of_many_rows(threads):
             a[:, [0, 7]]
     finally:
         nd.set_num_threads(before)
+
+
+@pytest.mark.parametrize("element", ["float64", "?int16", "{x: int8, y: float64}"])
+def test_whole_elements_with_gaps_inside(element):
+    """Assigned through an index or a mask: one for all places, one for each, and a number, in every layout of them."""
+    scalar = {"float64": "f8", "?int16": "i2"}.get(element, [("x", "i1"), ("y", "f8")])
+    every = [slice(None), slice(None, None, 2), slice(None, None, -1), slice(1, 3)]
+    for gaps in itertools.product(every, repeat=3):
+        plain, ours = np.zeros((4, 6, 4), scalar), nd.zeros((4, 6, 4), element, access="rw")
+        count, *inside = plain[gaps].shape
+        for step, index in enumerate([np.array([2, 0]) % count, np.array([-1]), np.arange(count) != 1]):
+            places = len(plain[gaps][index])
+            for size in [inside, (places, *inside), (places, 1, inside[1]), ()]:
+                value = np.array((np.arange(np.prod(size, dtype=int)).reshape(size) % 50 + 10 * step).astype(scalar))
+                plain[gaps][index] = value
+                ours[gaps][index] = nd.asarray(value)
+        assert ours.tolist() == nd.array(plain).tolist(), gaps
+
+
+@pytest.mark.parametrize("scalar", ["i1", "i2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("places", [1, 3, 5, 7, 100, 70_001])
+def test_places_of_rows_that_no_piece_ends_with(places, scalar, threads):
+    """Pieces of the work begin inside of rows: that many places divide no power of two."""
+    width, rows = max(9, min(places, 200)), 150_000 // places + 2
+    x = np.random.default_rng(places).integers(-100, 100, (rows, width)).astype("i1").astype(scalar)
+    index = np.random.default_rng(1).integers(-width, width, places)
+    a = nd.array(x)
+    assert np.array_equal(np.asarray(a[:, index]), x[:, index])
+    assert np.array_equal(np.asarray(nd.take(a, index, axis=1)), x[:, index])
+    assert np.array_equal(np.asarray(a[1:, ::-1][:, index]), x[1:, ::-1][:, index])
+    assert np.array_equal(np.asarray(a[:, index[:1]]), x[:, index[:1]])
+    written = nd.array(x, access="rw")
+    written[:, index] = 101
+    x[:, index] = 101
+    assert np.array_equal(np.asarray(written), x)
 
 
 def test_masks_and_indices_of_one_row():

@@ -1,5 +1,6 @@
 """What masks and indices refuse, how they say it, and what stretches."""
 
+import itertools
 import re
 
 import numpy as np
@@ -92,6 +93,32 @@ def test_values_that_do_not_fit_what_is_selected():
         with pytest.raises(ValueError, match=re.escape(f"assign: cannot broadcast {shapes}") + "$"):
             d[index] = value
     assert d.tolist() == before
+
+
+def broadcasts(shape, to):
+    """Without dimensions of its own."""
+    return len(shape) <= len(to) and all(own in (1, size) for own, size in zip(shape[::-1], to[::-1]))
+
+
+@pytest.mark.parametrize("inside", [(), (4,), (2, 4)])
+@pytest.mark.parametrize("index", [(), (4,), (1,), (2, 2), (1, 4), (4, 1), (2, 1, 2), (0,), (2, 0)])
+def test_a_value_has_the_dimensions_of_the_index(index, inside):
+    """As many values as places are not enough: one dimension of values is no index of two."""
+    places = np.arange(np.prod(index, dtype=int)).reshape(index)[..., ::-1] if index else np.array(2)
+    columns = np.array([1, 0, 3, 2]) % inside[0] if inside else None
+    shapes = {(), (0,), (1,), (2,), (4,), *itertools.product((1, 2, 4), repeat=2), (4, 2, 4), (1, 2, 4), (2, 2, 2, 4)}
+    shapes |= {index + inside, inside, (places.size, *inside), (*index, *[1] * len(inside))}
+    for key, selected in [(places, index + inside), ((slice(None), columns), (5, 4, *inside[1:]))][: 1 + bool(inside)]:
+        for shape, kind in itertools.product(shapes, ("float64", "?int32")):
+            value = np.arange(1.0, 1 + np.prod(shape, dtype=int)).reshape(shape)
+            written, expected = nd.zeros((5, *inside), kind, access="rw"), np.zeros((5, *inside))
+            if broadcasts(shape, selected):
+                expected[key] = value
+                written[key] = nd.array(value)
+            else:
+                with pytest.raises(ValueError, match="assign: cannot broadcast"):
+                    written[key] = nd.array(value)
+            assert written.tolist() == expected.tolist(), (shape, key, kind)
 
 
 def test_unsigned_indices_beyond_int64_are_out_of_bounds():

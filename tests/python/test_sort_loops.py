@@ -105,6 +105,21 @@ def test_is_sorted_sees_the_only_place_that_is_wrong(seed):
         ]
 
 
+@pytest.mark.parametrize("n", [140_000, 1 << 18])
+def test_is_sorted_sees_the_only_place_that_is_wrong_where_a_part_begins(n):
+    """Threads share a long row: the first element of a part is compared with the last one of the part before."""
+    begins = {*range(1 << 15, n, 1 << 15), *(n * part // parts for parts in range(2, 9) for part in range(1, parts))}
+    zeros, there = nd.array(np.zeros(n, "i1")), nd.array(np.arange(n) < n - 5)
+    for place in sorted(at + beside for at in begins for beside in (0, 1)):
+        x = np.arange(n)
+        x[place] -= 2
+        a = nd.array(x)
+        assert not nd.is_sorted(nd.array(-x.astype("f4")), descending=True).tolist(), place
+        assert not any(nd.is_sorted(b).tolist() for b in (a, nd.zip({"a": zeros, "b": a}), nd.mask(a, there))), place
+    x = nd.array(np.arange(n))
+    assert all(nd.is_sorted(a).tolist() for a in (x, nd.zip({"a": zeros, "b": x}), nd.mask(x, there)))
+
+
 @settings(max_examples=FEW, deadline=None)
 @given(seeds)
 def test_rows_of_any_distribution(seed):

@@ -245,6 +245,22 @@ def test_repeat_tile_flip_roll(seed):
     assert nd.roll(a, shift).tolist() == map_rows(values, a.ndim - 1, lambda row: [next(moved) for _ in row])
 
 
+@pytest.mark.parametrize("times", [65_537, 100_000, 200_003])
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8", "c16"])
+def test_elements_that_are_repeated_very_often(times, dtype):
+    """Threads share the times: a part has the last times of one element and the first ones of the next."""
+    x = np.arange(1, 6).astype(dtype)
+    assert np.array_equal(np.asarray(nd.repeat(nd.array(x), times)), np.repeat(x, times))
+    assert np.array_equal(np.asarray(nd.tile(nd.array(x), times)), np.tile(x, times))
+    each = np.array([times, 1, 0, times + 1, 3])
+    assert np.array_equal(np.asarray(nd.repeat(nd.array(x), nd.array(each))), np.repeat(x, each))
+    table = x[:4].reshape(2, 2)
+    for axis in (0, 1):
+        assert np.array_equal(np.asarray(nd.repeat(nd.array(table), times, axis=axis)), np.repeat(table, times, axis))
+        reps = (1, times) if axis else (times, 1)
+        assert np.array_equal(np.asarray(nd.tile(nd.array(table), reps)), np.tile(table, reps))
+
+
 @settings(max_examples=MANY, deadline=None)
 @given(seeds)
 def test_rolling(seed):

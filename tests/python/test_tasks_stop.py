@@ -278,6 +278,12 @@ def test_a_join_of_few_rows_with_many_lets_others_run():
     assert nd.join(left, right, "k").y.tolist() == list(range(10))
 
 
+def test_rows_without_elements_let_others_run():
+    """They are work, too: forty million sums of nothing."""
+    empty = nd.from_offsets(np.zeros(40_000_001, int), nd.array(np.ones(1)))
+    assert min(longest_wait(lambda: nd.sum(empty, axis=1)) for _ in range(3)) < 0.08
+
+
 # ---- steps that are no kernels, or kernels over one long row: a handler that is due every 10 ms
 
 
@@ -444,7 +450,21 @@ def many_small_arrays():
     return lambda: nd.concat(arrays)
 
 
+def rows_without_elements():
+    """Places of two rows that follow each other are one row, but equal ones are rows without elements between them."""
+    x = nd.zeros((2, 1000), access="rw")
+    places, column = nd.array(np.random.default_rng(0).integers(0, 1000, 20_000_000)), nd.ones((2, 1))
+    return lambda: x.__setitem__((slice(None), places), column)
+
+
+def one_number_to_many_places():
+    x = nd.zeros((2, 4_000_000), access="rw")
+    places = nd.array(np.random.default_rng(0).integers(0, 4_000_000, 60_000_000))
+    return lambda: x.__setitem__((slice(None), places), 1.0)
+
+
 SILENT = [
+    rows_without_elements, one_number_to_many_places,
     one_element_many_times, few_elements_as_tiles, median_of_equal_elements, order_of_equal_texts,
     structs_among_structs, many_small_arrays, histogram_of_two_rows, is_one_row_sorted, places_in_one_row,
     few_elements_that_are_repeated, ranks_of_equal_elements, a_product_by_blas, a_column_times_a_row_of_integers,

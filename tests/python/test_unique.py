@@ -280,3 +280,17 @@ def test_texts_that_differ_in_one_byte(size):
         for a in (twice, nd.array(twice, type="bytes")):
             found = nd.unique_counts(a)
             assert nd.array(found.values, type="string").tolist() == texts and found.counts.tolist() == [2] * len(texts)
+
+
+@pytest.mark.parametrize("n", [140_000, 1 << 18])
+def test_groups_that_end_or_go_on_where_a_part_begins(n):
+    """Threads share a long row: the first element of a part is compared with the last one of the part before."""
+    begins = {*range(1 << 15, n, 1 << 15), *(n * part // parts for parts in range(2, 9) for part in range(1, parts))}
+    for ends in (begins, {at + 1 for at in begins}, {at - 1 for at in begins}, {n // 3}):
+        values = np.cumsum(np.isin(np.arange(n), list(ends))) * 0.5
+        different, counts = np.unique(values, return_counts=True)
+        a = nd.array(values)
+        for a in (a, a.astype("float32"), nd.mask(a, nd.array(np.ones(n, bool)))):
+            found = nd.unique_counts(a)
+            assert (found.values.tolist(), found.counts.tolist()) == (different.tolist(), counts.tolist())
+            assert nd.run_lengths(a).tolist() == counts.tolist()

@@ -116,6 +116,33 @@ TEST(PanelChain, StopsWhenItIsCancelled) {
   EXPECT_EQ(cancelled_status(p, layout, 10 * item), int(dynd_error_cancelled));
 }
 
+// A call has all rows of its columns, however many there are: it asks meanwhile, not only when it is through.
+TEST(ColumnsChain, ScansStopBetweenRowsWhenTheyAreCancelled) {
+  for (op_id op : {op_id::add, op_id::maximum}) {
+    program p;
+    p.add_output(p.scanned(op, p.add_source(float64)));
+    for (intptr_t columns : {1, 2, 60, 128, 129, 20'000}) {
+      for (intptr_t gap : {0, 3}) {
+        intptr_t rows = 200'000 / columns + 4, axis = (columns + gap) * item;
+        doubles x(size_t((columns + gap) * rows), 1), result(size_t(columns * rows), -1);
+        chain_layout layout = layout_of(chain_kind::columns, p, {columns * item, axis});
+        layout.axis_size = rows;
+        ckernel_builder kernel;
+        make_chain(kernel, 0, p, layout);
+        work_frame frame(kernel.scratch_size);
+        int cancel = 1;
+        frame.cancel = &cancel;
+        char *stream[] = {reinterpret_cast<char *>(result.data()), reinterpret_cast<char *>(x.data())};
+        const intptr_t stride[] = {item, item};
+        auto function = reinterpret_cast<streams_strided_t>(kernel.root()->function);
+        ASSERT_EQ(function(stream, stride, size_t(columns), kernel.root(), &frame), int(dynd_error_cancelled));
+        ASSERT_EQ(result.front(), 1) << columns;
+        ASSERT_EQ(result.back(), -1) << columns << " columns are scanned to the end";
+      }
+    }
+  }
+}
+
 TEST(LanesChain, IsTheLanesOfTheWholeRow) {
   program p = sum_of_square();
   for (size_t n : {1, 64, 100, 256, 257, 5000}) {

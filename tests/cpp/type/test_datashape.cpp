@@ -164,11 +164,14 @@ TEST(datashape, names_of_fields) {
   EXPECT_THROW(ndt::make_struct({}, fields), error);
   EXPECT_STREQ(ndt::type(R"({"a\nb\"\\": int8})")->fields[0].name, "a\nb\"\\");
   EXPECT_STREQ(ndt::type(R"({"\u0041\u00e9\u6f22": int8})")->fields[0].name, "A\xc3\xa9\xe6\xbc\xa2");
+  EXPECT_STREQ(ndt::type(R"({"\ud7ff\ue000\uffff": int8})")->fields[0].name, "\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf");
   EXPECT_EQ(printed("{\"\x01\": int8}"), R"({"\u0001": int8})");
   expect_parse_error(R"({"a\qb": int8})", "datashape: unrecognized escape \"\\q\" in quoted text at line 1, "
                                           "column 2\n{\"a\\qb\": int8}\n ^");
-  for (const char *wrong : {R"({"\u12": int8})", R"({"\u00g0": int8})", R"({"\ud800": int8})", R"({"\u+041": int8})",
-                            "{\"a\\\nb\": int8}", R"({"\x41": int8})", R"({"a\": int8})", "{\"\\u0000\": int8}"})
+  for (const char *wrong :
+       {R"({"\u12": int8})", R"({"\u00g0": int8})", R"({"\ud800": int8})", R"({"\u+041": int8})", R"({"\udbff": int8})",
+        R"({"\udc00": int8})", R"({"\uDFFF": int8})", R"({"\ud83d\ude00": int8})", "{\"a\\\nb\": int8}",
+        R"({"\x41": int8})", R"({"a\": int8})", "{\"\\u0000\": int8}"})
     EXPECT_THROW(ndt::type{std::string_view(wrong)}, error) << wrong;
 }
 
