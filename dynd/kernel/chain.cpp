@@ -46,8 +46,8 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), narrower_(narrower(p)), stages_(p),
-        chosen_(p, layout) {}
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p), chosen_(p, layout),
+        narrower_(narrower()) {}
 
   size_t build() {
     find_last_reads();
@@ -125,10 +125,13 @@ private:
     }
   }
 
-  static int narrower(const program &p) {
+  // By the registers that are needed: of a number that is widened in the loop of its fold, the wide one is not.
+  int narrower() const {
+    const folded_terms &terms = chosen_.terms;
+    uint8_t folded = terms.output < 0 ? no_register : p_.output[terms.output].reg;
     int widest = 0;
-    for (int r = 0; r < p.nregisters; r++) {
-      widest = std::max(widest, log2_size(p.type[r]));
+    for (uint8_t r = 0; r < p_.nregisters; r++) {
+      widest = r == folded && !terms.uses(r) ? widest : std::max(widest, log2_size(p_.type[r]));
     }
     return std::max(0, log2_size(scalar_id::float64) - widest);
   }
@@ -245,6 +248,8 @@ private:
         *next++ = {where, reserve(reg), reg, log2};
       }
     }
+    k->copies = layout_.kind == chain_kind::flat && !layout_.streaming && is_copy() &&
+                p_.steps[0].type != scalar_id::bool_; // whose bytes become 0 or 1
     k->stops_early = !fails && k->nstored == 0 && k->nreductions > 0 && !k->nstages &&
                      std::all_of(k->reduced().begin(), k->reduced().end(),
                                  [](const reduced_output &r) { return r.functions->decided_by >= 0; });
@@ -419,10 +424,7 @@ private:
   void fill_panels(chain_kernel *k) {
     const port &dst = k->outputs()[0];
     bool lines = dst.log2 == 2 || dst.log2 == 3; // items of which tiles are made a line wide
-    const program_step &step = p_.steps[0];
-    bool copies = p_.nsteps == 1 && step.kind == step_kind::conversion && p_.type[step.reads[0]] == step.type;
-    k->transposes =
-        lines && layout_.streaming && copies && k->nstored == 1 && k->nsources == 1 && k->sources()[0].where.fetched;
+    k->transposes = lines && layout_.streaming && is_copy() && k->sources()[0].where.fetched;
     size_t fetched_bytes = 0;
     for (const port &p : k->all_ports()) {
       fetched_bytes += p.where.fetched ? size_t(1) << p.log2 : 0;
@@ -434,6 +436,13 @@ private:
       bytes += p.where.fetched ? size_t(k->panel.rows * k->panel.stride(p.log2)) : 0;
     }
     k->panels = uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
+  }
+
+  // Whether one source goes to one output as it is.
+  bool is_copy() {
+    const program_step &step = p_.steps[0];
+    return p_.nsteps == 1 && step.kind == step_kind::conversion && p_.type[step.reads[0]] == step.type &&
+           kernel()->nstored == 1 && kernel()->nsources == 1;
   }
 
   // The external kernel of step i, `end` bytes into the chain; returns where it ends.
@@ -459,9 +468,9 @@ private:
   const program &p_;
   const chain_layout &layout_;
   bool reduces_;
-  int narrower_; // chain_kernel::narrower
   stage_plan stages_;
   step_choice chosen_;
+  int narrower_; // chain_kernel::narrower
   int last_read_[max_registers];
   struct used_scratch {
     uint32_t scratch;

@@ -135,6 +135,21 @@ int call_in_runs(char *const *stream, const intptr_t *stride, size_t count, cons
   return dynd_ok;
 }
 
+// A copy of elements with gaps to where they are contiguous, without scratch; false where it is none.
+bool copy_strided(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, dynd_frame *frame) {
+  const port &to = k->outputs()[0], &from = k->sources()[0];
+  intptr_t step = stride[from.where.stream];
+  if (from.where.numbers || step == 0 || is_contiguous(from, step) || !is_contiguous(to, stride[to.where.stream])) {
+    return false; // of other strides the fetch writes no more than its elements
+  }
+  constexpr size_t run = 1 << 14;
+  for (size_t done = 0; done < count && !asks_after(frame, run); done += run) {
+    fetch_of(from).load_strided(stream[to.where.stream] + (done << to.log2),
+                                stream[from.where.stream] + intptr_t(done) * step, step, std::min(run, count - done));
+  }
+  return true;
+}
+
 } // namespace
 
 int flat_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
@@ -148,6 +163,9 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
     set_temporaries(k, reg, frame);
     int status = run_steps(k, reg, count, frame);
     return status ? status : status_of(frame);
+  }
+  if (k->copies && copy_strided(k, stream, stride, count, frame)) {
+    return status_of(frame);
   }
   flat_moves moves;
   // Many steps take so long that memory does not wait for them; nor does it for two where the operands are near.
@@ -204,15 +222,15 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
   }
   if (k->nsteps == 0 && moves.ndirect == k->nsources) {
     most *= 4; // several folds of the same elements, which stay in the L1
-  } else if (count > in_cache) { // several sources are read in turns: in runs shorter than a page the CPU prefetches them
+  } else if (count >
+             in_cache) { // several sources are read in turns: in runs shorter than a page the CPU prefetches them
     most /= 2;
   }
   row_lanes lanes(k);
-  int status = run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame,
-                           [&](size_t n) {
-                             lanes.push(reg, n, most);
-                             return lanes.are_decided();
-                           });
+  int status = run_batches(k, stream, stride, count, most, k->prefetch_distance, reg, moves, frame, [&](size_t n) {
+    lanes.push(reg, n, most);
+    return lanes.are_decided();
+  });
   if (status == dynd_ok) {
     lanes.store_lanes(stream);
   }

@@ -228,10 +228,11 @@ struct chain_kernel {
   uint8_t nrow_outputs, nstages; // of a staged program; else 0
   bool whole_calls;              // one step: a contiguous call need not be cut into batches
   bool whole_constant;           // the same where one of its operands is one value
+  bool copies;                   // flat: only a copy, of which nothing is streamed
   bool transposes;               // panel: only a copy, past the cache
   bool panel_ahead;              // the sources beside panels come from memory
   bool scans;                    // its chain_scan is where the nest of an ordered walk would be
-  bool stops_early; // nothing fails or is stored, and of each fold one element may decide the result
+  bool stops_early;              // nothing fails or is stored, and of each fold one element may decide the result
   bool stores_late; // several outputs and a step that can fail: nothing is stored before all steps have passed
 
   template <class T> const T *at(uint32_t offset) const {

@@ -47,6 +47,18 @@ pairing choose_pairing(const nest &n, const intptr_t *item_size) {
   return {chosen, streams};
 }
 
+// Whether rows are so short that most of a call would be its end, which is not whole vectors, while collecting them
+// costs nothing: they are contiguous, or one value.
+bool are_small(const loop &row, int stream_count, const intptr_t *item_size) {
+  intptr_t widest = 0;
+  for (int s = 0; s < stream_count; ++s) {
+    if (row.stride[s] != item_size[s] && row.stride[s] != 0)
+      return false;
+    widest = std::max(widest, std::min<intptr_t>(item_size[s], 8));
+  }
+  return row.size * widest < small_row_bytes;
+}
+
 } // namespace
 
 panel_shape far_panel(int dst_log2, size_t fetched_bytes) {
@@ -67,7 +79,7 @@ walk plan_walk(nest &n, const intptr_t *item_size) {
     return {walk_kind::flat, 0};
   pairing chosen = choose_pairing(n, item_size);
   if (chosen.loop < 0)
-    return {walk_kind::flat, 0};
+    return {are_small(n.innermost(), n.stream_count, item_size) ? walk_kind::small_rows : walk_kind::flat, 0};
   if (chosen.loop != n.loop_count - 2)
     move_loop(n, chosen.loop, n.loop_count - 2);
   return {walk_kind::panel, chosen.streams};

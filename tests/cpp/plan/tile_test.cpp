@@ -38,16 +38,16 @@ TEST(plan_walk, one_loop_is_flat) {
 }
 
 TEST(plan_walk, long_rows_of_the_same_order_are_flat) {
-  expect_walk({{100, 320, 640}, {40, 8, 8}}, walk_kind::flat, 0);
-  expect_walk({{100, 320, 640}, {40, 8, 16}}, walk_kind::flat, 0);
-  expect_walk({{100, 320, 640}, {40, 8, -8}}, walk_kind::flat, 0);
+  expect_walk({{100, 640, 1280}, {80, 8, 8}}, walk_kind::flat, 0);
+  expect_walk({{100, 640, 1280}, {80, 8, 16}}, walk_kind::flat, 0);
+  expect_walk({{100, 640, 1280}, {80, 8, -8}}, walk_kind::flat, 0);
 }
 
 TEST(plan_walk, value_of_a_row_is_not_a_panel) {
-  expect_walk({{100, 320, 8, 0}, {40, 8, 0, 8}}, walk_kind::flat, 0); // outer sum
+  expect_walk({{100, 640, 8, 0}, {80, 8, 0, 8}}, walk_kind::flat, 0); // outer sum
 }
 
-TEST(plan_walk, sliding_window_is_not_a_panel) { expect_walk({{100, 320, 8}, {40, 8, 8}}, walk_kind::flat, 0); }
+TEST(plan_walk, sliding_window_is_not_a_panel) { expect_walk({{100, 640, 8}, {80, 8, 8}}, walk_kind::flat, 0); }
 
 TEST(plan_walk, short_rows_are_collected) {
   expect_walk({{1000, 32, 32}, {3, 8, 8}}, walk_kind::small_rows, 0);
@@ -56,9 +56,38 @@ TEST(plan_walk, short_rows_are_collected) {
   expect_walk({{1000, 24, 8}, {3, 8, 8000}}, walk_kind::small_rows, 0); // structure of arrays to array of structs
 }
 
-TEST(plan_walk, thirty_two_elements_are_a_long_row) {
-  expect_walk({{1000, 512, 512}, {31, 8, 8}}, walk_kind::small_rows, 0);
-  expect_walk({{1000, 512, 512}, {32, 8, 8}}, walk_kind::flat, 0);
+TEST(plan_walk, thirty_two_elements_with_gaps_are_a_long_row) {
+  expect_walk({{1000, 512, 512}, {31, 8, 16}}, walk_kind::small_rows, 0);
+  expect_walk({{1000, 512, 512}, {32, 8, 16}}, walk_kind::flat, 0);
+  expect_walk({{1000, 512, 512}, {32, 8, -8}}, walk_kind::flat, 0);
+}
+
+TEST(plan_walk, half_a_kilobyte_is_a_long_row) {
+  auto kind_of = [](intptr_t size, intptr_t item, const rows &loops) {
+    rows own = loops;
+    own.back()[0] = size;
+    nest n = nest_of(own);
+    return plan_walk(n, numbers{item, item, item}.data()).kind;
+  };
+  for (intptr_t item : {1, 2, 4, 8}) {
+    rows alike = {{1000, 600, 600, 600}, {0, item, item, item}},
+         constant = {{1000, 600, item, 600}, {0, item, 0, item}};
+    for (const rows &loops : {alike, constant}) {
+      EXPECT_EQ(kind_of(512 / item - 1, item, loops), walk_kind::small_rows) << item;
+      EXPECT_EQ(kind_of(512 / item, item, loops), walk_kind::flat) << item;
+    }
+  }
+  rows wide = {{1000, 1600, 1600, 1600}, {0, 16, 16, 16}}; // counted as if they were of eight bytes
+  EXPECT_EQ(kind_of(63, 16, wide), walk_kind::small_rows);
+  EXPECT_EQ(kind_of(64, 16, wide), walk_kind::flat);
+  nest mixed = nest_of({{1000, 100, 800}, {60, 1, 8}}); // the widest counts
+  EXPECT_EQ(plan_walk(mixed, numbers{1, 8}.data()).kind, walk_kind::small_rows);
+  mixed = nest_of({{1000, 100, 800}, {64, 1, 8}});
+  EXPECT_EQ(plan_walk(mixed, numbers{1, 8}.data()).kind, walk_kind::flat);
+}
+
+TEST(plan_walk, short_rows_of_a_transposed_source_are_a_panel) {
+  expect_walk({{100, 320, 320, 8}, {40, 8, 8, 800}}, walk_kind::panel, bit(2));
 }
 
 TEST(plan_walk, transposed_source_is_a_panel) {
