@@ -150,6 +150,7 @@ template <class T> DYND_ISA_INLINE T absolute(complex_of<T> x) {
   return (a == infinity) | (b == infinity) ? T(__builtin_inf()) : size;
 }
 
+DYND_ISA_INLINE float16 operator-(float16 x) { return {uint16_t(x.bits ^ 0x8000)}; }
 DYND_ISA_INLINE float16 absolute(float16 x) { return {uint16_t(x.bits & 0x7fff)}; }
 
 template <class T> DYND_ISA_INLINE T absolute(T a) {
