@@ -24,10 +24,10 @@ SIZES = [3, 1000, 100_000, 1_000_000]
 LIMIT = 1.1
 # Part of a line's name -> why it is slower than the alternative, or refused; in full in docs/slower_than_others.md.
 KNOWN = {
-    r"^(sum|mean)\(axis=None\) (float|complex)\d+ (a\.T|F|\[::2\]|\[::-1\]) ": "adds in C order: docs/decisions/0021",
+    r"^(sum|mean|var|std)\(axis=None\) (float|complex)\d+ (a\.T|F|\[::2\]|\[::-1\]) ": "adds in C order: docs/decisions/0021",
     r"^(a?(sin|cos|tan)h?|atan2|log\w*|exp2?|expm1|cbrt|pow) float(32|16) ": "in doubles: docs/decisions/0024",
     r"^(asinh|atanh?|atan2|tanh?|cosh|exp2|log1p|cbrt|pow) (float64|u?int\d+) ": "at most 1 ULP, NumPy's AVX-512 loops up to 4: docs/decisions/0024",
-    r"^arg(max|min)\(axis=(0|-1)\) float64 .* 100000$": "NumPy's loop is written for each ISA level",
+    r"^arg(max|min)\(axis=(0|-1)\) float(32|64) .* 1000*$": "NumPy's loop is written for each ISA level",
     r"^(flatten|reshape|take) .* (a\.T|F) 100000$": "a transposed copy by panels of lines, which gain beyond the caches",
     r"^(copy|flip) .* (a\.T|F) ": "NumPy keeps the order of memory, the copy here is in C order",
     r"^(\w*exp\d?|expm1|log\w*|a?(sin|cos|tan)h?|atan2|cbrt|pow|sqrt|rint|frexp|deg2rad|rad2deg|ldexp|hypot) (u?int8|u?int16|bool) ":
@@ -38,9 +38,11 @@ KNOWN = {
     r"^a\[\[2, 0, 1\]\] .* (a\.T|F) ": "the result is in C order, NumPy's in that of memory",
     r"^(concat|stack) .* (a\.T|F) 100000$": "a transposed copy by panels of lines, which gain beyond the caches",
     r"^(zeros|full)_like .* missing ": "Awkward Array's shares the mask of its operand",
+    r"^(first|pad) .* ragged": "places are found first, then what is there",
+    r"^cumulative_(max|min)\S* float16 ": "computed in float32",
     r"^tolist float16 ": "its bits become a float's by integer arithmetic, on every CPU alike",
     r"^arg(max|min)\(axis=\S+\) bool ": "any byte but 0 is true, so the bytes are made 0 or 1 first",
-    r"^(argsort|top_k|sort\S*|unique|unique_counts) ": "NumPy has loops of Intel's for AVX-512: docs/decisions/0034",
+    r"^(argsort|top_k|sort\S*|unique\w*) ": "NumPy has loops of Intel's for AVX-512: docs/decisions/0034",
     r"^(equal|not_equal|less|less_equal|greater|greater_equal) string texts 3$": "a kernel is built for each call",
     r"^concat .* (3|1000)$": "the general way to put lists together is the only one",
     r"^arange ": "stores of 16 bytes: not compiled for each ISA level",
