@@ -389,6 +389,24 @@ def chain_rows():
               "(a + b).eval()", 2)  # fmt: skip
 
 
+def narrow_rows():
+    """Types of one and two bytes, where a call's end and its steps show; bools, of which one element may decide."""
+    for dtype in ("uint8", "int16", "float32"):
+        for length in (40, 100):
+            rows = 16 * MILLION // length
+            column = lambda rng, shape=(rows, length), dtype=dtype: {  # noqa: E731
+                "a": numbers(rng, dtype, shape), "b": numbers(rng, dtype, (shape[0], 1))}  # fmt: skip
+            yield Row(f"narrow: {dtype} a + b[:, None], 16M in rows of {length}", column, "(a + b).eval()", "numpy", "a + b", 1.0)
+    for dtype in ("uint8", "int16"):
+        for text in ("a[::2].max()", "nd.ptp(a)", "nd.all(a)", "nd.count_nonzero(a)", "nd.cumulative_sum(nd.reshape(a, (-1, 4)), axis=0)"):
+            its = text.replace("nd.cumulative_sum", "np.cumsum").replace("nd.", "np.")
+            yield Row(f"narrow: {dtype} {text}, 1M", dense(MILLION, dtype), text, "numpy", its, 1.2)
+    for text in ("nd.any(a[::2])", "nd.argmax(a)", "nd.argwhere(a[::2])", "nd.cumulative_max(a)"):
+        its = text.replace("nd.cumulative_max", "np.maximum.accumulate").replace("nd.", "np.")
+        bar = 1.5 if "arg" in text else 1.2  # a question of all bytes first: any but 0 is true
+        yield Row(f"narrow: bool {text}, 1M", dense(MILLION, "bool"), text, "numpy", its, bar)
+
+
 def copied_rows():
     """Rows and texts that are put together, taken and repeated; what is taken is used, or packed: Awkward Array's is a view."""
 
@@ -422,7 +440,7 @@ def copied_rows():
 
 
 def rows():
-    for part in [copied_rows, small_rows, chain_rows, written_rows, slice_rows, type_rows, column_rows, everything_rows, short_rows, single_rows,
+    for part in [copied_rows, narrow_rows, small_rows, chain_rows, written_rows, slice_rows, type_rows, column_rows, everything_rows, short_rows, single_rows,
                  outside_rows]:  # fmt: skip
         yield from part()
 

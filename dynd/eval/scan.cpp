@@ -93,10 +93,11 @@ ref<array_block> with_first(const typed_scan &typed, array_block *scanned, int a
   space_of(scanned, shape);
   offsets_run run = rows_of(*scanned, shape.nvar - 1);
   without_interpreter unlocked(run.rows > unlocked_from);
-  std::vector<std::vector<int64_t>> offsets(1, std::vector<int64_t>(size_t(run.rows) + 1));
+  std::vector<std::vector<int64_t>> offsets(1);
   if (shape.nvar > 1 || !run) {
     offsets = measure_rows(typed.name, {scanned}, shape);
   } else {
+    offsets[0].resize(size_t(run.rows) + 1);
     in_pieces(typed.name, run.rows + 1, [&, to = offsets[0].data()](intptr_t begin, intptr_t end) {
       for (intptr_t r = begin; r < end; r++) {
         to[r] = run[r] - run.first();

@@ -46,8 +46,7 @@ void destroy_chain(ckernel_prefix *self) {
 class chain_builder {
 public:
   chain_builder(ckernel_builder &out, size_t offset, const program &p, const chain_layout &layout)
-      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p), chosen_(p, layout),
-        narrower_(narrower()) {}
+      : out_(out), offset_(offset), p_(p), layout_(layout), reduces_(p.reduces()), stages_(p), chosen_(p, layout) {}
 
   size_t build() {
     find_last_reads();
@@ -112,32 +111,8 @@ private:
     return found == p_.noutputs;
   }
 
-  size_t elements_of_batch() const {
-    switch (layout_.kind) {
-    case chain_kind::var_rows:
-      return p_.nexternal ? external_window : window;
-    case chain_kind::columns:
-      return reduces_ ? computed_rows * (computed_columns + column_line) : group;
-    case chain_kind::flat:
-      return reduces_ ? reduce_batch << narrower_ : (p_.nsteps == 1 ? lone_batch : group) << narrower_;
-    default:
-      return (reduces_ ? reduce_batch : group) << narrower_;
-    }
-  }
-
-  // By the registers that are needed: of a number that is widened in the loop of its fold, the wide one is not.
-  int narrower() const {
-    const folded_terms &terms = chosen_.terms;
-    uint8_t folded = terms.output < 0 ? no_register : p_.output[terms.output].reg;
-    int widest = 0;
-    for (uint8_t r = 0; r < p_.nregisters; r++) {
-      widest = r == folded && !terms.uses(r) ? widest : std::max(widest, log2_size(p_.type[r]));
-    }
-    return std::max(0, log2_size(scalar_id::float64) - widest);
-  }
-
   uint32_t reserve(uint8_t reg) {
-    size_t bytes = (elements_of_batch() << log2_size(p_.type[reg])) + register_padding;
+    size_t bytes = (chosen_.elements_of_batch() << log2_size(p_.type[reg])) + register_padding;
     return uint32_t(ckernel_builder_reserve_scratch(&out_, bytes));
   }
 
@@ -201,8 +176,8 @@ private:
     k->nreductions = uint8_t(reduced);
     k->nsources = p_.nsources;
     k->nsteps = uint8_t(chosen_.count);
-    k->narrower = uint8_t(narrower_);
-    k->window = uint16_t(elements_of_batch());
+    k->narrower = uint8_t(chosen_.narrower());
+    k->window = uint16_t(chosen_.elements_of_batch());
     k->whole_constant = false;
     k->whole_calls = chosen_.count == 1 && !reduces_ && takes_whole_calls(p_.steps[chosen_.steps[0].step]);
     return end;
@@ -470,7 +445,6 @@ private:
   bool reduces_;
   stage_plan stages_;
   step_choice chosen_;
-  int narrower_; // chain_kernel::narrower
   int last_read_[max_registers];
   struct used_scratch {
     uint32_t scratch;

@@ -1,11 +1,15 @@
 #include "dynd/kernel/chain_choice.h"
 
+#include <algorithm>
+#include <bit>
+
+#include "dynd/kernel/chain_kernel.h"
 #include "dynd/ops/logic.h"
 #include "dynd/ops/op_id.h"
 
 namespace dynd::chain {
 
-step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
+step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p), layout_(layout) {
   bool plain = !p.is_staged(); // else the steps of the chain are those of the program
   for (int i = 0; i < p.nsteps; i++) {
     steps[i] = {uint8_t(i), false, 0, {}, {}};
@@ -15,10 +19,10 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
   if (!plain || count + p.reduces() < 2) {
     return;
   }
-  look_at_registers(layout);
+  look_at_registers();
   for (int i = 0; i < p.noutputs && terms.output < 0; i++) {
-    if (p.output[i].reduced && !leave_conversion(i, layout) && !leave_root(i, layout)) {
-      leave_to_fold(i, layout);
+    if (p.output[i].reduced && !leave_conversion(i) && !leave_root(i)) {
+      leave_to_fold(i);
     }
   }
   // From the last on: what leaves the chain is best computed in one loop with something else.
@@ -28,7 +32,7 @@ step_choice::step_choice(const program &p, const chain_layout &layout) : p_(p) {
   count = int(std::remove_if(steps, steps + count, [&](const auto &s) { return left_out_[s.step]; }) - steps);
 }
 
-void step_choice::look_at_registers(const chain_layout &layout) {
+void step_choice::look_at_registers() {
   std::fill_n(writer_, p_.nregisters, no_register);
   for (int i = 0; i < p_.nsteps; i++) {
     p_.for_reads(p_.steps[i], [&](uint8_t reg) { reads_[reg]++; });
@@ -38,15 +42,15 @@ void step_choice::look_at_registers(const chain_layout &layout) {
     reads_[p_.output[i].reg]++;
   }
   for (int i = 0; i < p_.nsources; i++) {
-    one_value_[p_.source[i]] = layout.ports[p_.noutputs + i].constant;
+    one_value_[p_.source[i]] = layout_.ports[p_.noutputs + i].constant;
   }
 }
 
 // What a fold reads is now what the step that it takes along read.
-void step_choice::leave_to_fold(int output, const chain_layout &layout) {
+void step_choice::leave_to_fold(int output) {
   const program_output &o = p_.output[output];
   const reduce_functions &functions = isa().reduce(o.reduction, p_.type[o.reg]);
-  bool in_rows = layout.kind != chain_kind::columns && layout.kind != chain_kind::small_rows;
+  bool in_rows = layout_.kind != chain_kind::columns && layout_.kind != chain_kind::small_rows;
   folded_terms found = {output, o.reg};
   const program_step *fill = functions.valid.lanes && in_rows ? only_folded(o.reg) : nullptr;
   if (fill && fill->fills && fill->reduction == o.reduction) {
@@ -66,7 +70,7 @@ void step_choice::leave_to_fold(int output, const chain_layout &layout) {
 }
 
 // Small integers are added up as they are. False where these are none.
-bool step_choice::leave_conversion(int output, const chain_layout &layout) {
+bool step_choice::leave_conversion(int output) {
   const program_output &o = p_.output[output];
   const program_step *widened = o.reduction == arithmetic::sum ? only_folded(o.reg, step_kind::conversion) : nullptr;
   scalar_id to = p_.type[o.reg];
@@ -74,8 +78,8 @@ bool step_choice::leave_conversion(int output, const chain_layout &layout) {
     return false;
   }
   uint8_t reg = widened->reads[0];
-  bool few = layout.kind == chain_kind::small_rows && layout.axis_size << log2_size(p_.type[reg]) <= 8;
-  bool in_rows = layout.kind != chain_kind::columns && layout.kind != chain_kind::ordered && !few;
+  bool few = layout_.kind == chain_kind::small_rows && layout_.axis_size << log2_size(p_.type[reg]) <= 8;
+  bool in_rows = layout_.kind != chain_kind::columns && layout_.kind != chain_kind::ordered && !few;
   const reduce_functions *functions = in_rows ? isa().sum_of(p_.type[reg]) : nullptr;
   if (functions) {
     left_out_[widened - p_.steps] = true;
@@ -86,9 +90,9 @@ bool step_choice::leave_conversion(int output, const chain_layout &layout) {
 
 // The least root is that of the least element, to the bit: rounding keeps the order, and one element below zero, like
 // NaN, makes both NaN (which NaN is not promised). So a root for each short row is enough. False where there is none.
-bool step_choice::leave_root(int output, const chain_layout &layout) {
+bool step_choice::leave_root(int output) {
   const program_output &o = p_.output[output];
-  bool in_short_rows = layout.kind == chain_kind::var_rows && !layout.lanes;
+  bool in_short_rows = layout_.kind == chain_kind::var_rows && !layout_.lanes;
   const program_step *root = o.reduction == arithmetic::least && in_short_rows ? only_folded(o.reg) : nullptr;
   if (!root || root->op != arithmetic::root) {
     return false;
@@ -198,6 +202,50 @@ void step_choice::join(chosen_step &second, int operand) {
   second.pair = isa().pair(*first_of(before, one_value_[a] && !one_value_[b]), *second_of(then, operand), then.type,
                            then.nreads == 2 && one_value_[second.reads[2]]);
   left_out_[writer] = true;
+}
+
+// ---- batches --------------------------------------------------------------------------------------------------------
+
+// By the registers that are needed: of a number that is widened in the loop of its fold, the wide one is not.
+int step_choice::narrower() const {
+  uint8_t folded = terms.output < 0 ? no_register : p_.output[terms.output].reg;
+  int widest = 0;
+  for (uint8_t r = 0; r < p_.nregisters; r++) {
+    widest = r == folded && !terms.uses(r) ? widest : std::max(widest, log2_size(p_.type[r]));
+  }
+  return std::max(0, log2_size(scalar_id::float64) - widest);
+}
+
+size_t step_choice::elements_of_batch() const {
+  bool reduces = p_.reduces();
+  switch (layout_.kind) {
+  case chain_kind::var_rows:
+    return p_.nexternal ? external_window : window;
+  case chain_kind::columns:
+    return reduces ? computed_rows * (computed_columns + column_line) : group;
+  case chain_kind::flat:
+    return (reduces ? reduce_batch : p_.nsteps == 1 ? lone_batch : group) << narrower();
+  case chain_kind::small_rows:
+    return reduces ? reduce_batch << narrower() : elements_of_short_rows();
+  default:
+    return (reduces ? reduce_batch : group) << narrower();
+  }
+}
+
+// Whole rows. Of results they are whole cache lines, where not too many rows are: a line that two batches share is
+// written twice.
+//   of 100 int16: 8 rows, 25 lines; of 50 float64: 4 rows, 25 lines; of 3: 40 rows, 15 lines
+size_t step_choice::elements_of_short_rows() const {
+  size_t usual = group << narrower(), row = std::max<size_t>(size_t(layout_.axis_size), 1);
+  size_t rows = std::max<size_t>(usual / row, 4);
+  int ends = std::countr_zero(row << log2_size(p_.type[p_.output[0].reg]));
+  size_t of_lines = size_t(64) >> std::min(ends, 6);
+  if (rows >= of_lines) {
+    rows -= rows % of_lines;
+  } else if (of_lines * row <= 8 * usual) {
+    rows = of_lines;
+  }
+  return layout_.axis_size ? rows * row : usual;
 }
 
 } // namespace dynd::chain

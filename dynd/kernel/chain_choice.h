@@ -1,7 +1,7 @@
 // Which steps of a program are steps of a chain. The others are done by the loop of another one, and what they give is
 // never stored: a product that is only added up, what widens small integers before a sum, what replaces missing
 // elements before a fold, the root of what only the least is wanted of, and the first of two operations on
-// floating-point numbers that are done in one loop.
+// floating-point numbers that are done in one loop. And how many elements are a batch.
 #pragma once
 
 #include <optional>
@@ -44,17 +44,23 @@ public:
     }
   }
 
+  /// How many times smaller (log2) than a double the largest elements are.
+  int narrower() const;
+  size_t elements_of_batch() const;
+
 private:
-  void look_at_registers(const chain_layout &layout);
-  void leave_to_fold(int output, const chain_layout &layout);
-  bool leave_conversion(int output, const chain_layout &layout);
-  bool leave_root(int output, const chain_layout &layout);
+  size_t elements_of_short_rows() const;
+  void look_at_registers();
+  void leave_to_fold(int output);
+  bool leave_conversion(int output);
+  bool leave_root(int output);
   uint8_t joinable(int step, int operand) const;
   void join(int step);
   void join(chosen_step &second, int operand);
   const program_step *only_folded(uint8_t reg, step_kind kind = step_kind::operation) const;
 
   const program &p_;
+  const chain_layout &layout_;
   int reads_[max_registers] = {};      // how often each register is read, or leaves the program
   uint8_t writer_[max_registers];      // the step that writes it
   bool one_value_[max_registers] = {}; // a source that does not change in a call

@@ -220,10 +220,11 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
       return dynd_ok;
     }
   }
+  // Several folds of the same elements have them in the L1. Several sources from memory are read in turns: in runs
+  // shorter than a page the CPU prefetches them.
   if (k->nsteps == 0 && moves.ndirect == k->nsources) {
-    most *= 4; // several folds of the same elements, which stay in the L1
-  } else if (count >
-             in_cache) { // several sources are read in turns: in runs shorter than a page the CPU prefetches them
+    most *= 4;
+  } else if (count > in_cache) {
     most /= 2;
   }
   row_lanes lanes(k);

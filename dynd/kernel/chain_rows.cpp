@@ -43,7 +43,7 @@ size_t rows_of_group(const chain_kernel *k, size_t row) {
   if (k->nreductions) {
     return std::max<size_t>(reduce_batch / std::max<size_t>(row, 1) / 8 * 8, 1);
   }
-  return std::max<size_t>((group << k->narrower) / std::max<size_t>(row, 1), 1);
+  return std::max<size_t>(k->window / std::max<size_t>(row, 1), 1);
 }
 
 } // namespace

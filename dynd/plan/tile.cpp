@@ -48,15 +48,18 @@ pairing choose_pairing(const nest &n, const intptr_t *item_size) {
 }
 
 // Whether rows are so short that most of a call would be its end, which is not whole vectors, while collecting them
-// costs nothing: they are contiguous, or one value.
-bool are_small(const loop &row, int stream_count, const intptr_t *item_size) {
-  intptr_t widest = 0;
-  for (int s = 0; s < stream_count; ++s) {
+// costs little: they are contiguous, or one value; or nothing: they follow each other, or are always the same.
+bool are_small(const nest &n, const intptr_t *item_size) {
+  const loop &row = n.innermost(), &outside = n.loops[n.loop_count - 2];
+  intptr_t widest = 0, limit = following_row_bytes;
+  for (int s = 0; s < n.stream_count; ++s) {
     if (row.stride[s] != item_size[s] && row.stride[s] != 0)
       return false;
+    if (row.stride[s] != 0 && outside.stride[s] != 0 && outside.stride[s] != row.size * item_size[s])
+      limit = small_row_bytes;
     widest = std::max(widest, std::min<intptr_t>(item_size[s], 8));
   }
-  return row.size * widest < small_row_bytes;
+  return row.size * widest < limit;
 }
 
 } // namespace
@@ -79,7 +82,7 @@ walk plan_walk(nest &n, const intptr_t *item_size) {
     return {walk_kind::flat, 0};
   pairing chosen = choose_pairing(n, item_size);
   if (chosen.loop < 0)
-    return {are_small(n.innermost(), n.stream_count, item_size) ? walk_kind::small_rows : walk_kind::flat, 0};
+    return {are_small(n, item_size) ? walk_kind::small_rows : walk_kind::flat, 0};
   if (chosen.loop != n.loop_count - 2)
     move_loop(n, chosen.loop, n.loop_count - 2);
   return {walk_kind::panel, chosen.streams};

@@ -53,6 +53,10 @@ def operands(rng, row, scalar, count):
         yield "ragged", ragged
         column = nd.array(small(rng, kinds[-1], rows.size).reshape(-1, 1))
         yield "column", ragged[:-1] + [column]
+    for length in (50, 65, 130) if count == 9001 and scalar in ("float64", "int32") else ():
+        shape = (count // length, length)  # rows in batches that begin and end with cache lines, or do not
+        planes = [nd.array(small(rng, kind, shape)) for kind in kinds]
+        yield f"rows of {length}", planes[:-1] + [nd.array(small(rng, kinds[-1], (shape[0], 1)))]
 
 
 def operations():

@@ -103,3 +103,19 @@ def test_running_values_of_few_columns(threads, scan, dtype):
             for y in (x, np.repeat(x, 2, axis=0)[::2], np.asfortranarray(x), x[::-1]):
                 result = getattr(nd, scan)(nd.asarray(y), axis=0)
                 assert np.array_equal(np.asarray(result), numpy(y, axis=0)), (rows, columns)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("length", [1, 3, 31, 33, 50, 63, 65, 100, 127, 159, 160, 255, 261, 319, 321, 640, 1279, 1281])
+def test_rows_with_one_number_each_in_batches_of_whole_lines(dtype, length):
+    rng = np.random.default_rng(length)
+    name = "multiply" if dtype.startswith("complex") else "maximum"
+    ours, theirs = getattr(nd, name), getattr(np, name)
+    for rows in (3, 4, 5, 8, 17, 66, 8192 // length + 1):
+        a, b = rng.integers(0, 2, (rows, length)).astype(dtype), rng.integers(0, 2, (rows, 1)).astype(dtype)
+        mine, column, half = nd.array(a), nd.array(b), length // 2
+        np.testing.assert_array_equal(np.asarray(ours(mine, column)), theirs(a, b))
+        np.testing.assert_array_equal(np.asarray(ours(mine[:, :half], column)), theirs(a[:, :half], b))
+        np.testing.assert_array_equal(np.asarray(ours(mine, mine[0])), theirs(a, a[0]))
+        chosen = nd.where(mine == column, mine, column[0, 0])
+        np.testing.assert_array_equal(np.asarray(chosen), np.where(a == b, a, b[0, 0]))

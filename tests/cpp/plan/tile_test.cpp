@@ -44,7 +44,7 @@ TEST(plan_walk, long_rows_of_the_same_order_are_flat) {
 }
 
 TEST(plan_walk, value_of_a_row_is_not_a_panel) {
-  expect_walk({{100, 640, 8, 0}, {80, 8, 0, 8}}, walk_kind::flat, 0); // outer sum
+  expect_walk({{100, 1280, 8, 0}, {160, 8, 0, 8}}, walk_kind::flat, 0); // outer sum
 }
 
 TEST(plan_walk, sliding_window_is_not_a_panel) { expect_walk({{100, 640, 8}, {80, 8, 8}}, walk_kind::flat, 0); }
@@ -84,6 +84,14 @@ TEST(plan_walk, half_a_kilobyte_is_a_long_row) {
   EXPECT_EQ(plan_walk(mixed, numbers{1, 8}.data()).kind, walk_kind::small_rows);
   mixed = nest_of({{1000, 100, 800}, {64, 1, 8}});
   EXPECT_EQ(plan_walk(mixed, numbers{1, 8}.data()).kind, walk_kind::flat);
+}
+
+TEST(plan_walk, rows_that_follow_each_other_are_collected_up_to_1280_bytes) {
+  expect_walk({{1000, 1272, 8, 0}, {159, 8, 0, 8}}, walk_kind::small_rows, 0);
+  expect_walk({{1000, 1280, 8, 0}, {160, 8, 0, 8}}, walk_kind::flat, 0);
+  expect_walk({{1000, 1272, 1272}, {159, 8, 8}}, walk_kind::small_rows, 0);
+  expect_walk({{1000, 1272, 1280}, {159, 8, 8}}, walk_kind::flat, 0); // a gap between rows: they would be copied
+  expect_walk({{1000, 1280, 1272}, {159, 8, 8}}, walk_kind::flat, 0);
 }
 
 TEST(plan_walk, short_rows_of_a_transposed_source_are_a_panel) {
