@@ -35,6 +35,22 @@ def test_the_element_that_decides_is_found_everywhere(threads, layout, decides):
             assert rows == getattr(np, name)(y, axis=-1).tolist(), (name, places)
 
 
+@pytest.mark.parametrize("decides", [True, False])
+def test_missing_elements_decide_nothing(threads, decides):
+    """The value and whether there is one are two folds: one that is decided says nothing of the other."""
+    for first in (0, 300, 20_000):  # before it, all is missing
+        for place in [p for p in PLACES if p >= first]:
+            x = np.full(SIZE, not decides)
+            x[:first] = x[place] = decides
+            present = np.arange(SIZE) >= first
+            a = nd.where(nd.array(present), nd.array(x), None)
+            for rows in (a, a.eval(), nd.reshape(a, (1, -1)), nd.reshape(a, (-1, 1))):
+                axis = rows.ndim > 1 and rows.shape[0] == 1
+                for name in ("any", "max", "all", "min"):
+                    found = getattr(nd, name)(rows, axis=int(axis)).tolist()
+                    assert np.ravel(found).tolist() == [getattr(np, name)(x[first:])], (name, place)
+
+
 def test_every_kind_of_byte_is_a_bool():
     """NumPy's bools may be bytes other than 0 and 1."""
     for byte in (2, 128, 255):

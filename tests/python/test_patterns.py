@@ -150,7 +150,9 @@ def test_signature_parts():
     assert s.variables == ("N", "T")
     assert str(s) == "(x: N * T, w: N * float64, *, ddof: int64 = 1) -> float64"
     assert s.substitute(T="int32", N=3) == "(x: 3 * int32, w: 3 * float64, *, ddof: int64 = 1) -> float64"
-    assert ndt.type("(x: inout N * T) -> void").parameters[0][3] == "inout"
+    both = ndt.type("(x: inout N * T, y: inout T, *, k: T) -> void")
+    assert both.parameters[0][3] == "inout"
+    assert both.substitute(T="int32", N=3) == "(x: inout 3 * int32, y: inout int32, *, k: int32) -> void"
 
 
 PARAMETERS = ["3 * int32", "inout 3 * int32", "x: 3 * int32", "x: inout 3 * int32", "*, k: int64", "*, k: int64 = 1"]

@@ -268,3 +268,13 @@ def test_without_the_direct_step():
         _dynd.set_direct(os.environ.get("DYND_DIRECT") != "0")
     for one, other in zip(plain, again):
         assert [(str(a.type), bits(a)) for a in one] == [(str(a.type), bits(a)) for a in other]
+
+
+@pytest.mark.parametrize("columns", [1, 4, 16, 17])
+def test_few_columns_are_taken_as_what_dtype_says_first(columns):
+    x = np.random.default_rng(columns).random((3000, columns)) * 3 + 1 / 3
+    for own, dtype in [("float64", "float16"), ("float64", "float32"), ("float32", "float16"), ("int16", "float16")]:
+        a = nd.array((x * 1000).astype(own) if own == "int16" else x.astype(own))
+        taken = nd.cumulative_max(a.astype(dtype), axis=0), nd.cumulative_sum(a.astype(dtype)[:60], axis=0)
+        found = nd.cumulative_max(a, axis=0, dtype=dtype), nd.cumulative_sum(a[:60], axis=0, dtype=dtype)
+        assert [bits(f) for f in found] == [bits(t) for t in taken], (own, dtype)

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "dynd/array/block.h"
+#include "dynd/array/view.h"
 #include "dynd/base/interpreter.h"
 #include "dynd/call/callable.h"
 #include "dynd/call/functions.h"
@@ -104,6 +105,36 @@ TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
   EXPECT_TRUE(cancelled);
   EXPECT_GT(waiting, 0) << "no other thread took part";
   EXPECT_EQ(stopped, waiting);
+}
+
+int calls = 0;
+
+// Only the first call fails. The others are those of the search, which takes a second.
+int fails_once(char *, intptr_t, const char *, intptr_t, size_t, const ckernel_prefix *, dynd_frame *frame) {
+  if (calls++ == 0) {
+    std::snprintf(frame->text, sizeof(frame->text), "the first call fails");
+    return dynd_error_value;
+  }
+  if (calls % 1000 == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return dynd_ok;
+}
+
+TEST(ExternalCalls, TheSearchForAFailureStopsToo) {
+  nd::callable call = nd::callable(*kernel_of<fails_once>());
+  for (const nd::array &a : {ramp("1000000 * float64"), nd::transposed(ramp("1000 * 1000 * float64"))}) {
+    calls = 0;
+    the_interpreter.interrupted = [] { return calls > 0; };
+    error_kind kind = error_kind::internal;
+    try {
+      call(a);
+    } catch (const error &e) {
+      kind = e.kind();
+    }
+    the_interpreter.interrupted = nullptr;
+    EXPECT_EQ(kind, error_kind::cancelled);
+  }
 }
 
 std::atomic<size_t> most_at_once = 0;
