@@ -54,6 +54,7 @@ accuracy:
 test: build
 	@python3 tools/steps.py $(JOBS) \
 	  "cpp: $(BUILD)/dynd_tests --gtest_brief=1" \
+	  "memory: $(PYTEST) -m memory $(call MARKED,memory)" \
 	  "one entry: JOBS=$(JOBS) python3 tools/check_one_entry.py $(BUILD)" \
 	  "headers: python3 tools/check_headers.py" \
 	  "accuracy: $(BUILD)/accuracy 20000" \
@@ -62,8 +63,7 @@ test: build
 	  "layers: python3 tools/check_layers.py" \
 	  then "python: $(PYTEST) $(SHARED) -m 'not alone and not memory' tests/python" \
 	  then "alone: $(PYTEST) -m alone $(call MARKED,alone)" \
-	  then "memory: $(PYTEST) -m memory $(call MARKED,memory)" \
-	  "the long way: DYND_DIRECT=0 DYND_POISON=1 MALLOC_PERTURB_=90 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
+	  then "the long way: DYND_DIRECT=0 DYND_POISON=1 MALLOC_PERTURB_=90 $(PYTEST) $(SHARED) $(LONG_WAY:%=tests/python/test_%.py)"
 
 check:
 	@$(call setup,demo test check)

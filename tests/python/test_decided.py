@@ -46,9 +46,12 @@ def test_missing_elements_decide_nothing(threads, decides):
             a = nd.where(nd.array(present), nd.array(x), None)
             for rows in (a, a.eval(), nd.reshape(a, (1, -1)), nd.reshape(a, (-1, 1))):
                 axis = rows.ndim > 1 and rows.shape[0] == 1
-                for name in ("any", "max", "all", "min"):
+                for name in ("any", "max", "argmax", "all", "min", "argmin"):
                     found = getattr(nd, name)(rows, axis=int(axis)).tolist()
-                    assert np.ravel(found).tolist() == [getattr(np, name)(x[first:])], (name, place)
+                    expected = getattr(np, name)(x[first:]) + ("arg" in name and first)
+                    assert np.ravel(found).tolist() == [expected], (name, place)
+                    chosen = getattr(nd, name)(nd.array(x), where=nd.array(present)).tolist()
+                    assert chosen == expected, (name, place)
 
 
 def test_every_kind_of_byte_is_a_bool():

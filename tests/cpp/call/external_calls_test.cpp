@@ -107,10 +107,11 @@ TEST(ExternalCalls, AKernelThatPollsIsToldToStop) {
   EXPECT_EQ(stopped, waiting);
 }
 
-int calls = 0;
+int calls = 0, without_flag = 0;
 
 // Only the first call fails. The others are those of the search, which takes a second.
 int fails_once(char *, intptr_t, const char *, intptr_t, size_t, const ckernel_prefix *, dynd_frame *frame) {
+  without_flag += frame->cancel == nullptr;
   if (calls++ == 0) {
     std::snprintf(frame->text, sizeof(frame->text), "the first call fails");
     return dynd_error_value;
@@ -124,7 +125,7 @@ int fails_once(char *, intptr_t, const char *, intptr_t, size_t, const ckernel_p
 TEST(ExternalCalls, TheSearchForAFailureStopsToo) {
   nd::callable call = nd::callable(*kernel_of<fails_once>());
   for (const nd::array &a : {ramp("1000000 * float64"), nd::transposed(ramp("1000 * 1000 * float64"))}) {
-    calls = 0;
+    calls = without_flag = 0;
     the_interpreter.interrupted = [] { return calls > 0; };
     error_kind kind = error_kind::internal;
     try {
@@ -134,6 +135,7 @@ TEST(ExternalCalls, TheSearchForAFailureStopsToo) {
     }
     the_interpreter.interrupted = nullptr;
     EXPECT_EQ(kind, error_kind::cancelled);
+    EXPECT_EQ(without_flag, 0);
   }
 }
 
