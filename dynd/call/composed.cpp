@@ -85,7 +85,7 @@ array round_integers(const array &a, scalar_id type, int digits) {
 
 array finite_parts(const array &from, scalar_id type, double nan, std::optional<double> posinf,
                    std::optional<double> neginf) {
-  // Memory of another owner is copied: what follows is lazy then, one pass instead of five.
+  // What others may write to is copied, so that what follows may be lazy: one pass instead of five.
   bool copied = from->is_ready() && !(from->flags & flag_ours) && from->count >= intptr_t(lazy_from / 8);
   array a = copied ? array(copy_values(from.get(), access_mode::immutable)) : from;
   array high = number(type, posinf.value_or(largest(type))), low = number(type, neginf.value_or(-largest(type)));

@@ -163,9 +163,7 @@ array join_missing_rows(const char *name, std::span<const array> given, int axis
 array joined(const char *name, std::span<const array> given, int axis) {
   if (has_missing_rows(given)) {
     int along = dynd::checked_axis(name, axis, rows_ndim(given[0]->type));
-    // What is joined may be missing itself, or be inside of rows that may be.
-    auto is_inside = [&](const array &a) { return has_missing_rows(a->type) && a.ndim() <= along; };
-    if (std::none_of(given.begin(), given.end(), is_inside)) {
+    if (!is_in_missing_rows(given, along)) { // what is joined may be missing itself
       return join_missing_rows(name, given, along);
     }
     missing_rows rows(name, given, along - 1);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
-#include <numeric>
 #include <vector>
 
 #include "dynd/array/rows.h"
@@ -258,15 +256,6 @@ ref<array_block> try_direct(const typed_scan &typed, array_block *operand, int a
                                : try_direct_dense(functions, operand, typed.accumulator);
 }
 
-// So few columns that a conversion pays as a pass of its own, after which many rows are one call of the loop.
-bool is_very_narrow(const array_block &a, int axis) {
-  if (!a.is_ready() || !a.has_scalars() || a.count <= 0 || axis == a.ndim - 1) {
-    return false;
-  }
-  intptr_t columns = std::accumulate(a.size() + axis + 1, a.size() + a.ndim, intptr_t(1), std::multiplies<>());
-  return columns <= intptr_t(scan_functions::most_few);
-}
-
 } // namespace
 
 ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::optional<int> axis,
@@ -284,13 +273,7 @@ ref<array_block> evaluate(scan_id id, array_block *operand, bool last_use, std::
   scalar_id taken_as = dtype.value_or(x.element.scalar), accumulator = accumulator_type(id, taken_as);
   typed_scan typed{what.name, what.combine, x.element, taken_as, accumulator, include_initial, nullptr, false};
   int at = scanned_axis(typed.name, x.block->ndim, axis);
-  ref<array_block> result = try_direct(typed, x.block, at, how), numbers;
-  if (!result && taken_as == x.element.scalar && taken_as != accumulator && is_very_narrow(*x.block, at)) {
-    numbers = as_type(ref<array_block>::share(x.block), accumulator);
-    typed.taken_as = accumulator;
-    x.block = numbers.get();
-    x.last_use = false;
-  }
+  ref<array_block> result = try_direct(typed, x.block, at, how);
   result = result ? std::move(result) : run_scan(typed, x.block, x.last_use, at, how);
   return narrowed(std::move(result), taken_as, dtype);
 }

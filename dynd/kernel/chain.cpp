@@ -155,7 +155,7 @@ private:
     if (layout_.kind == chain_kind::ordered) {
       place(sizeof(intptr_t) * (1 + size_t(layout_.loops->loop_count) * (1 + nports)) + nports * sizeof(ordered_panel));
     }
-    bool scans = std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::scan; });
+    bool scans = chosen_.scans();
     place(scans ? sizeof(chain_scan) : 0);
     out_.ensure_capacity_leaf(offset_ + end);
     chain_kernel *k = kernel();
@@ -178,6 +178,9 @@ private:
     k->nsteps = uint8_t(chosen_.count);
     k->narrower = uint8_t(chosen_.narrower());
     k->window = uint16_t(chosen_.elements_of_batch());
+    if (k->window != chosen_.elements_of_batch()) {
+      fail(error_kind::internal, "chain: too many elements in a batch");
+    }
     k->whole_constant = false;
     k->whole_calls = chosen_.count == 1 && !reduces_ && takes_whole_calls(p_.steps[chosen_.steps[0].step]);
     return end;

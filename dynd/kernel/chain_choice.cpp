@@ -216,13 +216,17 @@ int step_choice::narrower() const {
   return std::max(0, log2_size(scalar_id::float64) - widest);
 }
 
+bool step_choice::scans() const {
+  return std::any_of(p_.steps, p_.steps + p_.nsteps, [](const auto &s) { return s.kind == step_kind::scan; });
+}
+
 size_t step_choice::elements_of_batch() const {
   bool reduces = p_.reduces();
   switch (layout_.kind) {
   case chain_kind::var_rows:
     return p_.nexternal ? external_window : window;
   case chain_kind::columns:
-    return reduces ? computed_rows * (computed_columns + column_line) : group;
+    return reduces ? computed_rows * (computed_columns + column_line) : scans() ? scanned_batch : group;
   case chain_kind::flat:
     return (reduces ? reduce_batch : p_.nsteps == 1 ? lone_batch : group) << narrower();
   case chain_kind::small_rows:
@@ -233,10 +237,13 @@ size_t step_choice::elements_of_batch() const {
 }
 
 // Whole rows. Of results they are whole cache lines, where not too many rows are: a line that two batches share is
-// written twice.
+// written twice. Staged programs and scans have this walk for long rows too, of which a batch is a part.
 //   of 100 int16: 8 rows, 25 lines; of 50 float64: 4 rows, 25 lines; of 3: 40 rows, 15 lines
 size_t step_choice::elements_of_short_rows() const {
-  size_t usual = group << narrower(), row = std::max<size_t>(size_t(layout_.axis_size), 1);
+  size_t usual = group << narrower(), row = size_t(layout_.axis_size);
+  if (row == 0 || p_.is_staged() || (scans() && row > longest_collected_scan)) {
+    return usual;
+  }
   size_t rows = std::max<size_t>(usual / row, 4);
   int ends = std::countr_zero(row << log2_size(p_.type[p_.output[0].reg]));
   size_t of_lines = size_t(64) >> std::min(ends, 6);
@@ -245,7 +252,7 @@ size_t step_choice::elements_of_short_rows() const {
   } else if (of_lines * row <= 8 * usual) {
     rows = of_lines;
   }
-  return layout_.axis_size ? rows * row : usual;
+  return rows * row;
 }
 
 } // namespace dynd::chain

@@ -47,6 +47,7 @@ public:
   /// How many times smaller (log2) than a double the largest elements are.
   int narrower() const;
   size_t elements_of_batch() const;
+  bool scans() const;
 
 private:
   size_t elements_of_short_rows() const;

@@ -182,7 +182,8 @@ int flat_strided(char *const *stream, const intptr_t *stride, size_t count, cons
 
 namespace {
 
-// The lanes of n elements that are where they can be read, in parts that grow; their order does not matter.
+// The lanes of n contiguous elements, in parts that grow, until one of them decides. Only folds of bools come here,
+// which are the same wherever parts end.
 void reduce_until_decided(const reduced_output &r, char *lanes, char **reg, size_t n) {
   constexpr size_t first = 1024, longest = 1 << 15;
   alignas(64) char next[64];
@@ -220,8 +221,8 @@ int lanes_strided(char *const *stream, const intptr_t *stride, size_t count, con
       return dynd_ok;
     }
   }
-  // Several folds of the same elements have them in the L1. Several sources from memory are read in turns: in runs
-  // shorter than a page the CPU prefetches them.
+  // Elements that several folds read where they are need no scratch: longer batches still stay in the L1. Otherwise
+  // several sources from memory are read in turns: in runs shorter than a page the CPU prefetches them.
   if (k->nsteps == 0 && moves.ndirect == k->nsources) {
     most *= 4;
   } else if (count > in_cache) {
@@ -275,7 +276,7 @@ int row_strided(char *const *stream, const intptr_t *stride, size_t count, const
 int long_rows_strided(char *const *stream, const intptr_t *stride, size_t count, const ckernel_prefix *self,
                       dynd_frame *frame) {
   const chain_kernel *k = chain_of(self);
-  constexpr intptr_t worth_stopping = 4096;
+  constexpr intptr_t worth_stopping = 4096; // in shorter rows a call for each takes longer than reading to the end
   bool stops_early = k->stops_early && k->axis_size > worth_stopping;
   if (!stops_early && reduce_in_place(k, stream, stride, count)) {
     return status_of(frame);

@@ -17,13 +17,18 @@
 
 namespace dynd::chain {
 
-constexpr size_t batch = 64;  // elements of a flat batch of 8 bytes each, and of a block of the summation
-constexpr size_t group = 128; // the same, of a batch of whole rows; of smaller elements there are more of both
+constexpr size_t batch = 64; // elements of a flat batch of 8 bytes each, and of a block of the summation
+// The same, of a batch of whole rows; of rows of over 32, four rows at least (step_choice). Of smaller elements there
+// are more of both.
+constexpr size_t group = 128, longest_collected_scan = group / 2;
+constexpr size_t scanned_batch = 512; // of columns that are computed
 // One step has no temporaries: as long as its operands are in the L2 or near it, more elements at once cost less.
 constexpr size_t lone_batch = 512, in_cache = size_t(1) << 17;
 // Elements of a batch of ragged rows: a power of two of blocks; more where an external kernel's calls have a cost.
 constexpr size_t window = 256, external_window = 1024;
-constexpr size_t reduce_batch = 512; // elements of a flat batch that ends in a reduction: a power of two of blocks
+// Elements of 8 bytes of a flat batch that ends in a reduction, a power of two of blocks; of smaller ones there are
+// more.
+constexpr size_t reduce_batch = 512;
 constexpr size_t register_padding = 128;
 // Columns that are reduced side by side: of operands as they are, rows of some pages at a time, which the CPU
 // prefetches, or of few rows all that stays in the L1; else as many as stay there with the rows that are computed
@@ -100,9 +105,11 @@ struct reduced_output {
   batch_fn finish; // of each row's value; null: nothing. Only ragged rows that follow each other have it
 
   bool uses(uint8_t r) const { return r == reg || r == other || r == valid; }
-  // Whether these lanes have what decides the result, whatever comes after them.
+  // Whether these lanes have what decides the result, whatever comes after them. They are 64 bools, of which any byte
+  // but 0 is true; of a fold that finds a position, the first byte is the element that is kept (index_state).
   bool is_decided(const char *lanes) const {
-    return std::memchr(lanes, functions->decided_by, functions->index ? 1 : 64) != nullptr;
+    auto decides = [&](char lane) { return (lane != 0) == (functions->decided_by != 0); };
+    return std::any_of(lanes, lanes + (functions->index ? 1 : 64), decides);
   }
   void lanes(void *to, char *const *at, size_t n) const {
     if (valid != no_register) {
@@ -199,9 +206,10 @@ struct scan_state {
     row,     // elements of one row
     rows,    // whole rows of `length` elements
     window,  // elements of ragged rows
-    columns, // one element of each of several rows
+    columns, // one element of each of several columns
+    lines,   // all elements of `length` columns, line by line
   } kind;
-  bool begun; // row, and the first row of a window: there is a running value
+  bool begun; // row, and the first row of a window: there is a running value; lines: that before the output's first
   size_t length;
   const row_window *window;
   size_t passed;      // window: how many rows ended in it
@@ -221,7 +229,7 @@ struct chain_kernel {
   uint32_t prefetch_distance;                                    // 0: sources are in the cache
   uint16_t shape_slots, number_stream;
   uint16_t nstreams; // up to the highest that is used
-  uint16_t window;   // elements of a batch of ragged rows; of a flat one at most
+  uint16_t window;   // elements of a batch: of ragged rows, of whole short rows; of a flat one at most
   panel_shape panel; // of each source that is transposed
   uint8_t narrower;  // a batch has 2^narrower times as many elements: its bytes are what matters
   uint8_t nstored, nsources, nreductions, nsteps, ntemporaries;

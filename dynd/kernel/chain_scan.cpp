@@ -28,6 +28,8 @@ public:
       return run_window(n);
     case scan_state::batch_kind::columns:
       return run_columns(n);
+    case scan_state::batch_kind::lines:
+      return run_lines(n);
     }
     return dynd_error_internal;
   }
@@ -125,6 +127,12 @@ private:
     return k_->scan().combine(dst_, before, x_, nullptr, n, nullptr) ? fail(0) : int(dynd_ok);
   }
 
+  int run_lines(size_t n) {
+    auto stride = intptr_t(state_.length << log2_);
+    k_->scan().functions.columns(dst_, stride, x_, stride, state_.length, n / state_.length, state_.begun);
+    return dynd_ok;
+  }
+
   /// i: of the batch, where that is a row or a part of one, as it is when a failure is located.
   int fail(size_t i) {
     const operation &o = operation_of(k_->at<step_details>(k_->details)[step_.number].op);
@@ -190,7 +198,7 @@ int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
     k->scan().functions.rows_fixed(stream[dst], stride[dst], stream[src], stride[src], length, count);
     return status_of(frame);
   }
-  if (length <= group / 2) {
+  if (length <= longest_collected_scan) {
     scan_state &state = scan_state_of(k, frame);
     state.kind = scan_state::batch_kind::rows;
     state.length = length;
@@ -201,24 +209,62 @@ int scan_rows_strided(char *const *stream, const intptr_t *stride, size_t count,
   });
 }
 
-// A few columns, as they are in memory: many rows in one call of the compiled loop.
-int scan_very_few_columns(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
-  constexpr size_t rows_of_call = 1 << 14;
+// A few columns, as they are in memory: many lines in one call of the compiled loop.
+int scan_columns_in_registers(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
+  constexpr size_t lines_of_call = 1 << 14;
   const port &output = k->outputs()[0], &source = k->sources()[0];
   intptr_t to = output.where.axis_stride, from = source.where.axis_stride;
-  for (size_t i = 0, rows = size_t(k->axis_size); i < rows; i += rows_of_call) {
-    k->scan().functions.few(stream[output.where.stream] + intptr_t(i) * to, to,
-                            stream[source.where.stream] + intptr_t(i) * from, from, count,
-                            std::min(rows_of_call, rows - i), i != 0);
-    if (asks_after(frame, rows_of_call * count)) {
+  for (size_t i = 0, rows = size_t(k->axis_size); i < rows; i += lines_of_call) {
+    k->scan().functions.columns(stream[output.where.stream] + intptr_t(i) * to, to,
+                                stream[source.where.stream] + intptr_t(i) * from, from, count,
+                                std::min(lines_of_call, rows - i), i != 0);
+    if (asks_after(frame, lines_of_call * count)) {
       return dynd_error_cancelled;
     }
   }
   return status_of(frame);
 }
 
-// More columns, as they are in memory: a row is one call of the loop that combines it with the one before.
-int scan_few_columns(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
+// A few columns that are computed, whose lines follow each other: some of these make a batch. False where they are not
+// so.
+bool scan_lines(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, char **reg,
+                dynd_frame *frame, int &status) {
+  auto follows = [&](const port &p) { // or is one value for all
+    intptr_t step = stride[p.where.stream];
+    return is_contiguous(p, step) ? p.where.axis_stride == step * intptr_t(count) : !step && !p.where.axis_stride;
+  };
+  auto is_scan = [&](const chain_step &s) { return k->at<step_details>(k->details)[s.number].kind == step_kind::scan; };
+  const chain_step *steps = k->at<chain_step>(k->steps), *scan = std::find_if(steps, steps + k->nsteps, is_scan);
+  std::span<const port> ports = k->all_ports();
+  size_t rows = size_t(k->axis_size), lines = scanned_batch / count;
+  if (!k->scan().functions.row || scan->valid != no_register || scan->b != no_register ||
+      !std::all_of(ports.begin(), ports.end(), follows)) {
+    return false;
+  }
+  scan_state &state = scan_state_of(k, frame);
+  state.kind = scan_state::batch_kind::lines;
+  state.length = count;
+  for (const port &p : ports) {
+    reg[p.reg] = frame->scratch + p.scratch;
+    if (!stride[p.where.stream]) {
+      fetch_of(p).splat(reg[p.reg], stream[p.where.stream], std::min(rows, lines) * count);
+    }
+  }
+  status = dynd_ok;
+  for (size_t i = 0; i < rows && !status; i += lines) {
+    for (const port &p : ports) {
+      if (stride[p.where.stream]) {
+        reg[p.reg] = stream[p.where.stream] + intptr_t(i) * p.where.axis_stride;
+      }
+    }
+    state.begun = i != 0;
+    status = run_steps(k, reg, std::min(lines, rows - i) * count, frame);
+  }
+  return true;
+}
+
+// More columns, as they are in memory: a line is one call of the loop that combines it with the one before.
+int scan_columns_by_lines(const chain_kernel *k, char *const *stream, size_t count, dynd_frame *frame) {
   const port &output = k->outputs()[0], &source = k->sources()[0];
   char *to = stream[output.where.stream];
   const char *from = stream[source.where.stream];
@@ -252,8 +298,12 @@ int scan_columns_strided(char *const *stream, const intptr_t *stride, size_t cou
   const chain_step &only = *k->at<chain_step>(k->steps);
   bool plain = whole && k->nstored == 1 && k->nsources == 1 && only.valid == no_register && only.b == no_register;
   if (plain && count <= few_columns && k->axis_size > 0 && k->scan().functions.row) {
-    return count <= scan_functions::most_few ? scan_very_few_columns(k, stream, count, frame)
-                                             : scan_few_columns(k, stream, count, frame);
+    return count <= scan_functions::most_columns ? scan_columns_in_registers(k, stream, count, frame)
+                                                 : scan_columns_by_lines(k, stream, count, frame);
+  }
+  if (int status; !plain && count <= scan_functions::most_columns && k->axis_size > 0 &&
+                  scan_lines(k, stream, stride, count, reg, frame, status)) {
+    return status ? status : status_of(frame);
   }
   const port &running = k->outputs()[k->scan().output];
   for (size_t first = 0; first < count; first += scanned_columns) {

@@ -139,7 +139,7 @@ int var_dim(char *const *stream, const intptr_t *stride, size_t count, const cke
       std::memcpy(at[slots[0].stream], row, sizeof(*row));
     }
     int64_t length = row[0].size;
-    if (length == 0 && asks_after(frame, 1)) { // else only what is inside of rows asks
+    if (length == 0 && asks_after(frame, 1)) { // the child asks for rows with elements; one without counts as one
       return dynd_error_cancelled;
     }
     for (uint32_t e = 1; e < k->nslots; e++) {

@@ -205,10 +205,10 @@ struct scan_functions {
   /// The elements of a window of ragged rows, whose first is at dst and x; `before` is for a row that begins before the
   /// window. Returns how many rows end in it.
   size_t (*rows)(void *dst, const void *x, const row_window &window, const void *before);
-  /// Few columns (at most most_few): row after row of `width` elements; with `begun`, after the row of dst before the
-  /// first.
-  static constexpr size_t most_few = 16;
-  void (*few)(char *dst, intptr_t dst_stride, const char *x, intptr_t stride, size_t width, size_t rows, bool begun);
+  /// `width` columns, at most most_columns, line by line; with `begun`, after the line of dst before the first.
+  static constexpr size_t most_columns = 16;
+  void (*columns)(char *dst, intptr_t dst_stride, const char *x, intptr_t stride, size_t width, size_t lines,
+                  bool begun);
   /// *dst = what changes nothing that it is combined with; and the value of no elements: the same, but for -0.0 +0.0.
   void (*identity)(void *dst);
   void (*initial)(void *dst);

@@ -47,11 +47,13 @@ pairing choose_pairing(const nest &n, const intptr_t *item_size) {
   return {chosen, streams};
 }
 
-// Whether rows are so short that most of a call would be its end, which is not whole vectors, while collecting them
-// costs little: they are contiguous, or one value; or nothing: they follow each other, or are always the same.
+// Whether rows are collected: there are some, so short that most of a call would be its end, which is not whole
+// vectors. Rows with gaps between them are copied for that, so their limit is lower than that of rows that follow each
+// other, or are the same each time. Numbers of 16 bytes count as 8.
 bool are_small(const nest &n, const intptr_t *item_size) {
   const loop &row = n.innermost(), &outside = n.loops[n.loop_count - 2];
-  intptr_t widest = 0, limit = following_row_bytes;
+  constexpr intptr_t fewest = 8;
+  intptr_t widest = 0, limit = outside.size < fewest ? small_row_bytes : following_row_bytes;
   for (int s = 0; s < n.stream_count; ++s) {
     if (row.stride[s] != item_size[s] && row.stride[s] != 0)
       return false;

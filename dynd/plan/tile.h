@@ -11,8 +11,8 @@ namespace dynd {
 
 /// An innermost loop below this is not worth a call of its own: 32 elements make the cost of a call disappear.
 inline constexpr intptr_t small_row = 32;
-/// Nor are so few bytes in a row, where all that it is computed of is contiguous or one value; where such rows follow
-/// each other too, nothing is copied to collect them.
+/// Rows of fewer bytes are collected too, where everything they are computed of is contiguous along them or one value;
+/// of rows that follow each other, where nothing has to be copied but that value, those of fewer than the second.
 inline constexpr intptr_t small_row_bytes = 512, following_row_bytes = 1280;
 
 /// A panel is some rows of the second innermost loop by some columns of the innermost.
@@ -56,8 +56,8 @@ struct walk {
 /// is by panels, the loop that pairs with the innermost is moved to the second innermost place.
 ///   n * (8, 8)                                     -> flat
 ///   N * (32, 32), 3 * (8, 8)                       -> small_rows
-///   N * (808, 8), 50 * (8, 0)                      -> small_rows, and 64 * (8, 0) -> flat
-///   N * (800, 8), 100 * (8, 0)                     -> small_rows, and 160 * (8, 0) -> flat
+///   N * (512, 8), 63 * (8, 0)                      -> small_rows, and N * (520, 8), 64 * (8, 0)   -> flat
+///   N * (1272, 8), 159 * (8, 0)                    -> small_rows, and N * (1280, 8), 160 * (8, 0) -> flat
 ///   N * (8M, 8M, 8), M * (8, 8, 8N)                -> panel, fetched {2}: a + b.T, M >= 32
 ///   K * (8NM, 8), N * (8M, 8K), M * (8, 8KN)       -> panel, fetched {1}, and the loops become N, K, M
 walk plan_walk(nest &n, const intptr_t *item_size);

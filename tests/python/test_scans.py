@@ -278,3 +278,45 @@ def test_few_columns_are_taken_as_what_dtype_says_first(columns):
         taken = nd.cumulative_max(a.astype(dtype), axis=0), nd.cumulative_sum(a.astype(dtype)[:60], axis=0)
         found = nd.cumulative_max(a, axis=0, dtype=dtype), nd.cumulative_sum(a[:60], axis=0, dtype=dtype)
         assert [bits(f) for f in found] == [bits(t) for t in taken], (own, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("length", [127, 129, 511, 513, 1279, 16_383, 16_384, 16_385, 32_768, 65_537])
+def test_rows_of_any_length_with_gaps(length, dtype):
+    x = np.random.default_rng(length).integers(0, 3, (3, 2 * length)).astype(dtype)
+    for view in (np.s_[:, ::2], np.s_[:, ::-2], np.s_[::-1, :length]):
+        a = nd.asarray(x)[view]
+        sums = np.cumsum(x[view], axis=1)
+        assert np.array_equal(np.asarray(nd.cumulative_sum(a, axis=1)), sums)
+        assert np.array_equal(np.asarray(nd.cumulative_sum(a, axis=1, include_initial=True))[:, 1:], sums)
+        assert np.array_equal(np.asarray(nd.cumulative_sum(a + a, axis=1)), np.cumsum(x[view] + x[view], axis=1))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 7, 15, 16, 17])
+def test_few_columns_that_are_computed_before(columns, threads):
+    rng = np.random.default_rng(columns)
+    for rows in (1, 2, 512 // columns, 512 // columns + 1, 1024 // columns + 1, 20_000):
+        x = rng.integers(-9, 9, (rows, columns)).astype("int8")
+        a, line, column = nd.array(x), x[:1].astype(float), x[:, :1].astype(float)
+        cases = {
+            "widened": (a, x),
+            "computed": (a * 2.5 + 1, x * 2.5 + 1),
+            "and a line": (a + nd.array(line), x + line),
+            "and a column": (a + nd.array(column), x + column),
+            "a view": (nd.array(np.repeat(x, 2, axis=1))[:, ::2] * 0.5, x * 0.5),
+            "with gaps": (nd.array(np.pad(x, ((0, 0), (0, 3))))[:, :columns] * 0.5, x * 0.5),
+        }
+        for name, (ours, theirs) in cases.items():
+            found = nd.cumulative_sum(ours, axis=0)
+            assert np.array_equal(np.asarray(found), np.cumsum(theirs, axis=0)), (name, rows)
+            assert np.array_equal(np.asarray(ours), theirs), (name, rows)  # kept by its own name
+        missing = nd.where(nd.array(x > 0), a, None)
+        by_column = [nd.cumulative_sum(missing[:, c]).tolist() for c in range(columns)]
+        assert nd.cumulative_sum(missing, axis=0).tolist() == [list(line) for line in zip(*by_column)]
+
+
+def test_a_conversion_is_a_step_of_the_scan_however_few_columns_there_are():
+    for columns in (2, 16, 17, 300):
+        a = nd.array(np.ones((5000, columns), "int8"))
+        text = str(nd.explain(lambda a: nd.cumulative_sum(a, axis=0), a))
+        assert text.count("chain") == 1 and "r1=int64(r0)" in text and "int8" in text, text

@@ -92,6 +92,8 @@ TEST(plan_walk, rows_that_follow_each_other_are_collected_up_to_1280_bytes) {
   expect_walk({{1000, 1272, 1272}, {159, 8, 8}}, walk_kind::small_rows, 0);
   expect_walk({{1000, 1272, 1280}, {159, 8, 8}}, walk_kind::flat, 0); // a gap between rows: they would be copied
   expect_walk({{1000, 1280, 1272}, {159, 8, 8}}, walk_kind::flat, 0);
+  expect_walk({{7, 1272, 8, 0}, {159, 8, 0, 8}}, walk_kind::flat, 0); // too few to gain anything
+  expect_walk({{8, 1272, 8, 0}, {159, 8, 0, 8}}, walk_kind::small_rows, 0);
 }
 
 TEST(plan_walk, short_rows_of_a_transposed_source_are_a_panel) {
