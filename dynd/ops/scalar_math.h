@@ -223,6 +223,9 @@ template <class T> DYND_ISA_INLINE auto bits_of(T x) {
 /// (but for which NaN it is). What differs between both orders are zeros or a NaN: a set sign remains, as does a NaN.
 template <class T> DYND_ISA_INLINE T smaller(T a, T b) {
   if constexpr (has_signed_zeros<T>) {
+    if constexpr (is_vector<T>) {
+      __asm__("" : "+v"(b)); // of a reduction the element: in a register, or memory is read twice
+    }
     auto bits = bits_of(first_if_less(a, b)) | bits_of(first_if_less(b, a));
     return __builtin_bit_cast(T, bits);
   } else {
