@@ -177,8 +177,9 @@ private:
     k->nsources = p_.nsources;
     k->nsteps = uint8_t(chosen_.count);
     k->narrower = uint8_t(chosen_.narrower());
-    k->window = uint16_t(chosen_.elements_of_batch());
-    if (k->window != chosen_.elements_of_batch()) {
+    size_t elements = chosen_.elements_of_batch();
+    k->window = uint16_t(elements);
+    if (k->window != elements) {
       fail(error_kind::internal, "chain: too many elements in a batch");
     }
     k->whole_constant = false;

@@ -225,10 +225,8 @@ int scan_columns_in_registers(const chain_kernel *k, char *const *stream, size_t
   return status_of(frame);
 }
 
-// A few columns that are computed, whose lines follow each other: some of these make a batch. False where they are not
-// so.
-bool scan_lines(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, char **reg,
-                dynd_frame *frame, int &status) {
+// Whether lines of a few columns make a batch: they follow each other, and a compiled loop takes what is computed.
+bool has_lines(const chain_kernel *k, const intptr_t *stride, size_t count) {
   auto follows = [&](const port &p) { // or is one value for all
     intptr_t step = stride[p.where.stream];
     return is_contiguous(p, step) ? p.where.axis_stride == step * intptr_t(count) : !step && !p.where.axis_stride;
@@ -236,11 +234,13 @@ bool scan_lines(const chain_kernel *k, char *const *stream, const intptr_t *stri
   auto is_scan = [&](const chain_step &s) { return k->at<step_details>(k->details)[s.number].kind == step_kind::scan; };
   const chain_step *steps = k->at<chain_step>(k->steps), *scan = std::find_if(steps, steps + k->nsteps, is_scan);
   std::span<const port> ports = k->all_ports();
+  return scan->valid == no_register && scan->b == no_register && std::all_of(ports.begin(), ports.end(), follows);
+}
+
+int scan_lines(const chain_kernel *k, char *const *stream, const intptr_t *stride, size_t count, char **reg,
+               dynd_frame *frame) {
+  std::span<const port> ports = k->all_ports();
   size_t rows = size_t(k->axis_size), lines = scanned_batch / count;
-  if (!k->scan().functions.row || scan->valid != no_register || scan->b != no_register ||
-      !std::all_of(ports.begin(), ports.end(), follows)) {
-    return false;
-  }
   scan_state &state = scan_state_of(k, frame);
   state.kind = scan_state::batch_kind::lines;
   state.length = count;
@@ -250,17 +250,18 @@ bool scan_lines(const chain_kernel *k, char *const *stream, const intptr_t *stri
       fetch_of(p).splat(reg[p.reg], stream[p.where.stream], std::min(rows, lines) * count);
     }
   }
-  status = dynd_ok;
-  for (size_t i = 0; i < rows && !status; i += lines) {
+  for (size_t i = 0; i < rows; i += lines) {
     for (const port &p : ports) {
       if (stride[p.where.stream]) {
         reg[p.reg] = stream[p.where.stream] + intptr_t(i) * p.where.axis_stride;
       }
     }
     state.begun = i != 0;
-    status = run_steps(k, reg, std::min(lines, rows - i) * count, frame);
+    if (int status = run_steps(k, reg, std::min(lines, rows - i) * count, frame)) {
+      return status;
+    }
   }
-  return true;
+  return status_of(frame);
 }
 
 // More columns, as they are in memory: a line is one call of the loop that combines it with the one before.
@@ -297,13 +298,13 @@ int scan_columns_strided(char *const *stream, const intptr_t *stride, size_t cou
   bool whole = k->nsteps == 1 && std::all_of(ports.begin(), ports.end(), is_direct);
   const chain_step &only = *k->at<chain_step>(k->steps);
   bool plain = whole && k->nstored == 1 && k->nsources == 1 && only.valid == no_register && only.b == no_register;
-  if (plain && count <= few_columns && k->axis_size > 0 && k->scan().functions.row) {
-    return count <= scan_functions::most_columns ? scan_columns_in_registers(k, stream, count, frame)
-                                                 : scan_columns_by_lines(k, stream, count, frame);
+  bool compiled = k->axis_size > 0 && k->scan().functions.row, in_registers = count <= scan_functions::most_columns;
+  if (compiled && plain && count <= few_columns) {
+    return in_registers ? scan_columns_in_registers(k, stream, count, frame)
+                        : scan_columns_by_lines(k, stream, count, frame);
   }
-  if (int status; !plain && count <= scan_functions::most_columns && k->axis_size > 0 &&
-                  scan_lines(k, stream, stride, count, reg, frame, status)) {
-    return status ? status : status_of(frame);
+  if (compiled && in_registers && has_lines(k, stride, count)) {
+    return scan_lines(k, stream, stride, count, reg, frame);
   }
   const port &running = k->outputs()[k->scan().output];
   for (size_t first = 0; first < count; first += scanned_columns) {

@@ -44,14 +44,13 @@ def test_missing_elements_decide_nothing(threads, decides):
             x[:first] = x[place] = decides
             present = np.arange(SIZE) >= first
             a = nd.where(nd.array(present), nd.array(x), None)
-            for rows in (a, a.eval(), nd.reshape(a, (1, -1)), nd.reshape(a, (-1, 1))):
-                axis = rows.ndim > 1 and rows.shape[0] == 1
-                for name in ("any", "max", "argmax", "all", "min", "argmin"):
-                    found = getattr(nd, name)(rows, axis=int(axis)).tolist()
-                    expected = getattr(np, name)(x[first:]) + ("arg" in name and first)
+            for name in ("any", "max", "argmax", "all", "min", "argmin"):
+                expected = getattr(np, name)(x[first:]) + ("arg" in name and first)
+                for rows, axis in (a, 0), (a.eval(), 0), (nd.reshape(a, (1, -1)), 1), (nd.reshape(a, (-1, 1)), 0):
+                    found = getattr(nd, name)(rows, axis=axis).tolist()
                     assert np.ravel(found).tolist() == [expected], (name, place)
-                    chosen = getattr(nd, name)(nd.array(x), where=nd.array(present)).tolist()
-                    assert chosen == expected, (name, place)
+                chosen = getattr(nd, name)(nd.array(x), where=nd.array(present)).tolist()
+                assert chosen == expected, (name, place)
 
 
 def test_every_kind_of_byte_is_a_bool():

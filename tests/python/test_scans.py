@@ -320,3 +320,11 @@ def test_a_conversion_is_a_step_of_the_scan_however_few_columns_there_are():
         a = nd.array(np.ones((5000, columns), "int8"))
         text = str(nd.explain(lambda a: nd.cumulative_sum(a, axis=0), a))
         assert text.count("chain") == 1 and "r1=int64(r0)" in text and "int8" in text, text
+
+
+def test_what_a_few_columns_refuse_is_named():
+    for columns in (1, 2, 16, 17, 300):
+        x = np.ones((5000, columns))
+        x[4000, columns - 1] = x[4001, 0] = 1.5
+        with pytest.raises(ValueError, match=rf"1\.5 to int32 at index \(4000, {columns - 1}\)"):
+            nd.cumulative_sum(nd.array(x), axis=0, dtype="int32")

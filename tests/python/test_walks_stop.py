@@ -10,7 +10,8 @@ import pytest
 
 from dynd import nd
 from test_interrupt import interrupted_after
-from test_tasks_stop import check_that_handlers_run, longest_wait
+from test_steps_stop import check_that_handlers_run
+from test_tasks_stop import longest_wait
 
 pytestmark = pytest.mark.alone  # signals, and how soon they are seen
 SIZE = 1 << 24
